@@ -62,7 +62,7 @@ def _load_gguf(path: Path) -> tuple[Params, Config, list[dict]]:
 
 
 def without_layers(params: Params, config: Config, gone: list[int]) -> tuple[Params, Config]:
-    """A smaller model to start from: it has to learn what the missing layers did, so it makes other mistakes."""
+    """A smaller model to start from: it must learn what the missing layers did, so it makes other mistakes."""
     kept = jnp.asarray([layer for layer in range(config.layers) if layer not in gone])
     fewer = {
         name: value if name in ("embedding", "output_norm") else value[kept] for name, value in params.items()

@@ -1,4 +1,4 @@
-// Measure a GGUF through node-llama-cpp, under the JSON grammar, greedily.
+// Measures a GGUF file through node-llama-cpp, under the JSON grammar, greedily.
 //
 //   python models/tasks.py --examples 100 --split test --out /tmp/examples.json
 //   npx node models/evaluate.ts models/conclave-small.gguf /tmp/examples.json [--show 2]
@@ -15,7 +15,7 @@ type Example = {
   readonly family: string;
   readonly kind: string;
   readonly prompt: string;
-  /** What the model is to write, in order. */
+  /** The fields that the model should write, in order. */
   readonly fields: Readonly<Record<string, string>>;
   /** The fields that must be right. */
   readonly judged: readonly string[];
@@ -36,7 +36,7 @@ const verdicts: Readonly<Record<string, readonly string[]>> = {
   match: ["same", "different", "abstain"],
 };
 
-/** The values that a field is held to, or undefined for free text. */
+/** The values that a field may have, or undefined for free text. */
 function allowed({ task, kind, prompt }: Example, name: string): readonly string[] | undefined {
   switch (name) {
     case "verdict":
@@ -85,7 +85,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** The probability that a right outcome has a higher confidence than a wrong one; NaN when one of them is missing. */
+/** The probability that a right outcome has a higher confidence than a wrong one; NaN if one of them is missing. */
 function separation(outcomes: readonly Outcome[]): number {
   const right = outcomes.filter((one) => one.right);
   const wrong = outcomes.filter((one) => !one.right);
@@ -101,7 +101,7 @@ function share(outcomes: readonly Outcome[]): string {
   return `${((100 * right) / outcomes.length).toFixed(1)} (${right}/${outcomes.length})`;
 }
 
-/** What a group is split by: the verdict or the mark for logic, if it has one. */
+/** The value by which a group is split: the verdict or the mark for logic, if it has one. */
 function classOf({ task, fields }: Example): string {
   return fields["verdict"] ?? (task === "score" ? `logic ${fields["logic"]}` : "");
 }

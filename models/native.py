@@ -60,7 +60,7 @@ class Native:
         self._gradients = [{name: np.zeros_like(value) for name, value in self.params.items()} for _ in range(threads)]
 
     def _run(self, examples: Tokens, scale: float, gradients: Arrays | None) -> tuple[float, list[bool]]:
-        """The loss, and of each example whether every weighed token is the model's first choice."""
+        """The loss, and for each example whether every weighted token is the model's first choice."""
         starts = np.cumsum([0, *(len(tokens) - 1 for tokens, _ in examples)]).astype(np.int32)
         flat = lambda lists, kind: np.concatenate([np.asarray(one, kind) for one in lists])
         tokens = flat([one[:-1] for one, _ in examples], np.int32)

@@ -21,7 +21,7 @@ class Question:
     answer: str
     proof: str
     wrong: tuple[tuple[str, str], ...]  # (answer, proof) pairs, every answer differs from `answer`
-    # Of `cite` only: the texts, the letter of the one that decides, and the span of it that holds the rules.
+    # For `cite` only: the texts, the letter of the deciding one, and its span that holds the rules.
     sources: tuple[str, ...] = ()
     source: str = ""
     quote: str = ""
@@ -218,7 +218,7 @@ class Case:
         return _trace(self.names(), self.items, self.first)
 
     def wrong_traces(self, rng: random.Random) -> Iterator[tuple[int, str]]:
-        """Twice a trace that ends in the wrong judgement, with the rule it claims to be broken, or -1."""
+        """Two traces that end in the wrong judgement, each with the rule that it claims to be broken, or -1."""
         for _ in range(2):
             if self.broken:
                 yield -1, _trace(self.names(), self.items, len(self.items) - 1, self.broken)
@@ -316,8 +316,8 @@ def _source(rng: random.Random, case: Case, title: str) -> str:
 
 
 def _cited(rng: random.Random, family: str) -> Question:
-    """The deciding source and, often, rules for something else. The quote is all of the rules: it comes before the
-    derivation, when the model cannot know yet which of them decides."""
+    """The deciding source and, often, rules for something else. The quote has all rules, because it precedes the
+    derivation, when the model cannot know yet which rule decides."""
     case, title, _ = _case(rng, 0 if family == "text" else 0.15)
     sources = [_source(rng, case, title)]
     if rng.random() < 0.6:
@@ -616,7 +616,7 @@ CITED = ("policy", "text")
 
 
 def question(rng: random.Random, split: str, family: str, cited: bool = False) -> Question:
-    """A question of one split, by rejection. Of the family `source` are those of `CITED`, with sources."""
+    """A question of one split, by rejection. The family `source` has the questions of `CITED`, with sources."""
     if family == "source":
         family, cited = ("policy" if rng.random() < 0.7 else "text"), True
     while True:

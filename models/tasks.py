@@ -74,7 +74,7 @@ def _unrelated(rng: random.Random) -> str:
 
 
 def _proof_text(rng: random.Random, proof: str, answer: str) -> str:
-    """How somebody may have written the proof: as the trace, in prose, as a bare assertion, as noise."""
+    """The forms in which a peer may have written the proof: the trace, prose, a bare assertion, noise."""
     roll = rng.random()
     if roll < 0.62:
         return proof
@@ -107,7 +107,7 @@ def _counter_text(rng: random.Random, proof: str, claimed: str, answer: str) -> 
 
 
 def _given(rng: random.Random, q: Question, right: bool) -> tuple[str, str]:
-    """An answer, right or wrong, with the proof text somebody gave for it."""
+    """An answer, right or wrong, with the proof text of its author."""
     if right:
         proof = q.proof if rng.random() < 0.85 else rng.choice(q.wrong)[1]
         return q.answer, _proof_text(rng, proof, q.answer)
@@ -173,7 +173,7 @@ def _sources(q: Question) -> dict[str, str]:
 
 
 def _quoted(rng: random.Random, q: Question) -> dict[str, str]:
-    """The documents, and what somebody quoted of them."""
+    """The documents, and a peer's quotes from them."""
     quotes = [q.quote, q.quote, *q.quote.split("; "), *q.sources]
     return {"quote": rng.choice(quotes), **_sources(q)} if q.sources else {}
 
@@ -243,7 +243,7 @@ def score(rng: random.Random, q: Question) -> Example:
 
 
 def _reworded(rng: random.Random, answer: str) -> str:
-    """The same in other words, case or punctuation."""
+    """The same text in other words, case or punctuation."""
     bare = answer.rstrip(".")
     head, colon, reason = bare.partition(": ")
     forms = [answer, bare, bare.lower(), f"{answer} "]
@@ -258,7 +258,7 @@ def _reworded(rng: random.Random, answer: str) -> str:
 
 
 def match(rng: random.Random, q: Question) -> Example:
-    """Whether two texts say the same. `check` brings both into the fixed form first."""
+    """True if two texts say the same. `check` brings both into the fixed form first."""
     answers = [q.answer, *(answer for answer, _ in q.wrong)]
     one = rng.choice(answers)
     other = one if rng.random() < 0.5 else rng.choice([a for a in answers if a != one])

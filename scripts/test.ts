@@ -9,9 +9,11 @@ import { runJob, type Outcome } from "./testing/run-job.ts";
 import {
   filesOf,
   folderOf,
+  guessSeconds,
   jobsOf,
   jobsOfSuite,
   laneOf,
+  lanes,
   needsContracts,
   root,
   suites,
@@ -63,9 +65,11 @@ const started = performance.now();
 const outcomes = await runAll();
 const seconds = (performance.now() - started) / 1000;
 const totals = totalsOf(outcomes);
-const ok = outcomes.every((outcome) => outcome.ok);
+const ran = totals.reduce((count, { passed, failed, skipped }) => count + passed + failed + skipped, 0);
+const ok = ran > 0 && outcomes.every((outcome) => outcome.ok);
 out.write(`\n${table(totals, seconds)}`);
 if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals })}\n`);
+if (ran === 0) process.stderr.write(flags.grep === undefined ? "No test ran.\n" : `No test matches ${flags.grep}.\n`);
 process.exitCode = ok && !ending.signal.aborted ? 0 : 1;
 
 function chooseJobs(names: readonly string[]): readonly Job[] {
@@ -98,7 +102,7 @@ function fileNamed(name: string): { readonly suite: Suite; readonly file: string
 /** The longest job first, so that none is left alone at the end. */
 function inOrder(chosen: readonly Job[]): readonly Job[] {
   const times = readTimes();
-  const secondsOf = (job: Job): number => times[keyOf(job)] ?? Infinity;
+  const secondsOf = (job: Job): number => times[keyOf(job)] ?? guessSeconds(job);
   return chosen.toSorted((a, b) => secondsOf(b) - secondsOf(a));
 }
 
@@ -116,22 +120,31 @@ function keyOf({ suite, files }: Job): string {
 
 async function runAll(): Promise<readonly Outcome[]> {
   const printer = createPrinter(jobs.length, command.args.length === 0, out);
-  // Compiled once here, not by the first file that needs it while the others wait.
-  if (jobs.some(({ suite }) => needsContracts(suite))) await loadArtifacts([anyContract], "default");
-  const queues = (["computing", "waiting", "alone"] as const).map((lane) => ({
-    lane,
-    left: jobs.filter((job) => laneOf(job) === lane),
-  }));
+  let isCompiled = !jobs.some(({ suite }) => needsContracts(suite));
+  // Compiled once, while files that need no contracts already run.
+  const compiled = isCompiled
+    ? Promise.resolve()
+    : loadArtifacts([anyContract], "default").then(() => (isCompiled = true));
   const results: Outcome[] = [];
   const work = async (left: Job[]): Promise<void> => {
-    for (let job = left.shift(); job !== undefined && !ending.signal.aborted; job = left.shift()) {
+    while (left.length > 0 && !ending.signal.aborted) {
+      const ready = left.findIndex(({ suite }) => isCompiled || !needsContracts(suite));
+      if (ready < 0) {
+        await compiled;
+        continue;
+      }
+      const [job] = left.splice(ready, 1) as [Job];
       const print = printer.job();
       const outcome = await runJob(job, { ...print, grep: flags.grep, signal: ending.signal });
       print.done(outcome);
       results.push(outcome);
     }
   };
-  await Promise.all(queues.flatMap(({ lane, left }) => Array.from({ length: widthOf(lane) }, () => work(left))));
+  const workers = lanes.flatMap((lane) => {
+    const left = jobs.filter((job) => laneOf(job) === lane);
+    return Array.from({ length: widthOf(lane) }, () => work(left));
+  });
+  await Promise.all([compiled, ...workers]);
   await printer.close();
   if (flags.grep === undefined) keepTimes(results);
   return results;

@@ -21,7 +21,7 @@ export function dueAt(plan: Plan): number {
   const deliberated = plan.healAt + SETTLE_MS + plan.protocol.phasesAtMost(plan.attempt) * slow(phaseMs + graceMs);
   // A round lasts at least one of its timeouts on the fastest clock.
   let round = 0;
-  for (let at = 0; at < deliberated && round < limits.certifyRounds; round++)
+  for (let at = 0; at < deliberated && round < limits.certifyBallots; round++)
     at += Math.floor(((certifyMs + round * certifyDeltaMs) * 1_000_000) / SKEW_PPM.fastest);
   const last = round + faultTolerance(plan.attempt.committee.length) + SPARE_ROUNDS;
   let due = deliberated;

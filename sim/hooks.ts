@@ -19,7 +19,7 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
   [new URL("core/encoding/transcript.ts", AGENTS).href]: {
     encodeMessage: "byIdentity",
     decodeMessage: "byBytes",
-    refuseMessage: "byBoth",
+    forgeryIn: "byBoth",
     readRoot: "byThird",
   },
   [new URL("core/encoding/bytes.ts", AGENTS).href]: { sha256: "byIdentity" },

@@ -1,4 +1,4 @@
-import { CERTIFICATE, PROPOSE } from "../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PROPOSE } from "../agents/core/seat/certify/messages.ts";
 import { decodeMessage } from "../agents/core/encoding/transcript.ts";
 import type { Address, SeatIndex } from "../agents/core/types.ts";
 import type { Clock } from "../agents/ports/clock.ts";

@@ -109,7 +109,7 @@ export const protocolMutants: readonly Mutant[] = [
   {
     id: "PH5-deadline",
     bug: "a phase has no deadline, so that a silent chair is waited for, for ever",
-    file: "agents/core/phases/phased.ts",
+    file: "agents/core/phases/patience.ts",
     find: "return fewSpeak(forms[index]) ? [...own, wait(1)] : own;",
     replace: "return fewSpeak(forms[index]) ? [wait(1)] : own.slice(1);",
     sim: "--protocol council --n 4 --byzantine 1 --byzantine-kinds silent",

@@ -2,7 +2,9 @@ import type { Mutant } from "./mutant.ts";
 import { protocolMutants } from "./mutants-protocols.ts";
 
 const CERTIFY = "agents/core/seat/certify/certify.ts";
-/** Faults that cause many certify rounds with few messages each. */
+const RULES = "agents/core/seat/certify/rules.ts";
+const VOTES = "agents/core/seat/certify/votes.ts";
+/** Faults that cause many ballots with few messages each. */
 const ROUGH = "--faults storm --byzantine-kinds double-voter";
 /** Byzantine seats that send two messages for one slot. */
 const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
@@ -34,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: "CE5",
     bug: "a fresh root that lacks messages held in time is voted for",
-    file: CERTIFY,
+    file: RULES,
     find: "if (omitted.length === 0) return prevote(state, root);",
     replace: "if (omitted.length >= 0) return prevote(state, root);",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds censoring-proposer",
@@ -43,7 +45,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: "CE7-lock",
     bug: "a locked seat votes for other fresh roots",
-    file: CERTIFY,
+    file: RULES,
     find: "if (state.locked !== null && state.locked.root !== root) return prevote(state, null);",
     replace: "",
     sim: `--protocol mbft --n 4 --byzantine 1 ${ROUGH}`,
@@ -52,7 +54,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: "CE8-double",
     bug: "who voted twice counts for the vote that is held only",
-    file: CERTIFY,
+    file: VOTES,
     find: "return votes.length > 1 || votes.some(",
     replace: "return votes.slice(0, 1).some(",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating,twin,forking-gossiper",
@@ -79,8 +81,8 @@ export const mutants: readonly Mutant[] = [
   {
     id: "CE12",
     bug: "a certified seat falls silent without handing on its certificate",
-    file: CERTIFY,
-    find: `{ kind: "send", phase: CERTIFICATE, round, payload: encodeCertificate(rootBlock, quorum) },`,
+    file: RULES,
+    find: `{ kind: "send", phase: CERTIFICATE, round: decision.round, payload },`,
     replace: "",
     sim: "--protocol mbft --n 4 --byzantine 1",
     expect: ["termination"],
@@ -97,25 +99,25 @@ export const mutants: readonly Mutant[] = [
   {
     id: "CE6",
     bug: "a root is voted for again without a quorum of prevotes behind it",
-    file: CERTIFY,
-    find: "if (!isSupermajority(votesFor(state, context, PREVOTE, validRound, root), context.attempt.committee.length))",
-    replace: "if (validRound >= state.round)",
+    file: RULES,
+    find: "else if (isPolka(state.votes, context.attempt, validBallot, root))",
+    replace: "else if (validBallot < state.ballot)",
     sim: `--protocol mbft --n 4 --byzantine 1 ${ROUGH}`,
     expect: ["omission", "agreement", "certificate-uniqueness"],
   },
   {
     id: "CE7-valid",
     bug: "a proposer proposes something new in the place of what is valid",
-    file: "agents/core/seat/certify/candidates.ts",
+    file: "agents/core/seat/certify/proposals.ts",
     find: "if (state.valid !== null) {",
-    replace: "if (state.valid !== null && state.round < 0) {",
+    replace: "if (state.valid !== null && state.ballot < 0) {",
     sim: `--protocol mbft --n 4 --byzantine 1 ${ROUGH}`,
     expect: ["termination"],
   },
   {
     id: "CE12-signatures",
     bug: "signatures of decisions count unread",
-    file: "agents/core/seat/certify/candidates.ts",
+    file: "agents/core/seat/certify/signatures.ts",
     find: "if (decision === null || signer === null || signer !== context.attempt.committee[signed.seat]?.signer) break;",
     replace: "if (decision === null) break;",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating",
@@ -133,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: "CE17",
     bug: "who leaves a round keeps the precommits that ended it",
-    file: CERTIFY,
+    file: RULES,
     find: `effects: [{ kind: "forward", messages }] };`,
     replace: "effects: messages.flatMap(() => []) };",
     sim: "--protocol mbft --n 4 --byzantine 1 --faults storm --byzantine-kinds silent --kind boolean",

@@ -1,5 +1,5 @@
 import { isSameAnswer, canonicalAnswer } from "../agents/core/request/answer.ts";
-import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/certify/messages.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Protocol, Timing } from "../agents/core/protocol.ts";
 import { protocolById } from "../agents/core/protocols/index.ts";
@@ -257,7 +257,7 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
         attempt: 0,
         committee,
       };
-      const reason = protocol.check(attempt);
+      const reason = protocol.refuseRequest(attempt);
       if (reason === null) return attempt;
       refused = reason;
     }

@@ -3,7 +3,7 @@ import { hexToBytes, sha256 } from "../agents/core/encoding/bytes.ts";
 import { decisionDigest, messageDigest } from "../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext } from "../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../agents/core/seat/seat.ts";
-import { encodeMessage, refuseMessage } from "../agents/core/encoding/transcript.ts";
+import { encodeMessage, forgeryIn } from "../agents/core/encoding/transcript.ts";
 import type { Attempt, Digest, Message, Ppm, SeatIndex, Value } from "../agents/core/types.ts";
 import { respond, type Mind } from "./model.ts";
 import { simSigner } from "./signer.ts";
@@ -159,7 +159,7 @@ function send(options: StepOptions, course: Run, seat: number, message: Message)
 
 function deliver({ attempt, verify }: StepOptions, course: Run, message: Message, depth: number): void {
   for (const seat of attempt.committee.keys()) {
-    if (verify && seat !== message.header.seat && refuseMessage(attempt, message) !== null)
+    if (verify && seat !== message.header.seat && forgeryIn(attempt, message) !== null)
       throw new Error("a signature is bad");
     course.queue.push({ seat, input: { kind: "message", message }, depth });
   }

@@ -2,9 +2,9 @@ import { ONE_PPM, type Ppm } from "./types.ts";
 
 /** How often a model is right at a raw confidence (docs/spec/confidence.md). */
 
-/** CF5: answers in a bin; fewer say little. */
+/** CF5: answers in a bin; a smaller bin says little. */
 export const BIN_ANSWERS = 20;
-/** CF5: questions without which there is no curve: two bins. */
+/** CF5: the least number of questions for a curve: two bins. */
 export const LEAST_QUESTIONS = 2 * BIN_ANSWERS;
 
 export interface CalibrationSample {
@@ -12,7 +12,7 @@ export interface CalibrationSample {
   readonly right: boolean;
 }
 
-/** From this raw confidence on, up to the next step, so many of so many answers were right. */
+/** One step of the curve: from this raw confidence up to the next step, `right` of `of` answers were right. */
 export interface CalibrationStep {
   readonly from: number;
   readonly right: number;
@@ -20,8 +20,9 @@ export interface CalibrationStep {
 }
 
 /**
- * CF5: isotonic regression. Samples in order of confidence go into bins of at least `least`, equal confidences into one; adjacent bins of
- * which the later is right no more often are pooled until the share rises from step to step. The result does not depend on the samples' order.
+ * CF5: isotonic regression. Samples go, in order of confidence, into bins of at least `least`, equal confidences into the same bin.
+ * Adjacent bins are pooled while the later one is right no more often, so that the share rises from step to step. The result does not
+ * depend on the order of the samples.
  */
 export function isotonicSteps(samples: readonly CalibrationSample[], least: number): readonly CalibrationStep[] {
   const steps: CalibrationStep[] = [];
@@ -37,8 +38,8 @@ export function isotonicSteps(samples: readonly CalibrationSample[], least: numb
 }
 
 /**
- * CF6: the greatest estimate of a step up to the one that the raw confidence lies in, rounded down; below the first step its estimate.
- * No steps: as it is.
+ * CF6: the greatest estimate of the steps up to the one that the raw confidence lies in, rounded down. Below the first step, the first
+ * step's estimate. Without steps, the raw confidence.
  */
 export function calibratedConfidence(steps: readonly CalibrationStep[], raw: Ppm): Ppm {
   const [first, ...others] = steps;
@@ -47,7 +48,7 @@ export function calibratedConfidence(steps: readonly CalibrationStep[], raw: Ppm
   return reached.map(estimateOf).reduce((most, one) => (one > most ? one : most));
 }
 
-/** The rule of succession: no count of answers, all of them right, makes certain. */
+/** The rule of succession: even if all answers were right, no number of them gives certainty. */
 function estimateOf({ right, of }: CalibrationStep): Ppm {
   return Math.floor(((right + 1) * ONE_PPM) / (of + 2)) as Ppm;
 }
@@ -73,7 +74,7 @@ function together(a: CalibrationStep, b: CalibrationStep): CalibrationStep {
   return { from: a.from, right: a.right + b.right, of: a.of + b.of };
 }
 
-/** By the share of right answers. */
+/** True if the share of right answers of `a` is below that of `b`. */
 export function isBelow(a: CalibrationStep, b: CalibrationStep): boolean {
   return a.right * b.of < b.right * a.of;
 }

@@ -1,4 +1,4 @@
-/** Every code is explained in docs/reasons.md; a test compares that list with this union. */
+/** Code of an error. docs/reasons.md explains every code; a test compares it with this union. */
 export type ErrorCode =
   | "CONFIG_INVALID"
   | "CONFIG_MISSING"
@@ -51,7 +51,7 @@ export type ErrorCode =
   | "NETWORK_FAILED"
   | "USAGE";
 
-/** Errors are data: callers branch on `code`; the message begins with a verb and names field, value and way out. */
+/** An error as data: callers branch on `code`. The message begins with a verb and names the field, the value and the way out. */
 export class ConclaveError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, string | number | boolean>>;
@@ -69,7 +69,7 @@ export class ConclaveError extends Error {
   }
 }
 
-/** The message of whatever was thrown: an error's own, else the value as a string. */
+/** The message of a thrown value: an error's own message, else the value as a string. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

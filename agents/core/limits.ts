@@ -2,7 +2,7 @@
 export const limits = {
   minCommittee: 4,
   maxCommittee: 64,
-  /** Of all committees that a request's terms allow. */
+  /** Seats of all the committees together that a request's terms allow. */
   requestSeats: 160,
   maxAppeals: 3,
   maxRetries: 3,
@@ -22,13 +22,13 @@ export const limits = {
   endpointBytes: 512,
   questionBytes: 8192,
   answerBytes: 1024,
-  /** An answer that is not a text. */
+  /** An answer of any kind but text. */
   shortAnswerBytes: 128,
   proofBytes: 512,
   counterProofBytes: 512,
-  /** All that speaks against an own answer in a revision prompt, as the prompt shows it. */
+  /** All objections to the own answer in a revision prompt, as the prompt shows them. */
   objectionsBytes: 2048,
-  /** All that peers wrote, as the prompt shows it, where a longer one did not fit into a model's context. */
+  /** All texts of peers in a prompt that is asked again because a longer one did not fit into the model's context. */
   briefBytes: 256,
   /** One encoded message block of a deliberation. */
   messageBytes: 65_536,
@@ -38,24 +38,24 @@ export const limits = {
   rootBytes: 262_144,
   /** Messages that a transcript may link. */
   messagesPerTranscript: 5120,
-  /** Payloads of one seat kept per slot: two prove an equivocation, more prove nothing more. */
+  /** Payloads of one seat kept per slot: two prove an equivocation, and further ones add nothing. */
   payloadsPerSlot: 2,
-  /** Pairs of texts that a seat judges to mean the same or not; further ones are different. */
+  /** Pairs of texts that a seat compares; further pairs count as different. */
   matchPairs: 64,
-  /** Distinct answer classes verified per round; further ones are not verified. */
+  /** Distinct answer classes verified per round; further classes are not verified. */
   classesPerRound: 8,
-  /** Counter-proofs adjudicated per round; further ones are dismissed. */
+  /** Counter-proofs adjudicated per round; further counter-proofs are dismissed. */
   counterProofsPerRound: 32,
   /** Documents that a question may name. */
   sources: 4,
-  /** One document: all of them fit into one message. */
+  /** One document; the largest allowed number of them fits into one message. */
   sourceBytes: 15_360,
   /** A quotation of a document. */
   quoteBytes: 512,
   /** Deliberation rounds R, the first included. */
   deliberationRounds: 3,
-  /** CE10. */
-  certifyRounds: 64,
+  /** CE10: ballots of one certification. */
+  certifyBallots: 64,
   /** Unverified or early frames buffered per peer. */
   bufferedFramesPerPeer: 256,
   modelOutputTokens: 512,

@@ -14,13 +14,13 @@ import type {
 import type { Origin, Prompt } from "./prompts/prompt.ts";
 import type { Tally } from "./seat/tally.ts";
 
-/** What a model call came to. A failure is a typed abstention; it can never look like agreement. */
+/** Result of a model call. A failure is a typed abstention; it can never look like agreement. */
 export type Observation =
   | {
       readonly kind: "answered";
       readonly fields: Readonly<Record<string, string>>;
       readonly confidence: Ppm | null;
-      /** PH12; absent where there is nothing to tell. */
+      /** PH12: what made the answer; absent if unknown. */
       readonly origin?: Origin;
     }
   | { readonly kind: "failed"; readonly reason: string };
@@ -28,7 +28,7 @@ export type Observation =
 /** Everything that can happen to a seat. The runtime journals each input before it acts on it. */
 export type Input =
   | { readonly kind: "message"; readonly message: Message }
-  /** `tokens`: what the call cost, for the budget of a session that goes on after a restart (P8). No rule looks at it. */
+  /** `tokens`: the cost of the call, for the budget of a session that goes on after a restart (P8). No rule reads it. */
   | {
       readonly kind: "observed";
       readonly ask: string;
@@ -36,12 +36,12 @@ export type Input =
       readonly tokens?: number;
     }
   | { readonly kind: "elapsed"; readonly timer: string }
-  /** The blocks asked for by `load`, in that order; null where one could not be had. */
+  /** The blocks asked for by `load`, in that order; null for a block that is unavailable. */
   | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (Uint8Array | null)[] }
-  /** The documents asked for by `fetch`, in that order; null where one could not be had. */
+  /** The documents asked for by `fetch`, in that order; null for a document that is unavailable. */
   | { readonly kind: "fetched"; readonly fetch: string; readonly blocks: readonly (Uint8Array | null)[] };
 
-/** What a seat wants done. Duties of the host are stated at each. */
+/** What a seat wants done. Each states the duties of the host. */
 export type Effect =
   /** Ask the model once; answer with `observed`. */
   | { readonly kind: "ask"; readonly ask: string; readonly prompt: Prompt }
@@ -69,14 +69,14 @@ export type Effect =
   | { readonly kind: "certified"; readonly certificate: Certificate; readonly blocks: readonly Uint8Array[] }
   /** Keep the proof of equivocation. */
   | { readonly kind: "evidence"; readonly evidence: Evidence }
-  /** The same, of two signed decisions. */
+  /** Keep the proof of equivocation: two signed decisions. */
   | { readonly kind: "conflict"; readonly conflict: DecisionConflict }
   /** Count and log; peer input never throws. */
   | { readonly kind: "drop"; readonly reason: string; readonly seat: SeatIndex | null }
-  /** The bound on certify rounds is exhausted; the chain refunds after the deadline. */
+  /** The bound on ballots is exhausted; the chain refunds after the deadline. */
   | { readonly kind: "stalled" };
 
-/** AV6: all blocks of the transcript that a signed decision rests on, and what to say where they cannot be held. */
+/** AV6: all blocks of the transcript that a signed decision rests on, and the payload to send if the host cannot hold them. */
 export interface Holds {
   readonly blocks: readonly Uint8Array[];
   readonly otherwise: PayloadMap;
@@ -95,12 +95,12 @@ export interface Timing {
   readonly phaseMs: number;
   /** Wait for stragglers once more than 2/3 of the seats have spoken. */
   readonly graceMs: number;
-  /** Certify time-outs: base plus `certifyDeltaMs` per round. */
+  /** Certify time-outs: base plus `certifyDeltaMs` per ballot. */
   readonly certifyMs: number;
   readonly certifyDeltaMs: number;
 }
 
-/** One seat's view of its attempt. */
+/** The attempt as one seat sees it. */
 export interface SeatContext {
   readonly attempt: Attempt;
   readonly self: SeatIndex;
@@ -109,17 +109,23 @@ export interface SeatContext {
   readonly timing: Timing;
 }
 
-/** The decision a message set yields, and the last (round, phase) it rests on; `open` = the set is not conclusive. */
-export type Conclusion =
-  { readonly kind: "open" } | { readonly kind: "final"; readonly outcome: Outcome; readonly through: Position };
+/** The decision a message set yields, or `open` if the set is not conclusive. */
+export type Conclusion = { readonly kind: "open" } | FinalConclusion;
 
-/** A place in the course of a deliberation, ordered by round, then phase. */
+export interface FinalConclusion {
+  readonly kind: "final";
+  readonly outcome: Outcome;
+  /** The last place that the outcome rests on. */
+  readonly through: Position;
+}
+
+/** A place in a deliberation. Places are ordered by round, then phase. */
 export interface Position {
   readonly round: number;
   readonly phase: number;
 }
 
-/** A place and who speaks there. */
+/** A place and the seat that speaks there. */
 export interface Slot extends Position {
   readonly seat: SeatIndex;
 }
@@ -131,30 +137,30 @@ export interface Held {
 
 /** What a message says, as its protocol reads it. */
 export interface Reading {
-  /** Of the phase, e.g. "reveal", or of what an event brings. */
+  /** Name of the phase, e.g. "reveal", or of the record that an event carries. */
   readonly name: string;
-  /** Decoded strictly: text is a stranger's, 32 bytes may be the payload digest of another message. */
+  /** The decoded payload. Text is a stranger's; 32 bytes may be the payload digest of another message. */
   readonly body: PayloadMap;
   /** The messages that its sender says it held, by seat and payload digest. */
   readonly parents: readonly Held[];
 }
 
 /** Why a payload may not stand in its slot. */
-export type Refusal = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload" | "question-refused";
+export type Rejection = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload" | "question-refused";
 
 export function comparePositions(a: Position, b: Position): number {
   return a.round - b.round || a.phase - b.phase;
 }
 
 /**
- * What a certificate of the protocol says of the answer. `byzantine`: with at most f faulty seats it is one that honest seats
- * support. `chair`: the transcript is authentic and the answer is the chair's.
+ * What a certificate of the protocol says about the answer. `byzantine`: with at most f faulty seats, honest seats support it.
+ * `chair`: the transcript is authentic and the answer is the chair's.
  */
 export type Assured = "byzantine" | "chair";
 
 /**
- * What a deliberation protocol implements, made whole by `refusing`. `conclude` is the protocol: a pure function of the message set, whatever the
- * order of arrival. `start` and `step` only decide what this seat says next.
+ * What a deliberation protocol implements; `withRefusals` completes it. `conclude` is the protocol: a pure function of the message
+ * set, whatever the order of arrival. `start` and `step` only decide what this seat says next.
  */
 export interface Protocol<State = unknown> {
   /** Kebab case, e.g. "mbft". */
@@ -165,18 +171,18 @@ export interface Protocol<State = unknown> {
   readonly version: number;
   readonly title: string;
   readonly assurance: Assured;
-  /** Whether it matters which two messages stand in a void slot, so that seats with different pairs may conclude differently (CE16). */
+  /** True if it matters which two messages stand in a void slot: seats with different pairs may conclude differently (CE16). */
   readonly readsVoidSlots?: true;
-  /** Why this attempt cannot run under the protocol, or null; it is Hung at once (CE19). */
-  check(attempt: Attempt): string | null;
-  /** A deliberation lasts at most so many `phaseMs` once messages arrive. */
+  /** Why this attempt cannot run under the protocol, or null. A refused attempt is Hung at once (CE19). */
+  refuseRequest(attempt: Attempt): string | null;
+  /** The longest time that a deliberation takes once messages arrive, in units of `phaseMs`. */
   phasesAtMost(attempt: Attempt): number;
-  /** Why nothing of the kind may stand in the slot, or null. What is refused is dropped, and makes a transcript invalid. */
-  refuses(attempt: Attempt, slot: Slot, payload: Value): Refusal | null;
-  /** For people who read a transcript; null for what `refuses` refuses. */
+  /** Why the payload may not stand in the slot, or null. A rejected message is dropped, and makes a transcript invalid. */
+  rejectPayload(attempt: Attempt, slot: Slot, payload: Value): Rejection | null;
+  /** The message for people who read a transcript; null if `rejectPayload` rejects it. */
   read(attempt: Attempt, slot: Slot, payload: Value): Reading | null;
   start(context: SeatContext): Step<State>;
-  /** The last place this seat has closed: all earlier ones are closed too. Null before the first. */
+  /** The last place this seat has closed; all earlier places are closed, too. Null before the first. */
   closed(state: State): Position | null;
   /** `tally` already holds the message of a `message` input. */
   step(state: State, context: SeatContext, tally: Tally, input: Input): Step<State>;

@@ -10,8 +10,8 @@ export type Digest = Brand<Hex, "Digest">;
 /** 20 bytes, lower case. */
 export type Address = Brand<Hex, "Address">;
 /**
- * Version of the price list << 96 | subscription << 48 | count of that subscription's requests, from 1. Subscription 0 is that of all who pay
- * directly: under the first price list their ids are 1, 2, 3 ...
+ * Version of the price list << 96 | subscription << 48 | number of the request within that subscription, from 1. Subscription 0 is shared
+ * by all who pay directly: under the first price list their ids are 1, 2, 3 ...
  */
 export type RequestId = Brand<bigint, "RequestId">;
 /** Where a request stands in its course, see agents/core/request/rounds.ts. It comes back in every call of the oracle. */
@@ -37,17 +37,17 @@ export type Currency = (typeof CURRENCIES)[number];
 
 /** The unpacked `RequestTerms` of contracts/types/Types.sol; same fields, same units. */
 export interface Terms {
-  /** For all that can come, in the smallest unit of the currency. */
+  /** Covers every committee that may be called, in the smallest unit of the currency. */
   readonly fee: bigint;
-  /** Seconds that each committee has, and that a decision waits for an appeal. */
+  /** Seconds that each committee has to decide, and that a decision then waits for an appeal. */
   readonly duration: number;
   readonly appeals: number;
-  /** Of hung committees. */
+  /** Number of further committees that may be called after hung ones. */
   readonly retries: number;
   /** Numbers only, in units of 10^-decimals. */
   readonly tolerance: bigint;
   readonly callbackGasLimit: number;
-  /** Of the first committee. */
+  /** Seats of the first committee. */
   readonly committeeSize: number;
   readonly assurance: Assurance;
   readonly currency: Currency;
@@ -66,11 +66,11 @@ export interface Request {
   readonly question: string;
 }
 
-/** `Request` of contracts/types/Types.sol: what the contracts are told of a request. */
+/** `Request` of contracts/types/Types.sol: a request as the contracts take it. */
 export interface HashedRequest {
   readonly id: RequestId;
   readonly consumer: Address;
-  /** Packed into a word. */
+  /** The terms, packed into a word. */
   readonly terms: bigint;
   readonly questionHash: Digest;
 }
@@ -79,7 +79,7 @@ export interface HashedRequest {
 export interface SeatInfo {
   readonly agentId: AgentId;
   readonly signer: Address;
-  /** At the draw; in (0, 1_000_000]. */
+  /** The reputation at the draw, in (0, 1_000_000]. */
   readonly reputation: Ppm;
 }
 
@@ -89,7 +89,7 @@ export interface Domain {
   readonly oracle: Address;
 }
 
-/** All that the chain fixes for one try at a request. Together with a message set it determines the decision. */
+/** Everything the chain fixes for one try at a request. Together with a message set it determines the decision. */
 export interface Attempt {
   readonly domain: Domain;
   readonly request: Request;
@@ -98,7 +98,7 @@ export interface Attempt {
   readonly committee: readonly SeatInfo[];
 }
 
-/** The slot (all but payloadDigest) may be filled once per seat; two digests in one slot are equivocation. */
+/** Header of a message. All fields but payloadDigest are its slot. A seat may fill a slot once; two digests in one slot are equivocation. */
 export interface Header {
   readonly requestId: RequestId;
   readonly attempt: number;
@@ -110,7 +110,7 @@ export interface Header {
   readonly payloadDigest: Digest;
 }
 
-/** The place of a message as its signature binds it, apart from the payload; the request's hash and `MessageSlot` of contracts/interfaces/ISlasher.sol. */
+/** The place of a message, as its signature binds it: the request's hash and `MessageSlot` of contracts/interfaces/ISlasher.sol. */
 export interface MessageSlot {
   readonly requestHash: Digest;
   readonly committeeHash: Digest;
@@ -121,12 +121,12 @@ export interface MessageSlot {
   readonly seat: SeatIndex;
 }
 
-/** The place of a seat's signature on a decision; the request's hash and `DecisionSlot` of contracts/interfaces/ISlasher.sol. */
+/** The place of a seat's signature on a decision: the request's hash and `DecisionSlot` of contracts/interfaces/ISlasher.sol. */
 export interface DecisionSlot {
   readonly requestHash: Digest;
   readonly committeeHash: Digest;
   readonly attempt: number;
-  /** Of certify. */
+  /** The ballot of certify. */
   readonly round: number;
 }
 
@@ -134,7 +134,7 @@ export interface DecisionSlot {
 export type Value =
   null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
 
-/** A signed message whose signature has been verified against the committee. */
+/** A signed message. Its signature has been verified against the committee. */
 export interface Message {
   readonly header: Header;
   readonly payload: Value;
@@ -144,7 +144,7 @@ export interface Message {
 
 export type DecisionStatus = "decided" | "hung";
 
-/** What the protocol yields from a message set, before the transcript root and certify round are known. */
+/** The result of a protocol on a message set, before the transcript root and the ballot are known. */
 export interface Outcome {
   readonly status: DecisionStatus;
   /** Canonical 32-byte value; zero when hung. */
@@ -161,13 +161,13 @@ export interface Outcome {
 /** The `Decision` of contracts/types/Types.sol. */
 export interface Decision extends Outcome {
   readonly attempt: number;
-  /** Certify round in which it was precommitted. */
+  /** The ballot in which it was precommitted; the wire format calls it the round. */
   readonly round: number;
   /** sha2-256 digest of the transcript's root block. */
   readonly transcript: Digest;
 }
 
-/** More than 2/3 of the seats signed the decision; signatures in ascending seat order. */
+/** A decision with the signatures of more than 2/3 of the seats, in ascending seat order. */
 export interface Certificate {
   readonly decision: Decision;
   readonly signatures: readonly { readonly seat: SeatIndex; readonly signature: Hex }[];
@@ -196,7 +196,7 @@ export interface Evidence {
   readonly second: Message;
 }
 
-/** Two decisions that one seat signed in one certify round of an attempt: proof of equivocation, too. */
+/** Two decisions that one seat signed in one ballot of an attempt: proof of equivocation, too. */
 export interface DecisionConflict {
   readonly seat: SeatIndex;
   readonly first: SignedDecision;

@@ -1,6 +1,6 @@
 // How the demo's liar misbehaves under any protocol: it lies in every role and contradicts itself.
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";

@@ -27,7 +27,8 @@ function fromProtocol(protocol: Protocol): Method {
     id: protocol.id,
     source: "protocol",
     assurance: protocol.assurance,
-    refuses: (question, { seats, assurance }) => protocol.check(attemptFor(question, protocol.code, seats, assurance)),
+    refuses: (question, { seats, assurance }) =>
+      protocol.refuseRequest(attemptFor(question, protocol.code, seats, assurance)),
     decide: async (question, committee, panel, seed) => await deliberate(protocol, question, committee, panel, seed),
   };
 }

@@ -3,9 +3,9 @@ import { seatsOf } from "../../agents/core/seat/order.ts";
 import type { Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { consensusOf } from "../../agents/core/protocols/hashgraph/consensus.ts";
-import { judgeView } from "../../agents/core/protocols/hashgraph/conclude.ts";
+import { judgeOrder } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import type { Path, AnswerRound } from "../../agents/core/protocols/hashgraph/rules.ts";
-import { graphOf, isForker, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { graphOf, isForker, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 
 /** How a consensus was reached (HG25): a pure function of the transcript, for readers. */
 export interface ConsensusReport {
@@ -42,8 +42,8 @@ interface LogEntry {
 }
 
 export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport {
-  const view = viewOf(attempt, tally);
-  const { rounds, verdict } = judgeView(view).judgement;
+  const view = graphViewOf(attempt, tally);
+  const { rounds, verdict } = judgeOrder(view).judgement;
   const consensus = consensusOf(view);
   const log = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
     const told = consensus.toldBy.get(node);

@@ -9,13 +9,13 @@ import { scriptedAttacks } from "../attacks/scripted.ts";
 import { playSound } from "../attacks/sound.ts";
 import { faultlessTrial, trialOf, type Role, type Setting } from "../attacks/trial.ts";
 import {
-  assertIncludes,
+  assertAbove,
+  assertAtLeast,
+  assertBelow,
+  assertClose,
   assertExcludes,
   assertFields,
-  assertAbove,
-  assertBelow,
-  assertAtLeast,
-  assertClose,
+  assertIncludes,
 } from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");

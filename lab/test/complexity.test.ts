@@ -12,7 +12,7 @@ import { attemptFor } from "../../test/support/message-set.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { replaceSection } from "../shared/generated-section.ts";
 import { oddsTables } from "../complexity/odds-table.ts";
-import { assertIncludes, assertAtLeast } from "../../test/support/assertions.ts";
+import { assertAtLeast, assertIncludes } from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");
 const document = readFileSync(join(root, "docs/spec/complexity.md"), "utf8");

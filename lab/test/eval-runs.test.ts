@@ -434,9 +434,7 @@ describe("eval: runs and reports", () => {
       () => false,
       () => {},
     );
-    assert.deepEqual(
-      all.map(({ trials }) => trials.length),
-      [2, 2, 2, 2],
-    );
+    const counts = all.map(({ trials }) => trials.length);
+    assert.deepEqual(counts, [2, 2, 2, 2]);
   });
 });

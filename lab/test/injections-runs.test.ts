@@ -19,7 +19,7 @@ const { composeText } = await import("../../agents/core/request/text.ts");
 const { limits } = await import("../../agents/core/limits.ts");
 const { canonicalOrder } = await import("../../agents/core/seat/order.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
-const { refuseMessage } = await import("../../agents/core/encoding/transcript.ts");
+const { forgeryIn } = await import("../../agents/core/encoding/transcript.ts");
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
 const { judge } = await import("../../sim/checkers/index.ts");
 const { readPrompt, respond } = await import("../../sim/model.ts");
@@ -247,7 +247,7 @@ function expectContained({ trace, asked }: Played, name: string): void {
       else assert.equal(typeof JSON.parse(line.replace(/^\w+: /, "")), "string");
     }
   for (const message of [...trace.messages.values()].flat())
-    assert.equal(refuseMessage(trace.attempt, message), null, name);
+    assert.equal(forgeryIn(trace.attempt, message), null, name);
   assert.deepEqual(judge(trace), [], name);
 }
 

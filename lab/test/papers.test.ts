@@ -18,7 +18,7 @@ import { findingsText } from "../papers/report.ts";
 import { STUDIES } from "../papers/studies.ts";
 import type { Chart, Claim, Comparison, Findings } from "../papers/study.ts";
 import { provenanceOf } from "../shared/provenance.ts";
-import { assertIncludes, assertAbove, assertWithin, assertClose } from "../../test/support/assertions.ts";
+import { assertAbove, assertClose, assertIncludes, assertWithin } from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");
 const CHART: Chart = {

@@ -48,6 +48,7 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
     ...(grep === undefined ? {} : { testNamePatterns: [new RegExp(grep)] }),
   });
   let outcome = { ok: false, passed: 0, failed: 1, skipped: 0 };
+  let empty = 0;
   let cpuMicroseconds: number | null = null;
   for await (const event of stream as AsyncIterable<TestEvent>) {
     if (event.type === "test:stdout" && METER.test(event.data.message)) {
@@ -56,10 +57,15 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
       if (message !== "") onEvent({ ...event, data: { ...event.data, message } });
       continue;
     }
+    // A file without a test that matches counts as one test that passes.
+    if (event.type === "test:pass" && event.data.name === event.data.file) {
+      empty++;
+      continue;
+    }
     if (event.type === "test:summary" && event.data.file === undefined) {
       const { success, counts } = event.data;
       const skipped = counts.skipped + counts.todo;
-      outcome = { ok: success, passed: counts.passed, failed: counts.tests - counts.passed - skipped, skipped };
+      outcome = { ok: success, passed: counts.passed - empty, failed: counts.tests - counts.passed - skipped, skipped };
     }
     onEvent(event);
   }

@@ -19,21 +19,65 @@ export type Suite = (typeof suites)[number];
 export type Level = "quick" | "standard" | "long";
 
 /** `computing` keeps a core busy; `waiting` mostly waits for real time; `alone` runs with no other of its lane. */
-export type Lane = "computing" | "waiting" | "alone";
+export const lanes = ["computing", "waiting", "alone"] as const;
+export type Lane = (typeof lanes)[number];
 
 export const root = join(import.meta.dirname, "../..");
 
 /** Suites that run only by name, with the reason. */
 const byName: Partial<Record<Suite, string>> = {
   subgraph: "needs linux-x64 and a PostgreSQL of its own; .ci/run has a step for it",
-  kubo: "needs Go; .ci/run has a step for it",
+  kubo: "needs a Kubo, which is built with Go; .ci/run has a step for it",
 };
 
 /** Files that only `npm run test:long` runs, with the reason. */
-const longFiles: Readonly<Record<string, string>> = {};
+const longFiles: Readonly<Record<string, string>> = {
+  "test/sim/mutants.test.ts": "hunts every planted bug through seeded worlds, up to 10,000 each",
+  "lab/test/complexity-runs.test.ts": "plays seeded worlds of every protocol to count their calls and messages",
+  "lab/test/injections-runs.test.ts": "plays the whole corpus of hostile texts in every place of every protocol",
+};
 
 /** Files and suites that `npm run test:quick` leaves out beside the long ones, with the reason. */
-const slow: Readonly<Record<string, string>> = {};
+const slow: Readonly<Record<string, string>> = {
+  "test/contracts": "takes a minute; run `npm run test:contracts` when you change a contract",
+  "test/integration": "starts whole networks of agents",
+  "test/models": "asks the models in models/",
+  "test/sim/command.test.ts": "starts the simulator's command many times",
+  "test/sim/simulator.test.ts": "plays seeded worlds of every protocol",
+  "test/core/adversarial.test.ts": "plays whole committees under attack",
+  "test/core/council.test.ts": "plays whole committees",
+  "test/core/hashgraph-claims.test.ts": "plays whole committees under attack",
+  "test/core/hashgraph-run.test.ts": "plays whole committees, many times",
+  "test/core/hashgraph.test.ts": "orders thousands of random events",
+  "test/core/leaderless-run.test.ts": "plays whole committees",
+  "test/core/unanimous-run.test.ts": "plays whole committees",
+  "test/core/wbft-run.test.ts": "plays whole committees",
+  "test/adapters/chain-batch.test.ts": "starts a chain",
+  "test/adapters/chain-certificates.test.ts": "starts a chain",
+  "test/adapters/chain-header.test.ts": "starts chains of both engines",
+  "test/adapters/chain-money.test.ts": "starts a chain",
+  "test/adapters/chain-questions-raw.test.ts": "starts a chain",
+  "test/adapters/chain-viem.test.ts": "starts a chain for each group of tests",
+  "test/adapters/chain.test.ts": "starts a chain for each group of tests",
+  "test/adapters/content-store.test.ts": "starts IPFS nodes",
+  "test/adapters/deploy.test.ts": "starts chains",
+  "test/adapters/doctor-model.test.ts": "asks the embedded model",
+  "test/adapters/model-llama-answer.test.ts": "asks the embedded model",
+  "test/adapters/model-llama-process.test.ts": "asks the embedded model",
+  "test/adapters/model-llama.test.ts": "asks the embedded model",
+  "test/adapters/network.test.ts": "starts libp2p nodes and waits for time-outs",
+  "lab/test/attacks-models.test.ts": "asks the embedded model",
+  "lab/test/attacks.test.ts": "plays every attack of the published reference",
+  "lab/test/complexity.test.ts": "measures every protocol by the command",
+  "lab/test/conformance.test.ts": "starts commands",
+  "lab/test/papers.test.ts": "starts commands",
+  "lab/test/eval-models.test.ts": "asks the models in models/",
+  "lab/test/eval-runs.test.ts": "plays whole committees of every protocol",
+  "lab/test/papers-runs.test.ts": "plays every study of the papers",
+};
+
+/** Files that wait for real time as the whole suite integration does. */
+const waitingFiles: readonly string[] = ["test/adapters/network.test.ts", "test/adapters/content-store.test.ts"];
 
 /** One run of a runner: Node's on one file, or Hardhat's on all of the contracts' tests. */
 export interface Job {
@@ -61,8 +105,8 @@ export function jobsOf(level: Level): readonly Job[] {
     .filter((job) => levelOf(job) === level || (level === "standard" && levelOf(job) === "quick"));
 }
 
-export function laneOf({ suite }: Job): Lane {
-  if (suite === "integration") return "waiting";
+export function laneOf({ suite, files }: Job): Lane {
+  if (suite === "integration" || files.some((file) => waitingFiles.includes(file))) return "waiting";
   // It starts a database and a graph-node.
   return suite === "subgraph" ? "alone" : "computing";
 }
@@ -76,6 +120,12 @@ export function needsContracts(suite: Suite): boolean {
 export function jobsOfSuite(suite: Suite): readonly Job[] {
   if (suite === "contracts") return [{ suite, files: [] }];
   return filesOf(suite).map((file) => ({ suite, files: [file] }));
+}
+
+/** A guess for a job that never ran in this checkout. */
+export function guessSeconds(job: Job): number {
+  if (job.suite === "contracts") return 60;
+  return levelOf(job) === "quick" ? 2 : 20;
 }
 
 function levelOf({ suite, files }: Job): Level {

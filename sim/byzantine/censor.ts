@@ -1,4 +1,4 @@
-import { PROPOSE, decodePropose } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE, decodePropose } from "../../agents/core/seat/certify/messages.ts";
 import { decodeBlock, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -22,7 +22,7 @@ export function censoring({ network, signer, store }: SessionPorts, culprit: Cul
 
   const censored = (message: Message): Uint8Array | null => {
     const payload = decodePropose(message.payload, message.header.round);
-    const read = payload?.validRound === null ? readRoot(attempt, protocol, payload.rootBlock) : null;
+    const read = payload?.validBallot === null ? readRoot(attempt, protocol, payload.rootBlock) : null;
     if (payload === null || read === null || "refused" in read) return null;
     if (random.chance(300_000)) return doctored(message, payload.rootBlock, read.messages);
     const order = random.shuffled(attempt.committee.map((_, index) => index as SeatIndex));

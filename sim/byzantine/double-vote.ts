@@ -1,4 +1,4 @@
-import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, decodePropose } from "../../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, decodePropose } from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";

@@ -1,7 +1,7 @@
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { PRECOMMIT } from "../../agents/core/seat/certify/payloads.ts";
+import { PRECOMMIT } from "../../agents/core/seat/certify/messages.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
-import { refuseSlot } from "../../agents/core/seat/seat.ts";
+import { rejectMessage } from "../../agents/core/seat/seat.ts";
 import type { Header, Message, Value } from "../../agents/core/types.ts";
 import type { Signer } from "../../agents/ports/signer.ts";
 import type { Plan } from "../plan.ts";
@@ -24,7 +24,7 @@ export function resign(plan: Plan, signer: Signer, header: Header, payload: Valu
 }
 
 export function isAcceptable(plan: Plan, header: Header, payload: Value): boolean {
-  return refuseSlot(plan.protocol, plan.attempt, { header, payload, signature: "0x" }) === null;
+  return rejectMessage(plan.protocol, plan.attempt, { header, payload, signature: "0x" }) === null;
 }
 
 /**

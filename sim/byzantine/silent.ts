@@ -1,4 +1,4 @@
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";

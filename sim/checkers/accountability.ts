@@ -1,4 +1,4 @@
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { honestSeats, slotOf, type SeatTrace, type Trace } from "../trace.ts";

@@ -9,7 +9,7 @@ const PENDING_PER_PAIR = 1_200;
  * Most slots that a seat may fill: generous phases times rounds of deliberation, and the certify phases of all
  * rounds.
  */
-const SLOTS_PER_SEAT = 12 * 12 + 4 * limits.certifyRounds;
+const SLOTS_PER_SEAT = 12 * 12 + 4 * limits.certifyBallots;
 /** Bytes of a journal record beyond its message: kind, timers, observations. */
 const RECORD_BYTES = 2_048;
 

@@ -1,4 +1,4 @@
-import { decodeVote, PRECOMMIT } from "../../agents/core/seat/certify/payloads.ts";
+import { decodeVote, PRECOMMIT } from "../../agents/core/seat/certify/messages.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { isSupermajority } from "../../agents/core/quorum.ts";

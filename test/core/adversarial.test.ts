@@ -56,7 +56,7 @@ describe("adversarial", () => {
       }
     });
 
-    it(`T29, AD1, AD5: n = ${n}: f drafters or convergers in a row that fail are replaced, and it is labelled`, () => {
+    it(`T29, AD1, AD5: n = ${n}: f drafters or convergers in a row that fail are replaced, and the answer is labelled`, () => {
       const crashed = { ...believing("yes"), crashed: true };
       for (const [first, task] of [
         [0, "propose"],
@@ -96,7 +96,7 @@ describe("adversarial", () => {
     assert.match(prompt.system, /contradict each other/);
   });
 
-  it("T15, AD6: a converger may reject feedback or adopt it; the confidence says whom it follows", () => {
+  it("T15, AD6: a converger may reject feedback or adopt it; the confidence tells whom it follows", () => {
     const attempt = of(7);
     // A wrong draft that all five reviewers reject.
     for (const [converger, answer, confidence] of [
@@ -136,7 +136,7 @@ describe("adversarial", () => {
     [4, 1],
     [7, 2],
   ] as const) {
-    it(`PH5, AD1: n = ${n}: reviews told to a few only cost an honest pair time, not its round`, () => {
+    it(`PH5, AD1: n = ${n}: reviews told to few seats cost an honest pair time, but not its round`, () => {
       const attempt = of(n);
       const f = Math.floor((n - 1) / 3);
       const order = canonicalOrder(attempt);
@@ -221,7 +221,7 @@ describe("adversarial", () => {
     [{ kind: "policies", options: 4 }, "A", "B", "C"],
   ];
   for (const [terms, truth, draft, final] of rejected)
-    it(`AD6: ${terms.kind}: who rejects ${draft} does not stand for ${final}`, () => {
+    it(`AD6: ${terms.kind}: a reviewer that rejects ${draft} does not stand for ${final}`, () => {
       const attempt = of(7, terms);
       const decide = (first: string, last: string) =>
         decisionOf(
@@ -239,7 +239,7 @@ describe("adversarial", () => {
       assert.equal(decide(truth, truth).confidence, 1_000_000);
     });
 
-  it("AD8: who accepts one of the drafter's two drafts does not stand for the other; its review is paid", () => {
+  it("AD8: a reviewer that accepts one of the drafter's two drafts does not stand for the other; its review is paid", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);
     const misled = [order[2], order[3]];
@@ -262,13 +262,13 @@ describe("adversarial", () => {
     );
   });
 
-  it("AD6: a number within the tolerance of the draft is the draft's answer still", () => {
+  it("AD6: a number within the tolerance of the draft is still the draft's answer", () => {
     const attempt = of(7, { kind: "number", tolerance: 5n });
     const scripts = byRank(attempt, believing("100"), { 1: believing("104") });
     assertFields(decisionOf(watched(adversarial, attempt, scripts)), { answer: "104", confidence: 1_000_000 });
   });
 
-  it("T29: an equivocating drafter or converger is slashed where it is heard, and does not stall", () => {
+  it("T29: an equivocating drafter or converger is slashed if its messages are held, and stalls nobody", () => {
     for (const [rank, phase] of [
       [0, DRAFT],
       [1, CONVERGE],
@@ -290,7 +290,7 @@ describe("adversarial", () => {
     }
   });
 
-  it("AD5, AD7: no review at all, no draft: Hung after f + 1 tries; fewer than k - f reviews are labelled", () => {
+  it("AD5, AD7: without any review or draft the attempt is Hung after f + 1 tries; fewer than k - f reviews are labelled", () => {
     const failing = (...tasks: readonly string[]) =>
       decisionOf(watched(adversarial, of(7), byRank(of(7), failingAt(believing("yes"), ...tasks), {})));
     for (const task of ["propose", "verify", "converge"]) assertFields(failing(task), { status: "hung", answer: "" });
@@ -305,7 +305,7 @@ describe("adversarial", () => {
     assert.equal(decide([4, 5, 6, 7, 8]), ppm(4, 9));
   });
 
-  it("AD4: a rejection without a reason is none; the reviewer abstains", () => {
+  it("AD4: a rejection without a reason is no rejection; the reviewer abstains", () => {
     const attempt = of(4);
     const sulking: SeatScript = {
       answer: (ask) =>
@@ -318,11 +318,11 @@ describe("adversarial", () => {
     assert.equal(decisionOf(run).shares[canonicalOrder(attempt)[3] as number], 0);
   });
 
-  it("T13, AD1: roles are fixed by round: others' messages are refused", () => {
+  it("T13, AD1: roles are fixed by round: messages of other seats are rejected", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);
     const refused = (round: number, phase: number, rank: number) =>
-      adversarial.refuses(
+      adversarial.rejectPayload(
         attempt,
         { round, phase, seat: order[rank] as SeatIndex },
         phase === REVIEW ? { review: null } : { proposal: null },
@@ -357,6 +357,6 @@ describe("adversarial", () => {
   });
 
   it("CH7: high assurance is refused", () => {
-    assert.match(String(adversarial.check(of(4, { assurance: "high" }))), /one seat's word/);
+    assert.match(String(adversarial.refuseRequest(of(4, { assurance: "high" }))), /one seat's word/);
   });
 });

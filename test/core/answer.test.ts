@@ -71,7 +71,7 @@ describe("answer: canonical form", () => {
     }
   });
 
-  it("refuses what is no decimal number, too precise or too large", () => {
+  it("refuses a text that is not a decimal number, or is too precise or too large", () => {
     const none = [
       "",
       "-",
@@ -97,7 +97,7 @@ describe("answer: canonical form", () => {
     assert.equal(canonicalAnswer(numberTerms(0), "1".padStart(limits.answerBytes + 1, "0")), null);
   });
 
-  it("reads text byte for byte but for white space, bounded", () => {
+  it("reads bounded text byte for byte, except for white space", () => {
     assert.deepEqual(canonicalAnswer(textTerms, "  The  \n Hague\t"), {
       text: "The Hague",
       outcome: keccak256(utf8("The Hague")),
@@ -131,7 +131,7 @@ describe("answer: canonical form", () => {
     assert.deepEqual(every, { text: all.join(","), outcome: outcome(2n ** 26n - 1n) });
   });
 
-  it("D16 refuses what is no set of the question's policies", () => {
+  it("D16 refuses a text that is not a set of the question's policies", () => {
     const notOnce = ["A,A", "A a", "A,B,A)"];
     const notThere = ["E", "A,E", "1", "A,1", "none", "{}", "\u017f", "\u212a", "\uff21"];
     const notSeparated = ["AB", "A.B", "A)B", "A;B", "A/B", "A and B", "A & B", "A-C", "A\u00a0B", "A\u2028B"];
@@ -145,7 +145,7 @@ describe("answer: canonical form", () => {
     assert.equal(canonicalAnswer({ ...policyTerms, options: 0 }, "A"), null);
   });
 
-  it("D16 a set of policies survives the outcome and any way to write it", () => {
+  it("D16 a set of policies survives encoding as an outcome, and any spelling", () => {
     const written = fc.integer({ min: 1, max: 26 }).chain((options) =>
       fc.uniqueArray(fc.nat(options - 1), { minLength: 1 }).chain((indices) =>
         fc.record({
@@ -191,7 +191,7 @@ describe("answer: canonical form", () => {
     );
   });
 
-  it("composes what a model wrote before its author signs it", () => {
+  it("composes a model's text into Unicode's composed form before its author signs it", () => {
     assert.equal(composeText("E\u0301\ud800"), "É\ufffd");
     assert.notEqual(canonicalAnswer(textTerms, composeText("\ud800x")), null);
   });

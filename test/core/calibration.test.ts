@@ -73,7 +73,7 @@ describe("calibration: isotonic steps", () => {
     );
   });
 
-  it("CF6, property: a higher raw confidence is never worth less, and the same is worth the same", () => {
+  it("CF6, property: a higher raw confidence never yields less, and equal ones yield the same", () => {
     const raw = fc.integer({ min: 0, max: 1_000_000 });
     fc.assert(
       fc.property(samples, least, raw, raw, (given, bin, a, b) => {
@@ -103,7 +103,7 @@ describe("calibration: isotonic steps", () => {
     assert.equal(calibratedConfidence([], 123 as Ppm), 123);
   });
 
-  it("CF6: answers that were all right make no certainty, and few of them no more than many before", () => {
+  it("CF6: right answers alone never give certainty, and a few of them give no more than many earlier ones", () => {
     const all = { from: 900_000, right: 20, of: 20 };
     assert.equal(calibratedConfidence([all], 950_000 as Ppm), 954_545);
     const many = { from: 800_000, right: 391, of: 400 };

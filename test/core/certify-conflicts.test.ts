@@ -7,7 +7,7 @@ import {
   PREVOTE,
   PROPOSE,
   encodeCertificate,
-} from "../../agents/core/seat/certify/payloads.ts";
+} from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
@@ -40,7 +40,7 @@ function benchWithRoots(): { readonly bench: Bench; readonly liar: number; reado
 }
 
 describe("certify: decisions signed twice", () => {
-  it("CE18: a precommit and a certificate with another decision of the same round and seat are a pair, once", () => {
+  it("CE18: a precommit and a certificate with another decision of the same ballot and seat are a pair, once", () => {
     const { bench, liar, other } = benchWithRoots();
     bench.precommit(liar, bench.first, 0);
     assert.deepEqual(bench.conflicts, []);
@@ -59,14 +59,14 @@ describe("certify: decisions signed twice", () => {
     assert.equal(bench.conflicts.length, 1);
   });
 
-  it("CE18: in another round a seat may sign another decision", () => {
+  it("CE18: in another ballot a seat may sign another decision", () => {
     const { bench, liar, other } = benchWithRoots();
     bench.precommit(liar, bench.first, 0);
     bench.certificate(other, liar, bench.second, 1);
     assert.deepEqual(bench.conflicts, []);
   });
 
-  it("CE18: what is signed about a root that comes later counts when the root has been replayed", () => {
+  it("CE18: a signature on a root that arrives later counts once the root has been replayed", () => {
     const bench = new Bench(4);
     const [liar, other] = bench.others().filter((seat) => !bench.proposes(seat, 0)) as [number, number];
     bench.propose(0, bench.first, null);
@@ -80,7 +80,7 @@ describe("certify: decisions signed twice", () => {
     );
   });
 
-  it("CE18: what comes together with the certificate is still seen", () => {
+  it("CE18: a signature that arrives together with the certificate still counts", () => {
     const { bench, liar, other } = benchWithRoots();
     for (const seat of bench.others()) bench.precommit(seat, bench.first, 0);
     assert.equal(bench.done, true);

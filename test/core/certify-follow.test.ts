@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { proposeOwnRoot, proposerOf } from "../../agents/core/seat/certify/candidates.ts";
-import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { proposeOwnRoot, proposerOf } from "../../agents/core/seat/certify/proposals.ts";
+import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { initialCertify, type ProposedRoot, type CertifyContext } from "../../agents/core/seat/certify/state.ts";
 import { certifyMessage, startCertify } from "../../agents/core/seat/certify/certify.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
@@ -41,7 +41,7 @@ function contextOf(concludes: (tally: Tally) => Conclusion): CertifyContext {
 
 /** What a seat that held `inTime` says to a fresh root. */
 function voteOn(candidate: ProposedRoot, context: CertifyContext, inTime: Tally): unknown {
-  const ready = { ...initialCertify, candidates: new Map([[rootOf("fresh"), candidate]]) };
+  const ready = { ...initialCertify, roots: new Map([[rootOf("fresh"), candidate]]) };
   const proposal = signMessage(attempt, proposerOf(attempt, 0), PROPOSE, 0, {
     root: blockOf("fresh"),
     validRound: null,
@@ -53,7 +53,7 @@ function voteOn(candidate: ProposedRoot, context: CertifyContext, inTime: Tally)
 }
 
 describe("certify where it matters which two messages a void slot shows", () => {
-  it("CE16: a fresh root that is Hung is refused by who held in time what is decided, and not the other way round", () => {
+  it("CE16: a seat whose messages in time are decided refuses a fresh root that is Hung, and not the other way round", () => {
     const { readsVoidSlots, ...other } = hashgraph as Protocol;
     assert.equal(readsVoidSlots, true);
     for (const [root, own, isAccepted] of [
@@ -79,13 +79,13 @@ describe("certify where it matters which two messages a void slot shows", () => 
     assert.equal(voteOn(goodRoot("fresh", more, hung), elsewhere, some), true);
   });
 
-  it("CE16: who follows proposes the first root that leaves out nothing it held in time, and none if there is none", () => {
+  it("CE16: a seat that follows proposes the first root that covers the messages it held in time, or nothing", () => {
     const context = contextOf(() => open);
     const short = ["short", goodRoot("short", some, decided)] as const;
     const whole = ["whole", goodRoot("whole", more, decided)] as const;
-    const proposed = (...roots: readonly (typeof short | typeof whole)[]) => {
-      const candidates = new Map(roots.map(([name, root]) => [rootOf(name), root]));
-      return proposeOwnRoot({ ...initialCertify, inTime: more, candidates }, context)?.rootBlock ?? null;
+    const proposed = (...given: readonly (typeof short | typeof whole)[]) => {
+      const roots = new Map(given.map(([name, root]) => [rootOf(name), root]));
+      return proposeOwnRoot({ ...initialCertify, inTime: more, roots }, context)?.rootBlock ?? null;
     };
     assert.deepEqual(proposed(short, whole), blockOf("whole"));
     assert.equal(proposed(short), null);

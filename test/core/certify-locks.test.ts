@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { PRECOMMIT, PREVOTE } from "../../agents/core/seat/certify/payloads.ts";
+import { PRECOMMIT, PREVOTE } from "../../agents/core/seat/certify/messages.ts";
 import { Bench } from "../support/core/certify-bench.ts";
 import { assertSameMembers } from "../support/assertions.ts";
 
 describe("certify: locks and quorums", () => {
-  it("Tendermint line 36: locks and precommits on more than 2/3 of the seats, not on one fewer", () => {
+  it("Tendermint line 36: a seat locks and precommits on more than 2/3 of the seats, and not on one fewer", () => {
     for (const [seats, needed] of [
       [4, 3],
       [7, 5],
@@ -35,7 +35,7 @@ describe("certify: locks and quorums", () => {
     assert.equal(bench.said.get(`${PREVOTE}.2`), bench.first.root);
   });
 
-  it("CE17: who leaves a round hands on the precommits that ended it", () => {
+  it("CE17: a seat that leaves a ballot hands on the precommits that ended it", () => {
     const bench = new Bench(4);
     bench.propose(0, bench.first, null);
     assert.equal(bench.handedOn.size, 0);
@@ -48,7 +48,7 @@ describe("certify: locks and quorums", () => {
     );
   });
 
-  it("Tendermint line 28: a later quorum for another root frees it; an earlier one, or none, does not", () => {
+  it("Tendermint line 28: a later quorum for another root frees a locked seat; an earlier quorum, or no quorum, does not", () => {
     const locked = (): Bench => {
       const bench = new Bench(7);
       bench.propose(0, bench.second, null);

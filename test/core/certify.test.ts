@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
-import { proposerOf } from "../../agents/core/seat/certify/candidates.ts";
+import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
+import { proposerOf } from "../../agents/core/seat/certify/proposals.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { JUDGE, REVEAL, VOTE } from "../support/core/mbft-set.ts";
@@ -30,7 +30,7 @@ function scriptsFor(attempt: Attempt, bent: Readonly<Record<number, SeatScript>>
 }
 
 describe("certify", () => {
-  it("CE1: a silent proposer costs one round", () => {
+  it("CE1: a silent proposer costs one ballot", () => {
     const attempt = attemptOf(4);
     const proposer = proposerOf(attempt, 0);
     const script: SeatScript = { ...honest("yes"), say: (effect) => (effect.phase === PROPOSE ? [] : [effect]) };
@@ -136,7 +136,7 @@ describe("certify", () => {
     );
   });
 
-  it("CE13: a seat that a silent one kept in the dark gets its messages from the others' roots", () => {
+  it("CE13: a seat that lacks a silent seat's messages gets them from the others' roots", () => {
     for (const pivot of [0, 1, 2, 3]) {
       const attempt = attemptOf(4);
       const liar = proposerOf(attempt, pivot);
@@ -199,7 +199,7 @@ describe("certify", () => {
     });
   }
 
-  it("CE12: a seat that missed what certified the others gets their certificate", () => {
+  it("CE12: a seat that missed the messages that certified the others gets their certificate", () => {
     const attempt = attemptOf(4);
     const liar = proposerOf(attempt, 0);
     const [, , deprived] = [0, 1, 2, 3].filter((seat) => seat !== liar) as [number, number, number];

@@ -94,7 +94,7 @@ describe("codec: values", () => {
     );
   });
 
-  it("refuses what is malformed, not canonical or not a value", () => {
+  it("refuses bytes that are malformed, not canonical or not a value", () => {
     const refused: Record<string, string> = {
       nothing: "",
       "null alone": "f6",
@@ -153,7 +153,7 @@ describe("codec: values", () => {
     assert.deepEqual(decoded.data, Uint8Array.of(1, 2, 3));
   });
 
-  it("throws on what is no value: our own bug", () => {
+  it("throws if it is given no value, which is our own bug", () => {
     const wrong = [1.5, Number.NaN, Infinity, 2 ** 53, undefined, 1n, Symbol("x"), () => 1, "\ud800", { "/": 1 }];
     for (const value of wrong) {
       assert.throws(() => encode(value as Value));

@@ -55,7 +55,7 @@ describe("council", () => {
       assertBelow(run.elapsedMs, timing.graceMs);
     });
 
-    it(`T28: n = ${n}: f seats crashed, or with failing models, do not fail the council`, () => {
+    it(`T28: n = ${n}: a council with f crashed seats or failing models still decides`, () => {
       for (const faulty of [{ ...believing("yes"), crashed: true }, failingAt(believing("yes"), "propose")]) {
         const ranks = Object.fromEntries(Array.from({ length: f }, (_, i) => [n - 1 - i, faulty]));
         const decision = decisionOf(watched(council, of(n), byRank(of(n), believing("yes"), ranks)));
@@ -118,7 +118,7 @@ describe("council", () => {
     assert.equal(triesOf(of(7)), 3);
   });
 
-  it("CH6, T28: with a third of the answers or fewer there is no synthesis, with one more there is a labelled one", () => {
+  it("CH6, T28: a third of the answers or fewer yields no synthesis; one more yields a labelled one", () => {
     for (const [failing, status, confidence] of [
       [4, "hung", 0],
       [3, "decided", 500_000],
@@ -185,7 +185,7 @@ describe("council", () => {
     );
   });
 
-  it("T26, CH3: anybody can work out from the transcript what the chair was asked", () => {
+  it("T26, CH3: the transcript alone shows what the chair was asked", () => {
     const attempt = of(4);
     const scripts = attempt.committee.map((_, seat) => believing(seat === 1 ? "no" : "yes", `proof ${seat}`));
     const run = watched(council, attempt, scripts);
@@ -245,7 +245,7 @@ describe("council", () => {
     });
   }
 
-  it("CH8, T20: what a chair says of an answer that is none is no synthesis", () => {
+  it("CH8, T20: a chair's reply without an answer of the question's kind is no synthesis", () => {
     const chair: SeatScript = {
       answer: (ask) =>
         taskOf(ask.prompt) === "synthesize"
@@ -256,27 +256,30 @@ describe("council", () => {
   });
 
   it("CH7, CH10: high assurance and more than 26 seats are refused, with the reason", () => {
-    assert.match(String(council.check(of(4, { assurance: "high" }))), /one seat's word/);
-    assert.equal(council.check(of(4)), null);
+    assert.match(String(council.refuseRequest(of(4, { assurance: "high" }))), /one seat's word/);
+    assert.equal(council.refuseRequest(of(4)), null);
     assert.match(
       String(refuseChaired({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })),
       /26/,
     );
-    assert.match(String(council.check(attemptOf(3, { protocol: 7 }))), /outside 4/);
+    assert.match(String(council.refuseRequest(attemptOf(3, { protocol: 7 }))), /outside 4/);
   });
 
-  it("CH5: a synthesis by a seat whose turn it is not, or in another form, is refused", () => {
+  it("CH5: a synthesis out of turn, or in another form, is rejected", () => {
     const attempt = of(4);
     const [first, second] = [...canonicalOrder(attempt)] as [SeatIndex, SeatIndex];
     const word = { proposal: { answer: "yes", proof: "", tier: 700_000 } };
     const refused = (round: number, seat: SeatIndex, payload: Value) =>
-      council.refuses(attempt, { round, phase: SYNTHESIS, seat }, payload);
+      council.rejectPayload(attempt, { round, phase: SYNTHESIS, seat }, payload);
     assert.equal(refused(0, first, word), null);
     assert.equal(refused(0, second, word), "not-a-speaker");
     assert.equal(refused(1, second, word), null);
     assert.equal(refused(2, first, word), "no-such-round");
     assert.equal(refused(0, first, { proposal: { ...word.proposal, tier: 1 } }), "malformed-payload");
     for (const { phase } of [commitForm, revealForm])
-      assert.equal(council.refuses(attempt, { round: 1, phase, seat: first }, { commitment: null }), "unknown-phase");
+      assert.equal(
+        council.rejectPayload(attempt, { round: 1, phase, seat: first }, { commitment: null }),
+        "unknown-phase",
+      );
   });
 });

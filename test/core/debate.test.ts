@@ -149,7 +149,7 @@ describe("debate", () => {
     assertIncludes(letteredIn(run.asked.at(-1)!.prompt, "answer"), "no: still no");
   });
 
-  it("DB6, T28: whose last call failed keeps its first answer; whose first failed has none, and is not asked to reply", () => {
+  it("DB6, T28: a seat whose last call failed keeps its first answer; a seat whose first call failed has no answer, and is not asked to reply", () => {
     const attempt = of(7);
     const scripts = byRank(attempt, believing("yes"), {
       5: failingAt(believing("no", "first"), "revise"),
@@ -163,7 +163,7 @@ describe("debate", () => {
     assert.equal(decisionOf(run).confidence, Math.floor(5_000_000 / 7));
   });
 
-  it("DB5, T30: critics have equal shares of the prompt; a longer critique, a second of one answer, or too many are refused", () => {
+  it("DB5, T30: critics have equal shares of the prompt; a critique that is too long, repeated or one too many is rejected", () => {
     const attempt = of(13);
     const [seat] = canonicalOrder(attempt);
     const bytes = critiqueBytes(attempt);
@@ -172,7 +172,7 @@ describe("debate", () => {
     const entry = (at: number, text: string) => [new Uint8Array(32).fill(at), text];
     const seen = [attempt.committee.map(() => null)];
     const refused = (critiques: readonly (readonly (Uint8Array | string)[])[]) =>
-      debate.refuses(attempt, { round: 0, phase: CRITIQUE, seat: seat as SeatIndex }, { critiques, seen });
+      debate.rejectPayload(attempt, { round: 0, phase: CRITIQUE, seat: seat as SeatIndex }, { critiques, seen });
     assert.equal(refused([entry(1, "x".repeat(bytes))]), null);
     assert.equal(refused([entry(1, "x".repeat(bytes + 1))]), "malformed-payload");
     assert.equal(refused([entry(1, "x"), entry(1, "y")]), "malformed-payload");
@@ -198,7 +198,7 @@ describe("debate", () => {
     assertSameMembers(named, [fields, fields, fields, [...fields, "others"]]);
   });
 
-  it("DB3, DB4: an author does not read what it says of itself", () => {
+  it("DB3, DB4: an author does not read its own critique of its answer", () => {
     const attempt = of(4);
     const { tally } = watched(debate, attempt, all(4, believing("yes"))).states[0]!;
     const target = candidatesOf(answerRound(attempt, debateForms, tally), "closed")[0]!.target;
@@ -212,7 +212,7 @@ describe("debate", () => {
     assertSameMembers(saying(1), ["agrees", "agrees", "Nothing can be said against it."]);
   });
 
-  it("DB6, PH4: a reply that was withheld until its phase was closed does not count; the first answer does", () => {
+  it("DB6, PH4: a reply withheld until its phase was closed does not count; the first answer counts", () => {
     const attempt = of(4);
     const { tally } = watched(debate, attempt, all(4, turning("no", "yes"))).states[0]!;
     const proposal = { answer: "yes", proof: "late", tier: 700_000 };
@@ -223,7 +223,7 @@ describe("debate", () => {
     assert.deepEqual(answers("closed"), ["yes", "no", "yes", "yes"]);
   });
 
-  it("T28: nobody criticises or replies: the first answers still make a synthesis", () => {
+  it("T28: if nobody criticises or replies, the first answers still make a synthesis", () => {
     const run = watched(debate, of(4), all(4, failingAt(believing("yes"), "critique", "revise")));
     assertFields(decisionOf(run), { answer: "yes", confidence: 1_000_000 });
   });
@@ -234,13 +234,13 @@ describe("debate", () => {
     assertFields(decisionOf(run), { answer: "Yes, it is.", confidence: 250_000 });
   });
 
-  it("T10: there is no second cross-examination: later rounds know only the synthesis", () => {
+  it("T10: there is no second cross-examination: later rounds have only the synthesis", () => {
     const attempt = of(4);
     const [, second] = canonicalOrder(attempt);
     for (const phase of [1, 2, CRITIQUE, REPLY])
-      assert.equal(debate.refuses(attempt, { round: 1, phase, seat: second as SeatIndex }, {}), "unknown-phase");
+      assert.equal(debate.rejectPayload(attempt, { round: 1, phase, seat: second as SeatIndex }, {}), "unknown-phase");
     assert.equal(
-      debate.refuses(attempt, { round: 1, phase: SYNTHESIS, seat: second as SeatIndex }, { proposal: null }),
+      debate.rejectPayload(attempt, { round: 1, phase: SYNTHESIS, seat: second as SeatIndex }, { proposal: null }),
       null,
     );
     assert.equal(debate.phasesAtMost(attempt), 6 + 2);

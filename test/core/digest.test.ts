@@ -201,7 +201,7 @@ describe("digest: agreement with viem", () => {
     );
   });
 
-  it("signs what a message is about: the same place in another question or committee is another digest (TR1)", () => {
+  it("signs the subject of a message: the same slot in another question or committee has another digest (TR1)", () => {
     const [request, other] = fc.sample(requests, { numRuns: 2, seed: 1 }) as [Request, Request];
     const committee = fc.sample(seats, { numRuns: 5, seed: 2 });
     const [domain] = fc.sample(domains, { numRuns: 1, seed: 3 }) as [Domain];
@@ -377,7 +377,7 @@ describe("digest: request ids", () => {
     assert.equal(bytesToHex(encodeRequestId(0x0102n as RequestId)), `0x${"00".repeat(14)}0102`);
   });
 
-  it("TR5: nothing else is one", () => {
+  it("TR5: other bytes are no id", () => {
     for (const id of [-1n, 2n ** 128n]) assert.throws(() => encodeRequestId(id as RequestId), RangeError);
     const others = [new Uint8Array(15), new Uint8Array(17), new Uint8Array(32), 7, 7n, "7", null, undefined, Array(16)];
     for (const other of others) assert.equal(decodeRequestId(other), null);

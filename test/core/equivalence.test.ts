@@ -85,7 +85,7 @@ describe("texts judged to be the same", () => {
     assert.deepEqual(founded, ["a: 0 1 2", "c: 3"]);
   });
 
-  it("EQ3: classes are a partition, whatever was judged and in whatever order answers are given", () => {
+  it("EQ3: classes are a partition, whatever seats judged and in any order of the answers", () => {
     const text = fc.constantFrom("a", "b", "c", "d");
     const word = fc.tuple(text, text).filter(([a, b]) => a !== b);
     fc.assert(
@@ -110,7 +110,7 @@ describe("texts judged to be the same", () => {
     );
   });
 
-  it("EQ1, EQ2: other kinds are not judged, and pairs are bounded", () => {
+  it("EQ1, EQ2: answers of other kinds are not compared, and pairs are bounded", () => {
     const view = (of: Attempt) =>
       ({
         attempt: of,
@@ -131,7 +131,7 @@ describe("texts judged to be the same", () => {
     assert.deepEqual(matchCalls(view(many), answersOf(many, ["same", "same"])), []);
   });
 
-  it("a malformed judgement is refused: unordered, repeated, of one text, or too many", () => {
+  it("a malformed comparison is rejected: unordered, repeated, of one text, or one too many", () => {
     const [low, high] = ["a", "b"].map((text) => outcomeOf(attempt, text)).toSorted(compareHex);
     const accepts = (matches: readonly object[]) =>
       matchForm.decode(attempt, matchForm.encode({ matches: matches as never })) !== null;

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { CanonicalAnswer } from "../../agents/core/request/kinds.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { CRITIQUE } from "../../agents/core/protocols/debate/critiques.ts";
-import { initialCarry, judge } from "../../agents/core/protocols/escalating/judge.ts";
+import { initialCarry, judgeEscalatingRound } from "../../agents/core/protocols/escalating/judge.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
@@ -95,7 +95,7 @@ describe("escalating: thresholds", () => {
     assert.equal(isTrivial(of(4, { assurance: "high" }).request.terms), false);
   });
 
-  it("ES5: whatever is accepted has more honest seats behind it than there can be faulty ones", () => {
+  it("ES5: more honest seats stand behind an accepted answer than there can be faulty ones", () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: 26 }), fc.nat(), fc.nat(), fc.boolean(), (n, some, more, high) => {
         const most = some % (n + 1);
@@ -173,7 +173,7 @@ describe("escalating over a committee", () => {
     assert.equal(decision.confidence, 1_000_000);
   });
 
-  it("T22: 60 % is not enough for the council and not contested: mbft asks anew", () => {
+  it("T22: 60 % is too little for the council and too much to be contested: mbft asks anew", () => {
     const attempt = of(10, { callbackGasLimit: 1 });
     const ranks = Object.fromEntries([0, 1, 2, 3].map((rank) => [rank, turning("no", "yes")]));
     const run = watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), ranks));
@@ -232,7 +232,7 @@ describe("escalating over a committee", () => {
       assertFields(decisionOf(run), { answer, confidence: answer === "12.5" ? 1_000_000 : 750_000 });
     });
 
-  it("ES10: who equivocates in the council is slashed, whichever stage decides", () => {
+  it("ES10: a seat that equivocates in the council is slashed, whichever stage decides", () => {
     const attempt = of(7);
     const split = equivocatingIn(turning("yes", "yes"), CRITIQUE, { critiques: [[new Uint8Array(32), "x"]] });
     const camps = { 0: split, 1: turning("no", "yes"), 2: turning("no", "yes"), 3: turning("no", "yes") };
@@ -256,7 +256,7 @@ describe("escalating over a committee", () => {
       );
     const plan = { forms: formsOf(attempt, 0), partial: new Set<number>() };
     const judged = (heard: Tally) =>
-      judge({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
+      judgeEscalatingRound({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
     const { reputations, slashes } = judged(tally);
     assert.deepEqual(
       [reputations, slashes],
@@ -298,11 +298,11 @@ describe("escalating over a committee", () => {
   });
 
   it("ES2: committees that cannot be lettered, and mbft's own limits, are refused", () => {
-    assert.equal(escalating.check(of(4)), null);
+    assert.equal(escalating.refuseRequest(of(4)), null);
     assert.match(
-      String(escalating.check({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })),
+      String(escalating.refuseRequest({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })),
       /26 seats/,
     );
-    assert.match(String(escalating.check(attemptOf(3, { protocol: 10 }))), /outside 4/);
+    assert.match(String(escalating.refuseRequest(attemptOf(3, { protocol: 10 }))), /outside 4/);
   });
 });

@@ -97,7 +97,7 @@ describe("fixed point", () => {
     assert.equal(expOfNegative(-1_000n << 64n, 64), 0n);
   });
 
-  it("refuses what has no value or no proven error", () => {
+  it("refuses arguments without a value or a proven error", () => {
     assert.throws(() => lnOfRatio(0n, 1n, 64), RangeError);
     assert.throws(() => lnOfRatio(1n, -1n, 64), RangeError);
     assert.throws(() => lnOfRatio(1n << 5_000n, 1n, 64), RangeError);

@@ -112,7 +112,7 @@ describe("geometric median", () => {
     );
   });
 
-  it("L12: at an input point: exact when it is the median, left behind when it is not", () => {
+  it("L12: an input point is the exact result if it is the median, and is left behind if not", () => {
     const corners = [
       [0, 0],
       [20, 0],

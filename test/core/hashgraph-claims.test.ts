@@ -6,7 +6,7 @@ import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
-import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { newestOf, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import {
@@ -65,9 +65,9 @@ describe("hashgraph: what a seat says of itself", () => {
     assert.equal(outcomeOf([...last, ...stuck], attempt), "open");
   });
 
-  it("HG8, HG13: who makes events that rest on nobody's is news once, and moves nobody's clock", () => {
+  it("HG8, HG13: a seat whose events rest on nobody's is news once, and moves nobody's clock", () => {
     const world = new GossipWorld(attempt);
-    const viewNow = () => viewOf(attempt, tallyOf(world.messages));
+    const viewNow = () => graphViewOf(attempt, tallyOf(world.messages));
     const stepOf = (seat: number) => otherParentFor(viewNow(), seat as SeatIndex, { kind: "order", stages: [] });
     const clockOf = (seat: number) => newestOf(viewNow(), seat as SeatIndex)?.clock;
     // Seat 0 is always deep enough, and says what it likes; seat 3 is slow.
@@ -92,10 +92,10 @@ describe("hashgraph: what a seat says of itself", () => {
     assertIncludes([1, 3], stepOf(2)?.seat);
   });
 
-  it("HG13: the order is run for more than 1/3 that wait for it or have it, and for no fewer that say so", () => {
+  it("HG13: the order is run if more than 1/3 of the seats wait for it or have it, and not for fewer", () => {
     for (const modes of [["order", "last"] as const, ["last", "last"] as const, ["order", "order"] as const]) {
       const world = new GossipWorld(attempt);
-      const due = () => stagesDue(viewOf(attempt, tallyOf(world.messages)), false).length > 0;
+      const due = () => stagesDue(graphViewOf(attempt, tallyOf(world.messages)), false).length > 0;
       for (const seat of [0, 1, 2, 3]) world.event(seat, null, null, { closed: 2 });
       assert.equal(due(), false);
       world.event(0, null, null, { closed: 6, mode: modes[0] });
@@ -106,7 +106,7 @@ describe("hashgraph: what a seat says of itself", () => {
   });
 
   for (const n of [4, 7])
-    it(`HG13, HG20: n = ${n}: where f seats claim what is free to claim and f others are slow, those of one opinion decide, with few events`, () => {
+    it(`HG13, HG20: n = ${n}: with f seats that make free claims and f slow ones, the seats that agree decide, with few events`, () => {
       const f = Math.floor((n - 1) / 3);
       const honest = Array.from({ length: n - f }, (_, seat) => seat);
       const isSlow = (seat: number) => seat < f;
@@ -154,7 +154,7 @@ describe("hashgraph: what a seat says of itself", () => {
     for (const seat of [2, 3]) assertWithin(stuck(seat).length, 1, 2);
   });
 
-  it("HG20: who waits for models that take their time does not give up, though a liar says it has no events left", () => {
+  it("HG20: a seat that waits for slow models does not give up, even if a liar says it has no events left", () => {
     const slow = { ...yes, thinkMs: 9_900 };
     const done = run(hashgraphAttempt(4), [claims(liar, "stuck"), slow, slow, slow]);
     assert.deepEqual(results(done, [1, 2, 3]), ["decided yes", "decided yes", "decided yes"]);

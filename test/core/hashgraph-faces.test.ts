@@ -60,13 +60,13 @@ function threeFaced(): {
     ...hashgraph,
     step: (state, context, tally, input) => {
       const course = hashgraph.step(state, context, tally, input);
-      const { view } = course.state;
-      if (context.self === SLOW) isCut ||= shown !== null && isForker(view, LIAR as SeatIndex);
+      const { graph } = course.state;
+      if (context.self === SLOW) isCut ||= shown !== null && isForker(graph, LIAR as SeatIndex);
       if (context.self !== LIAR) return course;
       isSilent ||= course.effects.some((one) => isEvent(one) && (one.payload["closed"] as number) >= 5);
       if (!isSilent) return course;
       const rest = course.effects.filter((one) => one.kind !== "forward" && !isEvent(one));
-      return { ...course, effects: [...rest, ...act(view)] };
+      return { ...course, effects: [...rest, ...act(graph)] };
     },
   };
   const say = (effect: SendEffect, to: number): readonly SendEffect[] => {
@@ -91,7 +91,7 @@ describe("hashgraph: a slot with three faces", () => {
       };
       const delayOf = (from: number, to: number, draw: number) => {
         const slow = states[SLOW];
-        const isSlow = slow !== undefined && newest(slow.view, SLOW)?.body.mode === "order" && !isCut();
+        const isSlow = slow !== undefined && newest(slow.graph, SLOW)?.body.mode === "order" && !isCut();
         return from === LIAR ? 1 : to === SLOW && isSlow ? 300 : 1 + (draw % 3);
       };
       const scripts = [script, holds("yes"), holds("no"), holds("yes")];

@@ -6,7 +6,7 @@ import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state.ts";
-import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { newestOf, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import {
@@ -51,12 +51,12 @@ const changed = (sent: SendEffect, change: Record<string, unknown>): SendEffect 
 function burns(liars: readonly number[], waiting: readonly number[]): Protocol<HashgraphState> {
   const silent = new Set<number>();
   const done = new Set<number>();
-  return bent(liars, (sent, { view }, self) => {
+  return bent(liars, (sent, { graph }, self) => {
     const ending = sent.some((one) => isAt(one, 3) || one.payload["mode"] !== "gossip");
     if (ending) silent.add(self);
     if (!silent.has(self)) return sent;
-    const own = newestOf(view, self as SeatIndex);
-    const areWaiting = waiting.every((seat) => newestOf(view, seat as SeatIndex)?.body.mode === "order");
+    const own = newestOf(graph, self as SeatIndex);
+    const areWaiting = waiting.every((seat) => newestOf(graph, seat as SeatIndex)?.body.mode === "order");
     if (done.has(self) || !areWaiting || own === null) return [];
     done.add(self);
     const payload = {
@@ -111,37 +111,37 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     [3, 1],
     [20, 2],
   ] as const)
-    it(`HG13: what a seat says in an event that rests on nobody's spends nobody's events: n = 4, ${delayMs} ms, seed ${seed}`, () => {
+    it(`HG13: an event that rests on nobody's makes no seat spend events: n = 4, ${delayMs} ms, seed ${seed}`, () => {
       const scripts = [slow(10), yes, yes, slow(3_000)];
       expectYes(runCommittee(burns([0], [1, 2]), attempt, scripts, { seed, delayMs }), [1, 2, 3], 35);
     });
 
-  it("HG13: nor does it of f = 2 seats of seven", () => {
+  it("HG13: the same holds for f = 2 of seven seats", () => {
     const scripts = [yes, yes, yes, yes, yes, slow(9_000), slow(9_000)];
     const done = runCommittee(burns([0, 1], [2, 3, 4]), hashgraphAttempt(7), scripts, { seed: 1, delayMs: 5 });
     expectYes(done, [2, 3, 4, 5, 6], 50);
   });
 
   for (const seed of [3, 5])
-    it(`HG13: an honest seat that is lost as soon as it waits for the order spends nobody's events: seed ${seed}`, () => {
+    it(`HG13: an honest seat that is lost once it waits for the order makes no seat spend events: seed ${seed}`, () => {
       const scripts = [slow(10), yes, yes, slow(9_900)];
       expectYes(runCommittee(crashesAtOrder(0), attempt, scripts, { seed, delayMs: 3 }), [1, 2, 3], 35);
     });
 
   for (const stage of [3, 4])
-    it(`HG20: nobody gives up while an honest seat is stages behind and gets on: a liar is stuck at stage ${stage}`, () => {
+    it(`HG20: nobody gives up while an honest seat that is stages behind makes progress: a liar is stuck at stage ${stage}`, () => {
       const done = runCommittee(givesUpAt([0], stage), attempt, [no, yes, yes, slow(9_900)], { seed: 1 });
       expectYes(done, [1, 2, 3], 35);
       for (const seat of [1, 2, 3]) assertExcludes(modesOf(done, seat), "stuck");
     });
 
-  it("HG20: nor where two of seven liars are", () => {
+  it("HG20: the same holds if two of seven seats are such liars", () => {
     const scripts = [no, no, yes, yes, yes, slow(7_000), slow(7_000)];
     const done = runCommittee(givesUpAt([0, 1], 4), hashgraphAttempt(7), scripts, { seed: 1 });
     expectYes(done, [2, 3, 4, 5, 6], 40);
   });
 
-  it("HG20: who said in an outage that it is stuck takes it back when the others are heard, and all decide", () => {
+  it("HG20: a seat that said in an outage that it is stuck takes it back when it hears the others, and all decide", () => {
     const done = outage(claims(no, "stuck"), 24_000);
     expectYes(done, [1, 2, 3], 35);
     const said = [1, 2, 3].map((seat) => modesOf(done, seat).filter((mode) => mode === "stuck").length);
@@ -154,7 +154,7 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     for (const seat of [1, 2, 3]) assertExcludes(modesOf(done, seat), "stuck");
   });
 
-  it("HG20: the clock of the order is progress, when nobody has a record to say", () => {
+  it("HG20: the clock of the order counts as progress if no seat has a record to say", () => {
     const steps: string[] = [];
     const watched: Protocol<HashgraphState> = {
       ...hashgraph,
@@ -171,7 +171,7 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     for (const seat of [1, 2, 3]) assertExcludes(modesOf(done, seat), "stuck");
   });
 
-  it("HG20: a seat says once that it is stuck, and not for ever again", () => {
+  it("HG20: a seat says only once that it is stuck", () => {
     const crashed = { ...yes, crashed: true };
     const done = runCommittee(hashgraph, attempt, [claims(no, "stuck"), yes, crashed, crashed]);
     assert.deepEqual(modesOf(done, 1), ["gossip", "stuck"]);
@@ -225,7 +225,7 @@ function repeats(script: SeatScript): SeatScript {
 
 describe("hashgraph: a record said again", () => {
   for (const n of [4, 7])
-    it(`HG8: n = ${n}: who repeats its record, event by event, makes nobody spend events`, () => {
+    it(`HG8: n = ${n}: a seat that repeats its record in every event makes nobody spend events`, () => {
       let sent = 0;
       const delayOf = (from: number, _: number, draw: number) =>
         from === 0 ? 60 + 8 * (sent++ % EVENTS_PER_SEAT) : 1 + (draw % 10);
@@ -243,13 +243,13 @@ describe("hashgraph: a record said again", () => {
 });
 
 describe("hashgraph: which other-parent, and when", () => {
-  const viewNow = (world: GossipWorld) => viewOf(attempt, tallyOf(world.messages));
+  const viewNow = (world: GossipWorld) => graphViewOf(attempt, tallyOf(world.messages));
   const chosen = (world: GossipWorld, self: number, stages: readonly number[] = []) =>
     otherParentFor(viewNow(world), self as SeatIndex, { kind: "order", stages })?.seat ?? null;
   const toldIn = (world: GossipWorld, { header }: Message) =>
     viewNow(world).told.filter(({ seat, sequence }) => seat === header.seat && sequence === header.round);
 
-  it("HG8: a step waits until more than 2/3 are as deep, or brings all that is missing", () => {
+  it("HG8: a step waits until more than 2/3 of the seats are as deep, or until it brings all that is missing", () => {
     const waiting = () => {
       const world = new GossipWorld(attempt);
       const said = [1, 2].map((seat) => world.event(seat, null, commitRecord(attempt, seat, "yes")));
@@ -270,7 +270,7 @@ describe("hashgraph: which other-parent, and when", () => {
     assert.equal(whole.cover(), 3);
   });
 
-  it("HG8: who makes the clock move does not wait for the others' depth", () => {
+  it("HG8: a seat whose event moves the clock does not wait for the others' depth", () => {
     const world = new GossipWorld(attempt);
     for (let depth = 0; depth < 5; depth++) world.event(0, null);
     world.event(2, null);
@@ -291,7 +291,7 @@ describe("hashgraph: which other-parent, and when", () => {
     assert.equal(chosen(world, 0), 3);
   });
 
-  it("HG13: that a due round is closed is news, at any depth, until it rests on more than 2/3 that say so", () => {
+  it("HG13: a closed round that is due is news, at any depth, until more than 2/3 of the seats stated it", () => {
     for (const [stating, expected] of [
       [[0, 1], 3],
       [[0, 1, 2], null],

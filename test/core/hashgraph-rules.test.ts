@@ -18,7 +18,7 @@ import {
 import { nextPrompt, votePrompt } from "../../agents/core/protocols/hashgraph/prompts.ts";
 import { consensusReport } from "../../lab/references/hashgraph-report.ts";
 import { preview } from "../../agents/core/protocols/hashgraph/rules.ts";
-import { emptyView, extendView, newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { emptyGraphView, extendGraphView, newestOf, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
 import { buildTranscript, decodeMessage, readRoot, replay } from "../../agents/core/encoding/transcript.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
@@ -80,7 +80,7 @@ describe("hashgraph rules", () => {
     assert.equal(outcomeOf(randomDeliberation(attempt, [["no"], ["no"], ["yes"], ["yes", "yes"]], 1).messages), "open");
   });
 
-  it("H33: whatever the order of arrival, the view, the order and the decision are the same; more only keeps it", () => {
+  it("H33: the view, the order and the decision do not depend on the order of arrival; more events keep them", () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.constantFrom(4, 7), (seed, seats) => {
         const of = hashgraphAttempt(seats);
@@ -90,11 +90,11 @@ describe("hashgraph rules", () => {
         const { messages } = randomDeliberation(of, answers, seed, 60);
         const whole = conclude(of, tallyOf(messages));
         let tally = emptyTally;
-        let view = emptyView(of);
+        let view = emptyGraphView(of);
         let first: string | null = null;
         for (const message of shuffled(messages, seed)) {
           tally = addMessage(tally, message).tally;
-          view = extendView(view, tally, message);
+          view = extendGraphView(view, tally, message);
           const conclusion = conclude(of, tally);
           if (conclusion.kind === "final") first ??= JSON.stringify(conclusion.outcome);
           if (first !== null) assert.equal(conclusion.kind === "final" && JSON.stringify(conclusion.outcome), first);
@@ -102,7 +102,7 @@ describe("hashgraph rules", () => {
         assert.deepEqual(conclude(of, tally), whole);
         assert.equal(whole.kind, "final");
         assert.equal(view.waitingCount, 0);
-        const scratch = viewOf(hashgraphAttempt(seats), tallyOf(messages));
+        const scratch = graphViewOf(hashgraphAttempt(seats), tallyOf(messages));
         const shape = (one: typeof view) =>
           one.lines.map((line) => line.map((told) => told.map(({ node }) => [node.round, node.isWitness])));
         assert.deepEqual(shape(view), shape(scratch));
@@ -146,12 +146,12 @@ describe("hashgraph rules", () => {
     }
   });
 
-  it("H02, H04: who holds what is read off the graph: the saturation matrix fills", () => {
+  it("H02, H04: the graph shows who holds what: the saturation matrix fills", () => {
     const world = new GossipWorld(attempt);
     const answers = [0, 1, 2, 3].map((seat) => commitRecord(attempt, seat, "yes"));
     const first = answers.map((record, seat) => world.event(seat, null, record));
     const holders = (of: Message) => {
-      const view = viewOf(attempt, tallyOf(world.messages));
+      const view = graphViewOf(attempt, tallyOf(world.messages));
       const told = view.told.find((one) => one.digest === of.header.payloadDigest && one.seat === of.header.seat);
       const isHolder = (seat: SeatIndex) => {
         const newest = newestOf(view, seat);
@@ -184,14 +184,14 @@ describe("hashgraph rules", () => {
     world.stage([null, outputRecord(1, "yes"), outputRecord(1, "yes"), outputRecord(1, "yes")], random);
     world.event(0, 1, commitRecord(attempt, 0, "yes"));
     world.event(0, 1, outputRecord(1, "yes"), { closed: 1 });
-    const view = viewOf(attempt, tallyOf(world.messages));
+    const view = graphViewOf(attempt, tallyOf(world.messages));
     assert.deepEqual(
       preview(attempt, view.told)[0]?.outputs.map(({ seat }) => seat),
       [1, 2, 3],
     );
   });
 
-  it("HG6: a forker with three faces cuts off nobody; a line that goes on from the third is dead", () => {
+  it("HG6: a forker with three faces cuts nobody off; a line that continues its third face is dead", () => {
     const face = (time: number) => eventMessage(attempt, 0, 0, { ...bareEvent, time });
     const [a, b, c] = [face(1), face(2), face(3)] as [Message, Message, Message];
     const refer = (message: Message): EventRef => ({
@@ -202,10 +202,10 @@ describe("hashgraph rules", () => {
     const onThird = eventMessage(attempt, 1, 0, { ...bareEvent, otherParent: refer(c) });
     const goesOn = eventMessage(attempt, 0, 1, { ...bareEvent, selfParent: c.header.payloadDigest });
     const onDead = eventMessage(attempt, 2, 0, { ...bareEvent, otherParent: refer(goesOn) });
-    const one = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
+    const one = graphViewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
     assert.equal(one.told.length, 1);
     assert.equal(one.waitingCount, 3);
-    const two = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead, b]));
+    const two = graphViewOf(attempt, tallyOf([a, onThird, goesOn, onDead, b]));
     assert.deepEqual(
       two.told.map(({ seat, sequence }) => [seat, sequence]),
       [
@@ -218,10 +218,10 @@ describe("hashgraph rules", () => {
     assert.equal(two.told[2]?.node.otherParent, null);
     assert.deepEqual([two.waitingCount, two.forks], [0, [0, null, null, null]]);
     // Who holds the third face reads the same event with its edge.
-    assert.notEqual(viewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent, null);
+    assert.notEqual(graphViewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent, null);
   });
 
-  it("H15: no leader, no weight by origin: reputation changes nothing, and whoever holds an answer counts one", () => {
+  it("H15: no leader and no weight by origin: reputation changes nothing, and every seat counts one", () => {
     const poor = hashgraphAttempt(4);
     const reputed = {
       ...poor,
@@ -233,7 +233,7 @@ describe("hashgraph rules", () => {
     }
   });
 
-  it("H14, H18: peers' answers come without seats, in an order that no seat has a part in, within the budget", () => {
+  it("H14, H18: peers' answers come without seats, in an order that no seat influences, within the budget", () => {
     const terms = hashgraphAttempt(7, { kind: "text" });
     const result = (texts: readonly string[], proof: string) => {
       const outputs = texts.map((text, seat) => ({
@@ -287,7 +287,7 @@ describe("hashgraph rules", () => {
     }
   });
 
-  it("HG23: which proof stands for a class is the reader's chance, and nobody's who writes one", () => {
+  it("HG23: the reader's salt, and no author, chooses the proof that stands for a class", () => {
     const answer = { text: "yes", outcome: digest };
     // In bytes the liar's proof comes first, and so does its event's digest.
     const proofs = ["!", "it is", "it was", "so"];
@@ -315,7 +315,7 @@ describe("hashgraph rules", () => {
     for (const times of shown.values()) assertWithin(times, 30, 70);
   });
 
-  it("H22: a payload is what its slot allows, to the letter", () => {
+  it("H22: a payload has exactly the form that its slot allows", () => {
     const slot = { seat: 1 as SeatIndex, phase: 1, round: 3 };
     const body: EventBody = {
       ...bareEvent,
@@ -348,11 +348,11 @@ describe("hashgraph rules", () => {
     ];
     for (const value of wrong) {
       assert.equal(decodeEvent(attempt, slot, value), null, JSON.stringify(value));
-      assert.equal(hashgraph.refuses(attempt, slot, value), "malformed-payload");
+      assert.equal(hashgraph.rejectPayload(attempt, slot, value), "malformed-payload");
     }
     assert.equal(decodeEvent(attempt, { ...slot, round: 0 }, good), null);
-    assert.equal(hashgraph.refuses(attempt, { ...slot, phase: 2 }, good), "unknown-phase");
-    assert.equal(hashgraph.refuses(attempt, { ...slot, round: EVENTS_PER_SEAT }, good), "no-such-round");
+    assert.equal(hashgraph.rejectPayload(attempt, { ...slot, phase: 2 }, good), "unknown-phase");
+    assert.equal(hashgraph.rejectPayload(attempt, { ...slot, round: EVENTS_PER_SEAT }, good), "no-such-round");
     fc.assert(
       fc.property(fc.anything(), (value) => {
         assert.equal(decodeEvent(attempt, slot, value as Value), null);

@@ -93,7 +93,7 @@ describe("hashgraph over a committee", () => {
     });
   }
 
-  it("H21: more than a third may hang it or win, said honestly: at half the seats the camps tie", () => {
+  it("H21: more than a third of the seats may hang the attempt or win: at half the seats the camps tie", () => {
     const done = run(hashgraphAttempt(4, { assurance: "high" }), [liar, liar, yes, yes]);
     assert.deepEqual(results(done, [2, 3]), ["hung ", "hung "]);
   });
@@ -111,7 +111,7 @@ describe("hashgraph over a committee", () => {
     }
   });
 
-  it("H13: silent from the start, or after a while: offline on time-out, and the base says so", () => {
+  it("H13: a seat that is silent, from the start or later, is offline after a time-out, and the base says so", () => {
     const crashed = run(hashgraphAttempt(4), four({ ...liar, crashed: true }));
     const stops = run(
       hashgraphAttempt(4),
@@ -131,7 +131,7 @@ describe("hashgraph over a committee", () => {
     assert.equal(crashed.certificates[1]?.decision.confidence, 750_000);
   });
 
-  it("H13: a stubborn seat is a hold-out: it is told what the others say, it delays nothing, it is left out", () => {
+  it("H13: a stubborn seat is a hold-out: it hears the others, delays nothing and is left out", () => {
     const done = run(hashgraphAttempt(4), four(liar));
     const report = reportOf(done, 1);
     assert.deepEqual(
@@ -143,7 +143,7 @@ describe("hashgraph over a committee", () => {
     assertIncludes(second?.prompt.user, 'counterProof: "3 of 4 members: yes: steps to yes"');
   });
 
-  it("H01: who commits and does not reveal, or reveals another answer, has no first answer", () => {
+  it("H01: a seat that commits and does not reveal, or reveals another answer, has no first answer", () => {
     const hides = bends(liar, (payload) => {
       const record = payload["record"] as { readonly stage: number } | null;
       return [record?.stage === 1 ? { ...payload, record: { stage: 1, body: { proposal: null } } } : payload];
@@ -172,7 +172,7 @@ describe("hashgraph over a committee", () => {
     }
   });
 
-  it("CE16, HG6: who holds another pair in a void slot, and cannot conclude from it, certifies with the others and proposes their root", () => {
+  it("CE16, HG6: a seat that holds another pair in a void slot and cannot conclude certifies with the others and proposes their root", () => {
     const attempt = hashgraphAttempt(4);
     const [forker, misled, ...others] = canonicalOrder(attempt) as readonly number[] as [number, number, ...number[]];
     let first: SendEffect | null = null;
@@ -214,7 +214,7 @@ describe("hashgraph over a committee", () => {
     for (const outcome of times) assert.deepEqual(outcome, ["decided yes", "decided yes", "decided yes"]);
   });
 
-  it("H06, H07: what 2/3 state is carried on by all; a claim of one alone is dropped by a model that follows", () => {
+  it("H06, H07: all seats adopt what 2/3 state; a model that follows drops the claim of one alone", () => {
     const done = run(hashgraphAttempt(7), ["yes", "yes", "yes", "yes", "yes", "no", "no"].map(follows));
     assert.deepEqual(results(done, [0, 5, 6]), ["decided yes", "decided yes", "decided yes"]);
     const report = reportOf(done, 0);
@@ -254,7 +254,7 @@ describe("hashgraph over a committee", () => {
     assert.equal(consensusReport(attempt, flips.states[0]!.tally).summary, "4 of 4 seats agreed after 3 rounds");
   });
 
-  it("H08: texts are judged, not compared; classes hold across rounds", () => {
+  it("H08: models compare texts, not bytes; classes hold across rounds", () => {
     const attempt = hashgraphAttempt(4, { kind: "text" });
     const states = (text: string): SeatScript => ({
       answer: ({ ask }) => ({
@@ -409,8 +409,11 @@ describe("hashgraph over a committee", () => {
       assertAtMost(Math.max(...done.effects.map((_, seat) => eventsOf(done, seat))), most);
       assert.equal(done.asks, 2 * n);
     }
-    assert.match(String(hashgraph.check(hashgraphAttempt(3))), /outside 4\.\.31/);
-    assert.deepEqual([hashgraph.check(hashgraphAttempt(4)), hashgraph.check(hashgraphAttempt(31))], [null, null]);
-    assert.match(String(hashgraph.check(hashgraphAttempt(32))), /outside 4\.\.31/);
+    assert.match(String(hashgraph.refuseRequest(hashgraphAttempt(3))), /outside 4\.\.31/);
+    assert.deepEqual(
+      [hashgraph.refuseRequest(hashgraphAttempt(4)), hashgraph.refuseRequest(hashgraphAttempt(31))],
+      [null, null],
+    );
+    assert.match(String(hashgraph.refuseRequest(hashgraphAttempt(32))), /outside 4\.\.31/);
   });
 });

@@ -61,7 +61,7 @@ const timersIn = (effects: readonly Effect[]) =>
   effects.flatMap((effect) => (effect.kind === "wait" ? [effect.timer] : []));
 
 describe("hashgraph: who is stuck, by single steps", () => {
-  it("HG20: what the event that says so rests on is no progress, however long it is on its way", () => {
+  it("HG20: the seat's own stuck event is no progress, however long it is on its way", () => {
     const world = new GossipWorld(attempt);
     const seat = new LoneSeat(1);
     const heard = [world.event(3, null), world.event(2, 3), world.event(0, null, null, stuck)];
@@ -77,7 +77,7 @@ describe("hashgraph: who is stuck, by single steps", () => {
     assert.deepEqual(seat.hears(world.event(0, null, null, stuck)), []);
   });
 
-  it("HG20: a forker has ended when either of its newest events says so, in whichever order they came", () => {
+  it("HG20: a forker has ended if either of its newest events says so, in either order of arrival", () => {
     const faces = (["stuck", "gossip"] as const).map((mode) => eventMessage(attempt, 0, 0, { ...bareEvent, mode }));
     const others = [1, 2].map((seat) => eventMessage(attempt, seat, 0, { ...bareEvent, mode: "stuck" }));
     for (const forked of [faces, faces.toReversed()]) {
@@ -86,7 +86,7 @@ describe("hashgraph: who is stuck, by single steps", () => {
     }
   });
 
-  it("HG20: a seat settles on Hung only where more than 2/3 are still stuck a grace later, and else waits anew", () => {
+  it("HG20: a seat settles on Hung only if more than 2/3 are still stuck a grace later; else it waits anew", () => {
     const world = new GossipWorld(attempt);
     const seat = new LoneSeat(1);
     const giveUp = () => [0, 2, 3].map((one) => world.event(one, null, null, stuck));

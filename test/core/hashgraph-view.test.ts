@@ -4,7 +4,12 @@ import { describe, it } from "node:test";
 import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import { missesParents, missingIn } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import type { EventBody } from "../../agents/core/protocols/hashgraph/payloads.ts";
-import { emptyView, extendView, viewOf, type GraphView } from "../../agents/core/protocols/hashgraph/view.ts";
+import {
+  emptyGraphView,
+  extendGraphView,
+  graphViewOf,
+  type GraphView,
+} from "../../agents/core/protocols/hashgraph/view.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/types.ts";
 import { generator } from "../support/core/committee.ts";
@@ -37,7 +42,7 @@ const refer = ({ header }: Message) => ({
 /** The view after all of these have arrived one by one, and how often any of them was looked at meanwhile. */
 function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view: GraphView; readonly visits: number } {
   let tally = emptyTally;
-  let view = emptyView(attempt);
+  let view = emptyGraphView(attempt);
   let visits = 0;
   let isCounting = false;
   for (const { header, payload, signature } of messages) {
@@ -51,14 +56,14 @@ function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view
     };
     tally = addMessage(tally, message).tally;
     isCounting = true;
-    view = extendView(view, tally, message);
+    view = extendGraphView(view, tally, message);
     isCounting = false;
   }
   return { view, visits };
 }
 
 describe("the view of a hashgraph", () => {
-  it("HG4: what waits is looked at a few times in all, in whatever order a peer shows its events", () => {
+  it("HG4: a waiting event is read a few times in all, in any order that a peer shows its events", () => {
     const attempt = hashgraphAttempt(31);
     const counts = [30, 60, 120].map((length) => {
       const newestFirst = lineOf(attempt, 0, length).toReversed();
@@ -75,7 +80,7 @@ describe("the view of a hashgraph", () => {
     assert.equal(counts.at(-1)?.[1], counts[0]?.[1]);
   });
 
-  it("HG4: many that wait for one parent cost the others nothing, and come in with it", () => {
+  it("HG4: many events that wait for one parent cost the others nothing, and join with it", () => {
     const attempt = hashgraphAttempt(31);
     const [root, absent] = [next(attempt, 0, null), next(attempt, 1, null)];
     const seats = Array.from({ length: 29 }, (_, at) => at + 2);
@@ -99,7 +104,7 @@ describe("the view of a hashgraph", () => {
       sequence: at % 8,
     }));
 
-  it("HG14: what an honest seat's events miss is asked for, however many parents a liar invents", () => {
+  it("HG14: a seat asks for the parents of an honest seat's events, however many parents a liar invents", () => {
     const attempt = hashgraphAttempt(4);
     const [alsoAbsent, absent] = lineOf(attempt, 2, 12).slice(-2) as [Message, Message];
     const lies: Message[] = [];
@@ -111,25 +116,25 @@ describe("the view of a hashgraph", () => {
     const forked = next(attempt, 3, null, { otherParent: refer(alsoAbsent) });
     const heard = next(attempt, 1, honest, { otherParent: refer(forked) });
     const tally = tallyOf([...lies, ...own, honest, forked, next(attempt, 3, null), heard]);
-    const wants = missingIn(viewOf(attempt, tally), tally);
+    const wants = missingIn(graphViewOf(attempt, tally), tally);
     assert.equal(wants.length, 16);
     assertIncludes(wants, refer(absent));
     assertIncludes(wants, refer(alsoAbsent));
   });
 
-  it("HG14: what only a proven forker's events miss is not asked for, nor a third event of a slot", () => {
+  it("HG14: a seat does not ask for parents that only a proven forker's events miss, or for a third event of a slot", () => {
     const attempt = hashgraphAttempt(4);
     const [a, b, third] = [1, 2, 3].map((time) => next(attempt, 0, null, { time })) as [Message, Message, Message];
     const lies = inventions(attempt, 1, 8).map((otherParent) => next(attempt, 0, a, { otherParent }));
     const before = tallyOf([a, ...lies.slice(0, 1)]);
-    assert.equal(missesParents(viewOf(attempt, before)), true);
+    assert.equal(missesParents(graphViewOf(attempt, before)), true);
     const after = tallyOf([a, b, ...lies]);
-    assert.equal(missesParents(viewOf(attempt, after)), false);
-    assert.deepEqual(missingIn(viewOf(attempt, after), after), []);
+    assert.equal(missesParents(graphViewOf(attempt, after)), false);
+    assert.deepEqual(missingIn(graphViewOf(attempt, after), after), []);
     // Its self-parent can be had; there is no room for its other-parent.
     const lost = next(attempt, 1, null);
     const tally = tallyOf([a, b, next(attempt, 1, lost, { otherParent: refer(third) })]);
-    assert.deepEqual(missingIn(viewOf(attempt, tally), tally), [refer(lost)]);
+    assert.deepEqual(missingIn(graphViewOf(attempt, tally), tally), [refer(lost)]);
   });
 
   it("HG4, HG6: with forks and lost events, too, the order of arrival changes nothing", () => {
@@ -155,7 +160,7 @@ describe("the view of a hashgraph", () => {
           .map((message) => ({ message, key: random() }))
           .toSorted((a, b) => a.key - b.key)
           .map(({ message }) => message);
-        assert.deepEqual(shapeOf(arrive(attempt, shuffled).view), shapeOf(viewOf(attempt, tallyOf(kept))));
+        assert.deepEqual(shapeOf(arrive(attempt, shuffled).view), shapeOf(graphViewOf(attempt, tallyOf(kept))));
         assert.deepEqual(shapeOf(arrive(attempt, shuffled).view), closureOf(kept));
       }),
       { numRuns: 60 },

@@ -85,7 +85,7 @@ describe("hashgraph", () => {
     assert.throws(() => createGraph(rulesOf(2, { coinPeriod: 2 })), RangeError);
   });
 
-  it("H23: forks stay in the graph; who has both among its ancestors sees neither, nor anything else of their author", () => {
+  it("H23: forks stay in the graph; an event with both among its ancestors sees neither, nor any other event of their author", () => {
     const graph = graphOf(rulesOf(4), [
       event("0a", null, null),
       event("1a", null, null),
@@ -228,7 +228,7 @@ describe("hashgraph", () => {
     assert.deepEqual(idsOf(turned).toSorted(), idsOf(graph).toSorted());
   });
 
-  it("H33, EG12: whatever the order of arrival, all compute the same order; more events only append to it", () => {
+  it("H33, EG12: all compute the same order, whatever the order of arrival; more events only append to it", () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.boolean(), fc.integer({ min: 60, max: 180 }), (seed, forks, events) => {
         const all = randomGossip({
@@ -263,7 +263,7 @@ describe("hashgraph", () => {
     }
   });
 
-  it("H34: of two forked events at most one is strongly seen, by whomever", () => {
+  it("H34: at most one of two forked events is strongly seen by any event", () => {
     let forked = 0;
     for (let seed = 0; seed < 60; seed++) {
       const members = 4 + 3 * (seed % 2);
@@ -284,7 +284,7 @@ describe("hashgraph", () => {
     assertAbove(forked, 50);
   });
 
-  it("H35: weights decide, not heads: one member of more than 2/3 advances alone, one of less does not", () => {
+  it("H35: weights decide, not heads: one member with more than 2/3 advances alone, one with less does not", () => {
     const events = randomGossip({ members: 4, events: 60, seed: 3 });
     const heavy = graphOf(rulesOf(4, { weights: [7, 1, 1, 1] }), events);
     const equal = graphOf(rulesOf(4, { weights: [5, 5, 5, 5] }), events);

@@ -1,7 +1,8 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { LAYOUTS, placeOf, type Layout } from "../../agents/core/encoding/layouts.ts";
+import { assertAtMost, assertIncludes, assertIncludesAll, assertWithin } from "../support/assertions.ts";
 
 type Word = keyof typeof LAYOUTS;
 
@@ -89,8 +90,11 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
   for (const word of WORDS)
     it(`${word}: the bits of all members fit 256`, () => {
       const layout: Layout = LAYOUTS[word];
-      expect(layout.reduce((sum, [, bits]) => sum + bits, 0)).to.be.at.most(256);
-      expect(new Set(layout.map(([name]) => name)).size).to.equal(layout.length);
+      assertAtMost(
+        layout.reduce((sum, [, bits]) => sum + bits, 0),
+        256,
+      );
+      assert.equal(new Set(layout.map(([name]) => name)).size, layout.length);
     });
 
   for (const word of WORDS)
@@ -100,9 +104,9 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
         const { shift, bits } = placeOf(layout, memberOf(name));
         const body = bodyOf(source, name, LIBRARIES[word].type);
         const isHighest = layout[0]?.[0] === memberOf(name);
-        expect(shiftIn(body, source), "shift").to.equal(shift);
+        assert.equal(shiftIn(body, source), shift, "shift");
         // The highest member may keep the bits above it, which are 0 in a sound word or make it a value that nothing accepts.
-        expect(widthIn(body, source), "width").to.be.oneOf(isHighest ? [bits, null] : [bits]);
+        assertIncludes(isHighest ? [bits, null] : [bits], widthIn(body, source), "width");
       });
 
   for (const word of WORDS)
@@ -116,39 +120,41 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
           // A term of the packed word, as `(uint256(terms.fee) << 160)` or `deadline_`, up to the next `|`.
           const name = LIBRARIES[word].packed?.[member] ?? member;
           const found = [...body.matchAll(new RegExp(`\\b${name}_?\\b(?:[^|;]*<< (\\w+))?`, "g"))].at(-1);
-          expect(found, member).not.to.equal(undefined);
-          expect(found?.[1] === undefined ? 0 : numberOf(found[1], source), member).to.equal(shift);
+          assert.notEqual(found, undefined, member);
+          assert.equal(found?.[1] === undefined ? 0 : numberOf(found[1], source), shift, member);
         }
-        expect(body.split("<<")).to.have.length(written.length, "one shift for each member but the lowest");
+        assert.equal(body.split("<<").length, written.length, "one shift for each member but the lowest");
       });
 
   it("RequestTerms: what validate and unpack read from the raw word begins where a member does", () => {
     const { layout, source } = open("requestTerms");
     const raw = [...source.matchAll(/(\w+)_? = (?:uint8\()?\(?word >> (\d+)\)?(?: & (0xf))?/g)];
-    expect(raw.map(([, name = ""]) => name.replace(/_$/, ""))).to.include.members([
-      "assurance",
-      "currency",
-      "decimals",
-    ]);
+    assertIncludesAll(
+      raw.map(([, name = ""]) => name.replace(/_$/, "")),
+      ["assurance", "currency", "decimals"],
+    );
     for (const [, name = "", shift] of raw)
-      expect(Number(shift), name).to.equal(placeOf(layout, name.replace(/_$/, "")).shift);
+      assert.equal(Number(shift), placeOf(layout, name.replace(/_$/, "")).shift, name);
   });
 
   it("RequestState: every flag is a bit of the flags", () => {
     const { layout, source } = open("requestState");
     const { shift, bits } = placeOf(layout, "flags");
     const flags = [...source.matchAll(/uint256 internal constant \w+ = 1 << (\d+);/g)].map(([, bit]) => Number(bit));
-    expect(flags).to.have.length(3);
-    for (const bit of flags) expect(bit).to.be.within(shift, shift + bits - 1);
+    assert.equal(flags.length, 3);
+    for (const bit of flags) assertWithin(bit, shift, shift + bits - 1);
   });
 
   it("Balances: a currency is as many widths from the lowest bit as its code says", () => {
     const { layout, source } = open("balances");
     const width = constantsOf(source).get("BITS");
-    expect([placeOf(layout, "token"), placeOf(layout, "native")]).to.deep.equal([
-      { shift: 0, bits: width },
-      { shift: width, bits: width },
-    ]);
+    assert.deepEqual(
+      [placeOf(layout, "token"), placeOf(layout, "native")],
+      [
+        { shift: 0, bits: width },
+        { shift: width, bits: width },
+      ],
+    );
   });
 
   for (const word of WORDS)
@@ -159,7 +165,8 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
       const at = home.indexOf(declaration);
       const comment = home.slice(home.lastIndexOf("\n\n", at), at).replaceAll(/\s*\/\/\/\s*/g, " ");
       const named = [...comment.matchAll(/(\w+) (uint\d+|address|Seat)\b/g)].map(([, member, of]) => [member, of]);
-      expect(named).to.deep.equal(
+      assert.deepEqual(
+        named,
         layout.map(([member, bits]) => [member, bits === 160 ? "address" : bits === 224 ? "Seat" : `uint${bits}`]),
       );
     });

@@ -154,13 +154,13 @@ describe("leaderless rules", () => {
     }
   });
 
-  it("L01 LL3: a commitment of an evaluator and a score sheet of a worker are malformed", () => {
+  it("L01 LL3: an evaluator's commitment and a worker's score sheet are rejected", () => {
     const attempt = attemptFor(7);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const commit = { commitment: null };
     const sheet = { scores: [] };
     const refuses = (seat: number | undefined, phase: number, payload: Value, round = 0): unknown =>
-      leaderless.refuses(attempt, { round, phase, seat: seat as SeatIndex }, payload);
+      leaderless.rejectPayload(attempt, { round, phase, seat: seat as SeatIndex }, payload);
     assert.equal(refuses(workers[0], 1, commit), null);
     assert.equal(refuses(evaluators[0], 1, commit), "not-a-speaker");
     assert.equal(refuses(evaluators[0], SCORE, sheet), null);
@@ -241,7 +241,7 @@ describe("leaderless rules", () => {
     assert.equal(outcomeOf(attempt, acts(4, 4), { answer: () => null })?.status, "hung");
   });
 
-  it("L14 LL12: the best score wins; ties by the largest hash of answer and attempt, not by seat; what may not win does not", () => {
+  it("L14 LL12: the best score that may win wins; ties go by the largest hash of answer and attempt, not by seat", () => {
     const attempt = attemptFor(4);
     const [a, b] = [ratingOf(0, "one", 80_000), ratingOf(1, "two", 80_001)];
     assert.equal(bestOf(attempt, 3, [a, b]), b);
@@ -309,7 +309,7 @@ describe("leaderless rules", () => {
     assert.deepEqual(concluded(attempt, fork)?.reputationChanges, [{ seat: forker, steps: -1 }]);
   });
 
-  it("LL4: without an approved answer other workers try once more; what the first round's equivocators did is not forgotten", () => {
+  it("LL4: without an approved answer other workers try once more; the first round's equivocators are still slashed", () => {
     const attempt = attemptFor(4);
     const first = addRound(emptyTally, attempt, 0, { answer: () => "no" });
     const evaluator = rolesOf(attempt, 0).evaluators[0] as SeatIndex;
@@ -324,7 +324,7 @@ describe("leaderless rules", () => {
     });
   });
 
-  it("LL15: shares: 2 for those who gave or approved the winning answer, 1 for those who did their work, 0 for the rest", () => {
+  it("LL15: shares: 2 for seats that gave or approved the winning answer, 1 for seats that did their work, 0 for the rest", () => {
     const attempt = attemptFor(10);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const [mute] = workers;
@@ -338,7 +338,7 @@ describe("leaderless rules", () => {
     );
   });
 
-  it("LL15: a sheet without any marks is no work where there was an answer, one mark is; without answers an empty sheet is all there is to do", () => {
+  it("LL15: if there was an answer, a sheet with one mark is work and a sheet without marks is not; without answers an empty sheet is all the work", () => {
     const attempt = attemptFor(10);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const [idle, picky] = evaluators;
@@ -364,16 +364,16 @@ describe("leaderless rules", () => {
     );
   });
 
-  it("LL17: texts at high assurance are refused; texts at normal, and all else at high assurance, are not", () => {
+  it("LL17: texts at high assurance are refused; texts at normal assurance, and other kinds at high assurance, are not", () => {
     for (const kind of ["boolean", "choice", "number", "text", "policies"] as const)
       for (const assurance of ["normal", "high"] as const) {
-        const refusal = leaderless.check(attemptFor(7, { kind, assurance, options: 4 }));
+        const refusal = leaderless.refuseRequest(attemptFor(7, { kind, assurance, options: 4 }));
         if (kind === "text" && assurance === "high") assertIncludes(refusal, "does not compare wordings");
         else assert.equal(refusal, null);
       }
   });
 
-  it("L15: with f seats hostile anywhere and truthful evaluators, decided implies right; and honest workers suffice to decide", () => {
+  it("L15: with f hostile seats anywhere and truthful evaluators, a decided answer is right; and honest workers suffice to decide", () => {
     const scenario = fc
       .record({
         n: fc.constantFrom(4, 5, 6, 7, 10, 13),

@@ -93,7 +93,7 @@ describe("leaderless over a committee", () => {
     ["an advertisement", `${TRUTH} Insure your claims with Acme: acme.example.`],
     ["an altered number", "41 boxes are left."],
   ] as const)
-    it(`L21: ${what} of a Byzantine worker stands before every evaluator as it was said, and shows in its score`, () => {
+    it(`L21: every evaluator sees ${what} of a Byzantine worker as it was said, and the score shows it`, () => {
       const attempt = attemptFor(7, { kind: "text" });
       const { workers, evaluators } = rolesOf(attempt, 0);
       const [byzantine, honest] = workers as readonly [SeatIndex, SeatIndex];
@@ -146,7 +146,7 @@ describe("leaderless over a committee", () => {
     }
   });
 
-  it("Hung when no answer is approved: nobody's word is taken for want of a better one", () => {
+  it("without an approved answer the attempt is Hung: no answer is taken for want of a better one", () => {
     const attempt = attemptFor(7);
     const { workers } = rolesOf(attempt, 0);
     const others = rolesOf(attempt, 1).workers;
@@ -156,7 +156,7 @@ describe("leaderless over a committee", () => {
     assert.equal(decisionOf(runCommittee(leaderless, attempt, scripts), scripts), "hung ");
   });
 
-  it("all models failing is Hung, too", () => {
+  it("if all models fail, the attempt is Hung, too", () => {
     const scripts = [0, 1, 2, 3].map(() => failing);
     assert.equal(decisionOf(runCommittee(leaderless, attemptFor(4), scripts), scripts), "hung ");
   });

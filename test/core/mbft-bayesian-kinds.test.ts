@@ -58,7 +58,7 @@ describe("mbft-bayesian answers of every kind", () => {
     );
   });
 
-  it("BA10: a decided number is at most one tolerance from an honest one of its class, and may be one that only liars said", () => {
+  it("BA10: a decided number is at most one tolerance from an honest one of its class, even if only liars said it", () => {
     const liars = [0, 1];
     const attempt = attemptFor(7, { kind: "number", tolerance: 10n });
     const values = ["90", "90", "100", "100", null, null, null];
@@ -96,7 +96,7 @@ describe("mbft-bayesian answers of every kind", () => {
     assertAbove(decided, 5);
   });
 
-  it("BA12: for texts, a report without a comparison of them earns nothing", () => {
+  it("BA12: for texts, a report without comparisons earns nothing", () => {
     const attempt = attemptFor(4, { kind: "text" });
     const revealed = propose(
       emptyTally,

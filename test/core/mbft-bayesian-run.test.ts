@@ -60,7 +60,7 @@ describe("mbft-bayesian over a committee", () => {
     assert.deepEqual(run.certificates[2]?.decision.shares, [0, 0, 2, 2, 2, 2, 2]);
   });
 
-  it("a late revealer's report does not count; the others decide without it", () => {
+  it("a report that is revealed late does not count; the others decide without it", () => {
     const scripts = seats(7, (seat) =>
       seat === 0 ? { ...liar, say: (effect) => (effect.phase === revealForm.phase ? [] : [effect]) } : honest("yes"),
     );

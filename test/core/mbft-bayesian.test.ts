@@ -100,7 +100,7 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("BA8 to BA10: equality suffices, one part less does not, nor does anything without a quorum", () => {
+  it("BA8 to BA10: equality suffices; one part less does not, and nothing suffices without a quorum", () => {
     const doubtful = 1n << 64n;
     const top = { answer: { text: "yes", outcome: "0x01" as never }, seats: [], evidence: 9n, doubtful };
     const belief = (posterior: number, margin: bigint, hasQuorum = true): Belief => {
@@ -119,7 +119,7 @@ describe("mbft-bayesian rules", () => {
     }
   });
 
-  it("BA8: exactly half of the seats are no quorum, exactly two thirds are none at high assurance", () => {
+  it("BA8: exactly half of the seats are no quorum; at high assurance exactly two thirds are no quorum", () => {
     const decided = (n: number, reported: number, assurance: "normal" | "high") =>
       decision(
         outcomeOf(
@@ -144,7 +144,7 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("M29, BA10: what no honest seat says is never decided, whatever f seats do and whatever the reputations (n = 4..13)", () => {
+  it("M29, BA10: an answer that no honest seat gave is never decided, whatever f seats do and whatever the reputations (n = 4..13)", () => {
     const act = fc.record({ answer: fc.constantFrom("A", "B", null), tier: tiers });
     // Often the honest are unsure or silent, and the liars of one mind: the hardest case.
     const quiet = fc.record({ answer: fc.constantFrom("A", null), tier: fc.constant(LOW) });
@@ -201,7 +201,7 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("unanimity commits at every size and assurance, f silent seats do not matter; but not when nobody is sure", () => {
+  it("unanimity commits at every size and assurance, even with f silent seats, unless nobody is sure", () => {
     for (const n of [4, 5, 6, 7, 10, 13, 31, 64])
       for (const assurance of ["normal", "high"] as const)
         for (const tier of [MEDIUM, HIGH]) {
@@ -229,7 +229,7 @@ describe("mbft-bayesian rules", () => {
         }
   });
 
-  it("BA7: a lone report does not commit, because none of the answers may be right; nor do f reports", () => {
+  it("BA7: neither a lone report nor f reports commit, because all given answers may be wrong", () => {
     for (const n of [4, 7, 10, 13])
       for (const spoken of [1, faults(n)])
         assert.equal(
@@ -243,7 +243,7 @@ describe("mbft-bayesian rules", () => {
         );
   });
 
-  it("BA2: two answers with the same evidence are a draw, whoever comes first", () => {
+  it("BA2: two answers with the same evidence are a draw, whichever comes first", () => {
     const attempt = attemptFor(4);
     const halves = (first: string, second: string) => reports(4, (seat) => report(seat < 2 ? first : second));
     assert.equal(decision(outcomeOf(attempt, halves("yes", "no"))), "hung");
@@ -273,7 +273,7 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("BA3: a report counts once: said again it changes nothing, there is no further round, a second version voids it", () => {
+  it("BA3: a report counts once: a repetition changes nothing, there is no further round, and a second version voids it", () => {
     const attempt = attemptFor(4);
     const acts = reports(4, (seat) => report(seat === 0 ? "no" : "yes"));
     const tally = closed(propose(emptyTally, attempt, 0, acts));
@@ -281,7 +281,7 @@ describe("mbft-bayesian rules", () => {
     assert.deepEqual(concluded(attempt, again), concluded(attempt, tally));
     const first = [...messagesOf(tally)][0]!;
     const refusal = (round: number) =>
-      mbftBayesian.refuses(attempt, { phase: commitForm.phase, round, seat: first.header.seat }, first.payload);
+      mbftBayesian.rejectPayload(attempt, { phase: commitForm.phase, round, seat: first.header.seat }, first.payload);
     assert.equal(refusal(0), null);
     assert.equal(refusal(1), "no-such-round");
     const slot = { phase: commitForm.phase, round: 0, seat: 0 };
@@ -291,7 +291,7 @@ describe("mbft-bayesian rules", () => {
     assertAbove(outcome.confidence, concluded(attempt, tally).confidence);
   });
 
-  it("BA1: nothing is left from the request before", () => {
+  it("BA1: nothing is carried over from an earlier request", () => {
     const acts = reports(7, (seat) => report(seat < 3 ? "no" : "yes"));
     const attempt = attemptFor(7);
     const before = outcomeOf(attempt, acts);
@@ -303,7 +303,7 @@ describe("mbft-bayesian rules", () => {
     assert.deepEqual(outcomeOf(next, acts), before);
   });
 
-  it("BA3, PH4: a report that half of the seats or fewer held in time does not count, one more and it does", () => {
+  it("BA3, PH4: a report counts if more than half of the seats held it in time, and not with half", () => {
     const attempt = attemptFor(6);
     const acts = reports(6, () => report("yes"));
     for (const holders of [3, 4]) {
@@ -319,7 +319,7 @@ describe("mbft-bayesian rules", () => {
     }
   });
 
-  it("BA11, BA12: nobody is slashed for an opinion; who was right earns twice, who spoke earns once", () => {
+  it("BA11, BA12: nobody is slashed for an opinion; a seat that was right earns twice, a seat that spoke earns once", () => {
     const attempt = attemptFor(7, {}, [999_999, 999_999, 999_999]);
     const decided = outcomeOf(
       attempt,

@@ -31,12 +31,12 @@ const unanimous = (n: number, tier = HIGH): readonly SeatActs[] =>
   Array.from({ length: n }, () => ({ ...quiet, answer: "yes", tier }));
 
 describe("mbft mechanisms", () => {
-  it("M01, M02: a tier that is not on the ladder, no integer or no number makes the message malformed", () => {
+  it("M01, M02: a tier that is not on the ladder makes the message malformed", () => {
     const attempt = attemptFor(mbft.code, 4, "normal");
     const slot = { phase: revealForm.phase, round: 0, seat: 0 as SeatIndex };
     const refusal = (tier: number) => {
       const body = { proposal: { answer: "yes", proof: "", tier, salt: new Uint8Array(32) } };
-      return mbft.refuses(attempt, slot, withSeen(body, [null, null, null, null]));
+      return mbft.rejectPayload(attempt, slot, withSeen(body, [null, null, null, null]));
     };
     for (const tier of [300_000, 700_000, 900_000]) assert.equal(refusal(tier), null);
     for (const tier of [0, 1, 299_999, 900_001, 1_000_000, -300_000, 0.9, NaN, Infinity])
@@ -125,7 +125,7 @@ describe("mbft mechanisms", () => {
     }
   });
 
-  it("M19: without agreement the last of R rounds ends as a typed Hung, with no value, not before and not after", () => {
+  it("M19: without agreement the attempt ends after the last of R rounds as a typed Hung, without a value", () => {
     const attempt = attemptFor(mbft.code, 4, "normal");
     const split = unanimous(4).map((act, seat) => (seat < 2 ? act : { ...act, answer: "no" }));
     for (let rounds = 1; rounds < limits.deliberationRounds; rounds++)

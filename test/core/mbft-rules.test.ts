@@ -57,7 +57,7 @@ describe("mbft rules", () => {
     [REVEAL, "reveal"],
     [VOTE, "vote"],
   ] as const) {
-    it(`MB4: a ${name} that half of the seats or fewer held in time does not count, one more and it does`, () => {
+    it(`MB4: a ${name} counts if more than half of the seats held it in time, and not with half`, () => {
       for (const holders of [3, 4]) {
         const acts = seats(6, (seat) => ({
           answer: "yes",
@@ -68,7 +68,7 @@ describe("mbft rules", () => {
     });
   }
 
-  it("MB4: votes that came after their time count for nothing, so they cannot make an earlier round decide", () => {
+  it("MB4: late votes count for nothing, so they cannot make an earlier round decide", () => {
     const attempt = attemptOf(7);
     // Round 0 lacks weight by itself; with the two votes for "no" by seats 5 and 6 it would decide.
     const act = (seat: number, inTime: boolean): SeatActs => ({
@@ -148,7 +148,7 @@ describe("mbft rules", () => {
     const seen = [null, null, null, null];
     const seat = 0 as SeatIndex;
     const vote = (verdict: "reject" | "accept", counterProof: string) =>
-      mbft.refuses(
+      mbft.rejectPayload(
         attempt,
         { round: 0, phase: VOTE, seat },
         withSeen(
@@ -161,7 +161,7 @@ describe("mbft rules", () => {
     assert.equal(vote("accept", "why"), "malformed-payload");
     const proposal = { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) };
     assert.equal(
-      mbft.refuses(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen)),
+      mbft.rejectPayload(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen)),
       "malformed-payload",
     );
   });
@@ -244,7 +244,7 @@ describe("mbft rules", () => {
     assertFields(final(attemptOf(10), acts), { status: "decided", answer: "yes" });
   });
 
-  it("M23: accuse, then propose the truth: the accuser ends below those it accused", () => {
+  it("M23: a seat that accuses and then proposes the truth ends below the seats it accused", () => {
     const acts = seats(4, (seat) => (seat === 3 ? { answer: "yes", votes: {} } : { answer: "yes" }));
     const honestRound = final(attemptOf(4), acts);
     assert.deepEqual(honestRound?.reputationChanges, []);
@@ -320,7 +320,7 @@ describe("mbft rules", () => {
     assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [2, 2, 0, 2]);
   });
 
-  it("MB17: recovers the slashed of the past who took part, nobody else", () => {
+  it("MB17: seats that took part recover from earlier slashes, and no other seats", () => {
     const outcome = final(
       attemptOf(4, {}, [500_000, 500_000]),
       seats(4, (seat) => (seat === 1 ? {} : { answer: "yes" })),
@@ -359,7 +359,7 @@ describe("mbft rules", () => {
     );
   });
 
-  it("M14, M18: a class without enough weight or support is not decided, one with both is", () => {
+  it("M14, M18: a class needs both enough weight and enough support to be decided", () => {
     const act = fc.record({ answer: fc.constantFrom("yes", "no"), tier: fc.constantFrom(300_000, 700_000, 900_000) });
     fc.assert(
       fc.property(fc.array(act, { minLength: 7, maxLength: 7 }), (acts) => {

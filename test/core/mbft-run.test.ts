@@ -104,7 +104,7 @@ describe("mbft over a committee", () => {
     for (const certificate of run.certificates) assertFields(certificate?.decision, { status: "hung", answer: "" });
   });
 
-  it("PH7: a slow honest seat that was left behind certifies what the others do, though f seats fall silent", () => {
+  it("PH7: a slow honest seat that was left behind certifies with the others, even if f seats fall silent", () => {
     // Round 0 lacks weight; everybody abstains from verifying.
     const script: SeatScript = {
       answer: ({ ask }) => {
@@ -145,7 +145,7 @@ describe("mbft over a committee", () => {
     assert.equal(new Set(transcripts.slice(1)).size, 1);
   });
 
-  it("PH7: a judgement released after everybody went on from its round overturns nothing", () => {
+  it("PH7: a judgement that is released after all seats left its round overturns nothing", () => {
     const attempt = attemptOf(4);
     const all = (answer: string) => [0, 1, 2, 3].map(() => ({ answer }));
     const first = addRound(emptyTally, attempt, 0, all("no"));
@@ -157,7 +157,7 @@ describe("mbft over a committee", () => {
   });
 
   for (const n of [4, 7, 10]) {
-    it(`PH5: n = ${n}: f seats that withhold from f others cannot have these overlooked`, () => {
+    it(`PH5: n = ${n}: seats from which f others withhold messages are not overlooked`, () => {
       const f = Math.floor((n - 1) / 3);
       const scripts = Array.from({ length: n }, (_, seat): SeatScript => {
         const script = { ...honest("yes"), thinkMs: 200 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Effect } from "../../agents/core/protocol.ts";

@@ -26,7 +26,7 @@ describe("origins (PH12)", () => {
     assert.deepEqual(decodeOrigins(undefined), []);
   });
 
-  it("says where no seed was sent, in the form that it always had", () => {
+  it("states in its old form that no seed was sent", () => {
     const without: Origin = { ...origin, seed: null };
     const encoded = encodeOrigins([without, origin, without]);
     assert.deepEqual(encoded, [{ ...entry, sampling: "temperature=0 no-seed", seeds: [0, 0] }, entry]);
@@ -35,7 +35,7 @@ describe("origins (PH12)", () => {
     assert.equal(decodeOrigins(encodeOrigins([long]))?.[0]?.seed, null);
   });
 
-  it("is bounded, and says so of what strangers send", () => {
+  it("is bounded, also if strangers send it", () => {
     const seeds = Array.from({ length: 200 }, (_, seed) => ({ ...origin, seed }));
     const engines = Array.from({ length: 9 }, (_, index) => ({ ...origin, engine: `e${index}` }));
     assert.equal(decodeOrigins(encodeOrigins(seeds))?.length, 128);
@@ -67,8 +67,8 @@ describe("origins (PH12)", () => {
     const attempt = attemptOf(4);
     const slot = { seat: 1 as SeatIndex, round: 0, phase: 1 };
     const body = { commitment: new Uint8Array(32) };
-    assert.equal(mbft.refuses(attempt, slot, withOrigins(body, [origin])), null);
-    assert.equal(mbft.refuses(attempt, slot, { ...body, made: [{ ...entry, seeds: [] }] }), "malformed-payload");
+    assert.equal(mbft.rejectPayload(attempt, slot, withOrigins(body, [origin])), null);
+    assert.equal(mbft.rejectPayload(attempt, slot, { ...body, made: [{ ...entry, seeds: [] }] }), "malformed-payload");
     assert.deepEqual(mbft.read(attempt, slot, withOrigins(body, [origin]))?.body, { ...body, made: [entry] });
     assert.deepEqual(mbft.read(attempt, slot, body)?.body, body);
   });
@@ -77,8 +77,8 @@ describe("origins (PH12)", () => {
     const attempt = attemptOf(4);
     const slot = { seat: 1 as SeatIndex, round: 0, phase: closeForm.phase };
     const close = { seen: [[null, null, null, null]] };
-    assert.equal(unanimous.refuses(attempt, slot, close), null);
-    assert.equal(unanimous.refuses(attempt, slot, withOrigins(close, [origin])), "malformed-payload");
+    assert.equal(unanimous.rejectPayload(attempt, slot, close), null);
+    assert.equal(unanimous.rejectPayload(attempt, slot, withOrigins(close, [origin])), "malformed-payload");
   });
 
   it("may stand in the record of an event, and makes it malformed when it is", () => {
@@ -88,9 +88,9 @@ describe("origins (PH12)", () => {
       return { selfParent: null, otherParent: null, time: 0, closed: 0, mode: "gossip", wants: [], record };
     };
     const record = { stage: 0, body: { commitment: new Uint8Array(32) } };
-    assert.equal(hashgraph.refuses(attempt, slot, event(record)), null);
-    assert.equal(hashgraph.refuses(attempt, slot, event(withOrigins(record, [origin]))), null);
-    assert.equal(hashgraph.refuses(attempt, slot, event({ ...record, made: [] })), "malformed-payload");
+    assert.equal(hashgraph.rejectPayload(attempt, slot, event(record)), null);
+    assert.equal(hashgraph.rejectPayload(attempt, slot, event(withOrigins(record, [origin]))), null);
+    assert.equal(hashgraph.rejectPayload(attempt, slot, event({ ...record, made: [] })), "malformed-payload");
     const said = hashgraph.read(attempt, slot, event(withOrigins(record, [origin])))?.body["record"];
     assert.deepEqual(said, { ...record, made: [entry] });
   });

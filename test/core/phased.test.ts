@@ -11,7 +11,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import { startSeat, stepSeat } from "../../agents/core/seat/seat.ts";
 import type { Attempt, Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf, keyOf, runCommittee, signMessage, timing, type SeatScript } from "../support/core/committee.ts";
-import { assertIncludes, assertBelow, assertAtLeast } from "../support/assertions.ts";
+import { assertAtLeast, assertBelow, assertIncludes } from "../support/assertions.ts";
 
 const WORD = 50;
 /** The most seats that a protocol takes, so that no change lowers it unseen. */
@@ -46,7 +46,7 @@ const soloist = phased<null>({
   forms: () => [commitForm, revealForm, wordForm, closeForm],
   speakers: (_, __, phase) => (phase === WORD ? [0 as SeatIndex] : null),
   initial: () => null,
-  judge: (book) => {
+  judgeRound: (book) => {
     const word = counted(book, wordForm, 0 as SeatIndex, "closed")?.body.yes === true;
     const [only] = word ? candidatesOf(book, "closed") : [];
     const winner = only && { answer: only.answer, confidence: 1_000_000 as Ppm, supporters: [only.seat] };
@@ -74,7 +74,7 @@ describe("the phased engine", () => {
     says("no"),
   ];
 
-  it("PH5: only speakers are asked; the others wait for them and go on", () => {
+  it("PH5: only speakers ask their models; the others wait for them and go on", () => {
     const run = runCommittee(soloist, attemptOf(4), committee("yes"));
     assert.equal(run.asks, 1);
     for (const certificate of run.certificates) assert.equal(certificate?.decision.answer, "yes");
@@ -93,7 +93,7 @@ describe("the phased engine", () => {
     }
   });
 
-  it("PH4: what half of the seats or fewer were told does not count; one more and it does", () => {
+  it("PH4: a message counts if more than half of the seats were told it, and not with half", () => {
     for (const [told, status] of [
       [1, "hung"],
       [2, "decided"],
@@ -110,7 +110,7 @@ describe("the phased engine", () => {
   it("PH2: names why a message may not stand in its slot", () => {
     const attempt = attemptOf(4);
     const refuses = (phase: number, round: number, seat: number, payload: object = {}) =>
-      soloist.refuses(attempt, { phase, round, seat: seat as SeatIndex }, payload as never);
+      soloist.rejectPayload(attempt, { phase, round, seat: seat as SeatIndex }, payload as never);
     const seen = [null, null, null, null];
     assert.equal(refuses(closeForm.phase, 0, 3, withSeen({}, seen, seen)), null);
     assert.equal(refuses(99, 0, 0), "unknown-phase");
@@ -127,7 +127,7 @@ describe("the phased engine", () => {
       assert.equal(refuses(closeForm.phase, 0, 0, payload), "malformed-payload");
   });
 
-  it("drops what the seat cannot use, and says why", () => {
+  it("drops inputs that the seat cannot use, and says why", () => {
     const attempt = attemptOf(4);
     const context = { attempt, self: 1 as SeatIndex, secret: keyOf(1), timing };
     const dropReason = (message: Message): string | undefined => {
@@ -149,12 +149,12 @@ describe("every registered protocol", () => {
         ...attemptOf(4, { protocol: protocol.code }),
         committee: Array.from({ length: size }, () => attemptOf(4).committee[0]!),
       });
-      const most = Number(/^committee size 0 is outside 4\.\.(\d+)$/.exec(protocol.check(sized(0)) ?? "")?.[1]);
+      const most = Number(/^committee size 0 is outside 4\.\.(\d+)$/.exec(protocol.refuseRequest(sized(0)) ?? "")?.[1]);
       assert.equal(most, mostSeats[protocol.id] ?? most);
       for (const size of [0, 1, 3, 65])
-        assert.equal(protocol.check(sized(size)), `committee size ${size} is outside 4..${most}`);
-      assert.notEqual(protocol.check(sized(most + 1)), null);
-      for (const size of [4, most]) assert.equal(protocol.check(sized(size)), null);
+        assert.equal(protocol.refuseRequest(sized(size)), `committee size ${size} is outside 4..${most}`);
+      assert.notEqual(protocol.refuseRequest(sized(most + 1)), null);
+      for (const size of [4, most]) assert.equal(protocol.refuseRequest(sized(size)), null);
     });
 
     it(`${protocol.id}: has a code, a kebab-case id and a version of its own`, () => {
@@ -166,11 +166,14 @@ describe("every registered protocol", () => {
     it(`${protocol.id}: refuses unknown phases, late rounds and malformed payloads with a reason`, () => {
       const attempt = attemptOf(4, { protocol: protocol.code });
       const slot = { phase: 199, round: 0, seat: 0 as SeatIndex };
-      assert.equal(protocol.refuses(attempt, slot, {}), "unknown-phase");
-      assertIncludes(["no-such-round", "unknown-phase"], protocol.refuses(attempt, { ...slot, round: 1_000_000 }, {}));
+      assert.equal(protocol.rejectPayload(attempt, slot, {}), "unknown-phase");
+      assertIncludes(
+        ["no-such-round", "unknown-phase"],
+        protocol.rejectPayload(attempt, { ...slot, round: 1_000_000 }, {}),
+      );
       for (let phase = 1; phase < 201; phase++)
         for (const payload of [null, 7, "text", [], { junk: new Uint8Array(3) }])
-          assert.notEqual(protocol.refuses(attempt, { ...slot, phase }, payload), null, `phase ${phase}`);
+          assert.notEqual(protocol.rejectPayload(attempt, { ...slot, phase }, payload), null, `phase ${phase}`);
     });
   }
 });

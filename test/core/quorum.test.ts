@@ -54,7 +54,7 @@ describe("quorum", () => {
     );
   });
 
-  it("throws on what is no number of seats or no integer", () => {
+  it("throws on a total that is no number of seats, or no integer", () => {
     for (const seats of [0, -1, 1.5, Number.NaN, Infinity]) assert.throws(() => faultTolerance(seats), RangeError);
     assert.throws(() => isMajority(0.5, 1), RangeError);
   });

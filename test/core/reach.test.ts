@@ -15,11 +15,23 @@ const FOR_THE_SIMULATOR: Readonly<Record<string, string>> = {
   "agents/adapters/memory/network.ts": "links with faults; one suite checks it and libp2p",
 };
 
-/** Relative paths that a file names in imports, types included, and in `new URL(..., import.meta.url)` (worker entry points). */
+const { imports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
+};
+
+/**
+ * Files that a file names in imports, types included, and in `new URL(..., import.meta.url)` (worker entry points). An
+ * import such as "#secp256k1" names the files of all conditions in package.json.
+ */
 function namedIn(file: string): readonly string[] {
   const text = readFileSync(join(root, file), "utf8");
-  const named = text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\(\s*|\bnew URL\(\s*)"(\.{1,2}\/[^"]+)"/g);
-  return [...named].map(([, path]) => relative(root, join(root, dirname(file), path as string)));
+  const named = text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\(\s*|\bnew URL\(\s*)"((?:\.{1,2}\/|#)[^"]+)"/g);
+  return [...named].flatMap(([, path]) => {
+    const name = path as string;
+    return name.startsWith("#")
+      ? Object.values(imports[name] ?? {}).map((target) => join(target))
+      : [relative(root, join(root, dirname(file), name))];
+  });
 }
 
 function reachedFrom(entry: string): ReadonlySet<string> {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes, keccak256, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
 import type { Effect, SeatContext } from "../../agents/core/protocol.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import { isText, questionBytes, rawText } from "../../agents/core/request/question.ts";
-import { refuseSlot, startSeat } from "../../agents/core/seat/seat.ts";
+import { rejectMessage, startSeat } from "../../agents/core/seat/seat.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import { buildTranscript, readRoot, replay } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt, Decision, Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
@@ -82,10 +82,10 @@ function lying(attempt: Attempt, id: string): SeatScript {
 }
 
 describe("refused questions", () => {
-  it("CE19: what a protocol refuses is concluded Hung on nothing, whoever replays it, and every seat is paid alike", () => {
+  it("CE19: a refused request is concluded Hung without messages by every replay, and every seat is paid alike", () => {
     for (const [id, attempt, reason] of REFUSED) {
       const protocol = protocolById(id)!;
-      assert.match(String(protocol.check(attempt)), reason, id);
+      assert.match(String(protocol.refuseRequest(attempt)), reason, id);
       const { root, rootBlock, blocks } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });
       assert.deepEqual(blocks, []);
       assert.deepEqual(readRoot(attempt, protocol, rootBlock), { messages: [] });
@@ -98,11 +98,11 @@ describe("refused questions", () => {
     }
   });
 
-  it("CE19: nothing can be said in a refused attempt, and a root that holds a message fails the replay", () => {
+  it("CE19: no message can be said in a refused attempt, and a root that holds one fails the replay", () => {
     for (const [id, attempt] of REFUSED) {
       const protocol = protocolById(id)!;
       const message = signMessage(attempt, 0, 1, 0, { commitment: null });
-      assert.equal(refuseSlot(protocol, attempt, message), "question-refused");
+      assert.equal(rejectMessage(protocol, attempt, message), "question-refused");
       const result = replay(attempt, protocol, keccak256(Uint8Array.of()), [
         { digest: sha256(Uint8Array.of()), message, verified: false },
       ]);
@@ -123,7 +123,7 @@ describe("refused questions", () => {
         fc.constantFrom(...texts),
         (protocol, seats, kind, assurance, appeals, question) => {
           const attempt = asking(protocol.id, seats, { kind, assurance, appeals }, question);
-          const isRefused = protocol.check(attempt) !== null;
+          const isRefused = protocol.refuseRequest(attempt) !== null;
           const { root } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });
           assert.equal(replay(attempt, protocol, root, []).kind, isRefused ? "replayed" : "failed");
           const starts = [0, 1, 2].map((self) => startSeat(protocol, contextOf(attempt, self)));
@@ -146,7 +146,7 @@ describe("refused questions", () => {
     );
   });
 
-  it("CE19: f seats cannot certify an answer to a refused question, nor keep the others from Hung", () => {
+  it("CE19: f seats can neither certify an answer to a refused question nor keep the others from Hung", () => {
     for (const [id, attempt] of [
       ["leaderless", asking("leaderless", 7, { kind: "text", assurance: "high" })],
       ["escalating", asking("escalating", 4, {}, "Why?\nsource: none")],
@@ -168,7 +168,7 @@ describe("refused questions", () => {
     }
   });
 
-  it("CE19: f seats cannot make a question hang that is not refused", () => {
+  it("CE19: f seats cannot make a question that is not refused hang", () => {
     const attempt = asking("mbft", 4, {});
     const protocol = protocolById("mbft")!;
     const { root, rootBlock } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });

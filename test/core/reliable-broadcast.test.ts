@@ -16,7 +16,7 @@ const times = (n: number, count: number, one: Digest | null): Heard[] =>
   Array.from({ length: count }, () => of0(n, one));
 
 describe("reliable broadcast", () => {
-  it("L06: a seat vouches at more than 2/3 echoes, or at more than 1/3 who vouch; it delivers at more than 2/3", () => {
+  it("L06: a seat vouches if more than 2/3 echo or more than 1/3 vouch; it delivers if more than 2/3 vouch", () => {
     for (let n = 4; n <= 64; n++) {
       const quorum = Math.floor((2 * n) / 3) + 1;
       assert.equal(vouchedFor(n, times(n, quorum, X), [])[0], X);
@@ -29,7 +29,7 @@ describe("reliable broadcast", () => {
     }
   });
 
-  it("L06 validity: what an honest seat sent to all is delivered, whatever f seats echo and vouch for", () => {
+  it("L06 validity: a message that an honest seat sent to all is delivered, whatever f seats echo and vouch for", () => {
     for (const n of [4, 7, 10, 13, 64]) {
       const f = faultsOf(n);
       const lies = times(n, f, Y);
@@ -39,7 +39,7 @@ describe("reliable broadcast", () => {
     }
   });
 
-  it("L06 L10 agreement: a fork is never delivered twice: with f liars no two digests find quorums, by any split of the honest", () => {
+  it("L06 L10 agreement: a fork is never delivered twice: with f liars two digests never both find quorums, however the honest split", () => {
     const scenario = fc.integer({ min: 4, max: 20 }).chain((n) =>
       fc.record({
         n: fc.constant(n),
@@ -67,7 +67,7 @@ describe("reliable broadcast", () => {
     );
   });
 
-  it("L10 all broadcasters side by side: what is said of one does not touch another", () => {
+  it("L10: broadcasts run side by side: statements on one do not touch another", () => {
     const heard: Heard = [X, Y, null, X];
     assert.deepEqual(deliveredBy(4, [heard, heard, heard]), heard);
     assert.deepEqual(deliveredBy(4, [heard, heard, [Y, Y, Y, null]]), [null, Y, null, null]);
@@ -87,7 +87,7 @@ describe("reliable broadcast", () => {
     );
   });
 
-  it("an ECHO or READY of another length, or with something else than digests, is malformed", () => {
+  it("an ECHO or READY of another length, or with anything but digests, is malformed", () => {
     const form = relayForm("relay", 10);
     const attempt = attemptOf(4);
     const body = { heard: [X, null, Y, null] };

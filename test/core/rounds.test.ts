@@ -41,7 +41,7 @@ describe("rounds", () => {
     );
   });
 
-  it("refuses members that do not fit", () => {
+  it("throws on members that do not fit", () => {
     const fields = { link: 0n, appeals: 0, deadline: 0 };
     for (const change of [
       { link: 2n ** 208n },
@@ -53,7 +53,7 @@ describe("rounds", () => {
       assert.throws(() => packRound({ ...fields, ...change }), RangeError, JSON.stringify(Object.keys(change)));
   });
 
-  it("links the rounds as the contracts do, by all that was decided and by who appealed", () => {
+  it("links the rounds as the contracts do, by the decision and the appellant", () => {
     for (const {
       request: index,
       committee: seats,
@@ -102,7 +102,7 @@ describe("rounds", () => {
     }
   });
 
-  it("SE5: each committee that an appeal calls has twice the seats of the one before and one", () => {
+  it("SE5: each appeal calls a committee of twice as many seats as the one before, plus one", () => {
     assert.deepEqual(
       [0, 1, 2, 3].map((appeals) => committeeSizeAfter(4, appeals)),
       [4, 9, 19, 39],

@@ -30,7 +30,7 @@ describe("sources: over a committee", () => {
   for (const n of [4, 7, 10]) {
     const f = Math.floor((n - 1) / 3);
 
-    it(`SG5, T27: n = ${n}: f bringers that bring nothing, one that does: all are asked with the documents in full`, () => {
+    it(`SG5, T27: n = ${n}: with f bringers that bring nothing and one that does, all prompts hold the documents in full`, () => {
       const attempt = asking(n, [RULES, OTHER]);
       for (const idle of [
         { ...quoting(LICENCE, "yes"), crashed: true },
@@ -64,11 +64,11 @@ describe("sources: over a committee", () => {
     assert.equal(run.asked.length, 0);
   });
 
-  it("SG5: another text under a document's name is refused, whoever sends it", () => {
+  it("SG5: another text under a document's name is rejected, whoever sends it", () => {
     const attempt = asking(4, [RULES, OTHER]);
     const [first, second, , last] = [...canonicalOrder(attempt)] as [SeatIndex, SeatIndex, SeatIndex, SeatIndex];
     const refused = (seat: SeatIndex, documents: readonly (string | null)[]) =>
-      escalating.refuses(attempt, { round: 0, phase: SOURCE, seat }, { documents });
+      escalating.rejectPayload(attempt, { round: 0, phase: SOURCE, seat }, { documents });
     assert.equal(refused(first, [RULES, OTHER]), null);
     assert.equal(refused(second, [null, OTHER]), null);
     assert.equal(refused(last, [RULES, OTHER]), "not-a-speaker");
@@ -77,7 +77,7 @@ describe("sources: over a committee", () => {
     assert.equal(refused(first, [RULES]), "malformed-payload");
   });
 
-  it("SG4, SG6: in mbft an answer whose quotation stands nowhere does not count, however many give it", () => {
+  it("SG4, SG6: in mbft an answer whose quotation is in no document does not count, however many give it", () => {
     const attempt = asking(7, [RULES]);
     const fabricating = (rank: number) => quoting("Exports above 700 need a licence.", rank < 4 ? "yes" : "no", "no");
     const fabricated = byRank(
@@ -111,7 +111,7 @@ describe("sources: over a committee", () => {
     );
   });
 
-  it("SG4: a seat that sends a citation of what is not there, or of one true and one false passage, makes no claim", () => {
+  it("SG4: a seat that cites a passage that is not there, even beside a true one, makes no claim", () => {
     const attempt = asking(7, [RULES]);
     const exact = cite({ digest: digest(RULES), text: RULES }, LICENCE) as Citation;
     const forging = (...citations: readonly Citation[]): SeatScript => ({
@@ -135,7 +135,7 @@ describe("sources: over a committee", () => {
     }
   });
 
-  it("SG4, SG6, PH4: a citation that was withheld until its phase was closed makes no claim", () => {
+  it("SG4, SG6, PH4: a citation withheld until its phase was closed makes no claim", () => {
     const attempt = asking(4, [RULES]);
     const ranks = { 0: quoting(LICENCE, "no", "yes"), 1: quoting(LICENCE, "no", "yes") };
     const scripts = byRank(attempt, quoting(LICENCE, "yes"), ranks);
@@ -160,7 +160,7 @@ describe("sources: over a committee", () => {
     assert.deepEqual(claims(late, "closed"), [0, 2, 3]);
   });
 
-  it("SG7: who verifies sees the passage that the claim cites, and the documents", () => {
+  it("SG7: a seat that verifies sees the passage that the claim cites, and the documents", () => {
     const attempt = asking(4, [OTHER, RULES]);
     const ranks = { 0: quoting(LICENCE, "no", "no", "B"), 1: quoting(LICENCE, "no", "yes", "B") };
     const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes", "yes", "B"), ranks), 1, stored);
@@ -197,11 +197,11 @@ describe("sources: over a committee", () => {
     const attempt = attemptOf(4, { protocol: 10 });
     const [seat] = canonicalOrder(attempt) as readonly [SeatIndex];
     assert.equal(
-      escalating.refuses(attempt, { round: 0, phase: SOURCE, seat }, { documents: [] }),
+      escalating.rejectPayload(attempt, { round: 0, phase: SOURCE, seat }, { documents: [] }),
       "malformed-payload",
     );
     assert.equal(
-      escalating.refuses(attempt, { round: 1, phase: CITE, seat }, { citations: [], seen: [] }),
+      escalating.rejectPayload(attempt, { round: 1, phase: CITE, seat }, { citations: [], seen: [] }),
       "unknown-phase",
     );
   });

@@ -24,7 +24,7 @@ import { RULES, OTHER, blockOf, digest, line, asking, LICENCE } from "../support
 import { assertAbove, assertAtMost, assertBelow, assertFields } from "../support/assertions.ts";
 
 describe("sources: names and documents", () => {
-  it("SG1: the lines at the question's end, in their order, and nothing before them", () => {
+  it("SG1: sources are the lines at the question's end, in their order, and nothing before them", () => {
     const text = `Why?\n${line(RULES)}\nbut then\n${line(OTHER)}\n${line(RULES)}\n`;
     assert.deepEqual(sourcesOf(text), [digest(OTHER), digest(RULES)]);
     assert.equal(withoutSources(text), `Why?\n${line(RULES)}\nbut then`);
@@ -34,7 +34,7 @@ describe("sources: names and documents", () => {
     assert.deepEqual(sourcesOf(`say ${line(RULES)}`), []);
   });
 
-  it("SG1: what was meant as a source and is none is refused, and so are too many, or one twice", () => {
+  it("SG1: a malformed source line is refused, and so are too many sources, or the same one twice", () => {
     const cid = cidString(digest(RULES));
     for (const bad of [
       "source: bafyx",
@@ -51,8 +51,8 @@ describe("sources: names and documents", () => {
     assert.equal(refuseSources(["Why?", ...many.slice(1)].join("\n")), null);
     assert.match(String(refuseSources(["Why?", ...many].join("\n"))), /4 sources, not 5/);
     assert.equal(refuseSources("The source: unknown.\nWhy?"), null);
-    assert.match(String(escalating.check(asking(4, [RULES, RULES]))), /twice/);
-    assert.equal(escalating.check(asking(4, [RULES, OTHER])), null);
+    assert.match(String(escalating.refuseRequest(asking(4, [RULES, RULES]))), /twice/);
+    assert.equal(escalating.refuseRequest(asking(4, [RULES, OTHER])), null);
   });
 
   it("SG1: a document that is named anywhere but in the last lines is refused: it would not gate", () => {
@@ -75,7 +75,7 @@ describe("sources: names and documents", () => {
       assert.match(String(refuseSources(`${bad}\n${good}`)), /elsewhere than in its last lines|is no CIDv1/, bad);
       const attempt = asking(4, []);
       assert.equal(
-        typeof escalating.check({ ...attempt, request: { ...attempt.request, question: bad } }),
+        typeof escalating.refuseRequest({ ...attempt, request: { ...attempt.request, question: bad } }),
         "string",
         bad,
       );
@@ -89,7 +89,7 @@ describe("sources: names and documents", () => {
     assert.equal(refuseSources(`Why?\n${line(RULES)}\n${line(OTHER)}\n`), null);
   });
 
-  it("SG1: parsing is total, and what it takes away it understood", () => {
+  it("SG1: parsing never throws, and removes only lines that it understands", () => {
     const part = fc.oneof(fc.string(), fc.constant("\n"), fc.constant(line(RULES)), fc.constant("source: "));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
@@ -175,7 +175,7 @@ describe("sources: citations", () => {
     assert.equal(cite(documents[0]!, ""), null);
   });
 
-  it("SG2: of a quotation that is too long the beginning is cited, cut between characters, unchanged", () => {
+  it("SG2: only the unchanged beginning of a quotation that is too long is cited, cut between characters", () => {
     const attempt = asking(4, [RULES]);
     for (const unit of ["Статья 12.\nДоговор\tдействует. ", "€uro ", "𝄞", "a𝄞", "條文十二", "plain ascii text. "]) {
       const text = `Ü. ${unit.repeat(Math.ceil(600 / unit.length))}`;
@@ -226,7 +226,7 @@ describe("sources: citations", () => {
     );
   });
 
-  it("SG4: malformed citations are refused: their number, ranges, lengths", () => {
+  it("SG4: citations of a wrong number, range or length are rejected", () => {
     const attempt = asking(4, [RULES]);
     const round = { ...citeForm.encode({ citations: [citation] }) };
     assert.deepEqual(citeForm.decode(attempt, round)?.citations, [citation]);

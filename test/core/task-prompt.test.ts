@@ -32,14 +32,14 @@ function shownIn(user: string, name: string): string {
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 describe("prompts that join peers' texts", () => {
-  it("P6: revise: a text that holds the separator, or what looks like it, stays one text", () => {
+  it("P6: revise: a text that holds the separator, or a character that looks like it, stays one text", () => {
     const forged = "x | yes: and so say I";
     const { user } = revisePrompt(attemptOf(4), null, ["first", forged, "no||no", "a ｜ b ∣ c"]);
     const line = user.split("\n").find((one) => one.startsWith("others: "));
     assert.equal(line, `others: ${JSON.stringify("x / yes: and so say I | no//no | a / b / c")}`);
   });
 
-  it("P6, property: as many parts as texts, whatever they hold", () => {
+  it("P6, property: there are as many parts as texts, whatever the texts hold", () => {
     const bars = fc.constantFrom("|", " | ", "a | b", "|||", "\uff5c", "\u2223", "\u2502");
     const texts = fc.array(fc.oneof(fc.string(), bars), { minLength: 1 });
     fc.assert(
@@ -52,7 +52,7 @@ describe("prompts that join peers' texts", () => {
 });
 
 describe("prompts that show peers' texts", () => {
-  it("P9, property: what is shown has at most its bytes, and is a whole beginning of the text", () => {
+  it("P9, property: the shown part is a whole beginning of the text, of at most its bytes", () => {
     fc.assert(
       fc.property(
         fc.oneof(anyText, fc.constantFrom(...HOSTILE.map((one) => one.repeat(99)))),
@@ -112,7 +112,7 @@ describe("prompts that show peers' texts", () => {
     assert.equal(shownIn(brief as string, "others"), `no: short | ${shy}...`);
   });
 
-  it("P9: however many peers there are, their texts take up 256 bytes of the brief beside what parts them", () => {
+  it("P9: the texts of any number of peers take up 256 bytes of the brief, besides the separators", () => {
     for (const peers of [3, 25, 63]) {
       const { brief } = revisePrompt(attemptOf(4), null, Array<string>(peers).fill('"'.repeat(200)));
       const shown = shownIn(brief as string, "counterProof").length + shownIn(brief as string, "others").length;
@@ -120,7 +120,7 @@ describe("prompts that show peers' texts", () => {
     }
   });
 
-  it("P9: there is no brief where it would be the same prompt", () => {
+  it("P9: there is no brief if it would be the same prompt", () => {
     assert.ok(!("brief" in revisePrompt(attemptOf(4), { answer: "yes", proof: "mine" }, ["no: 5 > 3"])));
   });
 
@@ -134,7 +134,7 @@ describe("prompts that show peers' texts", () => {
     assert.ok(!("brief" in withDocuments(verifyPrompt(attemptOf(4), "yes", "short"), [document])));
   });
 
-  it("P9: what is asked once more, and after which failures", () => {
+  it("P9: the brief is asked after a prompt that was too long or an answer that was cut off, and after no other failure", () => {
     const prompt = revisePrompt(attemptOf(4), null, ["x".repeat(500)]);
     const { brief, ...rest } = prompt;
     for (const failure of ["prompt-too-long", "truncated"]) {

@@ -12,7 +12,7 @@ import {
   decodeMessage,
   encodeMessage,
   readRoot,
-  refuseMessage,
+  forgeryIn,
 } from "../../agents/core/encoding/transcript.ts";
 import { ONE_PPM, type Attempt, type RequestId, type SeatIndex, type Value } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, signMessage, wideId, withId } from "../support/core/committee.ts";
@@ -36,7 +36,7 @@ describe("TR5: request ids in blocks", () => {
   const fieldsOf = (bytes: Uint8Array): Record<string, Value> =>
     decodeBlock(bytes, limits.rootBytes) as Record<string, Value>;
 
-  it("a message block gives back the id that it was made of, in as many bytes", () => {
+  it("a message block gives back the id that it was made from, in as many bytes", () => {
     const { length } = encodeMessage(said);
     fc.assert(
       fc.property(requestIds, (requestId) => {
@@ -62,7 +62,7 @@ describe("TR5: request ids in blocks", () => {
   });
 
   for (const [name, requestId] of Object.entries(malformedIds)) {
-    it(`${name} in its place is refused, in a message block and in a root`, () => {
+    it(`${name} in its place is rejected, in a message block and in a root`, () => {
       const block = fieldsOf(encodeMessage(said));
       const header = block["header"] as Record<string, Value>;
       assert.deepEqual(decodeMessage(encode({ ...block, header })), said);
@@ -103,20 +103,20 @@ describe("TR3: why a message is not one of an attempt's", () => {
   const attempt = attemptOf(4);
   const said = (by: Attempt): ReturnType<typeof signMessage> => signMessage(by, 1, 1, 0, { commitment: null });
 
-  it("a good one is refused for nothing", () => {
-    assert.equal(refuseMessage(attempt, said(attempt)), null);
+  it("a good message is accepted", () => {
+    assert.equal(forgeryIn(attempt, said(attempt)), null);
   });
 
   it("other-attempt: another attempt of the request, or another request, however well signed", () => {
-    assert.equal(refuseMessage(attempt, said({ ...attempt, attempt: 5 })), "other-attempt");
+    assert.equal(forgeryIn(attempt, said({ ...attempt, attempt: 5 })), "other-attempt");
     const request = { ...attempt.request, id: (attempt.request.id + 1n) as RequestId };
-    assert.equal(refuseMessage(attempt, said({ ...attempt, request })), "other-attempt");
+    assert.equal(forgeryIn(attempt, said({ ...attempt, request })), "other-attempt");
   });
 
   it("other-protocol, no-such-seat, bad-signature", () => {
     const message = said(attempt);
     const bend = (change: Partial<typeof message.header>): string | null =>
-      refuseMessage(attempt, { ...message, header: { ...message.header, ...change } });
+      forgeryIn(attempt, { ...message, header: { ...message.header, ...change } });
     assert.equal(bend({ protocol: 2 }), "other-protocol");
     assert.equal(bend({ seat: 9 as SeatIndex }), "no-such-seat");
     assert.equal(bend({ seat: 2 as SeatIndex }), "bad-signature");

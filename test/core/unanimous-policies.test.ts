@@ -29,7 +29,7 @@ describe("unanimous: policies", () => {
     assert.deepEqual(grade(["A", "A", "A,B", "B", "C", "D", "D"]).accepted, []);
   });
 
-  it("D18: confidence is the mean of A over the accepted, rounded down; none accepted has none", () => {
+  it("D18: confidence is the mean of A over the accepted policies, rounded down; without any there is no confidence", () => {
     assertFields(grade(["A,B", "A,B", "A,C"]), { accepted: [0, 1], confidence: 833_333 });
     assertFields(grade(["A", "B", "C"]), { accepted: [], confidence: null });
     assertFields(grade([]), { accepted: [], confidence: null, counted: 0 });
@@ -52,7 +52,7 @@ describe("unanimous: policies", () => {
     }
   });
 
-  it("UN13: a conclusion in which too few count, or nothing is accepted, is repeated", () => {
+  it("UN13: a conclusion round is repeated if too few seats count, or nothing is accepted", () => {
     const few = (round: number, seat: number): TurnActs => (round === 1 && seat < 2 ? {} : { answer: "A,B" });
     assert.equal(decide(attemptOf(4, policies(4)), 2, few), null);
     assertFields(decide(attemptOf(4, policies(4)), 3, few), { answer: "A,B", through: 2 });
@@ -89,7 +89,7 @@ describe("unanimous: policies", () => {
     assertFields(decide(attempt, 3, apart(5)), { answer: "A", through: 2 });
   });
 
-  it("D18, D22, UN14: nothing accepted, or too few who count: Hung without confidence", () => {
+  it("D18, D22, UN14: without an accepted policy, or with too few seats that count, it is Hung without confidence", () => {
     const none = decide(attemptOf(4, policies(4)), 5, (_, seat) => ({ answer: "ABCD"[seat] as string }));
     assertFields(none, { status: "hung", confidence: 0, answer: "" });
     const few = decide(attemptOf(7, policies(4)), 5, (_, seat) => (seat < 4 ? { answer: "A" } : {}));
@@ -115,7 +115,7 @@ describe("unanimous: policies", () => {
     );
   });
 
-  it("UN12: of 2 f + 1 that count, f + 1 are enough and f are not, for every f", () => {
+  it("UN12: among 2 f + 1 seats that count, f + 1 are enough and f are not, for every f", () => {
     for (let f = 1; f <= 21; f++) {
       const attempt = attemptOf(4, policies(2));
       const sets = Array.from({ length: 2 * f + 1 }, (_, seat) => (seat < f ? "B" : "A"));
@@ -143,7 +143,7 @@ describe("unanimous: policies", () => {
 });
 
 describe("unanimous: pay", () => {
-  it("D32, UN15: more for more turns, more for agreement, less for deviation, nothing for silence; never a slash", () => {
+  it("D32, UN15: a seat earns more for more turns and for agreement, less for deviation, nothing for silence; it is never slashed", () => {
     const outcome = decide(attemptOf(7), 2, (round, seat) => {
       if (seat === 0) return { answer: "no", proof: "again" };
       if (seat === 1) return round === 0 ? {} : { answer: "yes" };
@@ -154,7 +154,7 @@ describe("unanimous: pay", () => {
     assert.deepEqual(outcome?.reputationChanges, []);
   });
 
-  it("UN15: who changed its mind earns less than who was right from the start; who left before the end earns nothing", () => {
+  it("UN15: a seat that changed its mind earns less than one that was right from the start; one that left before the end earns nothing", () => {
     const outcome = decide(attemptOf(7), 2, (round, seat) => {
       if (seat === 0) return { answer: round === 0 ? "no" : "yes" };
       if (seat === 1) return round === 0 ? { answer: "yes" } : {};
@@ -171,7 +171,7 @@ describe("unanimous: pay", () => {
     assert.deepEqual(mixed?.shares, [15, 24, 24, 24]);
   });
 
-  it("UN15, UN16: Hung pays those who took part to the end, and below full reputation they recover", () => {
+  it("UN15, UN16: a Hung attempt pays the seats that took part to the end, and those below full reputation recover", () => {
     const outcome = decide(attemptOf(4, {}, [500_000]), 4, (_, seat) =>
       seat === 3 ? {} : { answer: seat < 2 ? "no" : "yes" },
     );
@@ -180,7 +180,7 @@ describe("unanimous: pay", () => {
     assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: 1 }]);
   });
 
-  it("UN15: shares fit a byte in the longest deliberation there is", () => {
+  it("UN15: shares fit a byte in the longest deliberation", () => {
     const protocol = createUnanimous({ promptRatio: 0 as Ppm, turns: 10 });
     const outcome = decide(
       attemptOf(7, policies(4)),

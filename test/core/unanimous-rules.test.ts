@@ -24,8 +24,8 @@ import { assertAbove, assertFields } from "../support/assertions.ts";
 
 describe("unanimous: settings and order", () => {
   it("D01: a committee that cannot have n > 3t with t >= 1 is refused, with a reason", () => {
-    for (const n of [1, 2, 3]) assert.match(String(unanimous.check(attemptOf(n))), /committee size/);
-    for (const n of [4, 7, 64]) assert.equal(unanimous.check(attemptOf(n)), null);
+    for (const n of [1, 2, 3]) assert.match(String(unanimous.refuseRequest(attemptOf(n))), /committee size/);
+    for (const n of [4, 7, 64]) assert.equal(unanimous.refuseRequest(attemptOf(n)), null);
   });
 
   it("D05: the first ceil(ratio n) seats of the canonical order reason step by step, whatever their seat numbers", () => {
@@ -71,7 +71,11 @@ describe("unanimous: settings and order", () => {
 
   it("D11, D12: only policies have a conclusion round", () => {
     const refusal = (terms: Partial<Terms>, round: number) =>
-      unanimous.refuses(attemptOf(4, terms), { round, phase: COMMIT, seat: 0 as SeatIndex }, { commitment: null });
+      unanimous.rejectPayload(
+        attemptOf(4, terms),
+        { round, phase: COMMIT, seat: 0 as SeatIndex },
+        { commitment: null },
+      );
     for (const kind of ["boolean", "choice", "number", "text"] as const) {
       assert.equal(refusal({ kind, options: 3 }, 3), null);
       assert.equal(refusal({ kind, options: 3 }, 4), "no-such-round");
@@ -104,7 +108,7 @@ describe("unanimous: definitive questions", () => {
     });
   }
 
-  it("D13: one who answers otherwise prevents unanimity, however many agree", () => {
+  it("D13: one seat with another answer prevents unanimity, however many agree", () => {
     for (const n of [4, 7, 10, 13])
       assert.equal(
         decide(attemptOf(n), 1, (_, seat) => ({ answer: seat === 0 ? "no" : "yes" })),
@@ -172,7 +176,7 @@ describe("unanimous: definitive questions", () => {
     assert.equal(run(["предел превышен", "предел  превышен."])?.answer, "yes");
   });
 
-  it("D34, UN7: what it said two turns ago is not new either; another answer in between is no repetition", () => {
+  it("D34, UN7: an argument of two turns ago is not new either; another answer in between is no repetition", () => {
     const proofs = ["one", "two", "one"];
     const run = (answers: readonly string[], leads: readonly boolean[]) =>
       decide(attemptOf(7, { kind: "choice", options: 4 }), 3, (round, seat) => {
@@ -186,7 +190,7 @@ describe("unanimous: definitive questions", () => {
     assert.equal(run(["C", "C", "C"], [false, false, true]), null);
   });
 
-  it("UN8: whoever invents new arguments is heard for three turns of an agreement that stands, not longer", () => {
+  it("UN8: a seat that invents new arguments is heard for three turns of a standing agreement, not longer", () => {
     for (const n of [4, 7, 10, 13]) {
       const inventive = (round: number, seat: number): TurnActs =>
         seat < faults(n) ? { answer: "no", proof: `${seat} argument ${round}` } : { answer: "yes" };
@@ -203,7 +207,7 @@ describe("unanimous: definitive questions", () => {
     assertFields(outcome, { answer: "yes", through: 2 });
   });
 
-  it("UN8: an agreement that fell apart in between starts anew", () => {
+  it("UN8: an agreement that fell apart starts anew", () => {
     const act = (round: number, seat: number): TurnActs => ({
       answer: seat === 0 || (round === 1 && seat < 4) ? "no" : "yes",
     });
@@ -211,7 +215,7 @@ describe("unanimous: definitive questions", () => {
     assertFields(decide(attemptOf(7), 4, act), { status: "hung", through: 3 });
   });
 
-  it("D09, D22, UN10: without agreement in turn T it is Hung, for the T it was made with", () => {
+  it("D09, D22, UN10: without agreement in turn T the attempt is Hung, for the configured T", () => {
     const split = (_: number, seat: number): TurnActs => ({ answer: seat < 2 ? "no" : "yes" });
     for (const turns of [1, 3, 10]) {
       const protocol = createUnanimous({ promptRatio: 750_000 as Ppm, turns });
@@ -221,12 +225,12 @@ describe("unanimous: definitive questions", () => {
     }
   });
 
-  it("D22: too few participants: Hung, not a decision of the few", () => {
+  it("D22: with too few participants the attempt is Hung, and the few do not decide", () => {
     const outcome = decide(attemptOf(7), 4, (_, seat) => (seat < 4 ? { answer: "yes" } : {}));
     assert.equal(outcome?.status, "hung");
   });
 
-  it("D19: a void slot neither blocks nor counts, and is slashed; so is nobody else", () => {
+  it("D19: a void slot neither blocks nor counts; its seat is slashed, and no other", () => {
     for (const equivocates of [COMMIT, REVEAL]) {
       const outcome = decide(attemptOf(4), 1, (_, seat) =>
         seat === 0 ? { answer: "no", equivocates } : { answer: "yes" },
@@ -242,14 +246,14 @@ describe("unanimous: definitive questions", () => {
     assertFields(late, { answer: "yes", confidence: 750_000 });
   });
 
-  it("UN9: nobody takes an agreement back by equivocating after it", () => {
+  it("UN9: a seat that equivocates after an agreement cannot take it back", () => {
     const outcome = decide(attemptOf(4), 1, (_, seat) =>
       seat === 0 ? { answer: "yes", equivocates: CLOSE } : seat === 1 ? {} : { answer: "yes" },
     );
     assert.equal(outcome?.answer, "yes");
   });
 
-  it("property: with f Byzantine seats that say anything, nothing is decided that no honest seat answered in that turn", () => {
+  it("property: whatever f Byzantine seats say, a decided answer is one that an honest seat gave in that turn", () => {
     const answers = fc.constantFrom(undefined, "A", "B", "C");
     const turn = (n: number) =>
       fc.array(fc.record({ answer: answers, proof: fc.constantFrom("p", "q", "") }), { minLength: n, maxLength: n });

@@ -155,7 +155,7 @@ describe("unanimous over a committee", () => {
     });
   });
 
-  it("D07: who failed in the turn before sees the others, and takes part again", () => {
+  it("D07: a seat that failed in the turn before sees the others, and takes part again", () => {
     const scripts = [speaker("no", "yes"), speaker("yes"), speaker("yes"), speaker("yes")];
     scripts[1] = { answer: (ask) => (roundOf(ask) === 0 ? null : { fields: { proof: "p", answer: "yes" } }) };
     const run = runCommittee(unanimous, attemptOf(4), scripts);
@@ -179,7 +179,7 @@ describe("unanimous over a committee", () => {
     assertBelow(Buffer.byteLength(promptsOf(run, 12)[1]!), 4_000);
   });
 
-  it("UN5: of long answers as many are shown as fit into the bound", () => {
+  it("UN5: as many long answers are shown as fit into the bound", () => {
     const long = (answer: string): SeatScript => speaker(answer, answer, (round) => `${round}${"x".repeat(600)}`);
     const scripts = Array.from({ length: 7 }, (_, seat) => long(seat < 3 ? "no" : "yes"));
     const run = runCommittee(createUnanimous({ promptRatio: 0 as Ppm, turns: 1 }), attemptOf(7), scripts);
@@ -286,7 +286,7 @@ describe("unanimous over a committee", () => {
     assert.deepEqual([1, 5, 10, 20, 30].map(bytesOf), [1_218, 3_758, 6_938, 13_293, 19_649]);
   });
 
-  it("D37: model calls and turns: one call per seat and round, and none beside them", () => {
+  it("D37: each seat makes one model call per round, and no others", () => {
     const turnsOf = (later: string, n: number): number => {
       const scripts = Array.from({ length: n }, (_, seat) =>
         speaker(seat < 2 ? "no" : "yes", seat < 2 ? later : "yes"),

@@ -150,7 +150,7 @@ describe("wbft weights", () => {
     );
   });
 
-  it("WB8: examples: equal weights are left alone; one giant is cut to less than 1/3; without any else all become equal", () => {
+  it("WB8: examples: equal weights stay; one giant is cut to less than 1/3; two giants fall to the weight of the others", () => {
     assert.deepEqual(capped([5, 5, 5, 5], 1), [5, 5, 5, 5]);
     assert.deepEqual(capped([100, 10, 10, 10], 1), [14, 10, 10, 10]);
     assert.deepEqual(capped([1000, 1000, 1, 1], 1), [1, 1, 1, 1]);
@@ -258,17 +258,20 @@ describe("wbft rules", () => {
     const lead = { target: null };
     for (let view = 0; view < 6; view++)
       for (const seat of order) {
-        const refusal = wbft.refuses(attempt, { round: view, phase: LEAD, seat }, lead);
+        const refusal = wbft.rejectPayload(attempt, { round: view, phase: LEAD, seat }, lead);
         assert.equal(refusal, seat === order[view] ? null : "not-a-speaker");
       }
-    assert.equal(wbft.refuses(attempt, { round: 6, phase: LEAD, seat: order[6] as SeatIndex }, lead), "no-such-round");
     assert.equal(
-      wbft.refuses(attempt, { round: 1, phase: SCORE, seat: order[0] as SeatIndex }, { scores: [] }),
+      wbft.rejectPayload(attempt, { round: 6, phase: LEAD, seat: order[6] as SeatIndex }, lead),
+      "no-such-round",
+    );
+    assert.equal(
+      wbft.rejectPayload(attempt, { round: 1, phase: SCORE, seat: order[0] as SeatIndex }, { scores: [] }),
       "unknown-phase",
     );
   });
 
-  it("WB2: choices that are none are malformed", () => {
+  it("WB2: malformed choices are rejected", () => {
     const attempt = attemptFor(4);
     const form = prepareForm;
     assert.deepEqual(form.decode(attempt, form.encode({ target: null })), { target: null });
@@ -311,7 +314,7 @@ describe("wbft rules", () => {
     assert.equal(isQuorum(attempt, weights, [0, 1, 2, 3, 4] as SeatIndex[]), true);
   });
 
-  it("WB10: votes for what the leader did not propose, or without a proposal, count for nothing", () => {
+  it("WB10: votes for another answer than the leader's proposal, or without a proposal, count for nothing", () => {
     const attempt = attemptFor(4);
     const answers = ["yes", "no", "yes", "yes"];
     const votes = (lead: number | null | undefined): ViewActs => ({ lead, prepare: all(0), final: all(0) });
@@ -321,7 +324,7 @@ describe("wbft rules", () => {
     assert.deepEqual([1, 2, null, undefined].map(status), ["hung", "hung", "hung", "hung"]);
   });
 
-  it("WB13: by example: a lock binds until a prepare certificate of a later view is there", () => {
+  it("WB13: by example: a lock binds until there is a prepare certificate of a later view", () => {
     const classOf = (outcome: string): WeighedClass => ({
       answer: { text: outcome, outcome: outcome as Digest },
       members: [],
@@ -335,7 +338,7 @@ describe("wbft rules", () => {
     assert.equal(permits(lock("a", 1), lock("a", 2), classOf("b")), false);
   });
 
-  it("WB13 WB14: what a locked seat votes for another class does not count, without a later certificate", () => {
+  it("WB13 WB14: a locked seat's vote for another class counts only with a later certificate", () => {
     const attempt = attemptFor(4);
     const answers = ["yes", "no", "yes", "no"];
     // View 0: "yes" is certified, but only two make it final; they are locked on it.
@@ -386,7 +389,7 @@ describe("wbft rules", () => {
     );
   });
 
-  it("WB15: the first view that decides does, an incomplete one leaves the set open", () => {
+  it("WB15: the first view that can decide decides; an incomplete view leaves the set open", () => {
     const attempt = attemptFor(4);
     const decides: ViewActs = { lead: 0, prepare: all(0), final: all(0) };
     const tally = build(attempt, { answers: yeses(4), views: [lost] });
@@ -410,7 +413,7 @@ describe("wbft rules", () => {
     assert.deepEqual(concluded(attempt, forked)?.reputationChanges, [{ seat: 3, steps: -1 }]);
   });
 
-  it("with f hostile seats no wrong class is decided, whatever they say and in whatever order the others lead", () => {
+  it("with f hostile seats no wrong class is decided, whatever they say and whatever the order of leaders", () => {
     const scenario = fc.constantFrom(4, 7, 10).chain((n) => {
       const f = Math.floor((n - 1) / 3);
       const row = fc.array(fc.constantFrom("lie", "truth", "none"), { minLength: n, maxLength: n });

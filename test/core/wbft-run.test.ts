@@ -127,7 +127,7 @@ describe("wbft over a committee", () => {
     assert.equal(last, 1);
   });
 
-  it("WB15: of numbers within the tolerance the one that was led and compared is decided, not the median of its class", () => {
+  it("WB15: the number that was proposed and compared is decided, not the median of its class", () => {
     const attempt = attemptFor(7, { kind: "number", tolerance: 10n });
     const order = canonicalOrder(attempt);
     // Two bad seats, the last to lead, pull the class's median to 90; nobody but they accepts 90.
@@ -152,7 +152,7 @@ describe("wbft over a committee", () => {
     assert.equal(run.certificates[0]?.decision.shares[first as number], 0);
   });
 
-  it("all models failing, and a committee of differing minds, end as Hung with a certificate", () => {
+  it("failing models, and a committee that does not agree, end as Hung with a certificate", () => {
     const none = [0, 1, 2, 3].map(() => failing);
     assert.equal(decisionOf(runCommittee(wbft, attemptFor(4), none), none), "hung ");
     const terms = { kind: "choice", options: 4 } as const;

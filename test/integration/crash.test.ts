@@ -11,8 +11,8 @@ import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
-import { refuseMessage } from "../../agents/core/encoding/transcript.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
+import { forgeryIn } from "../../agents/core/encoding/transcript.ts";
 import type { Address, Attempt, Request } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/seat/records.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
@@ -137,7 +137,7 @@ async function conflicts(agents: readonly DemoAgent[], attempt: Attempt): Promis
     let records = 0;
     for await (const record of journal.read()) {
       const input = records++ === 0 ? null : read(record);
-      if (input?.kind !== "message" || refuseMessage(attempt, input.message) !== null) continue;
+      if (input?.kind !== "message" || forgeryIn(attempt, input.message) !== null) continue;
       const { phase, round, seat, payloadDigest } = input.message.header;
       if (phase >= PROPOSE) seats.add(seat);
       const slot = `${phase}.${round}.${seat}`;

@@ -7,7 +7,7 @@ import { renderReport } from "../../devnet/demo/report.ts";
 import { compareAnswers, renderSubgraph } from "../../devnet/demo/subgraph.ts";
 import type { DemoDecision } from "../../devnet/demo/facts.ts";
 import type { DemoReport } from "../../devnet/demo/run.ts";
-import { assertIncludes, assertExcludes } from "../support/assertions.ts";
+import { assertExcludes, assertIncludes } from "../support/assertions.ts";
 
 const decision: DemoDecision = {
   requestId: "1",

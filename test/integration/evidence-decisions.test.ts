@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryEvidence } from "../support/memory/evidence.ts";
-import { CERTIFICATE, PREVOTE, PROPOSE, encodeCertificate } from "../../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PREVOTE, PROPOSE, encodeCertificate } from "../../agents/core/seat/certify/messages.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { decisionDigest, messageDigest } from "../../agents/core/encoding/typed-data.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
-import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { decisionDigest, messageDigest } from "../../agents/core/encoding/typed-data.ts";

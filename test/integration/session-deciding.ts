@@ -1,4 +1,4 @@
-import { CERTIFICATE } from "../../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE } from "../../agents/core/seat/certify/messages.ts";
 import type { Seat } from "./seat.ts";
 import { until } from "./world.ts";
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
-import { proposerOf } from "../../agents/core/seat/certify/candidates.ts";
+import { proposerOf } from "../../agents/core/seat/certify/proposals.ts";
 import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";

@@ -9,7 +9,7 @@ import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { walkDag } from "../../agents/adapters/ipfs/walk.ts";
 import { createMemoryContentStore } from "../support/memory/content-store.ts";
-import { PRECOMMIT, PROPOSE, decodeVote } from "../../agents/core/seat/certify/payloads.ts";
+import { PRECOMMIT, PROPOSE, decodeVote } from "../../agents/core/seat/certify/messages.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Digest, Message } from "../../agents/core/types.ts";

@@ -95,7 +95,7 @@ function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appea
 export function requireTakers(terms: Terms, question: string): void {
   checkQuestion(question);
   const protocol = protocolByCode(terms.protocol);
-  const refused = protocol?.check(sampleAttempt(terms, question)) ?? null;
+  const refused = protocol?.refuseRequest(sampleAttempt(terms, question)) ?? null;
   if (refused !== null) throw invalid("protocol", protocol?.id ?? "", `every agent would refuse: ${refused}`);
 }
 

@@ -12,10 +12,10 @@ import {
 import { recoverSigner } from "./digest.ts";
 import { messageDigest } from "./typed-data.ts";
 import { packSeat, packTerms } from "./words.ts";
-import { PROPOSE } from "../seat/certify/payloads.ts";
+import { PROPOSE } from "../seat/certify/messages.ts";
 import { limits } from "../limits.ts";
 import { isText, questionBytes } from "../request/question.ts";
-import { comparePositions, type Conclusion, type Position, type Protocol } from "../protocol.ts";
+import { comparePositions, type FinalConclusion, type Position, type Protocol } from "../protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../seat/tally.ts";
 import type { Address, Attempt, Digest, Message, RequestId, SeatIndex, Value } from "../types.ts";
 
@@ -66,7 +66,7 @@ function isUint32(value: Value): value is number {
 }
 
 /** Why a decoded message is not one of this attempt's, or null when its signature and place are good. */
-export function refuseMessage(attempt: Attempt, message: Message): string | null {
+export function forgeryIn(attempt: Attempt, message: Message): string | null {
   const { header } = message;
   if (header.requestId !== attempt.request.id || header.attempt !== attempt.attempt) return "other-attempt";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
@@ -165,7 +165,7 @@ export function readRoot(
 }
 
 export type Replay =
-  | { readonly kind: "replayed"; readonly tally: Tally; readonly conclusion: Conclusion }
+  | { readonly kind: "replayed"; readonly tally: Tally; readonly conclusion: FinalConclusion }
   /** `block` is the first block that fails. */
   | { readonly kind: "failed"; readonly block: Digest; readonly reason: string };
 
@@ -181,10 +181,10 @@ export function replay(
   for (const { digest, message, verified } of messages) {
     if (message === null)
       return { kind: "failed", block: digest, reason: `malformed message block ${cidString(digest)}` };
-    const refused = verified ? null : refuseMessage(attempt, message);
+    const refused = verified ? null : forgeryIn(attempt, message);
     if (refused !== null)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
-    const misplaced = protocol.refuses(attempt, message.header, message.payload);
+    const misplaced = protocol.rejectPayload(attempt, message.header, message.payload);
     if (misplaced !== null)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${misplaced}` };
     if (previous !== null && compareMessages(previous, message) >= 0)

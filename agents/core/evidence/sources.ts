@@ -6,21 +6,21 @@ import type { Form } from "../phases/round-book.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 
 /**
- * Documents that a question names, and citations of them (docs/spec/sources.md). A claim that cites nothing, or cites what is not
- * there byte for byte, does not count.
+ * Documents that a question names, and citations of them (docs/spec/sources.md). A claim counts only if it cites a document byte for
+ * byte.
  */
 
-/** SG2: shorter quotations are found anywhere. */
+/** SG2: a shorter quotation could be found in any text. */
 const LEAST_QUOTE_BYTES = 8;
 
 const LINE = /^source: (\S+)$/;
 const ATTEMPTED = /^\s*source\s*:/i;
-/** A CIDv1 (dag-cbor, sha2-256) in base32, wherever it stands and in any case. */
+/** A CIDv1 (dag-cbor, sha2-256) in base32, in upper or lower case, anywhere in a text. */
 const NAMED = /bafyrei[a-z2-7]{52}/i;
-/** Decoders of UTF-8 take it away, so a text that begins with it is another one when it is read back. */
+/** Decoders of UTF-8 remove it, so a text that begins with it would change when it is read back. */
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** SG1: what the lines at the question's end name, in their order. */
+/** SG1: the documents that the lines at the question's end name, in their order. */
 export function sourcesOf(question: string): readonly Digest[] {
   return readSources(question).digests;
 }
@@ -30,7 +30,7 @@ export function withoutSources(question: string): string {
   return readSources(question).rest;
 }
 
-/** SG1: why a question's sources cannot be used; null when they can, or there are none. */
+/** SG1: why a question's sources cannot be used; null if they can be used, or if it names none. */
 export function refuseSources(question: string): string | null {
   const { digests, rest } = readSources(question);
   if (ATTEMPTED.test(rest.split("\n").at(-1) ?? ""))
@@ -61,18 +61,18 @@ export interface Document {
   readonly text: string;
 }
 
-/** SG3: the block of a document: one string. Null when it is too long or no well-formed text, or begins with U+FEFF. */
+/** SG3: the block of a document: one string. Null if the text is too long or not well-formed, or begins with U+FEFF. */
 export function documentBlock(text: string): Uint8Array | null {
   return isDocument(text) ? encode(text) : null;
 }
 
-/** SG3: what a block says if it is the document; null otherwise. */
+/** SG3: the document in a block; null if the block is not that document. */
 export function readDocument(digest: Digest, block: Uint8Array): Document | null {
   const text = decode(block, limits.sourceBytes + BLOCK_HEAD_BYTES);
   return typeof text === "string" && isDocument(text) && digestOf(text) === digest ? { digest, text } : null;
 }
 
-/** What dag-cbor puts before a string of that length. */
+/** Number of bytes that dag-cbor puts before a string of that length. */
 const BLOCK_HEAD_BYTES = 3;
 
 function isDocument(text: string): boolean {
@@ -80,7 +80,7 @@ function isDocument(text: string): boolean {
   return text.isWellFormed() && utf8(text).length <= limits.sourceBytes;
 }
 
-/** SG4: where a quotation stands: bytes [start, end) of the document's UTF-8. */
+/** SG4: the place of a quotation: bytes [start, end) of the document's UTF-8. */
 export interface Citation {
   readonly document: Digest;
   readonly start: number;
@@ -88,7 +88,7 @@ export interface Citation {
   readonly quote: string;
 }
 
-/** SG2, SG4: byte for byte at that range, and long enough to mean something. */
+/** SG2, SG4: true if the quotation stands byte for byte in that range and is long enough. */
 export function isExact(documents: readonly Document[], { document, start, end, quote }: Citation): boolean {
   const text = documents.find(({ digest }) => digest === document)?.text;
   if (text === undefined) return false;
@@ -98,8 +98,8 @@ export function isExact(documents: readonly Document[], { document, start, end, 
 }
 
 /**
- * The first place in the document where a quotation stands; models quote, but cannot count bytes. Of one that is too long (SG2) the
- * beginning is cited: it begins at the same place. One that begins with U+FEFF would be another when it is read back (SG3).
+ * Cites a quotation at the first place where it stands in the document: models quote, but cannot count bytes. If it is too long (SG2),
+ * only its beginning is cited. Null if the quotation begins with U+FEFF: it would change when it is read back (SG3).
  */
 export function cite({ digest, text }: Document, quoted: string): Citation | null {
   const at = quoted === "" || quoted.startsWith(BYTE_ORDER_MARK) ? -1 : text.indexOf(quoted);
@@ -110,7 +110,7 @@ export function cite({ digest, text }: Document, quoted: string): Citation | nul
   return isExact([{ digest, text }], citation) ? citation : null;
 }
 
-/** The longest prefix of whole characters that fits; nothing in it is changed, as it would no longer stand in the document. */
+/** The longest prefix of whole characters that fits. Nothing in it changes, so that it still stands in the document. */
 function beginningOf(text: string, maxBytes: number): string {
   let bytes = 0;
   let end = 0;
@@ -122,14 +122,14 @@ function beginningOf(text: string, maxBytes: number): string {
   return text.slice(0, end);
 }
 
-/** What a seat brings of the documents, in the order in which the question names them; null = it could not get it. */
+/** The documents a seat brings, in the order in which the question names them; null for a document it could not get. */
 export interface Sources {
   readonly documents: readonly (string | null)[];
 }
 
 export const SOURCE = 10;
 
-/** SG5: content-addressed, so a bringer can only fail to bring: another text makes the message malformed. */
+/** SG5: documents are addressed by content, so a bringer can only fail to bring one: another text makes the message malformed. */
 export const sourceForm: Form<Sources> = {
   name: "source",
   phase: SOURCE,
@@ -150,7 +150,7 @@ export interface Citations {
   readonly citations: readonly Citation[];
 }
 
-/** After REVEAL and MATCH, before VOTE. */
+/** The phase of citations: after REVEAL and MATCH, before VOTE. */
 export const CITE = 5;
 
 export const citeForm: Form<Citations> = {
@@ -177,7 +177,7 @@ function decodeCitation(entry: Value): Citation | null {
 
 const groundedAttempts = new WeakMap<Attempt, Attempt>();
 
-/** The attempt with the question as models see it: the documents stand beside it in full. */
+/** The attempt with the question as models see it: without the lines that name documents, which are shown in full beside it. */
 export function grounded(attempt: Attempt): Attempt {
   const known = groundedAttempts.get(attempt);
   if (known !== undefined) return known;

@@ -23,23 +23,22 @@ import {
   lineOf,
   proposePrompt,
   taskPrompt,
-  TASKS_VERSION,
   type Task,
 } from "../prompts/task-prompt.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 
 /**
- * What council, debate and adversarial share (docs/spec/council.md CH1..CH11): the word of one seat decides, the others' words stand
- * beside it. Nothing here makes the chair honest; the confidence shows how many seats say what it says.
+ * What council, debate and adversarial share (docs/spec/council.md CH1..CH11): the word of one seat, the chair, decides, and the others'
+ * words are recorded beside it. Nothing here makes the chair honest; the confidence shows how many seats say the same.
  */
 
-/** Raised with every change of wording, fields or rules of these three. */
-export const CHAIR_VERSION = TASKS_VERSION;
+/** Version of council, debate and adversarial: raised with every change of rules, wording or fields, and with TASKS_VERSION. */
+export const CHAIR_VERSION = 2;
 
-/** CH10: one letter per answer in a prompt. */
+/** CH10: the most seats, since a prompt has one letter per answer. */
 export const MOST_SEATS = 26;
 
-/** CH9: what a degraded synthesis is labelled with, ppm. */
+/** CH9: the most confidence of a degraded synthesis, ppm. */
 const DEGRADED_CAP = 500_000 as Ppm;
 
 export function refuseChaired(attempt: Attempt): string | null {
@@ -50,7 +49,7 @@ export function refuseChaired(attempt: Attempt): string | null {
     : null;
 }
 
-/** CH5: so many seats are tried in a role, hence an honest one at last. */
+/** CH5: number of seats that are tried in a role: one of them is honest. */
 export function triesOf(attempt: Attempt): number {
   return faultTolerance(attempt.committee.length) + 1;
 }
@@ -60,7 +59,7 @@ export function inTurn(attempt: Attempt, turn: number): SeatIndex {
   return canonicalRanks(attempt).indexOf(turn) as SeatIndex;
 }
 
-/** CH2: clauses in the style of the paper's personalities; the first in order has none. */
+/** CH2: clauses in the style of the paper's personalities; the first seat in order has none. */
 export const PERSONALITIES: readonly string[] = [
   "",
   "Be concise and actionable.",
@@ -68,14 +67,14 @@ export const PERSONALITIES: readonly string[] = [
   "Be creative and nuanced.",
 ];
 
-/** CH2: BASE + ("\n\n" + personality, if any); by canonical rank, so fixed by the draw. */
+/** CH2: the base prompt and, after an empty line, a personality if any. The canonical rank chooses it, so the draw fixes it. */
 export function memberPrompt(attempt: Attempt, self: SeatIndex): Prompt {
   const base = proposePrompt(attempt);
   const personality = PERSONALITIES[(canonicalRanks(attempt)[self] as number) % PERSONALITIES.length];
   return personality ? { ...base, system: `${base.system}\n\n${personality}` } : base;
 }
 
-/** A seat's answer that needs no commitment, because nobody else answers beside it; null = its model failed. */
+/** A seat's answer without a commitment: nobody else answers at the same time. Null if its model failed. */
 export interface Word {
   readonly proposal: Proposal | null;
 }
@@ -94,17 +93,17 @@ export function wordForm(name: string, phase: number): Form<Word> {
   };
 }
 
-/** The answer of a seat's word that counts; null when it said none of the question's kind. */
-export function wordOf(book: RoundBook, form: Form<Word>, seat: SeatIndex, stage: Closure): Candidate | null {
-  const one = counted(book, form, seat, stage);
+/** The answer in a seat's word that counts; null if it has no answer of the question's kind. */
+export function wordOf(book: RoundBook, form: Form<Word>, seat: SeatIndex, closure: Closure): Candidate | null {
+  const one = counted(book, form, seat, closure);
   return one === null || one.body.proposal === null
     ? null
     : candidateFrom(book.attempt, seat, one.digest, one.body.proposal);
 }
 
 /**
- * CH3: peers' texts for one reader, in an order that no author can choose: by a hash of the text's digest with the
- * reader's salt, which is committed when the authors write, and public afterwards.
+ * CH3: peers' texts for one reader, in an order that no author can choose: by a hash of the text's digest with the reader's salt. The
+ * reader has committed to the salt when the authors write, and reveals it later.
  */
 export function inReadersOrder<Entry extends { readonly target: string }>(
   answers: RoundBook,
@@ -141,7 +140,7 @@ export function synthesisCall(
   };
 }
 
-/** Per seat: how often it has to be slashed so far. */
+/** The slashes per seat so far, with one more for each equivocator of the round. */
 export function withEquivocators(slashes: readonly number[], book: RoundBook): readonly number[] {
   const voided = new Set(equivocatorsIn(book));
   return slashes.map((count, seat) => count + (voided.has(seat as SeatIndex) ? 1 : 0));
@@ -155,12 +154,12 @@ export interface ChairVerdict extends Omit<Resolution, "winner"> {
   readonly chair: Candidate;
   /** Seats whose own last word agrees with the chair's answer. */
   readonly agreeing: readonly SeatIndex[];
-  /** Seats that had a word of their own to say. */
+  /** Number of seats that could agree. */
   readonly of: number;
   readonly degraded: boolean;
 }
 
-/** CH8, CH9: the confidence is the share of seats that say what the chair says; a degraded synthesis gets at most half. */
+/** CH8, CH9: the confidence is the share of seats that agree with the chair; a degraded synthesis gets at most half. */
 export function settleChair(attempt: Attempt, verdict: ChairVerdict): Outcome {
   const { chair, agreeing, of, degraded, slashes, completed } = verdict;
   const share = Math.floor((agreeing.length * ONE_PPM) / of);

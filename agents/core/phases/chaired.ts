@@ -12,8 +12,9 @@ import {
   wordOf,
 } from "./chair.ts";
 import { settle } from "./outcome.ts";
-import { phased, type PhasedState } from "./phased.ts";
-import type { Call, Judged, SeatView } from "./phased-rules.ts";
+import type { PhasedState } from "./drive.ts";
+import { phased } from "./phased.ts";
+import type { Call, JudgedRound, SeatView } from "./phased-rules.ts";
 import { proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
@@ -21,32 +22,32 @@ import { closeForm, type AnyForm, type RoundBook, type Closure } from "./round-b
 import { roundSlots, type Tally } from "../seat/tally.ts";
 import type { Attempt, SeatIndex } from "../types.ts";
 
-/** The chair's synthesis: only the seat whose turn it is speaks. */
+/** The phase of the chair's synthesis: only the seat whose turn it is speaks. */
 export const SYNTHESIS = 30;
 export const synthesisForm = wordForm("synthesis", SYNTHESIS);
 
-/** A protocol in which all seats answer in round 0 and a chair concludes; each further round only has another chair. */
+/** Rules of a protocol in which all seats answer in round 0 and a chair concludes. Each further round only tries another chair. */
 export interface ChairedRules {
   readonly id: string;
   readonly code: number;
   readonly title: string;
-  /** The phases in which the seats answer; all speak in each. */
+  /** The phases in which the seats answer; all seats speak in each. */
   readonly forms: readonly AnyForm[];
   calls(view: SeatView<ChairedCarry>, phase: number): readonly Call[];
   say(view: SeatView<ChairedCarry>, phase: number): unknown;
-  /** Every seat's last answer; `stage` is that of the last of these phases. */
-  answers(book: RoundBook, stage: Closure): readonly Candidate[];
+  /** Every seat's last answer; `closure` is that of the last of these phases. */
+  answers(book: RoundBook, closure: Closure): readonly Candidate[];
 }
 
 export interface ChairedCarry {
   readonly answers: readonly Candidate[];
-  /** Per seat. */
+  /** Number of slashes per seat. */
   readonly slashes: readonly number[];
-  /** Chairs that gave no synthesis in their turn. */
+  /** Seats that gave no synthesis in their turn as chair. */
   readonly failed: readonly SeatIndex[];
 }
 
-/** Round 0 of a message set, for readers. `members` are the phases in which the seats answer. */
+/** Round 0 of a message set, for readers of transcripts. `members` are the phases in which the seats answer. */
 export function answerRound(attempt: Attempt, members: readonly AnyForm[], tally: Tally): RoundBook {
   const forms = [...members, synthesisForm, closeForm];
   return { attempt, round: 0, plan: { forms, partial: new Set([SYNTHESIS]) }, slots: roundSlots(tally, 0) };
@@ -61,18 +62,18 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     title,
     assurance: "chair",
     mostSeats: MOST_SEATS,
-    check: refuseChaired,
+    refuseRequest: refuseChaired,
     rounds: triesOf,
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
     speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
     initial: (attempt) => ({ answers: [], slashes: attempt.committee.map(() => 0), failed: [] }),
-    judge: (book, carry) => judge(rules, book, carry),
+    judgeRound: (book, carry) => judgeChairedRound(rules, book, carry),
     calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
     say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
   });
 }
 
-/** CH4: over what the members said last. With too few answers there is nothing to conclude from. */
+/** CH4: the chair's call over the members' last answers; none with too few answers. */
 function synthesis(rules: ChairedRules, view: SeatView<ChairedCarry>): readonly Call[] {
   const heard = view.round === 0 ? rules.answers(view.book, "open") : view.carry.answers;
   return isQuorum(view.attempt, heard) ? [synthesisCall(view, heard)] : [];
@@ -82,12 +83,12 @@ function saySynthesis(view: SeatView<ChairedCarry>): unknown {
   return { proposal: proposalFrom(view.attempt.request.terms, view.answered(SYNTHESIS)[0]) };
 }
 
-/** CH6: an honest seat is among those that have answered. */
+/** CH6: true if an honest seat is among those that answered. */
 function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
   return holdsHonest(answers.length, attempt.committee.length);
 }
 
-function judge(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): Judged<ChairedCarry> {
+function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): JudgedRound<ChairedCarry> {
   const { attempt, round } = book;
   const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
   const slashes = withEquivocators(carry.slashes, book);
@@ -99,7 +100,7 @@ function judge(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): Judge
   const chair = wordOf(book, synthesisForm, turn, "closed");
   const enough = isQuorum(attempt, answers);
   if (chair === null || !enough) {
-    // CH5: the next in order tries, while there is one and something to conclude from.
+    // CH5: the next seat in order tries, as long as there is one, and answers to conclude from.
     if (enough && round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
     return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed: completed(failed) }) };
   }

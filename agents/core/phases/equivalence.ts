@@ -13,11 +13,11 @@ import { taskPrompt, verdictSchema, type Task } from "../prompts/task-prompt.ts"
 import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
 
 /**
- * Texts that mean the same (docs/spec/answers.md). Equal after normalisation, else judged: after REVEAL every seat says of
- * pairs of distinct texts whether they mean the same. Similarity scores never decide.
+ * Texts that mean the same (docs/spec/answers.md). Texts are the same if they are equal after normalisation; else seats decide: after
+ * REVEAL every seat says of pairs of distinct texts whether they mean the same. Similarity scores never decide.
  */
 
-/** One seat's word on two texts, named by their outcomes, the lower first. */
+/** One seat's statement on two texts, named by their outcomes, the lower first. */
 interface Match {
   readonly first: Digest;
   readonly second: Digest;
@@ -53,7 +53,7 @@ function decodeMatch(entry: Value): Match | null {
   return { first, second, same };
 }
 
-/** EQ1: only texts need judging. To be put after the form that reveals answers. */
+/** EQ1: the forms to put after the form that reveals answers. Only texts need to be compared. */
 export function matchForms(attempt: Attempt): readonly AnyForm[] {
   return attempt.request.terms.kind === "text" ? [matchForm] : [];
 }
@@ -74,8 +74,8 @@ function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
 }
 
 /**
- * EQ2: each of the first f + 1 distinct texts with all later ones, so that an honest seat's text is among the founders;
- * at most `limits.matchPairs`.
+ * EQ2: calls that compare each of the first f + 1 distinct texts with all later ones, so that an honest seat's text is among the
+ * founders; at most `limits.matchPairs`.
  */
 export function matchCalls(view: Pick<SeatView<unknown>, "attempt">, answers: readonly SeatAnswer[]): readonly Call[] {
   const { committee, request } = view.attempt;
@@ -98,27 +98,30 @@ export function sayMatches(view: SeatView<unknown>): Matches {
 }
 
 /**
- * EQ3: classes of agreeing answers. Two texts are the same iff more than half of all seats said so. "The same" need not be
- * transitive: in order of support each text joins the first class whose founder it is the same as, else it founds one, so
- * no chain of near-equals joins what was judged different. Nobody is put into a class whose founder's text it judged to differ
- * from its own.
+ * EQ3: classes of agreeing answers. Two texts are the same if more than half of all seats said so. This need not be transitive: in
+ * order of support each text joins the first class whose founder it is the same as, or founds a new class. So no chain of near-equals
+ * joins texts that were judged different. No seat is put into a class if it judged the founder's text to differ from its own.
  */
-export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Closure): readonly AnswerGroup[] {
+export function answerClasses(
+  book: RoundBook,
+  answers: readonly SeatAnswer[],
+  closure: Closure,
+): readonly AnswerGroup[] {
   return classesBy(book.attempt, answers, {
     areSame: (founder, text) =>
-      isMajority(seatsJudging(book, founder, text, stage, true).length, book.attempt.committee.length),
-    deniers: (founder, text) => seatsJudging(book, founder, text, stage, false),
+      isMajority(seatsJudging(book, founder, text, closure, true).length, book.attempt.committee.length),
+    deniers: (founder, text) => seatsJudging(book, founder, text, closure, false),
   });
 }
 
-/** Where judgements of two texts come from. */
+/** Source of judgements on two texts. */
 export interface Equivalences {
   areSame(founder: CanonicalAnswer, text: CanonicalAnswer): boolean;
-  /** Seats that said that the two differ. */
+  /** Seats that said that the two texts differ. */
   deniers(founder: CanonicalAnswer, text: CanonicalAnswer): readonly SeatIndex[];
 }
 
-/** EQ3 with another source of judgements. */
+/** EQ3 with any source of judgements. */
 export function classesBy(
   attempt: Attempt,
   answers: readonly SeatAnswer[],
@@ -139,23 +142,23 @@ export function classesBy(
   return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
 }
 
-/** Who said of two texts that they are the same, or that they differ. */
+/** Seats that said of two texts that they are the same, or that they differ. */
 function seatsJudging(
   book: RoundBook,
   a: CanonicalAnswer,
   b: CanonicalAnswer,
-  stage: Closure,
+  closure: Closure,
   same: boolean,
 ): readonly SeatIndex[] {
   const [first, second] = inOrder(a.outcome, b.outcome);
-  return allCounted(book, matchForm, stage)
+  return allCounted(book, matchForm, closure)
     .filter(({ body }) =>
       body.matches.some((match) => match.same === same && match.first === first && match.second === second),
     )
     .map(({ seat }) => seat);
 }
 
-/** Ties by canonical order of the seats: a text's own bytes, which its author chooses, buy no place. */
+/** Groups in order of support. Ties go by the canonical order of the seats: an author cannot choose a better place by its text's bytes. */
 export function bySupport(attempt: Attempt, groups: readonly AnswerGroup[]): readonly AnswerGroup[] {
   const ranks = canonicalRanks(attempt);
   const rank = ({ seats }: AnswerGroup): number => Math.min(...seats.map((seat) => ranks[seat] as number));

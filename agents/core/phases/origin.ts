@@ -4,17 +4,17 @@ import type { Origin } from "../prompts/prompt.ts";
 import type { PayloadMap } from "../protocol.ts";
 import type { Value } from "../types.ts";
 
-/** PH12: what the answers behind a message were made by. Signed with it, read by people; no rule looks at it. */
+/** PH12: what made the answers behind a message. It is signed with the message for people to read; no rule reads it. */
 
-/** Engines that one message may rest on, and answers of each. */
+/** The most engines that one message may rest on, and the most answers of each. */
 const MAX_ENGINES = 4;
 const MAX_SEEDS = 128;
 const MAX_TEXT = 160;
 const TEXT = /^[\x20-\x7e]{1,160}$/;
-/** Ends the sampling of answers whose engine took no seed; each of their seeds is written as 0. */
+/** Suffix of the sampling if the engine took no seed; the seeds are then written as 0. */
 const NO_SEED = " no-seed";
 
-/** Makes what an adapter says fit into a message. */
+/** Makes an adapter's origin fit into a message. */
 export function tidyOrigin({ model, engine, sampling, seed }: Origin): Origin {
   const tidy = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "-").slice(0, MAX_TEXT) || "-";
   return {
@@ -25,7 +25,7 @@ export function tidyOrigin({ model, engine, sampling, seed }: Origin): Origin {
   };
 }
 
-/** One entry for each engine, with the seeds of its answers in order; null for no origins. */
+/** Encodes one entry per engine, with the seeds of its answers in order; null without origins. */
 export function encodeOrigins(origins: readonly Origin[]): Value {
   const engines: { model: string; engine: string; sampling: string; seeds: number[] }[] = [];
   for (const { model, engine, sampling: drawn, seed: given } of origins) {
@@ -38,7 +38,7 @@ export function encodeOrigins(origins: readonly Origin[]): Value {
   return engines.length === 0 ? null : engines.slice(0, MAX_ENGINES);
 }
 
-/** Strict; none for a value that is not there. Null for anything that `encodeOrigins` does not make. */
+/** Decodes strictly: no origins for a missing value, null for anything that `encodeOrigins` does not make. */
 export function decodeOrigins(value: Value | undefined): readonly Origin[] | null {
   if (value === undefined) return [];
   const engines = listOf(value, MAX_ENGINES, decodeEngine);

@@ -3,23 +3,23 @@ import type { CanonicalAnswer } from "../request/kinds.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 
-/** What a deliberation came to, before reputations and shares are settled. */
+/** The result of a deliberation, before reputations and shares are settled. */
 export interface Resolution {
-  /** null = Hung. */
+  /** The winning answer; null if the attempt is Hung. */
   readonly winner: {
     readonly answer: CanonicalAnswer;
     readonly confidence: Ppm;
     readonly supporters: readonly SeatIndex[];
   } | null;
-  /** Per seat: how often it has to be slashed. */
+  /** Per seat: the number of slashes it deserves. */
   readonly slashes: readonly number[];
   /** Seats that did all that the deciding round asked of them. */
   readonly completed: readonly SeatIndex[];
 }
 
 /**
- * PH8. Reputation: a slashed seat loses its slashes, at most `limits.maxSlashes`; a completed seat below full reputation recovers one
- * step. Shares: a completed seat that was not slashed gets 2 when it supported the winner, else 1.
+ * Settles an outcome (PH8). Reputation: a slashed seat loses its slashes, at most `limits.maxSlashes`; a completed seat below full
+ * reputation recovers one step. Shares: a completed seat that was not slashed gets 2 if it supported the winner, else 1.
  */
 export function settle(attempt: Attempt, { winner, slashes, completed }: Resolution): Outcome {
   const isSlashed = (seat: SeatIndex): boolean => (slashes[seat] as number) > 0;

@@ -4,8 +4,8 @@ import type { AnyForm, RoundBook } from "./round-book.ts";
 import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "../types.ts";
 
 /**
- * Protocols whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked, said
- * and concluded; this engine runs one seat through the phases: patience, witnessing, rounds, completeness.
+ * The rules of a protocol whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked,
+ * said and concluded. judge.ts concludes from message sets, drive.ts moves one seat through the phases.
  */
 export interface PhasedRules<Carry> {
   readonly id: string;
@@ -13,38 +13,38 @@ export interface PhasedRules<Carry> {
   readonly version: number;
   readonly title: string;
   readonly assurance: Assured;
-  /** The largest committee, where it is smaller than any protocol's; `check` says why. */
+  /** The largest committee, if it is smaller than `limits.maxCommittee`; `refuseRequest` says why. */
   readonly mostSeats?: number;
-  /** Why an attempt of a permitted committee size cannot run under the protocol; every one can if not given. */
-  check?(attempt: Attempt): string | null;
-  /** R: at most so many rounds. */
+  /** Why an attempt of a permitted committee size cannot run under the protocol, or null. If not given, every attempt can. */
+  refuseRequest?(attempt: Attempt): string | null;
+  /** R: the largest number of rounds. */
   rounds(attempt: Attempt): number;
-  /** The forms of a round's phases, ascending. In the last one every seat speaks, and in REVEAL. */
+  /** The forms of a round's phases, ascending. Every seat speaks in the last phase and in REVEAL. */
   forms(attempt: Attempt, round: number): readonly AnyForm[];
-  /** Who has something to say in a phase; all seats when null or not given. Others' messages are refused. */
+  /** The seats that speak in a phase; all seats if null or not given. Messages of other seats are rejected. */
   speakers?(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null;
-  /** What the rounds before leave behind, before the first one. */
+  /** The carry into the first round: what rounds leave behind for later ones. */
   initial(attempt: Attempt): Carry;
   /**
-   * A complete round, judged: the outcome, or null for another round; never null in round R - 1. A pure function of the book
-   * and the carry; each is judged once.
+   * Judges a complete round: the outcome, or null for another round; never null in round R - 1. A pure function of the book and the
+   * carry; each pair is judged once.
    */
-  judge(book: RoundBook, carry: Carry): Judged<Carry>;
-  /** What a speaker asks its model on entering a phase, all at once; with none, and no documents, it speaks at once. */
+  judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
+  /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and documents it speaks at once. */
   calls(view: SeatView<Carry>, phase: number): readonly Call[];
-  /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. Not in a phase with calls. */
+  /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. A phase has documents or calls, not both. */
   documents?(attempt: Attempt, round: number, phase: number): readonly Digest[];
-  /** The body a speaker says, from what `view.answered(phase)` holds; a call that failed or came late is not in it. */
+  /** The body a speaker says, made from the answers in `view.answered(phase)`. Failed and late calls have no answer there. */
   say(view: SeatView<Carry>, phase: number): unknown;
 }
 
-export interface Judged<Carry> {
+export interface JudgedRound<Carry> {
   readonly carry: Carry;
   readonly outcome: Outcome | null;
 }
 
 export interface Call {
-  /** What is asked of whom, e.g. ["verify", target]; unique within its phase. */
+  /** The task and its subject, e.g. ["verify", target]; unique within its phase. */
   readonly about: readonly string[];
   readonly prompt: Prompt;
 }
@@ -56,7 +56,7 @@ export interface Answered {
   readonly origin?: Origin;
 }
 
-/** What a seat can see when it asks and speaks. */
+/** What one seat sees when it asks its model and speaks. */
 export interface SeatView<Carry> {
   readonly attempt: Attempt;
   readonly self: SeatIndex;
@@ -64,11 +64,11 @@ export interface SeatView<Carry> {
   readonly round: number;
   /** This round, as this seat holds it now. */
   readonly book: RoundBook;
-  /** The rounds before, as this seat holds them now. */
+  /** The earlier rounds, as this seat holds them now. */
   readonly earlier: readonly RoundBook[];
   readonly carry: Carry;
-  /** The own model's answers of a phase of this round, in the order in which they came. */
+  /** The own model's answers in a phase of this round, in order of arrival. */
   answered(phase: number): readonly Answered[];
-  /** The blocks of the documents of this phase, in order; null where one could not be had, or not in time. */
+  /** The blocks of this phase's documents, in order; null for a block that did not arrive in time. */
   readonly fetched: readonly (Uint8Array | null)[];
 }

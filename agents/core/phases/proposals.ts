@@ -11,7 +11,7 @@ import { allVariants, counted, type Form, type RoundBook, type Closure } from ".
 import { isTier, tierOf } from "./tiers.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms, Value } from "../types.ts";
 
-/** The phases in which every deliberation begins: answers are committed, salted, before any is revealed (PH1). */
+/** The phases in which every deliberation begins: seats commit to salted answers before any is revealed (PH1). */
 const COMMIT = 1;
 const REVEAL = 2;
 
@@ -25,14 +25,14 @@ export interface Proposal {
 /** A proposal whose answer is canonical for the question's kind. */
 export interface Candidate {
   readonly seat: SeatIndex;
-  /** Payload digest of the message that brought it; what votes name. */
+  /** Payload digest of the message that carries it; votes name it. */
   readonly target: Digest;
   readonly answer: CanonicalAnswer;
   readonly proof: string;
   readonly tier: Ppm;
 }
 
-/** null = the model failed: a typed abstention. */
+/** The commitment; null if the model failed: a typed abstention. */
 interface Commit {
   readonly commitment: Digest | null;
 }
@@ -83,7 +83,7 @@ export function decodeProposal(value: Value | undefined): Proposal | null {
     : null;
 }
 
-/** What a model's reply comes to; null when its answer is none of the question's kind. */
+/** The proposal in a model's reply; null if its answer is not of the question's kind. */
 export function proposalFrom(terms: Terms, answered: Answered | undefined): Proposal | null {
   const answer = answered && canonicalAnswer(terms, answered.fields["answer"] ?? "");
   if (!answer) return null;
@@ -91,7 +91,7 @@ export function proposalFrom(terms: Terms, answered: Answered | undefined): Prop
   return { answer: answer.text, proof, tier: tierOf(answered.confidence) };
 }
 
-/** What this seat commits to and reveals: its model's answer to the one call of COMMIT. */
+/** The proposal that this seat commits to and reveals: its model's answer to the one call of COMMIT. */
 export function ownProposal(view: SeatView<unknown>): Proposal | null {
   return proposalFrom(view.attempt.request.terms, view.answered(COMMIT)[0]);
 }
@@ -111,7 +111,7 @@ function saltOf({ secret, round }: SeatView<unknown>): Uint8Array {
   return hexToBytes(sha256(concat(secret, Uint8Array.of(round))));
 }
 
-/** PH1: the commitment binds request, attempt, round and seat, so that it cannot be copied by another seat. */
+/** PH1: the commitment binds request, attempt, round and seat, so that no other seat can copy it. */
 export function commitmentOf(
   attempt: Attempt,
   round: number,
@@ -127,15 +127,15 @@ export function commitmentOf(
 const candidates = new WeakMap<RoundBook, Partial<Record<Closure, readonly Candidate[]>>>();
 
 /** PH1, PH4: the proposals that count, in seat order: committed in time, revealed in time, canonical. */
-export function candidatesOf(book: RoundBook, stage: Closure): readonly Candidate[] {
+export function candidatesOf(book: RoundBook, closure: Closure): readonly Candidate[] {
   const known = candidates.get(book) ?? {};
   candidates.set(book, known);
-  return (known[stage] ??= readCandidates(book, stage));
+  return (known[closure] ??= readCandidates(book, closure));
 }
 
-function readCandidates(book: RoundBook, stage: Closure): readonly Candidate[] {
+function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[] {
   return seatsOf(book.attempt).flatMap((seat) => {
-    const reveal = counted(book, revealForm, seat, stage);
+    const reveal = counted(book, revealForm, seat, closure);
     const commit = counted(book, commitForm, seat, "closed");
     if (reveal === null || commit === null || reveal.body.proposal === null) return [];
     const { proposal } = reveal.body;
@@ -156,7 +156,7 @@ function openingOf(book: RoundBook, seat: SeatIndex, proposal: Proposal & { read
 
 const revealed = new WeakMap<RoundBook, readonly Candidate[]>();
 
-/** Every revealed answer that a vote may name, those of void slots included: nobody takes votes back by equivocating. */
+/** Every revealed answer that a vote may name, including those of void slots: equivocating takes no vote back. */
 export function revealedIn(book: RoundBook): readonly Candidate[] {
   const known = revealed.get(book);
   if (known !== undefined) return known;
@@ -171,7 +171,7 @@ export function revealedIn(book: RoundBook): readonly Candidate[] {
 
 const canonical = new WeakMap<Proposal, CanonicalAnswer | null>();
 
-/** A message's proposal is one object, so it is brought into its canonical form once. */
+/** The candidate in a proposal; null if its answer is not canonical. Each proposal object is brought into canonical form once. */
 export function candidateFrom(attempt: Attempt, seat: SeatIndex, target: Digest, proposal: Proposal): Candidate | null {
   const known = canonical.get(proposal);
   const answer = known === undefined ? canonicalAnswer(attempt.request.terms, proposal.answer) : known;

@@ -17,25 +17,25 @@ import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
 
 /**
  * Byzantine reliable broadcast of what seats say in one phase (Bracha 1987; docs/spec/leaderless.md LL5). All broadcasts of the
- * phase run side by side: one ECHO and one READY message of each seat speak of all of them. The rules below are pure functions of
- * those messages; whoever holds the same set delivers the same.
+ * phase run side by side: one ECHO and one READY message of each seat cover all of them. The rules below are pure functions of
+ * those messages; seats that hold the same set deliver the same.
  */
 
-/** Per broadcaster a payload digest: held (ECHO), vouched for (READY), delivered. */
+/** Per broadcaster, a payload digest that a seat holds (ECHO), vouches for (READY) or delivers. */
 export type Heard = Seen;
 
 export interface Vouching {
   readonly heard: Heard;
 }
 
-/** The phases of one broadcast: what is broadcast, what is echoed, what is vouched for. */
+/** The forms of one broadcast: of what is broadcast, echoed and vouched for. */
 export interface Broadcast<Body> {
   readonly sent: Form<Body>;
   readonly echo: Form<Vouching>;
   readonly ready: Form<Vouching>;
 }
 
-/** An ECHO or READY message; make each once, as a constant. */
+/** The form of an ECHO or READY message. Make each form once, as a constant. */
 export function relayForm(name: string, phase: number): Form<Vouching> {
   return {
     name,
@@ -56,8 +56,8 @@ function decodeHeard(attempt: Attempt, value: Value): Heard | null {
 }
 
 /**
- * What a seat vouches for: what more than 2/3 of the seats echoed, or more than 1/3 already vouch for. Two digests of one
- * broadcaster cannot both find more than 2/3.
+ * What a seat vouches for: digests that more than 2/3 of the seats echoed, or that more than 1/3 already vouch for. Two digests of one
+ * broadcaster cannot both reach more than 2/3.
  */
 export function vouchedFor(seats: number, echoes: readonly Heard[], readies: readonly Heard[]): Heard {
   return perBroadcaster(seats, (seat) => {
@@ -66,7 +66,7 @@ export function vouchedFor(seats: number, echoes: readonly Heard[], readies: rea
   });
 }
 
-/** What is delivered: what more than 2/3 of the seats vouch for. */
+/** What is delivered: digests that more than 2/3 of the seats vouch for. */
 export function deliveredBy(seats: number, readies: readonly Heard[]): Heard {
   return perBroadcaster(seats, (seat) => digestWith(readies, seat, (count) => isSupermajority(count, seats)));
 }
@@ -89,21 +89,21 @@ export function sayEcho<Body>(book: RoundBook, { sent }: Broadcast<Body>): Vouch
   return { heard: heldOf(book, sent) };
 }
 
-/** READYs that came early amplify. */
+/** The READY of a seat. READYs of others that came early amplify. */
 export function sayReady<Body>(book: RoundBook, { echo, ready }: Broadcast<Body>): Vouching {
   const seats = book.attempt.committee.length;
   return { heard: vouchedFor(seats, listsOf(book, echo, "open"), listsOf(book, ready, "open")) };
 }
 
-/** The messages that were delivered, in seat order; a fork is dropped, whatever was vouched for (PH2: its slot is void). */
-export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, stage: Closure): readonly Said<Body>[] {
-  const delivered = deliveredBy(book.attempt.committee.length, listsOf(book, of.ready, stage));
+/** The delivered messages, in seat order. A fork is dropped even if it was vouched for: its slot is void (PH2). */
+export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, closure: Closure): readonly Said<Body>[] {
+  const delivered = deliveredBy(book.attempt.committee.length, listsOf(book, of.ready, closure));
   return seatsOf(book.attempt).flatMap((seat: SeatIndex) => {
     const message = said(book, of.sent, seat);
     return message !== null && message.digest === delivered[seat] ? [message] : [];
   });
 }
 
-function listsOf(book: RoundBook, form: Form<Vouching>, stage: Closure): readonly Heard[] {
-  return allCounted(book, form, stage).map(({ body }) => body.heard);
+function listsOf(book: RoundBook, form: Form<Vouching>, closure: Closure): readonly Heard[] {
+  return allCounted(book, form, closure).map(({ body }) => body.heard);
 }

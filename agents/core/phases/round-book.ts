@@ -8,11 +8,11 @@ import { isMajority } from "../quorum.ts";
 import { spokenIn, variantsIn, type RoundSlots } from "../seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../types.ts";
 
-/** What a phase's message looks like, without `seen`. `decode` is strict: null for anything that `encode` does not make. */
+/** Form of a phase's messages, without `seen`. `decode` is strict: null for anything that `encode` does not make. */
 export interface Form<Body> {
-  /** What readers call it, e.g. "reveal". */
+  /** Name for readers, e.g. "reveal". */
   readonly name: string;
-  /** 1..200; ascending within a round. */
+  /** Number of the phase, 1..200; ascending within a round. */
   readonly phase: number;
   encode(body: Body): PayloadMap;
   decode(attempt: Attempt, value: Value): Body | null;
@@ -22,7 +22,7 @@ export interface Form<Body> {
 // eslint-disable-next-line typescript/no-explicit-any
 export type AnyForm = Form<any>;
 
-/** The empty message that closes a round: it only says what its sender held (PH4). */
+/** The phase of the empty message that closes a round: it only says what its sender held (PH4). */
 export const CLOSE = 200;
 
 export const closeForm: Form<object> = {
@@ -32,7 +32,7 @@ export const closeForm: Form<object> = {
   decode: (_, value) => (isMapOf(value, []) ? {} : null),
 };
 
-/** Per seat the payload digest of its message of a phase that the sender held; null = none, or two (PH3). */
+/** Per seat, the payload digest of its message of a phase that the sender held; null if it held none, or two (PH3). */
 export type Seen = readonly (Digest | null)[];
 
 export interface Said<Body> {
@@ -42,7 +42,7 @@ export interface Said<Body> {
   readonly body: Body;
 }
 
-/** One round of a message set. Reading is lazy and remembered per message, so a new book costs nothing. */
+/** One round of a message set. Messages are read on demand and remembered, so a new book costs nothing. */
 export interface RoundBook {
   readonly attempt: Attempt;
   readonly round: number;
@@ -52,15 +52,15 @@ export interface RoundBook {
 
 /** The phases of a round. */
 export interface RoundPlan {
-  /** In order. */
+  /** The forms in order of their phases. */
   readonly forms: readonly AnyForm[];
-  /** Phases in which only some seats speak; the others are full. */
+  /** Phases in which only some seats speak. The others are called full. */
   readonly partial: ReadonlySet<number>;
 }
 
 /**
- * PH3: a full phase's messages say what their sender held of the phases from the full one before up to this one. None in a
- * round's first phase or in a partial one.
+ * PH3: the phases of which a message says what its sender held: in a full phase, those from the full one before up to this one; none in
+ * a round's first phase or in a partial one.
  */
 function phasesSeenIn({ forms, partial }: RoundPlan, form: AnyForm): readonly AnyForm[] {
   if (partial.has(form.phase)) return [];
@@ -69,17 +69,17 @@ function phasesSeenIn({ forms, partial }: RoundPlan, form: AnyForm): readonly An
   return forms.slice(Math.max(before, 0), at);
 }
 
-/** The next full phase after it; a message counts by what is said there (PH4). */
+/** The next full phase after a phase: its messages tell which messages of the phase count (PH4). */
 function witnessing({ forms, partial }: RoundPlan, form: AnyForm): AnyForm {
   const witness = forms.slice(forms.indexOf(form) + 1).find(({ phase }) => !partial.has(phase));
   if (witness === undefined) throw new Error(`phase ${form.phase} has no witnesses`);
   return witness;
 }
 
-/** Phases of one round at most. */
+/** The largest number of phases of one round. */
 const MAX_LISTS = 16;
 
-/** `open`: nobody can have witnessed the phase yet, so whatever is held counts. `closed`: only what was witnessed. */
+/** `open`: nobody can have witnessed the phase yet, so every message held counts. `closed`: only witnessed messages count. */
 export type Closure = "open" | "closed";
 
 const read = new WeakMap<Message, Said<unknown> | null>();
@@ -93,24 +93,24 @@ function readMessage<Body>(book: RoundBook, form: Form<Body>, message: Message):
   return result;
 }
 
-/** What a seat said in a phase; null when it said nothing, or two things. */
+/** What a seat said in a phase; null if it said nothing, or two things. */
 export function said<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex): Said<Body> | null {
   const message = spokenIn(book.slots, form.phase, seat);
   return message === null || message === "void" ? null : readMessage(book, form, message);
 }
 
-/** What a seat said in a phase, if it counts: at stage `closed` only when it was witnessed (PH4). */
-export function counted<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex, stage: Closure): Said<Body> | null {
+/** What a seat said in a phase, if it counts: in a closed phase only if it was witnessed (PH4). */
+export function counted<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex, closure: Closure): Said<Body> | null {
   const one = said(book, form, seat);
-  return one === null || (stage === "closed" && !isWitnessed(book, form, one)) ? null : one;
+  return one === null || (closure === "closed" && !isWitnessed(book, form, one)) ? null : one;
 }
 
-/** What counts in a phase, in seat order. */
-export function allCounted<Body>(book: RoundBook, form: Form<Body>, stage: Closure): readonly Said<Body>[] {
-  return seatsOf(book.attempt).flatMap((seat) => counted(book, form, seat, stage) ?? []);
+/** All that counts in a phase, in seat order. */
+export function allCounted<Body>(book: RoundBook, form: Form<Body>, closure: Closure): readonly Said<Body>[] {
+  return seatsOf(book.attempt).flatMap((seat) => counted(book, form, seat, closure) ?? []);
 }
 
-/** Everything a seat signed for a phase, both halves of an equivocation included. */
+/** Everything a seat signed for a phase, including both halves of an equivocation. */
 export function allVariants<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex): readonly Said<Body>[] {
   return variantsIn(book.slots, form.phase, seat).flatMap((message) => readMessage(book, form, message) ?? []);
 }
@@ -122,7 +122,7 @@ export function equivocatorsIn(book: RoundBook): readonly SeatIndex[] {
   );
 }
 
-/** PH4: more than half of the seats held the message when they closed its phase. What was withheld then does not count later. */
+/** PH4: true if more than half of the seats held the message when they closed its phase. A message withheld then does not count later. */
 export function isWitnessed(book: RoundBook, form: AnyForm, { seat, digest }: Said<unknown>): boolean {
   return isMajority(witnessesOf(book, form)[seat]?.get(digest) ?? 0, book.attempt.committee.length);
 }
@@ -131,7 +131,7 @@ type Witnesses = readonly ReadonlyMap<Digest, number>[];
 
 const witnesses = new WeakMap<RoundBook, Map<number, Witnesses>>();
 
-/** Per seat: how many seats state in the next full phase that they held its message, by payload digest. Counted once per book. */
+/** Per seat: the number of seats that state in the next full phase that they held its message, by payload digest. Counted once per book. */
 function witnessesOf(book: RoundBook, form: AnyForm): Witnesses {
   const byPhase = witnesses.get(book) ?? new Map<number, Witnesses>();
   witnesses.set(book, byPhase);
@@ -155,7 +155,7 @@ function countWitnesses({ attempt, plan, slots }: RoundBook, form: AnyForm): Wit
   return counts;
 }
 
-/** What a seat now holds of a phase, for its next message. */
+/** What this seat now holds of a phase, for its next message. */
 export function heldOf(book: RoundBook, form: AnyForm): Seen {
   return seatsOf(book.attempt).map((seat) => {
     const message = spokenIn(book.slots, form.phase, seat);
@@ -173,13 +173,13 @@ function seenIn(attempt: Attempt, message: Message): readonly Seen[] | null {
   return seen;
 }
 
-/** The payload of a message: its body and, one list per phase it has to speak of, what its sender held (PH3). */
+/** The payload of a message: its body and what its sender held, one list per phase (PH3). */
 export function withSeen(body: PayloadMap, ...seen: readonly Seen[]): PayloadMap {
   if (seen.length === 0) return body;
   return { ...body, seen: seen.map((list) => list.map((digest) => (digest === null ? null : hexToBytes(digest)))) };
 }
 
-/** Whether a payload has the form of its phase. */
+/** True if a payload has the form of its phase. */
 export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payload: Value): boolean {
   if (!isPayloadMap(payload) || decodeOrigins(payload["made"]) === null) return false;
   if (form.phase === CLOSE && "made" in payload) return false;
@@ -188,7 +188,7 @@ export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payloa
   return form.decode(attempt, bodyOf(plan, form, payload)) !== null;
 }
 
-/** What a payload says, and by what it was made, apart from what its sender held; null when it has not the form of the phase. */
+/** A payload as readers see it: its body, what made it, and what its sender held as parents; null if it lacks the form of the phase. */
 export function readingOf(attempt: Attempt, plan: RoundPlan, phase: number, payload: Value): Reading | null {
   const form = plan.forms.find((one) => one.phase === phase);
   if (form === undefined || !isPayloadMap(payload) || !hasForm(attempt, plan, form, payload)) return null;

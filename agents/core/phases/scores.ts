@@ -5,27 +5,27 @@ import { asDigest, listOf } from "../encoding/payload.ts";
 import type { Answered, Call } from "./phased-rules.ts";
 import type { Candidate } from "./proposals.ts";
 import type { Form } from "./round-book.ts";
-import { heard, TASKS_VERSION, taskPrompt, type Task } from "../prompts/task-prompt.ts";
+import { heard, taskPrompt, type Task } from "../prompts/task-prompt.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 
 /**
- * Marks for answers by five criteria (DecentLLMs, section III-C2): what they look like in a message, how a model is asked for
- * them, and what its reply comes to. What is out of range is refused, never clamped.
+ * Marks for answers by five criteria (DecentLLMs, section III-C2): their form in a message, the call that asks for them, and how the
+ * reply is read. A mark out of range is rejected, never clamped.
  */
 
-/** One mark each, in this order. */
+/** The criteria, in the order of their marks. */
 export const CRITERIA = ["contradiction", "fabrication", "instruction", "context", "logic"] as const;
 export const MARK_MAX = 20;
-/** The best total. */
+/** The best possible total. */
 export const TOTAL_MAX = CRITERIA.length * MARK_MAX;
 
 /** One integer 0..20 per criterion. */
 export type Marks = readonly number[];
 
 export interface Score {
-  /** Payload digest of the reveal that was judged. */
+  /** Payload digest of the reveal that the marks are for. */
   readonly target: Digest;
-  /** null: the model failed or gave something else than marks, a declared absence. */
+  /** The marks; null declares that the model failed or replied with something else. */
   readonly marks: Marks | null;
 }
 
@@ -64,8 +64,8 @@ export function totalOf(marks: Marks): number {
   return marks.reduce((sum, mark) => sum + mark, 0);
 }
 
-/** Raised with every change of wording or fields; part of the versions of the protocols that score. */
-export const SCORES_VERSION = 1 * TASKS_VERSION;
+/** Raised with every change of wording or fields, and with TASKS_VERSION; protocols that score rise with it. */
+export const SCORES_VERSION = 2;
 
 const MARKS = Array.from({ length: MARK_MAX + 1 }, (_, mark) => String(mark));
 
@@ -80,7 +80,7 @@ const SCORE: Task = {
     '"instruction":"10","context":"10","logic":"2"}.',
 };
 
-/** Asks for marks for one answer. */
+/** The call that asks for marks for one answer. */
 export function scoreCall(attempt: Attempt, { target, answer, proof }: Candidate): Call {
   const data = [
     ["answer", answer.text],
@@ -92,7 +92,7 @@ export function scoreCall(attempt: Attempt, { target, answer, proof }: Candidate
   return { about: ["score", target], prompt: taskPrompt(attempt, SCORE, data, schema, "logic") };
 }
 
-/** What a seat says of each answer that it had to judge. */
+/** The scores of a seat for the answers it had to mark. */
 export function scoresFrom(candidates: readonly Candidate[], answered: readonly Answered[]): Scores {
   const scores = candidates.slice(0, limits.classesPerRound).map(({ target }): Score => {
     const reply = answered.find(({ about }) => about[1] === target);
@@ -101,7 +101,7 @@ export function scoresFrom(candidates: readonly Candidate[], answered: readonly 
   return { scores };
 }
 
-/** All five marks, or null: one that is missing, out of range or spelt in another way makes the reply none. */
+/** All five marks; null if one of them is missing, out of range or spelt in another way. */
 export function marksFrom(fields: Readonly<Record<string, string>>): Marks | null {
   const marks = CRITERIA.map((name) => MARKS.indexOf(fields[name] ?? ""));
   return marks.includes(-1) ? null : marks;

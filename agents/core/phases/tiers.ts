@@ -8,8 +8,8 @@ export const TIER_MAX = HIGH;
 export const TIERS: readonly Ppm[] = [LOW, MEDIUM, HIGH];
 
 /**
- * CF1 (docs/spec/confidence.md). Confidence -> tier, by exact integer bounds: below 1/2 low, below 4/5 medium, else high. A model without token
- * probabilities states medium.
+ * CF1 (docs/spec/confidence.md): the tier of a confidence, by exact integer bounds: below 1/2 low, below 4/5 medium, else high. A model
+ * without token probabilities states medium.
  */
 export function tierOf(confidence: Ppm | null): Ppm {
   if (confidence === null) return MEDIUM;

@@ -1,6 +1,6 @@
 import { utf8 } from "../encoding/bytes.ts";
 
-/** P2: A JSON object of strings, properties in order: what every engine can be held to. */
+/** P2: a JSON object of strings with its properties in order. Every engine can enforce such a schema. */
 export interface OutputSchema {
   readonly properties: readonly {
     readonly name: string;
@@ -16,14 +16,14 @@ export interface Prompt {
   readonly system: string;
   /** Rendered fields: the only place for askers' and peers' text. */
   readonly user: string;
-  /** P9: `user` with what peers wrote cut short; absent where that changes nothing. */
+  /** P9: `user` with the texts of peers cut short; absent if that changes nothing. */
   readonly brief?: string;
   readonly schema: OutputSchema;
   /** The property whose token probability is the confidence. */
   readonly confidenceOf: string;
 }
 
-/** What an answer was made by. Recorded beside what the seat says of it; nothing decides by it. */
+/** What made an answer. It is recorded beside the answer; no rule reads it. */
 export interface Origin {
   /** Descriptor with the model's digest, e.g. "conclave-small@0.4 sha256:ab12...". */
   readonly model: string;
@@ -31,7 +31,7 @@ export interface Origin {
   readonly engine: string;
   /** e.g. "temperature=0". */
   readonly sampling: string;
-  /** Null where the engine took none. */
+  /** Null if the engine took no seed. */
   readonly seed: number | null;
 }
 
@@ -57,17 +57,17 @@ function quote(text: string): string {
   return JSON.stringify(text).replace(DECEPTIVE, (character) => character.split("").map(escape).join(""));
 }
 
-/** What a text takes up in a prompt, its quotes apart. */
+/** Number of bytes that a text takes up in a prompt, without its quotes. */
 export function renderedBytes(text: string): number {
   return utf8(quote(text)).length - 2;
 }
 
-/** Stands where a text was cut. */
+/** Marks the place where a text was cut. */
 const CUT = "...";
-/** A limit below leaves no room for it. */
+/** The least limit that leaves room for the mark. */
 const LEAST_MARKED_BYTES = 16;
 
-/** P9: the longest beginning, of whole characters, that takes up at most so many bytes in a prompt. */
+/** P9: the longest beginning, of whole characters, that takes up at most `maxBytes` in a prompt. */
 export function cutText(text: string, maxBytes: number): string {
   if (renderedBytes(text) <= maxBytes) return text;
   const mark = maxBytes < LEAST_MARKED_BYTES ? "" : CUT;
@@ -81,10 +81,10 @@ export function cutText(text: string, maxBytes: number): string {
   return cut + mark;
 }
 
-/** Failures that long texts of peers can bring about: the prompt fills the context, or leaves no room for the answer. */
+/** Failures that long texts of peers can cause: the prompt fills the context, or leaves no room for the answer. */
 const TOO_LONG: readonly string[] = ["prompt-too-long", "truncated"];
 
-/** P9: what to ask once more after a call that failed so; null: nothing. */
+/** P9: the shorter prompt to ask after a call that failed this way; null if there is no shorter prompt. */
 export function shortened({ brief, ...prompt }: Prompt, failure: string): Prompt | null {
   return brief !== undefined && TOO_LONG.includes(failure) ? { ...prompt, user: brief } : null;
 }

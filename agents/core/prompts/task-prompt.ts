@@ -3,7 +3,7 @@ import { cutText, renderFields, type OutputSchema, type Prompt } from "./prompt.
 import { KIND_RULES, letter, usesTerm } from "../request/kinds.ts";
 import { ANSWER_KINDS, type Attempt, type Terms } from "../types.ts";
 
-/** P5: Tasks that several protocols ask of a model. Raised with every change of wording or fields; part of their versions. */
+/** P5: version of the tasks that protocols share. Raised with every change of wording or fields; the protocols rise with it. */
 export const TASKS_VERSION = 2;
 
 const COMMON =
@@ -18,10 +18,10 @@ export interface Task {
   readonly instructions: string;
 }
 
-/** Untrusted data, one field each, in order. A text is shown whole: the own answer, an answer under judgement, a document. */
+/** Untrusted data, one field each, in order. A string is shown whole: the own answer, an answer under judgement, a document. */
 export type Data = readonly (readonly [name: string, value: string | PeerTexts])[];
 
-/** P9: the texts of one field that peers wrote, or the own model after it had read theirs, each cut to its limit. */
+/** P9: the texts of one field that peers wrote, or that the own model wrote after it had read theirs. Each is cut to its limit. */
 export interface PeerTexts {
   readonly texts: readonly string[];
 }
@@ -30,15 +30,15 @@ export function heard(text: string, maxBytes: number): PeerTexts {
   return { texts: [cutText(text, maxBytes)] };
 }
 
-/** Several peers' texts in one field: what parts them stands in none of them, so that nobody speaks for two (P6). */
+/** Several peers' texts in one field. The separator is replaced within each text, so that no text can pass for two (P6). */
 export function heardTogether(texts: readonly string[], maxBytes: number): PeerTexts {
   return { texts: texts.map((text) => cutText(text.replace(BARS, "/"), maxBytes)) };
 }
 
-/** The vertical bar, and what looks like it. */
+/** The vertical bar and characters that look like it. */
 const BARS = /[|\u01c0\u2223\u2502\u2758\uff5c\uffe8]/gu;
 
-/** Askers' and peers' text stands in the user message only, as JSON strings (docs/spec/prompts.md P1). */
+/** Builds a prompt. Text of askers and peers stands in the user message only, as JSON strings (docs/spec/prompts.md P1). */
 export function taskPrompt(
   attempt: Attempt,
   task: Task,
@@ -59,7 +59,7 @@ export function taskPrompt(
   return { system, user: whole, ...(brief !== whole && { brief }), schema, confidenceOf };
 }
 
-/** P9: every text has an equal share, so that the longest takes nothing from the others. */
+/** P9: the bytes for each text. All shares are equal, so that the longest text takes nothing from the others. */
 function shareOf(values: readonly (string | PeerTexts)[]): number {
   const texts = values.reduce((sum, value) => sum + (typeof value === "string" ? 0 : value.texts.length), 0);
   return Math.floor(limits.briefBytes / Math.max(1, texts));
@@ -74,12 +74,12 @@ export function lettered<Value>(name: string, values: readonly Value[]): readonl
   return values.map((value, index) => [`${name}${letter(index)}`, value] as const);
 }
 
-/** What a peer answered and why, on one line; neither takes the other's room. */
+/** A peer's answer and its proof on one line, each cut to its own limit. */
 export function lineOf(answer: string, proof: string): string {
   return `${cutText(answer, limits.answerBytes)}: ${cutText(proof, limits.proofBytes)}`;
 }
 
-/** The longest that there is. */
+/** Length of the longest such line. */
 export const LINE_BYTES = limits.answerBytes + 2 + limits.proofBytes;
 
 /** e.g. "boolean", "choice A-D", "number 2", "policies A-F". */
@@ -93,7 +93,7 @@ export type AnswerForm = Pick<Terms, "kind" | "options" | "decimals">;
 
 const KIND_LINE = /^(\w+)(?: A-([B-Z])| (\d|1[0-8]))?$/;
 
-/** What such a line says; null for any other. */
+/** The form that a kind line states; null for any other text. */
 export function answerFormOf(line: string): AnswerForm | null {
   const [, name, last, decimals] = KIND_LINE.exec(line) ?? [];
   const kind = ANSWER_KINDS.find((one) => one === name);
@@ -103,10 +103,10 @@ export function answerFormOf(line: string): AnswerForm | null {
   return { kind, options: last === undefined ? 0 : last.charCodeAt(0) - 64, decimals: Number(decimals ?? 0) };
 }
 
-/** Characters of model text; longer texts would be cut to limits.proofBytes anyway. */
+/** Most characters of a model's text; a longer text would be cut to limits.proofBytes anyway. */
 const TEXT = limits.proofBytes;
 
-/** A text that is reasoned first, then an answer of the question's kind. */
+/** Schema of a reply: first the reasoning, then an answer of the question's kind. */
 export function answerSchema(terms: Terms): OutputSchema {
   const rules = KIND_RULES[terms.kind];
   const allowed = rules.listed(terms);
@@ -147,7 +147,7 @@ export function proposePrompt(attempt: Attempt): Prompt {
   return taskPrompt(attempt, PROPOSE, [], answerSchema(attempt.request.terms), "answer");
 }
 
-/** Is this answer right? */
+/** Asks whether an answer is right. */
 export function verifyPrompt(attempt: Attempt, answer: string, proof: string): Prompt {
   const data = [
     ["answer", answer],
@@ -156,7 +156,7 @@ export function verifyPrompt(attempt: Attempt, answer: string, proof: string): P
   return taskPrompt(attempt, VERIFY, data, verdictSchema(["accept", "reject", "abstain"]), "verdict");
 }
 
-/** `against`: what speaks against the own answer, strongest first. */
+/** Asks for a revised answer. `against`: the objections to the own answer, strongest first. */
 export function revisePrompt(
   attempt: Attempt,
   own: { readonly answer: string; readonly proof: string } | null,
@@ -167,7 +167,7 @@ export function revisePrompt(
   return taskPrompt(attempt, REVISE, data, answerSchema(attempt.request.terms), "answer");
 }
 
-/** The own answer of the round before, whole, with its proof. */
+/** The fields of the own answer of the round before, whole, with its proof. */
 export function ownFields(answer: string, proof: string): Data {
   return [
     ["answer", answer],
@@ -175,7 +175,7 @@ export function ownFields(answer: string, proof: string): Data {
   ];
 }
 
-/** What speaks against it; nothing where nothing does. */
+/** The fields of the objections; none without objections. */
 export function objectionFields(strongest: string | undefined, others: readonly string[]): Data {
   return [
     ...(strongest === undefined ? [] : [["counterProof", heard(strongest, limits.objectionsBytes)] as const]),

@@ -7,7 +7,7 @@ interface LogPosition {
   readonly transactionHash: Hex;
 }
 
-/** Who brought a decision on chain. Later calls about the decision need it again, as its event has it. */
+/** The seats that signed a decision, and its gas price. Later calls about the decision need them again, as its event states them. */
 export interface Relay {
   /** Bit i = seat i. */
   readonly signers: bigint;
@@ -16,14 +16,14 @@ export interface Relay {
   readonly relayer: Address;
 }
 
-/** A round of a request with its decision, as later calls bring it along. */
+/** A round of a request with its decision, as later calls take it. */
 export interface DecidedRound {
-  /** As it was when the decision was made; of a provisional decision with the end of its appeal period. */
+  /** The round when the decision was made. For a provisional decision it states the end of the appeal period. */
   readonly round: Round;
   readonly committee: readonly SeatInfo[];
   readonly decision: Decision;
   readonly relay: Relay;
-  /** Who appealed against the decision; null when nobody has, or when it hung and was retried. */
+  /** The account that appealed against the decision; null if nobody did, or if the decision hung and was retried. */
   readonly appellant: Address | null;
 }
 
@@ -37,7 +37,7 @@ export type ChainEvent = LogPosition &
         readonly attempt: number;
         readonly round: Round;
         readonly seedBlock: bigint;
-        /** Null: the last committee hung or did not answer in time, and another one is tried. */
+        /** Null if the last committee hung or did not answer in time, and another one is tried. */
         readonly appellant: Address | null;
         readonly bond: bigint;
       }
@@ -64,7 +64,7 @@ export type RequestStatus = "none" | "requested" | "drawn" | "decided" | "hung" 
 
 export interface RequestState {
   readonly status: RequestStatus;
-  /** The latest; of a decision that became final because nobody answered a later attempt, not its own. */
+  /** The latest attempt. If a decision became final because nobody answered a later attempt, this is the later one. */
   readonly attempt: number;
   /** The decision can be appealed against, or finalized after the deadline of its round. */
   readonly provisional: boolean;
@@ -76,7 +76,7 @@ export interface RequestState {
 /** The chain event that brings a decision. */
 export type CommittedDecision = Extract<ChainEvent, { kind: "decisionCommitted" }>;
 
-/** What the oracle's word covers beside request and round while nobody has decided. */
+/** The part of the oracle's stored word that covers neither request nor round, while nobody has decided. */
 export type Witness =
   | { readonly kind: "requested"; readonly seedBlock: bigint }
   | { readonly kind: "drawn"; readonly attempt: number; readonly committeeHash: Digest };

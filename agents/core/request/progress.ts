@@ -3,14 +3,14 @@ import type { Decision, Request, Round, SeatInfo } from "../types.ts";
 import type { ChainEvent, DecidedRound, Relay, Witness } from "./events.ts";
 import { hasRetry, unpackRound } from "./rounds.ts";
 
-/** Where a request stands, from its events alone. */
+/** The progress of a request, derived from its events alone. */
 export interface Progress {
   readonly request: Request;
-  /** Of the committee that is awaited or at work, or of the decision. */
+  /** The attempt whose committee is awaited or at work, or that decided. */
   readonly attempt: number;
-  /** The rounds before this one, from the first; attempts that nobody answered have left none. */
+  /** The rounds before this one, from the first. Attempts that nobody answered leave no round. */
   readonly past: readonly DecidedRound[];
-  /** Of the running attempt, or of the decision. */
+  /** The round of the running attempt, or of the decision. */
   readonly round: Round;
   readonly stage: RequestStage;
 }
@@ -30,22 +30,22 @@ interface DecidedStage {
   readonly standing: "open" | "provisional" | "final";
 }
 
-/** The newest block. */
+/** Head of the chain: the newest block. */
 export interface Head {
   readonly number: bigint;
   /** Unix seconds. */
   readonly timestamp: number;
 }
 
-/** What anybody may do for a request now. */
+/** A step that anybody may take for a request now. */
 export type Due = "draw" | "replace" | "refund" | "fallBack" | "finalize" | "settle";
 
-/** The course after the events of one request, in chain order; null before it was asked. */
+/** The progress after the events of one request, in chain order; null before it was asked. */
 export function progressOf(events: readonly ChainEvent[]): Progress | null {
   return events.reduce<Progress | null>(applyEvent, null);
 }
 
-/** The course after one more event. What does not fit, e.g. of a part of the chain that was not read, changes nothing. */
+/** The progress after one more event. An event that does not fit, e.g. because a part of the chain was not read, changes nothing. */
 export function applyEvent(progress: Progress | null, event: ChainEvent): Progress | null {
   if (event.kind === "requested") {
     const { request, round, seedBlock } = event;
@@ -72,25 +72,25 @@ export function applyEvent(progress: Progress | null, event: ChainEvent): Progre
   }
 }
 
-/** Nothing that is decided or paid back can change any more. */
+/** True if nothing that is decided or paid back can change any more. */
 export function isFinal({ stage }: Progress): boolean {
   return stage.kind === "refunded" || (stage.kind === "decided" && stage.standing === "final");
 }
 
-/** The round of the decision that stands, final or not; null while a committee is awaited or at work. */
+/** The round of the decision that stands, final or provisional; null while a committee is awaited or at work. */
 export function lastRound({ stage, round }: Progress): DecidedRound | null {
   if (stage.kind !== "decided") return null;
   const { committee, decision, relay } = stage;
   return { round, committee, decision, relay, appellant: null };
 }
 
-/** All rounds up to the decision that stands, as a settlement takes them; null without one. */
+/** All rounds up to the decision that stands, as a settlement takes them; null without a decision. */
 export function roundsOf(progress: Progress): readonly DecidedRound[] | null {
   const last = lastRound(progress);
   return last === null ? null : [...progress.past, last];
 }
 
-/** What the oracle's word covers beside request and round; null once there is a decision. */
+/** The part of the oracle's stored word that covers neither request nor round; null once there is a decision. */
 export function witnessOf(progress: Progress): Witness | null {
   const { stage, attempt } = progress;
   if (stage.kind === "requested") return { kind: "requested", seedBlock: stage.seedBlock };
@@ -98,7 +98,7 @@ export function witnessOf(progress: Progress): Witness | null {
   return { kind: "drawn", attempt, committeeHash: committeeHash(stage.committee) };
 }
 
-/** SE3, SE6, SE8, SE9: what is due at this block; whether a final request has been settled already, its state says. */
+/** SE3, SE6, SE8, SE9: the step that is due at this block. Only the request's state tells if a final request is already settled. */
 export function dueOf(progress: Progress, head: Head): Due | null {
   const { request, attempt, round, stage, past } = progress;
   const isOver = head.timestamp > unpackRound(round).deadline;
@@ -116,7 +116,7 @@ export function dueOf(progress: Progress, head: Head): Due | null {
   }
 }
 
-/** SE4. */
+/** The progress after a decision (SE4). */
 function committed(progress: Progress, decision: Decision, relay: Relay): Progress {
   const {
     stage,
@@ -137,7 +137,7 @@ function standing(progress: Progress, value: DecidedStage["standing"]): Progress
   return progress.stage.kind === "decided" ? { ...progress, stage: { ...progress.stage, standing: value } } : progress;
 }
 
-/** SE4, SE5: after a decision; SE8: for a committee that nobody has heard of in time, which leaves no round. */
+/** The progress when another committee is called: after a decision (SE4, SE5), or for a committee that stayed silent and leaves no round (SE8). */
 function reopened(progress: Progress, event: Extract<ChainEvent, { kind: "requestReopened" }>): Progress {
   if (progress.stage.kind === "refunded") return progress;
   const { attempt, round, seedBlock, appellant } = event;
@@ -146,7 +146,7 @@ function reopened(progress: Progress, event: Extract<ChainEvent, { kind: "reques
   return { ...progress, attempt, past, round, stage: { kind: "requested", seedBlock } };
 }
 
-/** Of the decision that stands, or of the one before an attempt that nobody answered. */
+/** The progress once the standing decision is final, or the one before an attempt that nobody answered. */
 function finalized(progress: Progress): Progress {
   const before = progress.past.at(-1);
   if (progress.stage.kind === "decided" || before === undefined) return standing(progress, "final");

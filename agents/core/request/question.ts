@@ -1,8 +1,8 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 
 /**
- * CE19: a consumer can ask any bytes, and the hash of the request covers them. Where they are not UTF-8 each becomes a lone surrogate, U+DC00
- * and up, so that no byte is lost and no two questions share a text.
+ * CE19: a consumer can ask any bytes, and the hash of the request covers them. If they are not UTF-8, each byte becomes a lone
+ * surrogate, U+DC00 and up, so that no byte is lost and no two questions share a text.
  */
 const LONE = 0xdc00;
 
@@ -11,12 +11,12 @@ export function rawText(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => String.fromCharCode(LONE + byte)).join("");
 }
 
-/** Whether the question's bytes are UTF-8. */
+/** True if the question's bytes are UTF-8. */
 export function isText(question: string): boolean {
   return question.isWellFormed();
 }
 
-/** What was asked; throws a RangeError for a text that no bytes have. */
+/** The bytes that were asked. Throws a RangeError for a text that no bytes yield. */
 export function questionBytes(question: string): Uint8Array {
   if (isText(question)) return utf8ToBytes(question);
   return Uint8Array.from({ length: question.length }, (_, index) => {

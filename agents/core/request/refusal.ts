@@ -13,16 +13,16 @@ import {
   type SeatInfo,
 } from "../types.ts";
 
-/** Where a conclusion rests that needs no message. */
+/** The place that a conclusion without messages rests on. */
 const BEFORE_ALL: Position = { round: -1, phase: 0 };
 
 /**
- * CE19: the protocol, for which a request that it refuses is concluded: Hung, with nothing said. What is refused follows from the request, so
- * all honest seats conclude the same, and so does every replay.
+ * CE19: the protocol, made to conclude every request that it refuses: Hung, and no message may be said. A refusal follows from the
+ * request, so all honest seats and every replay conclude the same.
  */
-export function refusing<State>(protocol: Protocol<State>): Protocol<State> {
+export function withRefusals<State>(protocol: Protocol<State>): Protocol<State> {
   const known = new WeakMap<Attempt, string | null>();
-  const check = (attempt: Attempt): string | null => {
+  const refuseRequest = (attempt: Attempt): string | null => {
     const before = known.get(attempt);
     if (before !== undefined) return before;
     const reason = reasonOf(protocol, attempt);
@@ -31,22 +31,25 @@ export function refusing<State>(protocol: Protocol<State>): Protocol<State> {
   };
   return {
     ...protocol,
-    check,
-    refuses: (attempt, slot, payload) =>
-      check(attempt) === null ? protocol.refuses(attempt, slot, payload) : "question-refused",
+    refuseRequest,
+    rejectPayload: (attempt, slot, payload) =>
+      refuseRequest(attempt) === null ? protocol.rejectPayload(attempt, slot, payload) : "question-refused",
     conclude: (attempt, tally) =>
-      check(attempt) === null
+      refuseRequest(attempt) === null
         ? protocol.conclude(attempt, tally)
         : { kind: "final", outcome: refusedOutcome(attempt), through: BEFORE_ALL },
   };
 }
 
-/** Of all committees that appeals may call: else an appeal could make an answered request hang for certain. */
-function reasonOf({ check }: Pick<Protocol, "check">, attempt: Attempt): string | null {
+/**
+ * Why the protocol refuses the request, or null. It asks for every committee that appeals may call: else an appeal could make an
+ * answered request hang for certain.
+ */
+function reasonOf({ refuseRequest }: Pick<Protocol, "refuseRequest">, attempt: Attempt): string | null {
   const { question, terms } = attempt.request;
   if (!isText(question)) return "the question is not UTF-8";
   for (let appeals = 0; appeals <= terms.appeals; appeals++) {
-    const reason = check(
+    const reason = refuseRequest(
       appeals === 0 ? attempt : { ...attempt, committee: anybody(committeeSizeAfter(terms.committeeSize, appeals)) },
     );
     if (reason !== null) return reason;
@@ -54,7 +57,7 @@ function reasonOf({ check }: Pick<Protocol, "check">, attempt: Attempt): string 
   return null;
 }
 
-/** Why no committee of this size can run; `mostSeats` is what the reason names. */
+/** Why no committee of this size can run, or null. The reason names `mostSeats` as the largest size. */
 export function refuseSize(attempt: Attempt, mostSeats: number): string | null {
   const seats = attempt.committee.length;
   return seats < limits.minCommittee || seats > limits.maxCommittee
@@ -62,7 +65,7 @@ export function refuseSize(attempt: Attempt, mostSeats: number): string | null {
     : null;
 }
 
-/** Protocols refuse by size, terms and question, never by who sits. */
+/** A committee of nobody in particular: protocols refuse by size, terms and question, never by who sits. */
 export function anybody(seats: number): readonly SeatInfo[] {
   return Array.from({ length: seats }, (_, seat) => ({
     agentId: (seat + 1) as AgentId,
@@ -71,7 +74,7 @@ export function anybody(seats: number): readonly SeatInfo[] {
   }));
 }
 
-/** Every seat has done what was asked of it, and none of it is worth a step of reputation. */
+/** Every seat did what was asked of it, and earns no step of reputation for it. */
 function refusedOutcome(attempt: Attempt): Outcome {
   return {
     status: "hung",

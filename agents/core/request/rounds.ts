@@ -5,9 +5,9 @@ import type { Address, Digest, Round, Terms } from "../types.ts";
 
 /** The unpacked `Round` of contracts/types/Types.sol. */
 export interface RoundFields {
-  /** The upper 208 bits of the hash of the rounds before; 0 in the first. */
+  /** The upper 208 bits of the hash of the earlier rounds; 0 in the first round. */
   readonly link: bigint;
-  /** Made so far. */
+  /** Number of appeals so far. */
   readonly appeals: number;
   /** Unix seconds, end of the running period. */
   readonly deadline: number;
@@ -16,7 +16,7 @@ export interface RoundFields {
 /** How many of the upper bits of a hash make a link. */
 const LINK_BITS = placeOf(LAYOUTS.round, "link").bits;
 
-/** Throws a RangeError when a member does not fit its bits. */
+/** Packs a round into a word. Throws a RangeError if a member does not fit its bits. */
 export function packRound({ link, appeals, deadline }: RoundFields): Round {
   return packWord(LAYOUTS.round, { link, appeals, deadline }) as Round;
 }
@@ -27,9 +27,9 @@ export function unpackRound(round: Round): RoundFields {
 }
 
 /**
- * The link of the round after this one, as contracts/libraries/RoundLib.sol.
+ * The link of the next round, as contracts/libraries/RoundLib.sol computes it.
  * @param relay the packed word
- * @param appellant null when the committee hung and another one is tried
+ * @param appellant null if the committee hung and another one is tried
  */
 export function linkAfter(
   round: Round,
@@ -42,12 +42,12 @@ export function linkAfter(
   return BigInt(keccak256(concat(...words, word(BigInt(appellant ?? 0n))))) >> BigInt(256 - LINK_BITS);
 }
 
-/** How many seats the committee has after so many appeals: each twice the one before and one. */
+/** Number of seats of the committee after a number of appeals. Each committee is twice as large as the one before, plus one. */
 export function committeeSizeAfter(first: number, appeals: number): number {
   return (first + 1) * 2 ** appeals - 1;
 }
 
-/** How many seats all committees have together that the terms allow. */
+/** Number of seats of all the committees together that the terms allow. */
 export function seatsOfAll({
   committeeSize,
   appeals,
@@ -57,7 +57,7 @@ export function seatsOfAll({
   return sizes.reduce((sum, size) => sum + size, 0) + retries * committeeSizeAfter(committeeSize, appeals);
 }
 
-/** Whether another committee may be tried after this attempt of the round: each but the first came of an appeal or of a retry. */
+/** True if another committee may be tried after this attempt. Every attempt but the first follows an appeal or a retry. */
 export function hasRetry(round: Round, { retries }: Pick<Terms, "retries">, attempt: number): boolean {
   return attempt - unpackRound(round).appeals < retries;
 }

@@ -6,7 +6,7 @@ export function seatsOf(attempt: Attempt): readonly SeatIndex[] {
   return attempt.committee.map((_, seat) => seat as SeatIndex);
 }
 
-/** Canonical order of seats: lowest sha256(requestId || attempt || agentId) first; never list order (PH13). */
+/** Canonical order of seats (PH13): lowest sha256(requestId || attempt || agentId) first, never the order of the list. */
 export function canonicalOrder(attempt: Attempt): readonly SeatIndex[] {
   const keys = attempt.committee.map((info) => tieBreak(attempt, info.agentId));
   return seatsOf(attempt).toSorted((a, b) => compareHex(keys[a] as Digest, keys[b] as Digest) || a - b);
@@ -14,7 +14,7 @@ export function canonicalOrder(attempt: Attempt): readonly SeatIndex[] {
 
 const ranksOfAttempt = new WeakMap<Attempt, readonly number[]>();
 
-/** Position of each seat in the canonical order; computed once per attempt. */
+/** Position of each seat in the canonical order. Computed once per attempt. */
 export function canonicalRanks(attempt: Attempt): readonly number[] {
   const known = ranksOfAttempt.get(attempt);
   if (known !== undefined) return known;

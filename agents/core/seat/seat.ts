@@ -1,28 +1,28 @@
-import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify/payloads.ts";
-import { newConflicts } from "./certify/conflicts.ts";
+import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify/messages.ts";
+import { newConflicts } from "./certify/evidence.ts";
 import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify/certify.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "./certify/state.ts";
 import { sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { comparePositions, type Effect, type Input, type Protocol } from "../protocol.ts";
-import type { Position, Refusal, SeatContext, Step } from "../protocol.ts";
+import type { Position, Rejection, SeatContext, Step } from "../protocol.ts";
 import { addMessage, emptyTally, missingFrom, roundSlots, type Tally } from "./tally.ts";
 import { encodeMessage } from "../encoding/transcript.ts";
 import type { Attempt, Digest, Message } from "../types.ts";
 
 /** One seat in one attempt: deliberation by its protocol, then certification. The host runs the effects. */
 export interface SeatState {
-  /** The protocol's own. */
+  /** The state of the protocol's deliberation. */
   readonly deliberation: unknown;
   readonly tally: Tally;
   readonly byBlock: ReadonlyMap<Digest, Message>;
   readonly certify: CertifyState;
-  /** What the latest conclusion rests on; null before the first. */
+  /** The place that the latest conclusion rests on; null before the first. */
   readonly concluded: Position | null;
 }
 
 export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatState> {
-  const isRefused = protocol.check(context.attempt) !== null;
+  const isRefused = protocol.refuseRequest(context.attempt) !== null;
   const started = isRefused ? { state: null, effects: [] } : protocol.start(context);
   const state: SeatState = {
     deliberation: started.state,
@@ -32,25 +32,25 @@ export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatSt
     concluded: null,
   };
   if (!isRefused) return { state, effects: started.effects };
-  // CE19: there is nothing to deliberate on.
+  // CE19: a refused request is certified at once.
   return liftCertify(state, startCertify(state.certify, view(protocol, context, state), emptyTally));
 }
 
-/** Whether the seat has a certificate or gave up. */
+/** True if the seat has a certificate or gave up. */
 export function isSeatDone(state: SeatState): boolean {
   return state.certify.done;
 }
 
-/** Why a message may not stand in its slot, or null; what is refused is not even journalled. */
-export function refuseSlot(protocol: Protocol, attempt: Attempt, { header, payload }: Message): Refusal | null {
+/** Why a message may not stand in its slot, or null. A rejected message is not even journalled. */
+export function rejectMessage(protocol: Protocol, attempt: Attempt, { header, payload }: Message): Rejection | null {
   const { phase, round } = header;
-  if (phase < PROPOSE) return protocol.refuses(attempt, header, payload);
+  if (phase < PROPOSE) return protocol.rejectPayload(attempt, header, payload);
   if (phase > CERTIFICATE) return "unknown-phase";
-  if (round >= limits.certifyRounds) return "no-such-round";
+  if (round >= limits.certifyBallots) return "no-such-round";
   return isCertifyPayload(phase, round, payload) ? null : "malformed-payload";
 }
 
-/** Messages must come with a verified signature (`refuseMessage`). */
+/** Takes one input. The caller has verified the signature of a message (`forgeryIn`). */
 export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   return follow(protocol, context, take(protocol, context, state, input));
 }
@@ -58,7 +58,7 @@ export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatSt
 function take(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   switch (input.kind) {
     case "message": {
-      const refusal = refuseSlot(protocol, context.attempt, input.message);
+      const refusal = rejectMessage(protocol, context.attempt, input.message);
       if (refusal !== null) return dropped(state, refusal, input.message);
       return input.message.header.phase >= PROPOSE
         ? certifyInput(protocol, context, state, input.message)
@@ -107,7 +107,7 @@ function deliberationMessage(
   };
 }
 
-/** CE8: both halves of an equivocation go to everybody, so that all seats void the same slots. */
+/** CE8: sends both halves of an equivocation to everybody, so that all seats void the same slots. */
 function shareEvidence(effects: readonly Effect[]): readonly Effect[] {
   return effects.flatMap((effect): Effect[] => {
     if (effect.kind !== "evidence") return [];
@@ -115,7 +115,7 @@ function shareEvidence(effects: readonly Effect[]): readonly Effect[] {
   });
 }
 
-/** Lets the protocol act; once its closed phases are conclusive, certification starts with what is held now (CE2). */
+/** Lets the protocol act. Once its closed phases are conclusive, certification starts with the messages held now (CE2). */
 function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   const stepped = protocol.step(state.deliberation, context, state.tally, input);
   const next: SeatState = { ...state, deliberation: stepped.state };
@@ -133,18 +133,18 @@ function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, 
   }
   if (next.concluded !== null && comparePositions(concluded, next.concluded) <= 0)
     return { state: next, effects: stepped.effects };
-  // CE15: others may not be able to conclude yet, or not any more.
+  // CE15: other seats may be unable to conclude yet, or any more.
   const messages = [...roundSlots(next.tally, concluded.round).values()].flat();
   return { state: { ...next, concluded }, effects: [...stepped.effects, { kind: "forward", messages }] };
 }
 
-/** CE3: verified messages of a replayed proposal that this seat lacked count as received. */
+/** CE3: the verified messages of a replayed proposal count as received. */
 function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>, root: Digest): Step<SeatState> {
-  const candidate = step.state.certify.candidates.get(root);
-  if (candidate?.kind !== "good") return step;
+  const proposed = step.state.certify.roots.get(root);
+  if (proposed?.kind !== "good") return step;
   let { state } = step;
   const effects = [...step.effects];
-  for (const message of missingFrom(step.state.tally, candidate.tally)) {
+  for (const message of missingFrom(step.state.tally, proposed.tally)) {
     const next = deliberationMessage(protocol, context, state, message);
     state = next.state;
     effects.push(...next.effects);
@@ -153,13 +153,13 @@ function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>,
 }
 
 /**
- * CE16: a seat takes in all it can of a root that it has replayed. If it cannot conclude from that, it holds another pair in a void slot
- * than those who could. It will not come to hold theirs, so it certifies with them.
+ * CE16: a seat takes in all messages it can of a root that it has replayed. If it still cannot conclude, it holds another pair in a
+ * void slot than the seats that could. It will never hold their pair, so it certifies with them.
  */
 function follow(protocol: Protocol, context: SeatContext, step: Step<SeatState>): Step<SeatState> {
   const { certify, tally } = step.state;
   if (protocol.readsVoidSlots !== true || certify.done || certify.inTime !== null) return step;
-  const isReplayed = [...certify.candidates.values()].some(({ kind }) => kind === "good");
+  const isReplayed = [...certify.roots.values()].some(({ kind }) => kind === "good");
   if (!isReplayed || protocol.conclude(context.attempt, tally).kind === "final") return step;
   const started = startCertify(certify, view(protocol, context, step.state), tally);
   const followed = liftCertify(step.state, started);

@@ -1,13 +1,12 @@
 import { limits } from "../limits.ts";
 import type { Evidence, Message, SeatIndex } from "../types.ts";
 
-/** The messages of one round by slot (`slotKey`). Replaced when a message of the round arrives, else the same object. */
+/** The messages of one round by slot (`slotKey`). A new object whenever a message of the round arrives, else the same object. */
 export type RoundSlots = ReadonlyMap<number, readonly Message[]>;
 
 /**
  * The signed messages a seat holds, by round and slot. Two payloads in a slot are proof of equivocation and make it
- * void. Signature bytes do not distinguish messages, digests do. What may stand in a slot is bounded by
- * `refuseSlot`, so the slots are, too.
+ * void. Messages differ by their digests, not by their signature bytes. `rejectMessage` bounds the slots.
  */
 export interface Tally {
   readonly rounds: ReadonlyMap<number, RoundSlots>;
@@ -46,14 +45,14 @@ export function addMessage(tally: Tally, message: Message): Added {
     : { kind: "equivocation", tally: next, evidence: { first, second: message } };
 }
 
-/** What a seat said in a slot: one message, nothing, or "void" for an equivocation. */
+/** What a seat said in a slot: one message, null for nothing, or "void" for an equivocation. */
 export function spokenIn(slots: RoundSlots, phase: number, seat: SeatIndex): Message | "void" | null {
   const held = slots.get(slotKey(phase, seat));
   if (held === undefined || held[0] === undefined) return null;
   return held.length > 1 ? "void" : held[0];
 }
 
-/** All a seat said in a slot, in order of arrival. */
+/** All messages of a seat in a slot, in order of arrival. */
 export function variantsIn(slots: RoundSlots, phase: number, seat: SeatIndex): readonly Message[] {
   return slots.get(slotKey(phase, seat)) ?? [];
 }
@@ -74,7 +73,7 @@ export function* messagesOf(tally: Tally): Generator<Message> {
   for (const slots of tally.rounds.values()) for (const held of slots.values()) yield* held;
 }
 
-/** Messages of `held` whose slot content `other` does not cover; a slot that `other` shows as void is covered. */
+/** Messages of `held` that `other` lacks, except in slots that `other` shows as void. */
 export function missingFrom(other: Tally, held: Tally): readonly Message[] {
   const missing: Message[] = [];
   for (const [round, slots] of held.rounds) {

@@ -1,4 +1,4 @@
-import { decodeMessage, refuseMessage } from "../../core/encoding/transcript.ts";
+import { decodeMessage, forgeryIn } from "../../core/encoding/transcript.ts";
 import type { Attempt, Digest, Message } from "../../core/types.ts";
 import { fetchBlock, requireBlock, type Fetched } from "./blocks.ts";
 import { Failed, type Audit } from "./report.ts";
@@ -31,7 +31,7 @@ export async function checkMessages(
       audit.blocks += 1;
       const message = decodeMessage(bytes);
       if (message === null) throw new Failed("messages", "it is no message", digest);
-      const refused = refuseMessage(attempt, message);
+      const refused = forgeryIn(attempt, message);
       if (refused !== null) throw new Failed("messages", refusalText(refused, message), digest);
       audit.messageSignatures += 1;
       messages.push({ digest, message, verified: true });

@@ -38,14 +38,13 @@ async function run(audit: Audit): Promise<void> {
   const { chain, requestId, signal } = options;
   const { attempt, protocol, committed } = settledAttempt(chain.domain, await chain.requestEvents(requestId, signal));
   audit.decision = committed.decision;
-  audit.refused = protocol.check(attempt);
+  audit.refused = protocol.refuseRequest(attempt);
   options.onProgress?.("chain", 1, 1);
   await checkCertificate(audit, attempt, committed);
   const digests = await checkRoot(audit, attempt, protocol, committed.decision.transcript);
   const messages = await checkMessages(audit, attempt, digests);
   const replayed = replay(attempt, protocol, committed.decision.transcript, messages);
   if (replayed.kind === "failed") throw new Failed("replay", replayed.reason, replayed.block);
-  if (replayed.conclusion.kind !== "final") throw new Failed("replay", "the messages do not conclude the deliberation");
   audit.rounds = replayed.conclusion.through.round + 1;
   options.onProgress?.("replay", 1, 1);
   const differences = differencesOf(replayed.conclusion.outcome, committed.decision);

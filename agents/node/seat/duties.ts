@@ -82,7 +82,7 @@ export class Duties {
       log.warn({ requestId: request.id.toString() }, "unknown protocol: abstaining from the attempt");
       return;
     }
-    const reason = protocol.check(attempt);
+    const reason = protocol.refuseRequest(attempt);
     if (reason !== null) log.warn({ requestId: request.id.toString(), reason }, "the question is refused: it hangs");
     const state = await chain.requestState(request.id, this.options.lifetime);
     // A node that has not seen the draw yet is behind the event; only what came after the draw is a reason to stay away.

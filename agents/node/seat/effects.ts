@@ -122,5 +122,5 @@ function isTranscribed(protocol: Protocol, attempt: Attempt): (message: Message)
   return ({ header, payload }) =>
     header.requestId === attempt.request.id &&
     header.attempt === attempt.attempt &&
-    protocol.refuses(attempt, header, payload) === null;
+    protocol.rejectPayload(attempt, header, payload) === null;
 }

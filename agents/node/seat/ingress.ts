@@ -1,5 +1,5 @@
 import { limits } from "../../core/limits.ts";
-import { decodeMessage, refuseMessage } from "../../core/encoding/transcript.ts";
+import { decodeMessage, forgeryIn } from "../../core/encoding/transcript.ts";
 import type { Address, Attempt, Header, Message } from "../../core/types.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -74,7 +74,7 @@ export function createIngress(log: Log, clock: Clock): Ingress {
     if (!sink.wants(message.header)) return;
     const misplaced = sink.refuses(message);
     if (misplaced !== null) return blame(from, misplaced, { seat });
-    const forged = refuseMessage(sink.attempt, message);
+    const forged = forgeryIn(sink.attempt, message);
     if (forged !== null) return blame(from, forged, { seat });
     sink.deliver(message);
   };

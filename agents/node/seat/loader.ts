@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import { limits } from "../../core/limits.ts";
-import { decodeMessage, refuseMessage } from "../../core/encoding/transcript.ts";
+import { decodeMessage, forgeryIn } from "../../core/encoding/transcript.ts";
 import type { Attempt, Digest, Message } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 
@@ -45,7 +45,7 @@ export function createLoader(
       const { phase, round, seat } = message.header;
       const count = (inSlot.get(`${phase}.${round}.${seat}`) ?? 0) + 1;
       inSlot.set(`${phase}.${round}.${seat}`, count);
-      return count <= limits.payloadsPerSlot && refuseMessage(attempt, message) === null;
+      return count <= limits.payloadsPerSlot && forgeryIn(attempt, message) === null;
     };
     const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
       if (ended.aborted) return null;

@@ -1,4 +1,4 @@
-import { PRECOMMIT, PROPOSE } from "../../core/seat/certify/payloads.ts";
+import { PRECOMMIT, PROPOSE } from "../../core/seat/certify/messages.ts";
 import { limits } from "../../core/limits.ts";
 import { encodeMessage } from "../../core/encoding/transcript.ts";
 import type { Address, Header, Message } from "../../core/types.ts";

@@ -1,9 +1,9 @@
-import { PROPOSE } from "../../core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../core/seat/certify/messages.ts";
 import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";
-import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
+import { isSeatDone, rejectMessage, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
 import type { Attempt, DecisionStatus, Digest, Header, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
 import { maxRecordBytes } from "../../ports/journal.ts";
 import { tagOf, type SessionEvents, type SessionPorts, type Withheld } from "./host.ts";
@@ -144,7 +144,7 @@ class RunningSession implements Session {
   }
 
   refuses(message: Message): string | null {
-    return refuseSlot(this.protocol, this.attempt, message);
+    return rejectMessage(this.protocol, this.attempt, message);
   }
 
   deliver(message: Message): void {
@@ -152,7 +152,7 @@ class RunningSession implements Session {
   }
 
   signedIn(round: number): readonly SignedBySeat[] {
-    return [...this.state.certify.signatures.values()].filter((signed) => signed.round === round);
+    return [...this.state.certify.signatures.values()].filter((signed) => signed.ballot === round);
   }
 
   backlog(): readonly Message[] {

@@ -1,12 +1,12 @@
-import { proposerOf } from "../../../agents/core/seat/certify/candidates.ts";
+import { proposerOf } from "../../../agents/core/seat/certify/proposals.ts";
 import {
   CERTIFICATE,
   PRECOMMIT,
   PREVOTE,
   PROPOSE,
   encodeCertificate,
-} from "../../../agents/core/seat/certify/payloads.ts";
-import { newConflicts } from "../../../agents/core/seat/certify/conflicts.ts";
+} from "../../../agents/core/seat/certify/messages.ts";
+import { newConflicts } from "../../../agents/core/seat/certify/evidence.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "../../../agents/core/seat/certify/state.ts";
 import { certifyElapsed, certifyMessage, startCertify } from "../../../agents/core/seat/certify/certify.ts";
 import { hexToBytes } from "../../../agents/core/encoding/bytes.ts";
@@ -68,7 +68,7 @@ export class Bench {
   }
 
   get round(): number {
-    return this.state.round;
+    return this.state.ballot;
   }
 
   get done(): boolean {

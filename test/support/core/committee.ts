@@ -5,7 +5,7 @@ import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typ
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
 import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";
-import { encodeMessage, refuseMessage } from "../../../agents/core/encoding/transcript.ts";
+import { encodeMessage, forgeryIn } from "../../../agents/core/encoding/transcript.ts";
 import type {
   Address,
   AgentId,
@@ -233,7 +233,7 @@ const verdicts = new Map<string, boolean>();
 function verified(attempt: Attempt, message: Message): boolean {
   const { seat, round, phase, payloadDigest } = message.header;
   const key = `${message.signature}.${seat}.${round}.${phase}.${payloadDigest}`;
-  const known = verdicts.get(key) ?? refuseMessage(attempt, message) === null;
+  const known = verdicts.get(key) ?? forgeryIn(attempt, message) === null;
   verdicts.set(key, known);
   return known;
 }

@@ -13,7 +13,7 @@ import {
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, Judged, SeatView } from "../../phases/phased-rules.ts";
+import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { allCounted, closeForm, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -38,14 +38,14 @@ interface Reviewed {
 }
 
 interface AdversarialCarry {
-  /** AD9: Who drafted or reviewed in a round whose draft was reviewed. */
+  /** AD9: seats that drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
 }
 
-/** adversarial: docs/spec/adversarial.md. AD2, AD3: One drafts, k = n - 2 review, one converges: k + 2 model calls. */
+/** adversarial (docs/spec/adversarial.md). AD2, AD3: one seat drafts, k = n - 2 review, one converges: k + 2 model calls. */
 export const adversarial = phased<AdversarialCarry>({
   id: "adversarial",
   code: 9,
@@ -53,17 +53,17 @@ export const adversarial = phased<AdversarialCarry>({
   title: "Draft, review, converge",
   assurance: "chair",
   mostSeats: MOST_SEATS,
-  check: refuseChaired,
+  refuseRequest: refuseChaired,
   rounds: triesOf,
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
   initial: (attempt) => ({ worked: [], slashes: attempt.committee.map(() => 0), failed: [] }),
-  judge,
+  judgeRound: judgeAdversarialRound,
   calls,
   say,
 });
 
-/** AD1: two further seats in canonical order each round; all others review. */
+/** AD1: each round takes the next two seats in canonical order; all others review. */
 function drafterOf(attempt: Attempt, round: number): SeatIndex {
   return inTurn(attempt, 2 * round);
 }
@@ -87,27 +87,27 @@ function speakers(attempt: Attempt, round: number, phase: number): readonly Seat
   }
 }
 
-function draftIn(book: RoundBook, stage: Closure): Candidate | null {
-  return wordOf(book, draftForm, drafterOf(book.attempt, book.round), stage);
+function draftIn(book: RoundBook, closure: Closure): Candidate | null {
+  return wordOf(book, draftForm, drafterOf(book.attempt, book.round), closure);
 }
 
-/** AD4, AD5, AD8: the round's draft with the reviews of it that count; null without a draft or without any review. */
-function reviewedIn(book: RoundBook, stage: Closure): Reviewed | null {
-  const draft = draftIn(book, stage);
-  const reviews = reviewsIn(book, stage).filter((review) => review.draft === draft?.target);
+/** AD4, AD5, AD8: the round's draft with its reviews that count; null without a draft or without any review. */
+function reviewedIn(book: RoundBook, closure: Closure): Reviewed | null {
+  const draft = draftIn(book, closure);
+  const reviews = reviewsIn(book, closure).filter((review) => review.draft === draft?.target);
   return draft === null || reviews.length === 0 ? null : { draft, reviews };
 }
 
-/** Of whatever draft. */
-function reviewsIn(book: RoundBook, stage: Closure): Reviewed["reviews"] {
-  return allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
+/** The reviews that count, of any draft. */
+function reviewsIn(book: RoundBook, closure: Closure): Reviewed["reviews"] {
+  return allCounted(book, reviewForm, closure).flatMap(({ seat, body }) =>
     body.review === null ? [] : [{ ...body.review, seat }],
   );
 }
 
 /**
- * AD5: no call depends on earlier rounds: a drafter or converger that says two things can leave the seats with different ones, and
- * a pair whose halves start from different ones would fail however honest it is.
+ * AD5: no call depends on earlier rounds. A drafter or converger that says two things can leave the seats with different earlier rounds,
+ * and an honest pair that starts from different ones would fail.
  */
 function calls({ attempt, book, self }: SeatView<AdversarialCarry>, phase: number): readonly Call[] {
   switch (phase) {
@@ -129,7 +129,7 @@ function calls({ attempt, book, self }: SeatView<AdversarialCarry>, phase: numbe
   }
 }
 
-/** AD4: reviews without their seats, in canonical order: nobody chooses a place in it. */
+/** AD4: reviews without their seats, in canonical order: no seat chooses its place. */
 function inOrder(attempt: Attempt, { reviews }: Reviewed): readonly string[] {
   const ranks = canonicalRanks(attempt);
   return reviews.toSorted((a, b) => (ranks[a.seat] as number) - (ranks[b.seat] as number)).map(({ text }) => text);
@@ -140,7 +140,7 @@ function say(view: SeatView<AdversarialCarry>, phase: number): unknown {
   return { proposal: proposalFrom(view.attempt.request.terms, view.answered(phase)[0]) };
 }
 
-function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarry> {
+function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): JudgedRound<AdversarialCarry> {
   const { attempt, round } = book;
   const reviewed = reviewedIn(book, "closed");
   const slashes = withEquivocators(carry.slashes, book);
@@ -166,26 +166,26 @@ function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarr
   return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed }) };
 }
 
-/** Whose turn it was and who did not do what was to be done. */
+/** Seats that failed in their turn. */
 function failedIn(book: RoundBook, reviewed: Reviewed | null, final: Candidate | null): readonly SeatIndex[] {
   if (reviewed !== null) return final === null ? [convergerOf(book.attempt, book.round)] : [];
   return draftIn(book, "closed") === null ? [drafterOf(book.attempt, book.round)] : [];
 }
 
-/** AD8: who was told another draft than the one that counts has reviewed, too. */
+/** AD8: the drafter and all reviewers, also those who were told another draft than the one that counts. */
 function workedIn(book: RoundBook, reviewed: Reviewed | null): readonly SeatIndex[] {
   return reviewed === null ? [] : [reviewed.draft.seat, ...reviewsIn(book, "closed").map(({ seat }) => seat)];
 }
 
-/** AD7: k - f reviews can be had whoever is faulty. */
+/** AD7: the least number of reviews, k - f: they arrive whichever f seats are faulty. */
 function leastReviews(attempt: Attempt): number {
   const seats = attempt.committee.length;
   return seats - 2 - faultTolerance(seats);
 }
 
 /**
- * AD6: whose word the converger is known to follow: where it keeps the draft's answer its author and who accepted it. Who rejected it
- * wants another answer; which one is known only where there is no third.
+ * AD6: the seats whose word the converger is known to follow. If it keeps the draft's answer, these are its author and the seats that
+ * accepted it. A seat that rejected it wants another answer, and which one is known only if there are just two answers.
  */
 function followed(attempt: Attempt, { draft, reviews }: Reviewed, final: Candidate): readonly SeatIndex[] {
   const seatsThat = (verdict: Review["verdict"]) =>

@@ -11,7 +11,7 @@ import type { Form } from "../../phases/round-book.ts";
 import { answerSchema, heard, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
 import type { Attempt, Digest } from "../../types.ts";
 
-/** Phases of a round: only the drafter, the reviewers, the converger speak in them. */
+/** The phases of a round, in which only the drafter, the reviewers, then the converger speak. */
 export const DRAFT = 10;
 export const REVIEW = 11;
 export const CONVERGE = 12;
@@ -19,7 +19,7 @@ export const CONVERGE = 12;
 export const draftForm = wordForm("draft", DRAFT);
 export const convergeForm = wordForm("converge", CONVERGE);
 
-/** What a reviewer makes of the draft. */
+/** A reviewer's verdict on the draft. */
 export interface Review {
   /** AD8: payload digest of the draft that the reviewer was told. */
   readonly draft: Digest;
@@ -27,7 +27,7 @@ export interface Review {
   readonly text: string;
 }
 
-/** null = the model failed or cannot tell, or there is nothing to review. */
+/** The review; null if the model failed or cannot tell, or if there is nothing to review. */
 interface Reviewed {
   readonly review: Review | null;
 }
@@ -47,7 +47,7 @@ export const reviewForm: Form<Reviewed> = {
   },
 };
 
-/** AD4: a rejection shows the error, or it is none; an acceptance without words says "agrees". */
+/** AD4: a rejection must show the error, else it is no review; an acceptance without words says "agrees". */
 export function reviewFrom(answered: Answered | undefined): Reviewed {
   if (answered === undefined) return { review: null };
   const { verdict, check } = answered.fields;

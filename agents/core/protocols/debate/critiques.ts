@@ -22,10 +22,10 @@ import {
 import { letter } from "../../request/kinds.ts";
 import type { Attempt, Digest, Value } from "../../types.ts";
 
-/** Cross-examination and reply (docs/spec/debate.md): what debate and the debate stage of escalating share. */
+/** Cross-examination and reply (docs/spec/debate.md): shared by debate and the debate stage of escalating. */
 
 interface Critique {
-  /** Payload digest of the reveal it is about. */
+  /** Payload digest of the reveal that it criticises. */
   readonly target: Digest;
   readonly text: string;
 }
@@ -57,7 +57,7 @@ function decodeCritique(attempt: Attempt, entry: Value): Critique | null {
   return target === null || !isTextOf(text, critiqueBytes(attempt)) || text === "" ? null : { target, text };
 }
 
-/** DB5: the critiques of one answer fit into one prompt whoever wrote them: every critic has an equal share. */
+/** DB5: the most bytes of one critique. Every critic has an equal share, so all critiques of one answer fit into one prompt. */
 export function critiqueBytes(attempt: Attempt): number {
   return Math.min(limits.counterProofBytes, Math.floor(limits.objectionsBytes / (attempt.committee.length - 1)));
 }
@@ -70,10 +70,10 @@ const CROSS_EXAMINE: Task = {
     "write agrees where there are none.",
 };
 
-/** DB4: what a critic writes who has nothing to criticise; it is no critique. */
+/** DB4: text of a critic that has nothing to criticise; it is no critique. */
 const AGREES = /^agrees\.?$/i;
 
-/** DB2: one call about all others' answers. `answers` is the round in which they were revealed. */
+/** DB2: the one call about all other seats' answers. `answers` is the round in which they were revealed. */
 export function critiqueCalls(
   { attempt, self }: SeatView<unknown>,
   answers: RoundBook,
@@ -104,7 +104,7 @@ function othersInOrder(
   );
 }
 
-/** DB3: critiques are kept per target. */
+/** DB3: the critiques of a seat, one per target. */
 export function sayCritiques(view: SeatView<unknown>, phase = CRITIQUE): Critiques {
   const [answered] = view.answered(phase);
   if (answered === undefined) return { critiques: [] };
@@ -116,14 +116,14 @@ export function sayCritiques(view: SeatView<unknown>, phase = CRITIQUE): Critiqu
   return { critiques };
 }
 
-/** What the others say of an answer, in the order in which its author reads it. */
+/** The critiques of an answer, in the order in which its author reads them. */
 export function critiquesOf(
   answers: RoundBook,
   critiques: RoundBook,
   of: Candidate,
-  stage: Closure,
+  closure: Closure,
 ): readonly string[] {
-  const about = allCounted(critiques, critiqueForm, stage).flatMap(({ seat, digest, body }) =>
+  const about = allCounted(critiques, critiqueForm, closure).flatMap(({ seat, digest, body }) =>
     seat === of.seat
       ? []
       : body.critiques.filter(({ target }) => target === of.target).map(({ text }) => ({ target: digest, text })),
@@ -138,7 +138,7 @@ const REPLY: Task = {
     "respond to them point by point, then give your final answer: hold your position where the critiques do not stand, correct it where they do.",
 };
 
-/** DB4: reply and final answer in one call. */
+/** DB4: asks for reply and final answer in one call. */
 export function replyPrompt(attempt: Attempt, own: Candidate, critiques: readonly string[]): Prompt {
   const [first, ...others] = critiques
     .filter((text) => !AGREES.test(text))

@@ -13,7 +13,7 @@ import {
 import type { AnyForm, RoundBook, Closure } from "../../phases/round-book.ts";
 import { CRITIQUE, critiqueCalls, critiqueForm, critiquesOf, replyPrompt, sayCritiques } from "./critiques.ts";
 
-/** Reply to the critiques and final answer. */
+/** The phase of the reply to the critiques and the final answer. */
 export const REPLY = 11;
 export const replyForm = wordForm("reply", REPLY);
 
@@ -21,7 +21,7 @@ export const replyForm = wordForm("reply", REPLY);
 export const debateForms: readonly AnyForm[] = [commitForm, revealForm, critiqueForm, replyForm];
 
 /**
- * debate: docs/spec/debate.md. DB1: Exactly three rounds of the members (answer, cross-examine, reply and revise), then the chair:
+ * debate (docs/spec/debate.md). DB1: exactly three turns of the members (answer, cross-examine, reply and revise), then the chair:
  * 3n + 1 model calls.
  */
 export const debate = chaired({
@@ -64,7 +64,7 @@ function say(view: SeatView<ChairedCarry>, phase: number): unknown {
   }
 }
 
-/** DB6: the final answer of a seat that has a first one, else its first one. */
-export function lastAnswers(book: RoundBook, stage: Closure): readonly Candidate[] {
-  return candidatesOf(book, "closed").map((first) => wordOf(book, replyForm, first.seat, stage) ?? first);
+/** DB6: per seat with a first answer, its final answer; without a final answer, its first. */
+export function lastAnswers(book: RoundBook, closure: Closure): readonly Candidate[] {
+  return candidatesOf(book, "closed").map((first) => wordOf(book, replyForm, first.seat, closure) ?? first);
 }

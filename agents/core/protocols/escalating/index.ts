@@ -19,15 +19,23 @@ import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from 
 import { mbftCalls, mbftSay, refuseMbft } from "../mbft/index.ts";
 import type { MbftCarry } from "../mbft/conclude.ts";
 import { JUDGE, VOTE } from "../mbft/payloads.ts";
-import { bringersOf, citationsOf, claimsIn, initialCarry, isDebate, judge, type EscalatingCarry } from "./judge.ts";
+import {
+  bringersOf,
+  citationsOf,
+  claimsIn,
+  initialCarry,
+  isDebate,
+  judgeEscalatingRound,
+  type EscalatingCarry,
+} from "./judge.ts";
 import { VERSION, citePrompt, citing, withDocuments } from "./prompts.ts";
 import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { councilRound, formsOf, isGated, levelAt, levelsOf } from "./levels.ts";
 
-/** ES2: one letter per peer in a cross-examination. */
+/** ES2: the most seats, since a cross-examination has one letter per peer. */
 const MOST_SEATS = 26;
 
-/** escalating: docs/spec/escalating.md. Council, then debate where it is contested, then (source-gated) mbft. */
+/** escalating (docs/spec/escalating.md): a council, then a debate if the council is contested, then source-gated mbft. */
 export const escalating = phased<EscalatingCarry>({
   id: "escalating",
   code: 10,
@@ -35,23 +43,23 @@ export const escalating = phased<EscalatingCarry>({
   title: "Council, debate, then source-gated mbft",
   assurance: "byzantine",
   mostSeats: MOST_SEATS,
-  check,
+  refuseRequest: refuseEscalating,
   rounds: (attempt) => levelsOf(attempt).length,
   forms: formsOf,
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
-  judge,
+  judgeRound: judgeEscalatingRound,
   calls,
   documents: (attempt, round, phase) => (isBringing(attempt, round, phase) ? sourcesOf(attempt.request.question) : []),
   say,
 });
 
-/** SG5. */
+/** SG5: true if the phase brings the documents. */
 function isBringing(attempt: Attempt, round: number, phase: number): boolean {
   return levelAt(attempt, round) === "sources" && phase === SOURCE;
 }
 
-function check(attempt: Attempt): string | null {
+function refuseEscalating(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
   if (seats > MOST_SEATS) return `a cross-examination has room for ${MOST_SEATS} seats, not ${seats}`;
   return refuseSources(attempt.request.question) ?? refuseMbft(attempt);
@@ -69,7 +77,7 @@ function calls(view: SeatView<EscalatingCarry>, phase: number): readonly Call[] 
   }
 }
 
-/** ES3, ES6. SG7: documents are everybody's common ground from the first answer on. */
+/** ES3, ES6: the calls of the council. SG7: all seats see the documents from the first answer on. */
 function councilCalls(view: SeatView<EscalatingCarry>, phase: number): readonly Call[] {
   const { attempt, book, carry } = view;
   switch (phase) {
@@ -96,7 +104,7 @@ function withGround({ documents }: EscalatingCarry, asked: readonly Call[]): rea
   return asked.map(({ about, prompt }) => ({ about, prompt: withDocuments(prompt, documents) }));
 }
 
-/** ES7, ES8: mbft's calls; after a debate the first ones are its replies, and accepted answers need no votes. */
+/** ES7, ES8: mbft's calls. After a debate the first calls are its replies, and accepted answers need no votes. */
 function decisionCalls(
   view: SeatView<EscalatingCarry>,
   shown: SeatView<EscalatingCarry>,
@@ -123,25 +131,25 @@ function decisionCalls(
   return phase === MATCH ? asked : withCitations(view, asked);
 }
 
-/** The prompt of mbft's revision (MB15). */
+/** The prompt of mbft's one call for a proposal; in later rounds it is a revision (MB15). */
 function firstCall(view: SeatView<MbftCarry>): Call["prompt"] | null {
   return mbftCalls(view, commitForm.phase, candidatesOf)[0]?.prompt ?? null;
 }
 
-/** Its rounds, as mbft counts them; `shown` is the attempt as models see it. */
+/** The seat's view with the rounds as mbft counts them; `shown` is the attempt as models see it. */
 function asMbft(view: SeatView<EscalatingCarry>, shown: Attempt): SeatView<MbftCarry> {
   const earlier = view.earlier.slice(councilRound(view.attempt) + 1);
   return { ...view, attempt: shown, carry: view.carry.mbft, earlier };
 }
 
-/** ES7: reply to the critiques of the own first answer; a seat without one answers anew. */
+/** ES7: asks for a reply to the critiques of the own first answer; null for a seat without one, which answers anew. */
 function replyTo({ attempt, earlier, self }: SeatView<EscalatingCarry>): Call["prompt"] | null {
   const council = earlier.at(-1);
   const own = council && candidatesOf(council, "closed").find(({ seat }) => seat === self);
   return council && own ? replyPrompt(attempt, own, critiquesOf(council, council, own, "closed")) : null;
 }
 
-/** SG7: who verifies or adjudicates sees what the claim cites, and the documents. */
+/** SG7: a seat that verifies or adjudicates sees the claim's citations and the documents. */
 function withCitations({ book, carry }: SeatView<EscalatingCarry>, asked: readonly Call[]): readonly Call[] {
   const { documents } = carry;
   if (documents.length === 0) return asked;
@@ -179,7 +187,7 @@ function saySources({ attempt, fetched }: SeatView<EscalatingCarry>): Sources {
   return { documents };
 }
 
-/** SG6: what the model quoted, where it stands; a quotation that stands nowhere cites nothing. */
+/** SG6: the place of the model's quotation; a quotation that is not in the documents cites nothing. */
 function sayCitations(view: SeatView<EscalatingCarry>): Citations {
   const { carry } = view;
   const fields = view.answered(commitForm.phase)[0]?.fields ?? {};

@@ -1,7 +1,7 @@
 import type { AnswerGroup } from "../../request/answer.ts";
 import { inTurn, withEquivocators } from "../../phases/chair.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged } from "../../phases/phased-rules.ts";
+import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -16,15 +16,15 @@ import {
 } from "../../evidence/sources.ts";
 import { encode } from "../../encoding/codec.ts";
 import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
-import { initialCarry as initialMbft, judgeRound, type MbftCarry } from "../mbft/conclude.ts";
+import { initialCarry as initialMbft, judgeMbftRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
 import { acceptedOf, agreementIn, isContested, shareOf } from "./rules.ts";
 import { councilRound, isGated, levelAt, levelsOf } from "./levels.ts";
 
 export interface EscalatingCarry {
-  /** SG5: those that the question names, in its order; none before they were brought. */
+  /** SG5: the documents that the question names, in its order; none before they were brought. */
   readonly documents: readonly Document[];
-  /** ES6: the council's answers are debated before mbft. */
+  /** ES6: true if the council's answers are debated before mbft. */
   readonly isContested: boolean;
   /** Reputations and slashes so far, and the mbft round before. */
   readonly mbft: MbftCarry;
@@ -34,7 +34,7 @@ export function initialCarry(attempt: Attempt): EscalatingCarry {
   return { documents: [], isContested: false, mbft: initialMbft(attempt) };
 }
 
-export function judge(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+export function judgeEscalatingRound(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   switch (levelAt(book.attempt, book.round)) {
     case "sources":
       return judgeSources(book, carry);
@@ -45,14 +45,14 @@ export function judge(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
   }
 }
 
-/** SG5: the first 2f + 1 seats in canonical order: among more than 2/3 of them (PH5) an honest one. */
+/** SG5: the first 2f + 1 seats in canonical order. More than 2/3 of them (PH5) include an honest one. */
 export function bringersOf(attempt: Attempt): readonly SeatIndex[] {
   const bringers = 2 * faultTolerance(attempt.committee.length) + 1;
   return Array.from({ length: bringers }, (_, turn) => inTurn(attempt, turn));
 }
 
-/** SG5: a document is there when one bringer's message that counts has it. Without all of them the question is not answered. */
-function judgeSources(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+/** SG5: a document is there if a bringer's message that counts has it. If one is missing, the question is not answered. */
+function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt } = book;
   const brought = bringersOf(attempt).flatMap((seat) => counted(book, sourceForm, seat, "closed") ?? []);
   const documents = sourcesOf(attempt.request.question).flatMap((digest, index) => {
@@ -65,7 +65,7 @@ function judgeSources(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
   return { carry: next, outcome: isWhole ? null : settle(attempt, { winner: null, slashes, completed: [] }) };
 }
 
-function judgeCouncil(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt } = book;
   const candidates = candidatesOf(book, "closed");
   const agreement = agreementIn(book, candidates, "closed");
@@ -77,11 +77,11 @@ function judgeCouncil(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
   };
 }
 
-/** ES7, ES8: after a debate its answers may be accepted as they are; else they are what mbft's first round is about. */
-function judgeMbft(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+/** ES7, ES8: after a debate its answers may be accepted as they are; else they are the proposals of mbft's first round. */
+function judgeMbft(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt, round } = book;
   const isLast = round + 1 === levelsOf(attempt).length;
-  const judged = judgeRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
+  const judged = judgeMbftRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
   const next = { ...carry, mbft: judged.carry };
   if (isDebate(attempt, round, carry)) {
     const answers = candidatesOf(book, "closed");
@@ -92,12 +92,12 @@ function judgeMbft(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCa
   return { carry: next, outcome: judged.outcome };
 }
 
-/** ES7: whether the round's proposals are the last answers of a debate. */
+/** ES7: true if the round's proposals are the last answers of a debate. */
 export function isDebate(attempt: Attempt, round: number, carry: EscalatingCarry): boolean {
   return carry.isContested && round === councilRound(attempt) + 1;
 }
 
-/** ES9. */
+/** ES9: decides for an accepted answer. */
 function accept(
   attempt: Attempt,
   accepted: AnswerGroup,
@@ -109,21 +109,21 @@ function accept(
   return settle(attempt, { winner, slashes, completed: candidates.map(({ seat }) => seat) });
 }
 
-/** SG4: proposals that count: with documents, those whose every citation is exact, and which cite something. */
-export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, stage: Closure): readonly Candidate[] {
-  const candidates = candidatesOf(book, stage);
+/** SG4: the proposals that count. With documents, a proposal must cite something, and every citation must be exact. */
+export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, closure: Closure): readonly Candidate[] {
+  const candidates = candidatesOf(book, closure);
   if (!isGated(book.attempt)) return candidates;
   return candidates.filter(({ seat }) => {
-    const citations = citationsOf(book, seat, stage);
+    const citations = citationsOf(book, seat, closure);
     return citations.length > 0 && citations.every((citation) => isExact(documents, citation));
   });
 }
 
-export function citationsOf(book: RoundBook, seat: SeatIndex, stage: Closure): readonly Citation[] {
-  return counted(book, citeForm, seat, stage)?.body.citations ?? [];
+export function citationsOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Citation[] {
+  return counted(book, citeForm, seat, closure)?.body.citations ?? [];
 }
 
-/** PH8, ES10: whoever said two things in one slot is slashed once per round, and weighs less afterwards. */
+/** PH8, ES10: a seat that said two things in one slot is slashed once per round, and weighs less afterwards. */
 function slashEquivocators(book: RoundBook, carry: MbftCarry): MbftCarry {
   const now = withEquivocators(
     book.attempt.committee.map(() => 0),

@@ -7,12 +7,12 @@ import type { Attempt } from "../../types.ts";
 import { critiqueForm } from "../debate/critiques.ts";
 import { judgeForm, voteForm } from "../mbft/payloads.ts";
 
-/** What a round of the attempt is for (ES1). The debate's last answers are the proposals of the first mbft round. */
+/** The purpose of a round (ES1). The debate's last answers are the proposals of the first mbft round. */
 export type Level = "sources" | "council" | "mbft";
 
 const memo = new WeakMap<Attempt, readonly Level[]>();
 
-/** The rounds in order; those of sources only when the question names any. */
+/** The levels of the rounds in order; "sources" only if the question names documents. */
 export function levelsOf(attempt: Attempt): readonly Level[] {
   const known = memo.get(attempt);
   if (known !== undefined) return known;
@@ -23,7 +23,7 @@ export function levelsOf(attempt: Attempt): readonly Level[] {
   return stages;
 }
 
-/** SG1: whether the question names documents. */
+/** SG1: true if the question names documents. */
 export function isGated(attempt: Attempt): boolean {
   return levelAt(attempt, 0) === "sources";
 }

@@ -1,14 +1,12 @@
-import { CHAIR_VERSION } from "../../phases/chair.ts";
 import { limits } from "../../limits.ts";
 import { cutText, renderFields, type OutputSchema, type Prompt } from "../../prompts/prompt.ts";
 import type { Citation, Document } from "../../evidence/sources.ts";
 import { answerSchema, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
 import { letter } from "../../request/kinds.ts";
 import type { Attempt, Terms } from "../../types.ts";
-import { VERSION as MBFT_VERSION } from "../mbft/prompts.ts";
 
-/** Raised with every change of wording, fields or rules, those of its stages included. */
-export const VERSION = MBFT_VERSION + CHAIR_VERSION;
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+export const VERSION = 8;
 
 const CITE_TASK: Task = {
   name: "cite",
@@ -17,20 +15,20 @@ const CITE_TASK: Task = {
     "document. `proof` is a short trace of checkable steps from the passage and the question; `answer` is your answer in the stated kind.",
 };
 
-/** SG6: an answer with the passage it rests on. */
+/** SG6: asks for an answer with the passage it rests on. */
 export function citePrompt(attempt: Attempt, documents: readonly Document[]): Prompt {
   const data = lettered("source", textsOf(documents));
   return taskPrompt(attempt, CITE_TASK, data, citeSchema(attempt.request.terms, documents), "answer");
 }
 
-/** SG6: any prompt for an answer, with the documents, asking for the passage first. */
+/** SG6: turns a prompt for an answer into one with the documents that asks for the passage first. */
 export function citing(prompt: Prompt, terms: Terms, documents: readonly Document[]): Prompt {
   const seen = withDocuments(prompt, documents);
   const system = `${seen.system} In \`quote\` copy, character for character, the passage that decides the question; \`source\` is the letter of its document.`;
   return { ...seen, system, schema: citeSchema(terms, documents) };
 }
 
-/** SG7: any prompt, with the passages that a claim cites and the documents in full. */
+/** SG7: adds the passages that a claim cites, and the documents in full, to a prompt. */
 export function withDocuments(
   prompt: Prompt,
   documents: readonly Document[],

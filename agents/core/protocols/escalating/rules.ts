@@ -5,22 +5,22 @@ import { isSupermajority } from "../../quorum.ts";
 import type { RoundBook, Closure } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type Terms } from "../../types.ts";
 
-/** Percent of the seats that answered. */
+/** Thresholds in percent of the seats that answered. */
 const ACCEPT_NORMAL = 70;
 const ACCEPT_HIGH = 95;
 const CONTESTED = 50;
 
-/** How the answers of a stage stand. */
+/** The agreement among the answers of a stage. */
 export interface Agreement {
-  /** The class with the most seats; of equals the lowest outcome. Null without answers. */
+  /** The class with the most seats; ties go to the lowest outcome. Null without answers. */
   readonly best: AnswerGroup | null;
-  /** Seats whose answers count. */
+  /** Number of seats whose answers count. */
   readonly answered: number;
 }
 
-/** ES4: by canonical answers, never by similarity. */
-export function agreementIn(book: RoundBook, candidates: readonly Candidate[], stage: Closure): Agreement {
-  const classes = answerClasses(book, candidates, stage);
+/** ES4: answers agree by their canonical form, never by similarity. */
+export function agreementIn(book: RoundBook, candidates: readonly Candidate[], closure: Closure): Agreement {
+  const classes = answerClasses(book, candidates, closure);
   const best = classes.reduce<AnswerGroup | null>(
     (most, one) => (most === null || one.seats.length > most.seats.length ? one : most),
     null,
@@ -28,7 +28,7 @@ export function agreementIn(book: RoundBook, candidates: readonly Candidate[], s
   return { best, answered: candidates.length };
 }
 
-/** ES5: enough of those who answered, and more than 2/3 of all seats, so that honest ones stand behind it. */
+/** ES5: the accepted class: enough of the seats that answered, and more than 2/3 of all seats, so that honest seats support it. */
 export function acceptedOf(attempt: Attempt, { best, answered }: Agreement): AnswerGroup | null {
   if (best === null) return null;
   const least = attempt.request.terms.assurance === "high" ? ACCEPT_HIGH : ACCEPT_NORMAL;
@@ -36,17 +36,17 @@ export function acceptedOf(attempt: Attempt, { best, answered }: Agreement): Ans
   return share && isSupermajority(best.seats.length, attempt.committee.length) ? best : null;
 }
 
-/** ES6: stakes are trivial when nothing acts on the answer by itself and no high assurance was asked for. */
+/** ES6: stakes are trivial if no contract is called back with the answer and no high assurance was asked for. */
 export function isTrivial({ assurance, callbackGasLimit }: Terms): boolean {
   return assurance === "normal" && callbackGasLimit === 0;
 }
 
-/** ES6: to the debate. */
+/** ES6: true if the answers go to the debate. */
 export function isContested(attempt: Attempt, { best, answered }: Agreement): boolean {
   return !isTrivial(attempt.request.terms) && (best?.seats.length ?? 0) * 100 < CONTESTED * answered;
 }
 
-/** ES9: share of all seats. */
+/** ES9: the class's share of all seats. */
 export function shareOf(attempt: Attempt, { seats }: AnswerGroup): Ppm {
   return Math.floor((seats.length * ONE_PPM) / attempt.committee.length) as Ppm;
 }

@@ -7,23 +7,23 @@ import type { Attempt, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
 import { judgeBatches, type Standing } from "./rules.ts";
-import { hasEnded, viewOf, type Told, type GraphView } from "./view.ts";
+import { hasEnded, graphViewOf, type Told, type GraphView } from "./view.ts";
 
-interface Judged {
+interface JudgedOrder {
   readonly judgement: Standing;
-  /** HG16: null while the order decides nothing. */
+  /** HG16: the place the judgement rests on; null while the order decides nothing. */
   readonly through: Position | null;
 }
 
-const judged = new WeakMap<Consensus, Judged>();
+const judged = new WeakMap<Consensus, JudgedOrder>();
 
-/** What the consensus order of a view comes to; computed once per order. */
-export function judgeView(view: GraphView): Judged {
-  const consensus = consensusOf(view);
+/** What the consensus order of the events decides; computed once per order. */
+export function judgeOrder(graph: GraphView): JudgedOrder {
+  const consensus = consensusOf(graph);
   const found = judged.get(consensus);
   if (found !== undefined) return found;
   const batches = consensus.batches.map(({ nodes }) => nodes.map((node) => consensus.toldBy.get(node) as Told));
-  const judgement = judgeBatches(view.attempt, batches);
+  const judgement = judgeBatches(graph.attempt, batches);
   const through =
     judgement.verdict === null ? null : { round: lastSequence(consensus, judgement.batches), phase: EVENT };
   judged.set(consensus, { judgement, through });
@@ -31,23 +31,23 @@ export function judgeView(view: GraphView): Judged {
 }
 
 export function conclude(attempt: Attempt, tally: Tally): Conclusion {
-  const view = viewOf(attempt, tally);
-  const { judgement, through } = judgeView(view);
-  if (through !== null) return { kind: "final", outcome: outcomeOf(view, judgement, through), through };
-  if (!isGivenUp(view)) return { kind: "open" };
+  const graph = graphViewOf(attempt, tally);
+  const { judgement, through } = judgeOrder(graph);
+  if (through !== null) return { kind: "final", outcome: outcomeOf(graph, judgement, through), through };
+  if (!isGivenUp(graph)) return { kind: "open" };
   const last = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
-  return { kind: "final", outcome: outcomeOf(view, judgement, last), through: last };
+  return { kind: "final", outcome: outcomeOf(graph, judgement, last), through: last };
 }
 
-/** HG20: more than 2/3 of the seats have no events left or are stuck. */
-export function isGivenUp(view: GraphView): boolean {
-  const seats = seatsOf(view.attempt);
-  return isSupermajority(seats.filter((seat) => hasEnded(view, seat)).length, seats.length);
+/** HG20: true if more than 2/3 of the seats have no events left or are stuck. */
+export function isGivenUp(graph: GraphView): boolean {
+  const seats = seatsOf(graph.attempt);
+  return isSupermajority(seats.filter((seat) => hasEnded(graph, seat)).length, seats.length);
 }
 
 const outcomes = new WeakMap<GraphView["forks"], Map<Standing, Outcome>>();
 
-/** HG21: proven forkers are slashed; who answered in the last round that counted earns. */
+/** HG21: the outcome: proven forkers are slashed, and seats that answered in the last round that counted earn. */
 function outcomeOf({ attempt, forks }: GraphView, judgement: Standing, through: Position): Outcome {
   const known = outcomes.get(forks)?.get(judgement);
   if (known !== undefined) return known;

@@ -1,49 +1,49 @@
 import { limits } from "../../limits.ts";
 import type { Attempt } from "../../types.ts";
 
-/** HG1: the only phase. A slot's round is the sequence number of its creator's event. */
+/** HG1: the only phase. The round of a slot is the sequence number of its creator's event. */
 export const EVENT = 1;
 
-/** HG20: answer rounds, the first included. The paper expects one to three; one more, because agreement has to last (HG18). */
+/** HG20: number of answer rounds. The paper expects one to three; one more, because agreement has to last (HG18). */
 export const ROUNDS = 4;
 
-/** HG20: events of one seat. A transcript of all of them, forks of f seats included, stays within `limits.messagesPerTranscript`. */
+/** HG20: the most events of one seat. A transcript of all events and the forks of f seats stays within `limits.messagesPerTranscript`. */
 export const EVENTS_PER_SEAT = 124;
 
-/** HG20. */
+/** HG20: the largest committee. */
 export const MAX_SEATS = 31;
 
 /** HG12: every c-th round of voting about a witness is a coin round (TR). */
 export const COIN_PERIOD = 10;
 
-/** HG2: claimed logical milliseconds. */
+/** HG2: the greatest logical time that an event may claim, in milliseconds. */
 export const MAX_TIME = 2 ** 40;
 
-/** HG8: so far by the clock a seat may fall behind before its events come first. */
+/** HG8: how far a seat may fall behind by the clock before its events come first. */
 export const MOST_BEHIND = 2;
 
-/** HG14: so often a seat asks for parents it misses, each time a grace later. */
+/** HG14: the most times that a seat asks for parents it misses; each wait is a grace longer. */
 export const MOST_DEMANDS = 24;
 
-/** HG14: parents asked for at once. */
+/** HG14: the most parents asked for at once. */
 export const WANTS_PER_EVENT = 16;
 
-/** HG14: messages handed on for one event that asks. */
+/** HG14: the most messages handed on for one event that asks. */
 export const SUPPLIED_AT_ONCE = 64;
 
-/** HG13: events that a seat makes for others after its last. */
+/** HG13: the most events that a seat makes for others after its own last one. */
 export const MOST_HELPS = 40;
 
-/** HG13: a seat whose round seems decided waits so many graces for the consensus order before it goes on deliberating. */
+/** HG13: graces that a seat whose round seems decided waits for the consensus order before it goes on deliberating. */
 export const ORDER_GRACES = 2;
 
-/** HG20: so many phases and graces without any progress, while somebody has no events left, until a seat gives up. */
+/** HG20: phases and graces without progress, while some seat has no events left, after which a seat gives up. */
 export const STUCK_PHASES = 2;
 
-/** HG3: what a seat says in the course of the deliberation, one record per stage. */
+/** HG3: a stage of the deliberation; a seat says one record per stage. */
 export interface Stage {
   readonly kind: "commit" | "output" | "match" | "ballot";
-  /** Answer round. */
+  /** The answer round that the stage belongs to. */
   readonly round: number;
 }
 
@@ -65,7 +65,7 @@ function stagesWith(matches: boolean): readonly Stage[] {
 const plain = stagesWith(false);
 const judged = stagesWith(true);
 
-/** HG3: texts are judged after each round (EQ1). */
+/** HG3: the stages of an attempt. Texts are compared after each round (EQ1). */
 export function stagesOf(attempt: Attempt): readonly Stage[] {
   return attempt.request.terms.kind === "text" ? judged : plain;
 }
@@ -77,7 +77,7 @@ export function endOf(attempt: Attempt, round: number): number {
 
 const ends = new WeakMap<readonly Stage[], readonly number[]>();
 
-/** The stages that end a round, and the vote. */
+/** Indices of the stages that end a round, and of the ballot. */
 export function endsOf(attempt: Attempt): readonly number[] {
   const stages = stagesOf(attempt);
   const known = ends.get(stages) ?? [
@@ -88,7 +88,7 @@ export function endsOf(attempt: Attempt): readonly number[] {
   return known;
 }
 
-export function checkSize(attempt: Attempt): string | null {
+export function refuseHashgraph(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
   return seats < limits.minCommittee || seats > MAX_SEATS
     ? `committee size ${seats} is outside ${limits.minCommittee}..${MAX_SEATS}`

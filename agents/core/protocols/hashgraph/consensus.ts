@@ -3,7 +3,7 @@ import { hasAncestor, type Node } from "./graph/graph.ts";
 import { receivedBatches, type Batch } from "./graph/order.ts";
 import { graphOf, type Told, type GraphView } from "./view.ts";
 
-/** The events of a view that virtual voting has put into the consensus order, by round received (HG12). */
+/** The events that virtual voting has put into the consensus order, by round received (HG12). */
 export interface Consensus {
   readonly batches: readonly Batch[];
   readonly fame: Fame;
@@ -12,23 +12,23 @@ export interface Consensus {
 
 const known = new WeakMap<GraphView["witnesses"], Consensus>();
 
-/** Only a new witness can change it: all that a round receives are ancestors of its witnesses. */
-export function consensusOf(view: GraphView): Consensus {
-  const found = known.get(view.witnesses);
+/** The consensus of a view. Only a new witness can change it: a round receives only ancestors of its witnesses. */
+export function consensusOf(graph: GraphView): Consensus {
+  const found = known.get(graph.witnesses);
   if (found !== undefined) return found;
-  const graph = graphOf(view.attempt);
+  const universe = graphOf(graph.attempt);
   const fame = electFame(
-    graph,
-    view.witnesses.map(({ node }) => node),
+    universe,
+    graph.witnesses.map(({ node }) => node),
   );
   const batches = receivedBatches(
-    graph,
-    view.told.map(({ node }) => node),
+    universe,
+    graph.told.map(({ node }) => node),
     fame,
   );
-  const consensus = { batches, fame, toldBy: new Map(view.told.map((told) => [told.node, told])) };
-  // A round without famous witnesses (more than f faulty seats) receives whatever the view holds, by the letter of the rule.
-  if (batches.every(({ famous }) => famous.length > 0)) known.set(view.witnesses, consensus);
+  const consensus = { batches, fame, toldBy: new Map(graph.told.map((told) => [told.node, told])) };
+  // By the letter of the rule, a round without famous witnesses (more than f faulty seats) receives every event of the view.
+  if (batches.every(({ famous }) => famous.length > 0)) known.set(graph.witnesses, consensus);
   return consensus;
 }
 

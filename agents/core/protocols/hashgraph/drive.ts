@@ -1,41 +1,22 @@
 import { hasAncestor } from "./graph/graph.ts";
 import { seatsOf } from "../../seat/order.ts";
-import type { Effect, Input, SeatContext, Step } from "../../protocol.ts";
+import type { Effect, Input, SeatContext } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
-import { isGivenUp, judgeView } from "./conclude.ts";
-import {
-  EVENT,
-  EVENTS_PER_SEAT,
-  MAX_TIME,
-  MOST_DEMANDS,
-  MOST_HELPS,
-  ORDER_GRACES,
-  ROUNDS,
-  STUCK_PHASES,
-  stagesOf,
-} from "./config.ts";
-import {
-  anyOtherParent,
-  missesParents,
-  missingIn,
-  otherParentFor,
-  stagesDue,
-  suppliedTo,
-  unfinishedPeer,
-} from "./gossip.ts";
-import { encodeEvent, eventIn, type Mode } from "./payloads.ts";
+import { isGivenUp, judgeOrder } from "./conclude.ts";
+import { MOST_DEMANDS, ORDER_GRACES, ROUNDS, STUCK_PHASES, stagesOf } from "./config.ts";
+import { gossip } from "./events.ts";
+import { missesParents, stagesDue, suppliedTo } from "./gossip.ts";
+import { eventIn } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
-import type { HashgraphState } from "./state.ts";
-import { emptyView, extendView, hasEnded, isForker, newestOf, type Told, type GraphView } from "./view.ts";
-
-type HashgraphStep = Step<HashgraphState>;
+import { recordsIn, type HashgraphState, type HashgraphStep } from "./state.ts";
+import { emptyGraphView, extendGraphView, hasEnded, isForker, newestOf, type Told, type GraphView } from "./view.ts";
 
 export function start(context: SeatContext): HashgraphStep {
   const state: HashgraphState = {
-    view: emptyView(context.attempt),
+    graph: emptyGraphView(context.attempt),
     stage: 0,
     step: "collect",
     closed: 0,
@@ -65,44 +46,46 @@ export function start(context: SeatContext): HashgraphStep {
 
 export function step(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): HashgraphStep {
   const taken = take(state, context, tally, input);
-  let course: HashgraphStep = taken;
-  for (let next = moveOn(course.state, context); next !== null; next = moveOn(course.state, context))
-    course = { state: next.state, effects: [...course.effects, ...next.effects] };
+  let moved: HashgraphStep = taken;
+  for (let next = moveOn(moved.state, context); next !== null; next = moveOn(moved.state, context))
+    moved = { state: next.state, effects: [...moved.effects, ...next.effects] };
   const watching = after(
-    after(course, (last) => watchParents(last, context)),
+    after(moved, (last) => watchParents(last, context)),
     (last) => watchProgress(last, context),
   );
   return after(watching, (last) => gossip(last, context, tally));
 }
 
-/** HG20: while somebody has no events left, there may be too few for anything more to happen. */
+/** HG20: watches for progress while some seat has no events left: too few seats may be left to go on. */
 function watchProgress(state: HashgraphState, { self, timing }: SeatContext): HashgraphStep {
-  const { view, watches, watched, stuck } = state;
+  const { graph, watches, watched, stuck } = state;
   if (stuck === "said" && !state.flying) {
-    const standing = standingOf(view, self);
-    // What the event that says so rests on itself is no progress.
+    const standing = standingOf(graph, self);
+    // The seat's own "stuck" event and its ancestors are no progress.
     if (watched === null) return { state: { ...state, watched: standing }, effects: [] };
     return { state: watched === standing ? state : { ...state, watched: null, stuck: "back" }, effects: [] };
   }
   const isWatching = watched !== null || stuck !== "no" || state.step === "finish";
-  if (isWatching || !seatsOf(view.attempt).some((seat) => hasEnded(view, seat))) return { state, effects: [] };
+  if (isWatching || !seatsOf(graph.attempt).some((seat) => hasEnded(graph, seat))) return { state, effects: [] };
   const delayMs = STUCK_PHASES * (timing.phaseMs + timing.graceMs);
   const effects: Effect[] = [{ kind: "wait", timer: `stuck.${watches}`, delayMs }];
-  return { state: { ...state, watched: standingOf(view, self), watches: watches + 1 }, effects };
+  return { state: { ...state, watched: standingOf(graph, self), watches: watches + 1 }, effects };
 }
 
-/** What changes while anybody gets on with the stages, or the own clock moves. A seat has one record per stage that counts. */
-function standingOf(view: GraphView, self: SeatIndex): string {
-  const records = view.told.flatMap(({ seat, body }) => (body.record === null ? [] : [`${seat}.${body.record.stage}`]));
-  return `${new Set(records).size}.${newestOf(view, self)?.clock ?? -1}`;
+/** A text that changes when any seat records another stage, or the own clock moves. A seat has one record per stage that counts. */
+function standingOf(graph: GraphView, self: SeatIndex): string {
+  const records = graph.told.flatMap(({ seat, body }) =>
+    body.record === null ? [] : [`${seat}.${body.record.stage}`],
+  );
+  return `${new Set(records).size}.${newestOf(graph, self)?.clock ?? -1}`;
 }
 
 /**
- * HG14: somebody was shown events that this seat was not; or the order is due and is not there: where HG6 cuts an edge, seats can
- * each think that it is the other who is behind.
+ * HG14: true if this seat may lack events: another seat was shown events that this seat was not, or the order is due but missing. If HG6
+ * cuts an edge, two seats can each think that the other is behind.
  */
-function mayLack({ view, step: where }: HashgraphState): boolean {
-  return missesParents(view) || (where === "order" && stagesDue(view, true).length > 0);
+function mayLack({ graph, step: where }: HashgraphState): boolean {
+  return missesParents(graph) || (where === "order" && stagesDue(graph, true).length > 0);
 }
 
 function watchParents(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
@@ -112,9 +95,9 @@ function watchParents(state: HashgraphState, { timing }: SeatContext): Hashgraph
   return { state: { ...state, demands: demands + 1, demandRunning: true }, effects };
 }
 
-function after(course: HashgraphStep, then: (state: HashgraphState) => HashgraphStep): HashgraphStep {
-  const next = then(course.state);
-  return { state: next.state, effects: [...course.effects, ...next.effects] };
+function after(before: HashgraphStep, then: (state: HashgraphState) => HashgraphStep): HashgraphStep {
+  const next = then(before.state);
+  return { state: next.state, effects: [...before.effects, ...next.effects] };
 }
 
 function take(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): HashgraphStep {
@@ -122,10 +105,10 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
     case "message": {
       const { seat, round } = input.message.header;
       const isOwn = seat === context.self && round === state.sequence - 1;
-      const view = extendView(state.view, tally, input.message);
+      const graph = extendGraphView(state.graph, tally, input.message);
       return {
-        state: { ...state, view, flying: state.flying && !isOwn },
-        effects: supply(view, context, tally, input.message),
+        state: { ...state, graph, flying: state.flying && !isOwn },
+        effects: supply(graph, context, tally, input.message),
       };
     }
     case "observed":
@@ -138,11 +121,11 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
   }
 }
 
-/** HG14: who has what another seat asks for hands it on; the host does so a few times per message at most. */
-function supply(view: GraphView, { attempt, self }: SeatContext, tally: Tally, message: Message): readonly Effect[] {
+/** HG14: hands on the events that another seat asks for; the host forwards each message a few times at most. */
+function supply(graph: GraphView, { attempt, self }: SeatContext, tally: Tally, message: Message): readonly Effect[] {
   const wants = eventIn(attempt, message)?.wants ?? [];
   if (message.header.seat === self || wants.length === 0) return [];
-  const messages = suppliedTo(view, tally, message.header.seat, wants);
+  const messages = suppliedTo(graph, tally, message.header.seat, wants);
   return messages.length === 0 ? [] : [{ kind: "forward", messages }];
 }
 
@@ -164,7 +147,7 @@ function ready(state: HashgraphState, context: SeatContext): HashgraphState {
   return { ...state, calls: [], ...recordOf(state, context) };
 }
 
-/** HG14: what a seat does when its patience ends. */
+/** HG14: what the seat does when a timer ends. */
 function elapsed(state: HashgraphState, context: SeatContext, timer: string): HashgraphStep {
   const { stage } = state;
   const { phaseMs, graceMs } = context.timing;
@@ -183,40 +166,40 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Ha
   if (timer === `demand.${state.demands - 1}`)
     return { state: { ...state, demandRunning: false, demanding: mayLack(state) }, effects: [] };
   if (timer === `stuck.${state.watches - 1}`) {
-    const isStuck = standingOf(state.view, context.self) === state.watched;
+    const isStuck = standingOf(state.graph, context.self) === state.watched;
     return { state: { ...state, watched: null, stuck: isStuck ? "due" : "no" }, effects: [] };
   }
   if (timer === "settle")
     return {
-      state: { ...state, settling: false, settled: state.step === "finish" || isGivenUp(state.view) },
+      state: { ...state, settling: false, settled: state.step === "finish" || isGivenUp(state.graph) },
       effects: [],
     };
   return { state, effects: [] };
 }
 
-/** HG13: a round that only seemed decided does not hold a seat up for ever; after the last round it has to know. */
+/** HG13: goes on deliberating if a round only seemed decided. After the last round the seat waits for the order. */
 function orderElapsed(state: HashgraphState, context: SeatContext): HashgraphStep {
   return stagesOf(context.attempt)[state.stage]?.kind !== "ballot" && state.stage < stagesOf(context.attempt).length
     ? openStage(state, context, state.stage)
     : { state, effects: [] };
 }
 
-/** The next thing that follows from what the seat holds; null when nothing does. */
+/** The next step that follows from the events the seat holds; null if none does. */
 function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | null {
   const { attempt, self } = context;
   const seats = seatsOf(attempt);
-  const awaited = seats.filter((seat) => !state.lagging.includes(seat) && !isForker(state.view, seat));
+  const awaited = seats.filter((seat) => !state.lagging.includes(seat) && !isForker(state.graph, seat));
   if (state.step === "finish") {
-    const areDone = awaited.every((seat) => newestOf(state.view, seat)?.body.mode === "last");
+    const areDone = awaited.every((seat) => newestOf(state.graph, seat)?.body.mode === "last");
     return !state.settled && state.lastSaid && areDone ? { state: { ...state, settled: true }, effects: [] } : null;
   }
-  if (judgeView(state.view).through !== null)
-    return settle({ ...state, step: "finish", record: null, calls: [] }, context);
-  // HG20: that is certified, too, while the deliberation goes on: who is stuck may take it back.
-  if (!state.settling && !state.settled && isGivenUp(state.view)) return settle(state, context);
+  if (judgeOrder(state.graph).through !== null)
+    return beginSettling({ ...state, step: "finish", record: null, calls: [] }, context);
+  // HG20: giving up is certified, too, while the deliberation goes on: a stuck seat may take it back.
+  if (!state.settling && !state.settled && isGivenUp(state.graph)) return beginSettling(state, context);
   if (state.step === "order") {
     const isVote = stagesOf(attempt)[state.stage]?.kind === "ballot";
-    return isVote && judgeView(state.view).judgement.candidates !== null
+    return isVote && judgeOrder(state.graph).judgement.candidates !== null
       ? openStage(state, context, state.stage)
       : null;
   }
@@ -236,30 +219,24 @@ function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | nu
   return { state: { ...state, graceRunning: true }, effects };
 }
 
-function settle(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
+function beginSettling(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
   const effects: Effect[] = [{ kind: "wait", timer: "settle", delayMs: timing.graceMs }];
   return { state: { ...state, settling: true }, effects };
 }
 
-/** HG14: more than 2/3 of the seats state the stage as closed: what the own model would still say comes too late to count. */
-function isOver({ view, stage }: HashgraphState): boolean {
-  const seats = seatsOf(view.attempt);
-  const gone = seats.filter((seat) => (newestOf(view, seat)?.body.closed ?? 0) > stage);
+/** HG14: true if more than 2/3 of the seats state the stage as closed: the own model's answer would come too late to count. */
+function isOver({ graph, stage }: HashgraphState): boolean {
+  const seats = seatsOf(graph.attempt);
+  const gone = seats.filter((seat) => (newestOf(graph, seat)?.body.closed ?? 0) > stage);
   return isSupermajority(gone.length, seats.length);
 }
 
-/** HG8: each seat's first record of the stage, those of known forkers left out: who repeats its own is no news. */
-function recordsIn({ view, stage }: HashgraphState): readonly Told[] {
-  const said = view.told.filter(({ seat, body }) => body.record?.stage === stage && !isForker(view, seat));
-  return said.filter((told) => said.find(({ seat }) => seat === told.seat) === told);
+function covers({ graph }: HashgraphState, seat: SeatIndex, events: readonly Told[]): boolean {
+  const newest = newestOf(graph, seat);
+  return isForker(graph, seat) || (newest !== null && events.every(({ node }) => hasAncestor(newest.node, node)));
 }
 
-function covers({ view }: HashgraphState, seat: SeatIndex, events: readonly Told[]): boolean {
-  const newest = newestOf(view, seat);
-  return isForker(view, seat) || (newest !== null && events.every(({ node }) => hasAncestor(newest.node, node)));
-}
-
-/** All are there, or are no longer waited for; who is back is waited for again. */
+/** Starts to spread the records: all have arrived, or are no longer awaited. A seat whose record arrived late is awaited again. */
 function spread(state: HashgraphState, context: SeatContext): HashgraphStep {
   const records = recordsIn(state);
   const lagging = state.lagging.filter((seat) => !records.some((told) => told.seat === seat));
@@ -267,7 +244,7 @@ function spread(state: HashgraphState, context: SeatContext): HashgraphStep {
   return { state: { ...state, step: "spread", lagging }, effects };
 }
 
-/** HG13: a round that looks decided, and the last one, wait for the consensus order; others are followed by the next stage. */
+/** HG13: after a round that looks decided, and after the last one, waits for the consensus order; else opens the next stage. */
 function closeStage(state: HashgraphState, context: SeatContext): HashgraphStep {
   const { attempt } = context;
   const { kind, round } = stageAt(attempt, state.stage);
@@ -275,7 +252,7 @@ function closeStage(state: HashgraphState, context: SeatContext): HashgraphStep 
   const following = stagesOf(attempt)[next.stage];
   const isEnd = kind === "ballot" || following?.kind === "ballot" || following?.round !== round;
   const isLast = round === ROUNDS - 1;
-  if (isEnd && (isLast || agreementIn(attempt, previewOf(state.view)) !== null)) return waitForOrder(next, context);
+  if (isEnd && (isLast || agreementIn(attempt, previewOf(state.graph)) !== null)) return waitForOrder(next, context);
   return openStage(next, context, next.stage);
 }
 
@@ -302,72 +279,4 @@ function openStage(before: HashgraphState, context: SeatContext, stage: number):
     state: { ...state, calls: asks.map(({ ask, about }) => ({ ask, about })) },
     effects: [wait, ...asks.map(({ ask, prompt }): Effect => ({ kind: "ask", ask, prompt }))],
   };
-}
-
-/** HG8: at most one event at a time, and only when there is something to say or to acknowledge. */
-function gossip(state: HashgraphState, context: SeatContext, tally: Tally): HashgraphStep {
-  const { view } = state;
-  const { self } = context;
-  if (state.flying || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
-  if (state.lastSaid) {
-    const peer = state.settled && state.helps < MOST_HELPS ? unfinishedPeer(view, self) : null;
-    return peer === null
-      ? { state, effects: [] }
-      : makeEvent({ ...state, helps: state.helps + 1 }, context, tally, peer);
-  }
-  const isTurning = state.stuck === "due" || state.stuck === "back";
-  if (state.step === "finish" || state.record !== null || state.demanding || isTurning)
-    return makeEvent(state, context, tally, anyOtherParent(view, self));
-  // Others have to know that this seat waits.
-  if (state.step === "order" && newestOf(view, self)?.body.mode !== modeOf(state))
-    return makeEvent(state, context, tally, anyOtherParent(view, self));
-  const stages = stagesDue(view, state.step === "order");
-  if (stages.length === 0 && state.step !== "spread") return { state, effects: [] };
-  const otherParent = otherParentFor(
-    view,
-    self,
-    stages.length > 0 ? { kind: "order", stages } : { kind: "cover", events: recordsIn(state) },
-  );
-  return otherParent === null ? { state, effects: [] } : makeEvent(state, context, tally, otherParent);
-}
-
-function modeOf({ step: where, stuck }: HashgraphState): Mode {
-  if (where === "finish") return "last";
-  if (stuck === "due" || stuck === "said") return "stuck";
-  return where === "order" ? "order" : "gossip";
-}
-
-function makeEvent(
-  state: HashgraphState,
-  { self }: SeatContext,
-  tally: Tally,
-  otherParent: Told | null,
-): HashgraphStep {
-  const { view, sequence, closed, record, step: where } = state;
-  const previous = sequence === 0 ? null : (view.lines[self]?.[sequence - 1]?.[0] ?? null);
-  // The own event before is another's fork of this seat: there is nothing honest to add.
-  if (sequence > 0 && previous === null) return { state, effects: [] };
-  const time = Math.min((previous?.body.time ?? 0) + 1 + state.waitedMs, MAX_TIME);
-  const payload = encodeEvent({
-    selfParent: previous?.digest ?? null,
-    otherParent,
-    time,
-    closed,
-    mode: modeOf(state),
-    wants: state.demanding ? missingIn(view, tally) : [],
-    record,
-  });
-  const next: HashgraphState = {
-    ...state,
-    sequence: sequence + 1,
-    flying: true,
-    demanding: false,
-    waitedMs: 0,
-    record: null,
-    said: state.said || record !== null,
-    watched: state.stuck === "due" ? null : state.watched,
-    stuck: state.stuck === "due" ? "said" : state.stuck === "back" ? "no" : state.stuck,
-    lastSaid: where === "finish",
-  };
-  return { state: next, effects: [{ kind: "send", phase: EVENT, round: sequence, payload }] };
 }

@@ -4,32 +4,32 @@ import { canonicalOrder, canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { variants, type Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
-import { judgeView } from "./conclude.ts";
+import { judgeOrder } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, MOST_BEHIND, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
 import { clocksIn, isForker, newestOf, type Told, type GraphView } from "./view.ts";
 
-/** What a seat wants of its next event. */
+/** What a seat wants its next event to achieve. */
 export type Aim =
-  /** That it has these events among its ancestors. */
+  /** To have these events among its ancestors. */
   | { readonly kind: "cover"; readonly events: readonly Told[] }
-  /** To advance the rounds of virtual voting, which is to tell that these stages are closed. */
+  /** To advance the rounds of virtual voting, which are to show that these stages are closed. */
   | { readonly kind: "order"; readonly stages: readonly number[] };
 
-/** HG8: the other-parent with the most news; null when the seat has to wait, so that an event is made per step, not per receipt. */
-export function otherParentFor(view: GraphView, self: SeatIndex, aim: Aim): Told | null {
-  const own = newestOf(view, self);
-  const candidates = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
+/** HG8: the other-parent with the most news; null if the seat has to wait, so that it makes an event per step, not per receipt. */
+export function otherParentFor(graph: GraphView, self: SeatIndex, aim: Aim): Told | null {
+  const own = newestOf(graph, self);
+  const candidates = peersOf(graph, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
   const found =
     aim.kind === "cover"
       ? [coverFor(own, candidates, aim.events)]
-      : [closingFor(own, candidates, aim.stages), advanceFor(view, own, candidates)];
-  return found.find((one) => one !== null && (one.isWhole || mayStep(view, own)))?.peer ?? null;
+      : [closingFor(own, candidates, aim.stages), advanceFor(graph, own, candidates)];
+  return found.find((one) => one !== null && (one.isWhole || mayStep(graph, own)))?.peer ?? null;
 }
 
 interface Found {
   readonly peer: Told;
-  /** Whether it leaves nothing to wait for. */
+  /** True if nothing is left to wait for. */
   readonly isWhole: boolean;
 }
 
@@ -41,8 +41,8 @@ function coverFor(own: Told | null, candidates: readonly Told[], events: readonl
 }
 
 /**
- * HG13: that seats have closed these stages is news as long as the own newest event does not rest on more than 2/3 that say so: what
- * makes the order due gets into it, whoever says it and then nothing more.
+ * HG13: closed stages are news until the own newest event rests on more than 2/3 of the seats that state them. So the statements that
+ * make the order due get into it, even if their seats say nothing afterwards.
  */
 function closingFor(own: Told | null, candidates: readonly Told[], stages: readonly number[]): Found | null {
   const here = (seat: number): number => own?.closed[seat] ?? 0;
@@ -55,69 +55,69 @@ function closingFor(own: Told | null, candidates: readonly Told[], stages: reado
   return { peer, isWhole: owed.every((stage) => isClosedIn(both, stage)) };
 }
 
-/** More than 2/3 of the seats state the stage as closed. */
+/** True if more than 2/3 of the seats state the stage as closed. */
 function isClosedIn(closed: readonly number[], stage: number): boolean {
   return isSupermajority(closed.filter((count) => count > stage).length, closed.length);
 }
 
 /**
- * News is how far others have come by the clock, which moves only with more than 2/3 of the seats: so a seat's events are counted by
- * it, and whoever else makes events, however many and deep, makes it spend none.
+ * News is the progress of others by the clock, which moves only with more than 2/3 of the seats. So the clock bounds a seat's events: no
+ * other seat, however many and deep its events, makes it spend more.
  */
-function advanceFor(view: GraphView, own: Told | null, candidates: readonly Told[]): Found | null {
-  const here = clocksIn(view, own);
+function advanceFor(graph: GraphView, own: Told | null, candidates: readonly Told[]): Found | null {
+  const here = clocksIn(graph, own);
   const newsOf = new Map(
     candidates.map((peer) => [
       peer,
-      clocksIn(view, peer).filter((clock, seat) => clock > (here[seat] as number)).length,
+      clocksIn(graph, peer).filter((clock, seat) => clock > (here[seat] as number)).length,
     ]),
   );
   const news = (peer: Told): number => newsOf.get(peer) as number;
   const fresh = candidates.filter((peer) => news(peer) > 0);
-  // Of equals whom this seat has not heard for longest.
+  // Ties go to the peer that this seat has not heard for longest.
   const rank = (peer: Told): number => news(peer) * EVENTS_PER_SEAT + stepsAhead(own, peer);
   const peer = overdueIn(own, here, fresh) ?? mostOf(fresh, rank);
-  return peer && { peer, isWhole: advances(view, own, here, peer) };
+  return peer && { peer, isWhole: advances(graph, own, here, peer) };
 }
 
-/** Whether the clock of an own event on the peer's is a later one than that of the own newest event. */
-function advances(view: GraphView, own: Told | null, here: readonly number[], peer: Told): boolean {
+/** True if an own event on the peer's would have a later clock than the own newest event. */
+function advances(graph: GraphView, own: Told | null, here: readonly number[], peer: Told): boolean {
   const clock = own?.clock ?? 0;
-  const there = clocksIn(view, peer);
+  const there = clocksIn(graph, peer);
   const level = here.filter((mine, seat) => Math.max(mine, there[seat] as number) >= clock);
   return peer.clock > clock || isSupermajority(level.length, here.length);
 }
 
-/** The most recent news of anybody, for an event that has to be made anyway. */
-export function anyOtherParent(view: GraphView, self: SeatIndex): Told | null {
-  const own = newestOf(view, self);
-  const fresh = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
-  return mostOf(fresh, (peer) => newsIn(view, own, peer));
+/** The other-parent with the most news, for an event that has to be made anyway. */
+export function anyOtherParent(graph: GraphView, self: SeatIndex): Told | null {
+  const own = newestOf(graph, self);
+  const fresh = peersOf(graph, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
+  return mostOf(fresh, (peer) => newsIn(graph, own, peer));
 }
 
 /**
- * The others' newest events in canonical order, beginning 1, 2, 4 ... seats after the own one as its line grows: no two seats ask
- * the same first, and what one knows doubles with each step.
+ * The other seats' newest events in canonical order, starting 1, 2, 4 ... seats after the own one as its line grows. No two seats start
+ * with the same seat, and the knowledge of a seat doubles with each step.
  */
-function peersOf(view: GraphView, self: SeatIndex): readonly Told[] {
-  const order = canonicalOrder(view.attempt);
-  const at = canonicalRanks(view.attempt)[self] as number;
+function peersOf(graph: GraphView, self: SeatIndex): readonly Told[] {
+  const order = canonicalOrder(graph.attempt);
+  const at = canonicalRanks(graph.attempt)[self] as number;
   const others = [...order.slice(at + 1), ...order.slice(0, at)];
   const hops = 32 - Math.clz32(order.length - 1);
-  const first = (2 ** ((newestOf(view, self)?.sequence ?? 0) % hops) - 1) % others.length;
-  return [...others.slice(first), ...others.slice(0, first)].flatMap((seat) => newestOf(view, seat) ?? []);
+  const first = (2 ** ((newestOf(graph, self)?.sequence ?? 0) % hops) - 1) % others.length;
+  return [...others.slice(first), ...others.slice(0, first)].flatMap((seat) => newestOf(graph, seat) ?? []);
 }
 
-/** Seats of which the peer knows more than the own newest event does. */
-function newsIn(view: GraphView, own: Told | null, peer: Told): number {
-  return view.lines.filter((_, seat) => {
+/** Number of seats of which the peer knows more than the own newest event does. */
+function newsIn(graph: GraphView, own: Told | null, peer: Told): number {
+  return graph.lines.filter((_, seat) => {
     const [there, here] = [peer.node.latest[seat] ?? null, own?.node.latest[seat] ?? null];
     if (there === null || there === here || here === "forked") return false;
     return there === "forked" || here === null || hasAncestor(there, here);
   }).length;
 }
 
-/** The seat that the own newest event is furthest behind of: who is slow, or asked by nobody, never has the most news, and would be left out for ever. */
+/** The peer whose seat the own newest event lags furthest behind. A slow or unasked seat never has the most news and would be left out for ever. */
 function overdueIn(own: Told | null, here: readonly number[], fresh: readonly Told[]): Told | null {
   if (own === null) return null;
   const behind = ({ seat, clock }: Told): number =>
@@ -126,7 +126,7 @@ function overdueIn(own: Told | null, here: readonly number[], fresh: readonly To
   return worst === null || behind(worst) <= MOST_BEHIND ? null : worst;
 }
 
-/** So many events of the peer the own newest one does not rest on. */
+/** Number of the peer's events that the own newest event does not rest on. */
 function stepsAhead(own: Told | null, peer: Told): number {
   const here = own?.node.latest[peer.seat] ?? null;
   return here === "forked" ? 0 : peer.sequence - (here?.sequence ?? -1);
@@ -139,45 +139,45 @@ function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told
 }
 
 /**
- * More than 2/3 of the seats, itself included, are as deep as the own newest event. Of the others the least deep one has never to
- * wait, and their newest events are news to it, so there is always somebody who steps.
+ * True if more than 2/3 of the seats, this one included, are as deep as the own newest event. The least deep seat never has to wait, and
+ * the newest events of the others are news to it, so some seat can always step.
  */
-function mayStep(view: GraphView, own: Told | null): boolean {
-  const level = seatsOf(view.attempt).filter((seat) => (newestOf(view, seat)?.depth ?? -1) >= (own?.depth ?? 0));
-  return isSupermajority(level.length, view.attempt.committee.length);
+function mayStep(graph: GraphView, own: Told | null): boolean {
+  const level = seatsOf(graph.attempt).filter((seat) => (newestOf(graph, seat)?.depth ?? -1) >= (own?.depth ?? 0));
+  return isSupermajority(level.length, graph.attempt.committee.length);
 }
 
 /**
- * HG13: the rounds' ends, and the vote, that more than 2/3 state as closed and the order does not yet show as closed: what it has to
- * tell. Only while more than 1/3 of the seats, one honest among them, wait for it or have it. So nobody can make the others spend
+ * HG13: the ends of rounds, and the ballot, that more than 2/3 of the seats state as closed but that the order does not show as closed
+ * yet. None unless more than 1/3 of the seats, hence an honest one, wait for the order or have it. So no seat can make the others spend
  * their events.
  */
-export function stagesDue(view: GraphView, isWaiting: boolean): readonly number[] {
-  const seats = seatsOf(view.attempt);
-  const newest = seats.map((seat) => newestOf(view, seat));
+export function stagesDue(graph: GraphView, isWaiting: boolean): readonly number[] {
+  const seats = seatsOf(graph.attempt);
+  const newest = seats.map((seat) => newestOf(graph, seat));
   const wanting = newest.filter((told) => told?.body.mode === "order" || told?.body.mode === "last");
   if (!isWaiting && !holdsHonest(wanting.length, seats.length)) return [];
   const stated = newest.map((told) => told?.closed[told.seat] ?? 0);
-  const { closed } = judgeView(view).judgement;
-  return endsOf(view.attempt).filter((stage) => isClosedIn(stated, stage) && !isClosedIn(closed, stage));
+  const { closed } = judgeOrder(graph).judgement;
+  return endsOf(graph.attempt).filter((stage) => isClosedIn(stated, stage) && !isClosedIn(closed, stage));
 }
 
-/** HG14: somebody was shown events that this seat was not. What a proven forker's event waits for need not exist, and nobody has to have it. */
-export function missesParents(view: GraphView): boolean {
-  return view.waitingCount > 0 && view.waiting.flat().some(({ header }) => !isForker(view, header.seat));
+/** HG14: true if another seat was shown events that this seat was not. Parents that a proven forker's event names need not exist. */
+export function missesParents(graph: GraphView): boolean {
+  return graph.waitingCount > 0 && graph.waiting.flat().some(({ header }) => !isForker(graph, header.seat));
 }
 
 /**
- * HG14: what the waiting events miss, one of each creator's in turn: what an honest seat's event rests on is there to be had, and a
- * liar, who can name any number of parents that are not, has no more turns than others.
+ * HG14: the parents that waiting events miss, one of each creator's in turn. The parents of an honest seat's event exist; a liar can name
+ * any number of parents that do not, but gets no more turns than others.
  */
-export function missingIn(view: GraphView, tally: Tally): readonly EventRef[] {
-  const waiting = view.waiting.flat().toSorted((a, b) => a.header.round - b.header.round);
-  const turns = seatsOf(view.attempt)
-    .filter((seat) => !isForker(view, seat))
+export function missingIn(graph: GraphView, tally: Tally): readonly EventRef[] {
+  const waiting = graph.waiting.flat().toSorted((a, b) => a.header.round - b.header.round);
+  const turns = seatsOf(graph.attempt)
+    .filter((seat) => !isForker(graph, seat))
     .map((seat) =>
       missedBy(
-        view,
+        graph,
         tally,
         waiting.filter(({ header }) => header.seat === seat),
       ),
@@ -192,19 +192,19 @@ export function missingIn(view: GraphView, tally: Tally): readonly EventRef[] {
   return [...wanted.values()];
 }
 
-/** What these events miss, and the waiting events they rest on; those of the first first. */
-function missedBy(view: GraphView, tally: Tally, events: readonly Message[]): readonly EventRef[] {
+/** The parents that these events, and the waiting events they rest on, miss; in the order of the events. */
+function missedBy(graph: GraphView, tally: Tally, events: readonly Message[]): readonly EventRef[] {
   const missed = new Map<string, EventRef>();
   const looked = new Set<Message>();
   const ready = events.toReversed();
   for (let message = ready.pop(); message !== undefined; message = ready.pop()) {
     if (looked.has(message)) continue;
     looked.add(message);
-    for (const ref of parentsOf(view, message)) {
+    for (const ref of parentsOf(graph, message)) {
       const held = heldIn(tally, ref);
-      if (isPlaced(view, ref)) continue;
+      if (isPlaced(graph, ref)) continue;
       if (held !== null) ready.push(held);
-      // HG6: a third event of a slot cannot be taken in.
+      // HG6: a slot takes no third event.
       else if (variants(tally, EVENT, ref.sequence, ref.seat).length < limits.payloadsPerSlot)
         missed.set(nameOf(ref), ref);
     }
@@ -223,8 +223,8 @@ function nameOf({ seat, sequence, digest }: EventRef): string {
   return `${seat}.${sequence}.${digest}`;
 }
 
-function isPlaced(view: GraphView, { seat, sequence, digest }: EventRef): boolean {
-  return view.lines[seat]?.[sequence]?.some((told) => told.digest === digest) === true;
+function isPlaced(graph: GraphView, { seat, sequence, digest }: EventRef): boolean {
+  return graph.lines[seat]?.[sequence]?.some((told) => told.digest === digest) === true;
 }
 
 function heldIn(tally: Tally, { seat, sequence, digest }: EventRef): Message | null {
@@ -232,20 +232,20 @@ function heldIn(tally: Tally, { seat, sequence, digest }: EventRef): Message | n
 }
 
 /**
- * HG14: what an event asks for, and what that rests on, as far as its creator is not known to have it: the least deep first, as in
- * a sync of the TR.
+ * HG14: the events that an event asks for, and their ancestors, unless its creator is known to have them. The least deep come first, as
+ * in a sync of the TR.
  */
 export function suppliedTo(
-  view: GraphView,
+  graph: GraphView,
   tally: Tally,
   asking: SeatIndex,
   wants: readonly EventRef[],
 ): readonly Message[] {
-  const known = view.lines[asking]?.at(-1)?.[0] ?? null;
+  const known = graph.lines[asking]?.at(-1)?.[0] ?? null;
   const wanted = wants.flatMap(
-    (ref) => view.lines[ref.seat]?.[ref.sequence]?.filter((told) => told.digest === ref.digest) ?? [],
+    (ref) => graph.lines[ref.seat]?.[ref.sequence]?.filter((told) => told.digest === ref.digest) ?? [],
   );
-  const resting = view.told.filter(
+  const resting = graph.told.filter(
     ({ seat, node }) =>
       seat !== asking &&
       wanted.some((one) => hasAncestor(one.node, node)) &&
@@ -255,10 +255,10 @@ export function suppliedTo(
   return [...new Set([...bare, ...resting.map(({ message }) => message)])].slice(0, SUPPLIED_AT_ONCE);
 }
 
-/** A finished seat goes on acknowledging those who are not: they may need its events to come to the order. */
-export function unfinishedPeer(view: GraphView, self: SeatIndex): Told | null {
-  const own = newestOf(view, self);
-  const unfinished = peersOf(view, self).filter(
+/** The newest event of a seat that is not finished: a finished seat goes on acknowledging it, since it may need events to reach the order. */
+export function unfinishedPeer(graph: GraphView, self: SeatIndex): Told | null {
+  const own = newestOf(graph, self);
+  const unfinished = peersOf(graph, self).filter(
     ({ node, body }) => body.mode !== "last" && (own === null || !hasAncestor(own.node, node)),
   );
   return mostOf(unfinished, (peer) => stepsAhead(own, peer));

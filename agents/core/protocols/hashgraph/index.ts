@@ -1,14 +1,14 @@
 import type { Protocol } from "../../protocol.ts";
-import { refusing } from "../../request/refusal.ts";
+import { withRefusals } from "../../request/refusal.ts";
 import { conclude } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, checkSize, stagesOf } from "./config.ts";
+import { EVENT, EVENTS_PER_SEAT, refuseHashgraph, stagesOf } from "./config.ts";
 import { start, step } from "./drive.ts";
 import { decodeEvent, readingOf } from "./payloads.ts";
 import { VERSION } from "./prompts.ts";
 import type { HashgraphState } from "./state.ts";
 
-/** docs/spec/hashgraph.md: gossip about gossip; which answers count is settled by virtual voting. */
-export const hashgraph: Protocol<HashgraphState> = refusing({
+/** hashgraph (docs/spec/hashgraph.md): gossip about gossip. Virtual voting settles which answers count. */
+export const hashgraph: Protocol<HashgraphState> = withRefusals({
   id: "hashgraph",
   code: 6,
   version: VERSION,
@@ -16,10 +16,10 @@ export const hashgraph: Protocol<HashgraphState> = refusing({
   assurance: "byzantine",
   // HG6: a third event of a slot is no parent.
   readsVoidSlots: true,
-  check: checkSize,
-  // A stage takes its model calls, a grace and a spread; the consensus order as long again, in two places.
+  refuseRequest: refuseHashgraph,
+  // A stage takes its model calls, a grace and a spread; the consensus order takes as long, twice.
   phasesAtMost: (attempt) => 3 * (stagesOf(attempt).length + 2),
-  refuses: (attempt, slot, payload) => {
+  rejectPayload: (attempt, slot, payload) => {
     if (slot.phase !== EVENT) return "unknown-phase";
     if (slot.round >= EVENTS_PER_SEAT) return "no-such-round";
     return decodeEvent(attempt, slot, payload) === null ? "malformed-payload" : null;

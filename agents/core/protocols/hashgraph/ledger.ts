@@ -9,14 +9,14 @@ import { stagesOf } from "./config.ts";
 import type { StageRecord } from "./payloads.ts";
 import type { Told } from "./view.ts";
 
-/** What a set of events says, whatever their order: a batch more, a ledger more. */
+/** What a set of events states, whatever their order. Each batch makes a new ledger from the one before. */
 export interface Ledger {
   readonly attempt: Attempt;
-  /** Per seat the most stages it states as closed. */
+  /** Per seat, the most stages it states as closed. */
   readonly closed: readonly number[];
-  /** By stage, then seat: the record that counts, the seat's first. */
+  /** The records that count, by stage, then seat: each seat's first. */
   readonly records: ReadonlyMap<number, ReadonlyMap<SeatIndex, Told>>;
-  /** Per seat and slot; to find forks. */
+  /** Keys of the slots seen so far, to find forks. */
   readonly slots: ReadonlySet<string>;
   /** HG10: seats with two events in one slot. */
   readonly forked: ReadonlySet<SeatIndex>;
@@ -25,7 +25,7 @@ export interface Ledger {
 /** An answer that a seat gave in a round. */
 export interface Output {
   readonly seat: SeatIndex;
-  /** Of the event that says it. */
+  /** Digest of the event that states it. */
   readonly digest: Digest;
   readonly answer: CanonicalAnswer;
   readonly proposal: Proposal;
@@ -61,7 +61,7 @@ export function addToLedger(ledger: Ledger, batch: readonly Told[]): Ledger {
   return { attempt: ledger.attempt, closed, records, slots, forked };
 }
 
-/** HG9: more than 2/3 of the seats state that they have closed the stage. */
+/** HG9: true if more than 2/3 of the seats state that they have closed the stage. */
 export function isClosed({ attempt, closed }: Ledger, stage: number): boolean {
   return isSupermajority(closed.filter((count) => count > stage).length, attempt.committee.length);
 }
@@ -94,8 +94,8 @@ export function outputsOf(ledger: Ledger, round: number): readonly Output[] {
 }
 
 /**
- * HG7: a first answer counts iff it opens its seat's commitment, and more than half of the seats had that commitment among
- * the ancestors of the event with which they revealed.
+ * HG7: a first answer counts only if it opens its seat's commitment, and more than half of the seats had that commitment among the
+ * ancestors of the event with which they revealed.
  */
 function opensCommitment(ledger: Ledger, seat: SeatIndex, proposal: Proposal, salt: Uint8Array | null): boolean {
   const { attempt } = ledger;

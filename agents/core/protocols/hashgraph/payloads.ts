@@ -9,17 +9,17 @@ import type { PayloadMap, Reading, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
 import { EVENTS_PER_SEAT, MAX_TIME, WANTS_PER_EVENT, stagesOf } from "./config.ts";
 
-/** HG2: an event as its creator signs it; the header has creator, sequence number and digest. */
+/** HG2: an event as its creator signs it. The header holds creator, sequence number and digest. */
 export interface EventBody {
   readonly selfParent: Digest | null;
   readonly otherParent: EventRef | null;
-  /** Claimed logical milliseconds. */
+  /** The logical time that the creator claims, in milliseconds. */
   readonly time: number;
-  /** So many stages its creator has closed. */
+  /** Number of stages that its creator has closed. */
   readonly closed: number;
-  /** `order`: the creator waits for the consensus order; `last`: it has it, and makes events only for others (HG16); `stuck`: it sees no way on (HG20). */
+  /** `order`: the creator waits for the consensus order; `last`: it has the order, and makes events only for others (HG16); `stuck`: it cannot go on (HG20). */
   readonly mode: Mode;
-  /** HG14: parents of events that its creator holds and that it misses. */
+  /** HG14: parents that its creator misses, of events that it holds. */
   readonly wants: readonly EventRef[];
   readonly record: StageRecord | null;
 }
@@ -34,9 +34,9 @@ export interface EventRef {
 
 type Matches = NonNullable<ReturnType<typeof matchForm.decode>>;
 
-/** HG3: null = the model failed, or came too late: a typed abstention. */
+/** HG3: a record of a stage. A null body states that the model failed or was too late: a typed abstention. */
 export type StageRecord = StageBody & {
-  /** PH12; absent: none. */
+  /** PH12: what made the record; absent if unknown. */
   readonly origins?: readonly Origin[];
 };
 
@@ -46,7 +46,7 @@ type StageBody =
       readonly kind: "output";
       readonly stage: number;
       readonly proposal: Proposal | null;
-      /** Of round 0, which opens a commitment. */
+      /** The salt in round 0, which opens a commitment; null in later rounds. */
       readonly salt: Uint8Array | null;
     }
   | { readonly kind: "match"; readonly stage: number; readonly matches: Matches["matches"] }
@@ -90,7 +90,7 @@ function encodeRecord(record: StageRecord): Value {
 
 const read = new WeakMap<Message, EventBody | null>();
 
-/** The event in a message that stands in a tally; read once. */
+/** The event in a message of a tally. Each message is read once. */
 export function eventIn(attempt: Attempt, message: Message): EventBody | null {
   const known = read.get(message);
   if (known !== undefined) return known;
@@ -100,13 +100,13 @@ export function eventIn(attempt: Attempt, message: Message): EventBody | null {
   return body;
 }
 
-/** Strict: null for anything that `encodeEvent` does not make for the slot. */
+/** Decodes strictly: null for anything that `encodeEvent` does not make for the slot. */
 export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBody | null {
   if (!isMapOf(value, KEYS)) return null;
   const { time, closed } = value;
   const mode = MODES.find((one) => one === value["mode"]);
   const selfParent = asDigest(value["selfParent"]);
-  // A first event has no self-parent, every other one has.
+  // A first event has no self-parent; every other event has one.
   if ((selfParent === null) !== (slot.round === 0) || (selfParent === null && value["selfParent"] !== null))
     return null;
   if (mode === undefined || !isWithin(time, MAX_TIME) || !isWithin(closed, stagesOf(attempt).length)) return null;
@@ -119,7 +119,7 @@ export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBo
   return { selfParent, otherParent, time, closed, mode, wants, record };
 }
 
-/** HG2: the parents are what an event builds on; what else it says stands in its body. */
+/** HG2: an event as readers see it: the events it builds on are its parents, all else is its body. */
 export function readingOf(seat: SeatIndex, event: EventBody | null): Reading | null {
   if (event === null) return null;
   const { selfParent, otherParent, record } = event;

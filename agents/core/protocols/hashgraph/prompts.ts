@@ -3,25 +3,25 @@ import { compareHex, concat, hexToBytes, sha256 } from "../../encoding/bytes.ts"
 import { limits } from "../../limits.ts";
 import { cutText, renderedBytes, type Prompt } from "../../prompts/prompt.ts";
 import type { Proposal } from "../../phases/proposals.ts";
-import { lineOf, revisePrompt, TASKS_VERSION, verifyPrompt } from "../../prompts/task-prompt.ts";
+import { lineOf, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import type { AnswerRound } from "./rules.ts";
 
-/** Raised with every change of wording or rules; part of the protocol version. */
-export const VERSION = 4 * TASKS_VERSION;
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+export const VERSION = 8;
 
-/** Whom a prompt is for. */
+/** The seat that a prompt is for. */
 export interface Reader {
   readonly attempt: Attempt;
   readonly seat: SeatIndex;
-  /** HG23: nobody else knows it. */
+  /** HG23: no other seat knows it. */
   readonly salt: Uint8Array;
 }
 
 /**
- * HG22: what the round before brought, anonymous, the most supported answer first (P3). An answer stands there once, with the
- * number of its supporters and one of their proofs. Above `limits.objectionsBytes`, as prompts show texts (P9), only what differs from the own answer is
- * shown, then without proofs, then only the first of it (P9).
+ * HG22: shows the answers of the round before, anonymous, the most supported first (P3): each once, with the number of its supporters and
+ * one of their proofs. If they take more than `limits.objectionsBytes` as prompts show texts (P9), only answers that differ from the own
+ * one are shown, then these without proofs, then only the first of them.
  */
 export function nextPrompt(reader: Reader, own: Proposal | null, last: AnswerRound): Prompt {
   const { attempt, seat: self } = reader;
@@ -42,8 +42,8 @@ export function nextPrompt(reader: Reader, own: Proposal | null, last: AnswerRou
 }
 
 /**
- * HG23: of a class's proofs that with the least hash of the reader's salt and its event's digest. The first in canonical order would
- * tell whose it is, the least by bytes could be had by writing it so.
+ * HG23: the proof of a class that is shown: the one with the least hash of the reader's salt and its event's digest. The first in canonical
+ * order would tell its author, and an author could write the least by bytes.
  */
 function proofOf({ salt }: Reader, { seats }: AnswerGroup, { outputs }: AnswerRound): string {
   const keyed = outputs
@@ -61,7 +61,7 @@ function firstFitting(texts: readonly string[]): readonly string[] {
   return texts.filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }
 
-/** HG19: the explicit vote: is this one of the two right? */
+/** HG19: the prompt of the explicit vote: is this one of the two answers right? */
 export function votePrompt(reader: Reader, candidate: AnswerGroup, last: AnswerRound): Prompt {
   return verifyPrompt(reader.attempt, candidate.representative.text, proofOf(reader, candidate, last));
 }

@@ -8,21 +8,21 @@ import { ROUNDS, endOf, stagesOf } from "./config.ts";
 import { addToLedger, emptyLedger, isClosed, outputsOf, recordsOf, type Ledger, type Output } from "./ledger.ts";
 import type { Told } from "./view.ts";
 
-/** An answer round as the consensus order has it. */
+/** An answer round by the consensus order. */
 export interface AnswerRound {
   readonly round: number;
   readonly outputs: readonly Output[];
-  /** The most supported first (HG17). */
+  /** The classes of answers, the most supported first (HG17). */
   readonly classes: readonly AnswerGroup[];
-  /** The class of more than 2/3 of all seats. */
+  /** The class of more than 2/3 of all seats; null without one. */
   readonly agreed: AnswerGroup | null;
-  /** Whether the same was agreed on in the round before (HG18). */
+  /** True if the same answer was agreed on in the round before (HG18). */
   readonly isStable: boolean;
 }
 
 export type Path = "agreement" | "vote" | "plurality" | "none";
 
-/** What the deliberation came to. */
+/** The verdict of the deliberation. */
 export interface Conclusive {
   readonly path: Path;
   readonly answer: CanonicalAnswer | null;
@@ -30,19 +30,19 @@ export interface Conclusive {
   readonly confidence: Ppm;
 }
 
-/** Where the deliberation stands after some batches of the consensus order. */
+/** State of the deliberation after some batches of the consensus order. */
 export interface Standing {
   readonly rounds: readonly AnswerRound[];
-  /** The two leading answers, while a vote between them is due (HG19). */
+  /** The two leading answers while a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
   readonly verdict: Conclusive | null;
-  /** Per seat the stages it has closed, as far as the order says. */
+  /** Per seat, the number of stages that it has closed, by the order. */
   readonly closed: readonly number[];
-  /** So many batches were read: up to the one that decided, else all. */
+  /** Number of batches read: up to the one that decided, else all. */
   readonly batches: number;
 }
 
-/** HG15: reads batch after batch and stops at the first after which the deliberation is decided. */
+/** HG15: reads batch after batch, and stops after the one that decides the deliberation. */
 export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[])[]): Standing {
   let ledger = emptyLedger(attempt);
   let rounds: readonly AnswerRound[] = [];
@@ -55,7 +55,7 @@ export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[
   return { ...assess(ledger, []), batches: 0 };
 }
 
-/** HG13: what these events would come to if all of them were ordered and every round closed. */
+/** HG13: the answer rounds if all these events were ordered and every round closed. */
 export function preview(attempt: Attempt, told: readonly Told[]): readonly AnswerRound[] {
   const ledger = addToLedger(emptyLedger(attempt), told);
   const rounds: AnswerRound[] = [];
@@ -63,7 +63,7 @@ export function preview(attempt: Attempt, told: readonly Told[]): readonly Answe
   return rounds;
 }
 
-/** HG9: a round is judged when the order closes it; what is ordered later no longer counts for it. */
+/** HG9: a round is judged when the order closes it. Events that are ordered later do not count for it. */
 function closeRounds(ledger: Ledger, closed: readonly AnswerRound[]): readonly AnswerRound[] {
   const rounds = [...closed];
   while (rounds.length < ROUNDS && isClosed(ledger, endOf(ledger.attempt, rounds.length)))
@@ -81,7 +81,7 @@ function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Standing, 
     : { ...standing, ...fallBack(ledger, last) };
 }
 
-/** The round after these. */
+/** The answer round that follows these. */
 function resultOf(ledger: Ledger, before: readonly AnswerRound[]): AnswerRound {
   const { attempt } = ledger;
   const round = before.length;
@@ -98,7 +98,7 @@ function resultOf(ledger: Ledger, before: readonly AnswerRound[]): AnswerRound {
   return { round, outputs, classes, agreed, isStable };
 }
 
-/** EQ3: more than half of all seats said, in whichever round, that the two texts mean the same. */
+/** EQ3: true if more than half of all seats said, in any round, that the two texts mean the same. */
 function isJudgedSame(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer): boolean {
   return isMajority(seatsSaying(ledger, a, b, true).size, ledger.attempt.committee.length);
 }
@@ -116,7 +116,7 @@ function seatsSaying(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer, isS
   return seats;
 }
 
-/** HG18: more than 2/3 of all seats agree on the same answer in two rounds, one after the other. */
+/** HG18: the answer on which more than 2/3 of all seats agree in two consecutive rounds; null without one. */
 export function agreementIn(
   attempt: Attempt,
   rounds: readonly AnswerRound[],
@@ -129,7 +129,7 @@ export function agreementIn(
   return null;
 }
 
-/** HG19: after the last round a vote between the two leading answers, then the plurality, then nothing. */
+/** HG19: after the last round a vote between the two leading answers decides, then the plurality, else nothing. */
 function fallBack(ledger: Ledger, last: AnswerRound): Pick<Standing, "candidates" | "verdict"> {
   const { attempt } = ledger;
   const isHigh = attempt.request.terms.assurance === "high";
@@ -160,7 +160,7 @@ function votersFor(ledger: Ledger, stage: number, outcome: Digest): readonly Sea
   );
 }
 
-/** HG17: the share of all seats; a fallback's is halved, so it lies below that of any agreement. */
+/** HG17: the supporters' share of all seats. A fallback's share is halved, so it is lower than that of any agreement. */
 function shareOf(attempt: Attempt, supporters: number, divisor: number): Ppm {
   return Math.floor((supporters * ONE_PPM) / (attempt.committee.length * divisor)) as Ppm;
 }

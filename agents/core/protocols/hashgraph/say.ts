@@ -9,7 +9,7 @@ import { faultTolerance } from "../../quorum.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { ROUNDS, stagesOf, type Stage } from "./config.ts";
-import { judgeView } from "./conclude.ts";
+import { judgeOrder } from "./conclude.ts";
 import type { StageRecord } from "./payloads.ts";
 import { nextPrompt, votePrompt, type Reader } from "./prompts.ts";
 import { preview, type AnswerRound } from "./rules.ts";
@@ -18,12 +18,12 @@ import type { GraphView } from "./view.ts";
 
 const previews = new WeakMap<GraphView, readonly AnswerRound[]>();
 
-/** What seats go by until the order is there (HG13). */
-export function previewOf(view: GraphView): readonly AnswerRound[] {
-  const known = previews.get(view);
+/** The answer rounds that a seat acts on until the consensus order is there (HG13). */
+export function previewOf(graph: GraphView): readonly AnswerRound[] {
+  const known = previews.get(graph);
   if (known !== undefined) return known;
-  const rounds = preview(view.attempt, view.told);
-  previews.set(view, rounds);
+  const rounds = preview(graph.attempt, graph.told);
+  previews.set(graph, rounds);
   return rounds;
 }
 
@@ -33,8 +33,8 @@ export function stageAt(attempt: Attempt, stage: number): Stage {
   return found;
 }
 
-/** What a seat asks its model on entering a stage, all at once; with none it speaks at once. */
-export function callsFor({ view, stage, proposal }: HashgraphState, context: SeatContext): readonly Call[] {
+/** The calls a seat makes to its model on entering a stage, all at once. Without calls it speaks at once. */
+export function callsFor({ graph, stage, proposal }: HashgraphState, context: SeatContext): readonly Call[] {
   const { attempt } = context;
   const { kind, round } = stageAt(attempt, stage);
   switch (kind) {
@@ -42,13 +42,13 @@ export function callsFor({ view, stage, proposal }: HashgraphState, context: Sea
       return [{ about: [`${round}`, "propose"], prompt: proposePrompt(attempt) }];
     case "output": {
       if (round === 0) return [];
-      const last = previewOf(view)[round - 1] as AnswerRound;
+      const last = previewOf(graph)[round - 1] as AnswerRound;
       return [{ about: [`${round}`, "propose"], prompt: nextPrompt(readerIn(context, round), proposal, last) }];
     }
     case "match":
-      return matchCallsIn(view, round).map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
+      return matchCallsIn(graph, round).map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
     case "ballot": {
-      const { candidates, rounds } = judgeView(view).judgement;
+      const { candidates, rounds } = judgeOrder(graph).judgement;
       const reader = readerIn(context, ROUNDS);
       return (candidates ?? []).map((candidate) => ({
         about: ["vote", candidate.representative.outcome],
@@ -59,12 +59,12 @@ export function callsFor({ view, stage, proposal }: HashgraphState, context: Sea
 }
 
 /**
- * HG24: the texts of this round alone, as EQ2 has it, so that an honest one is among the founders; and the leading text of the
- * round before with each founder, for whether an agreement lasted (HG18).
+ * HG24: compares the texts of this round alone, by EQ2, so that an honest one is among the founders; and the leading text of the round
+ * before with each founder, to see if an agreement lasted (HG18).
  */
-function matchCallsIn(view: GraphView, round: number): readonly Call[] {
-  const { attempt } = view;
-  const rounds = previewOf(view);
+function matchCallsIn(graph: GraphView, round: number): readonly Call[] {
+  const { attempt } = graph;
+  const rounds = previewOf(graph);
   const { outputs } = rounds[round] as AnswerRound;
   const texts = bySupport(attempt, groupAnswers(attempt.request.terms, outputs));
   const leading = rounds[round - 1]?.classes[0];
@@ -79,12 +79,12 @@ function matchCallsIn(view: GraphView, round: number): readonly Call[] {
   return [...lasting, ...matchCalls({ attempt }, outputs)].slice(0, limits.matchPairs);
 }
 
-/** HG23: the salt of the round a prompt is for; that of round 0 is for the commitment, and shown with it. */
+/** HG23: the reader with the salt of the prompt's round. The salt of round 0 serves the commitment, and is shown with it. */
 function readerIn(context: SeatContext, round: number): Reader {
   return { attempt: context.attempt, seat: context.self, salt: saltOf(context, round) };
 }
 
-/** The record of the stage from what the model said, and what made that; what it did not say is an abstention. */
+/** The record of the stage, made from the model's answers and their origins. A missing answer is an abstention. */
 export function recordOf(state: HashgraphState, context: SeatContext): Recorded {
   const { record, proposal } = bodyOf(state, context);
   const origins = state.heard.flatMap(({ answered }) => answered.origin ?? []);
@@ -118,7 +118,7 @@ function bodyOf(state: HashgraphState, context: SeatContext): Recorded {
     case "match":
       return { record: { kind, stage, matches: matchesIn(state) }, proposal: state.proposal };
     case "ballot": {
-      // Who finds both right, or neither, abstains.
+      // A seat that finds both right, or neither, abstains.
       const accepted = heard.filter((one) => one.answered.fields["verdict"] === "accept");
       const choice = accepted.length === 1 ? ((accepted[0]?.about[1] ?? null) as Digest | null) : null;
       return { record: { kind, stage, choice }, proposal: state.proposal };

@@ -1,53 +1,53 @@
 import type { Proposal } from "../../phases/proposals.ts";
-import type { Observation } from "../../protocol.ts";
+import type { Observation, Step } from "../../protocol.ts";
 import type { SeatIndex } from "../../types.ts";
 import type { StageRecord } from "./payloads.ts";
-import type { GraphView } from "./view.ts";
+import { isForker, type GraphView, type Told } from "./view.ts";
 
-/** One seat's course. What it decides is only when it speaks; never how a set of events is judged. */
+/** Where one seat is in the deliberation. It decides only when the seat speaks, never how a set of events is judged. */
 export interface HashgraphState {
-  readonly view: GraphView;
+  readonly graph: GraphView;
   /** The stage this seat is in, or would open next while it waits for the consensus order. */
   readonly stage: number;
   /**
-   * `collect`: records of the stage come in; `spread`: everybody comes to have them; `order`: virtual voting runs; `finish`: the
-   * order has decided.
+   * `collect`: records of the stage arrive; `spread`: all seats get to hold them; `order`: virtual voting runs; `finish`: the order has
+   * decided.
    */
   readonly step: "collect" | "spread" | "order" | "finish";
-  /** Stages closed. */
+  /** Number of stages closed. */
   readonly closed: number;
   /** The own record of the stage, ready to be said. */
   readonly record: StageRecord | null;
-  /** Whether the own record of the stage is out. */
+  /** True once the own record of the stage is out. */
   readonly said: boolean;
   readonly calls: readonly PendingCall[];
   readonly heard: readonly HeardCall[];
   /** The own answer so far. */
   readonly proposal: Proposal | null;
   readonly graceRunning: boolean;
-  /** Seats this one has waited for in vain and does not wait for until they are back (HG14). */
+  /** Seats that this one awaited in vain, and does not await until they are back (HG14). */
   readonly lagging: readonly SeatIndex[];
-  /** Of the next own event. */
+  /** Sequence number of the next own event. */
   readonly sequence: number;
-  /** Whether an own event is on its way back from the host. */
+  /** True while an own event is on its way back from the host. */
   readonly flying: boolean;
   /** Milliseconds waited since the last own event. */
   readonly waitedMs: number;
-  /** So often this seat has waited for events that miss a parent. */
+  /** How many times this seat has waited for missing parents. */
   readonly demands: number;
   readonly demandRunning: boolean;
-  /** Whether its next event has to ask for them. */
+  /** True if its next event has to ask for them. */
   readonly demanding: boolean;
-  /** HG20: where it stood when it began to watch for progress, or said that it is stuck; null while it does not watch. */
+  /** HG20: the standing when it began to watch for progress, or said that it is stuck; null while it does not watch. */
   readonly watched: string | null;
-  /** So often it has begun to. */
+  /** How many times watching has started. */
   readonly watches: number;
-  /** Whether it has to say that it is stuck, has said so, or has to take it back. */
+  /** `due`: it has to say that it is stuck; `said`: it has said so; `back`: it has to take that back. */
   readonly stuck: "no" | "due" | "said" | "back";
   readonly lastSaid: boolean;
-  /** Own events after the last one. */
+  /** Number of own events made for others after the last one. */
   readonly helps: number;
-  /** Whether it waits a grace before it certifies what it has concluded. */
+  /** True while it waits a grace before it certifies its conclusion. */
   readonly settling: boolean;
   readonly settled: boolean;
 }
@@ -60,4 +60,12 @@ export interface PendingCall {
 export interface HeardCall {
   readonly about: readonly string[];
   readonly answered: Extract<Observation, { kind: "answered" }>;
+}
+
+export type HashgraphStep = Step<HashgraphState>;
+
+/** HG8: each seat's first record of the stage, without known forkers. A repeated record is no news. */
+export function recordsIn({ graph, stage }: HashgraphState): readonly Told[] {
+  const said = graph.told.filter(({ seat, body }) => body.record?.stage === stage && !isForker(graph, seat));
+  return said.filter((told) => said.find(({ seat }) => seat === told.seat) === told);
 }

@@ -13,40 +13,40 @@ export interface Told {
   readonly sequence: number;
   readonly digest: Digest;
   readonly body: EventBody;
-  /** One more than the greatest of its parents'. */
+  /** One more than the greatest depth of its parents. */
   readonly depth: number;
-  /** HG8: the greatest of its parents', and one more when more than 2/3 of the seats are there among its ancestors: nobody can run ahead. */
+  /** HG8: the greatest clock of its parents; one more if its ancestors show more than 2/3 of the seats at that clock. So no seat can run ahead. */
   readonly clock: number;
-  /** HG13: per seat the most stages it states as closed in what the event rests on. */
+  /** HG13: per seat, the most stages that it states as closed among the event's ancestors. */
   readonly closed: readonly number[];
   readonly node: Node;
   readonly message: Message;
 }
 
-/** The events of a message set whose ancestors are all there. Immutable; a pure function of the set (HG4 - HG6). */
+/** The events of a message set whose ancestors are all in the set. Immutable; a pure function of the set (HG4, HG5, HG6). */
 export interface GraphView {
   readonly attempt: Attempt;
   /** Parents before children. */
   readonly told: readonly Told[];
-  /** By seat, then sequence number: the events there, two for a fork. */
+  /** The events by seat, then sequence number; two for a fork. */
   readonly lines: readonly (readonly (readonly Told[])[])[];
-  /** Replaced when a witness joins it, else the same object; in canonical order. */
+  /** The witnesses in canonical order. A new object when a witness joins, else the same object. */
   readonly witnesses: readonly Told[];
-  /** Per seat the first slot in which it signed two events, whether they could be placed or not; the same object while nothing is added. */
+  /** Per seat, the first slot in which it signed two events, placed or not. The same object while nothing is added. */
   readonly forks: readonly (number | null)[];
-  /** HG4: messages that miss a parent, by the slot of the first they miss. */
+  /** HG4: messages that miss a parent, by the slot of the first missing one. */
   readonly waiting: Slots<Message>;
   readonly waitingCount: number;
-  /** Events that can never join, by their slot: their self-parent is a third event of its own. */
+  /** Events that can never join, by their slot: their self-parent is a third event of its slot. */
   readonly dead: Slots<Digest>;
 }
 
-/** Of every slot, by `slotOf`. */
+/** Entries by slot (`slotOf`). */
 type Slots<Entry> = readonly (readonly Entry[])[];
 
 /**
- * What follows from an event's ancestors is the same in every message set, so it is computed once per attempt, whoever asks.
- * Nothing here is ever undone.
+ * Results that follow from an event's ancestors. They are the same in every message set, so they are computed once per attempt and never
+ * undone.
  */
 interface Universe {
   readonly graph: Graph;
@@ -74,7 +74,7 @@ export function graphOf(attempt: Attempt): Graph {
   return universeOf(attempt).graph;
 }
 
-export function emptyView(attempt: Attempt): GraphView {
+export function emptyGraphView(attempt: Attempt): GraphView {
   const lines = attempt.committee.map(() => []);
   const slots = Array.from({ length: attempt.committee.length * EVENTS_PER_SEAT }, () => []);
   return {
@@ -89,17 +89,17 @@ export function emptyView(attempt: Attempt): GraphView {
   };
 }
 
-export function viewOf(attempt: Attempt, tally: Tally): GraphView {
+export function graphViewOf(attempt: Attempt, tally: Tally): GraphView {
   const known = views.get(tally);
   if (known?.attempt === attempt) return known;
-  const view = settle(emptyView(attempt), tally, [...messagesOf(tally)]);
-  views.set(tally, view);
-  return view;
+  const graph = placeAll(emptyGraphView(attempt), tally, [...messagesOf(tally)]);
+  views.set(tally, graph);
+  return graph;
 }
 
-/** The view of `tally`, which is that of `view` and one message more. */
-export function extendView(view: GraphView, tally: Tally, message: Message): GraphView {
-  const next = settle(view, tally, [message]);
+/** The view of `tally`, which holds one message more than the tally of `graph`. */
+export function extendGraphView(graph: GraphView, tally: Tally, message: Message): GraphView {
+  const next = placeAll(graph, tally, [message]);
   views.set(tally, next);
   return next;
 }
@@ -113,17 +113,17 @@ interface Growing {
 }
 
 /**
- * HG4: places what can be placed. Whether a parent is missing depends on its slot alone, so a waiting message is looked at again
- * when something has come of that slot, and only then: a few times in all, however many wait.
+ * HG4: places the events whose parents are there. Whether a parent is missing depends on its slot alone, so a waiting message is read again
+ * only when an event of that slot arrives: a few times in all, however many wait.
  */
-function settle(view: GraphView, tally: Tally, messages: readonly Message[]): GraphView {
-  const { attempt, waiting, waitingCount, dead } = view;
+function placeAll(graph: GraphView, tally: Tally, messages: readonly Message[]): GraphView {
+  const { attempt, waiting, waitingCount, dead } = graph;
   const universe = universeOf(attempt);
-  const growing: Growing = { lines: [...view.lines], fresh: [], waiting, waitingCount, dead };
+  const growing: Growing = { lines: [...graph.lines], fresh: [], waiting, waitingCount, dead };
   const woken = messages.flatMap(({ header: { seat, round } }) =>
     variants(tally, EVENT, round, seat).length > 1 ? wake(growing, slotOf(attempt, seat, round)) : [],
   );
-  // Taken from the end: what is new, the least deep first.
+  // Taken from the end: new messages first, the least deep before the others.
   const ready = [...woken, ...messages.toSorted((a, b) => a.header.round - b.header.round).toReversed()];
   for (let message = ready.pop(); message !== undefined; message = ready.pop()) {
     const { seat, round } = message.header;
@@ -132,15 +132,15 @@ function settle(view: GraphView, tally: Tally, messages: readonly Message[]): Gr
     else wait(growing, slotOf(attempt, missing.seat, missing.sequence), message);
   }
   const { lines, fresh } = growing;
-  const told = fresh.length === 0 ? view.told : [...view.told, ...fresh];
+  const told = fresh.length === 0 ? graph.told : [...graph.told, ...fresh];
   const appearing = fresh.filter(({ node }) => node.isWitness);
-  const witnesses = appearing.length === 0 ? view.witnesses : [...view.witnesses, ...appearing].toSorted(compareTold);
+  const witnesses = appearing.length === 0 ? graph.witnesses : [...graph.witnesses, ...appearing].toSorted(compareTold);
   return {
     attempt,
     told,
     lines,
     witnesses,
-    forks: forksWith(view.forks, tally, messages),
+    forks: forksWith(graph.forks, tally, messages),
     waiting: growing.waiting,
     waitingCount: growing.waitingCount,
     dead: growing.dead,
@@ -156,7 +156,7 @@ function wait(growing: Growing, slot: number, message: Message): void {
   growing.waitingCount++;
 }
 
-/** The messages that waited for something to come of a slot. */
+/** Removes and returns the messages that waited for an event of a slot. */
 function wake(growing: Growing, slot: number): readonly Message[] {
   const woken = growing.waiting[slot] as readonly Message[];
   if (woken.length === 0) return woken;
@@ -180,16 +180,16 @@ function forksWith(forks: GraphView["forks"], tally: Tally, messages: readonly M
   return next;
 }
 
-/** HG10: whether a seat is proven to have forked. */
-export function isForker(view: GraphView, seat: SeatIndex): boolean {
-  return (view.forks[seat] ?? null) !== null;
+/** HG10: true if the seat is proven to have forked. */
+export function isForker(graph: GraphView, seat: SeatIndex): boolean {
+  return (graph.forks[seat] ?? null) !== null;
 }
 
 function compareTold(a: Told, b: Told): number {
   return a.sequence - b.sequence || a.seat - b.seat || (a.digest < b.digest ? -1 : 1);
 }
 
-/** The first parent that the message misses; null when it is placed, or can never be. */
+/** Places an event. Returns the first parent that it misses; null if it is placed, or never can be. */
 function place(
   universe: Universe,
   attempt: Attempt,
@@ -209,7 +209,7 @@ function place(
     growing.dead = withEntry(growing.dead, slotOf(attempt, seat, sequence), digest);
     return null;
   }
-  // HG6: what only a proven equivocator could have shown is no parent.
+  // HG6: an event that only a proven equivocator could have shown is no parent.
   const told = tell(universe, message, body, selfParent, otherParent === "never" ? null : otherParent);
   growing.fresh.push(told);
   const line = [...(growing.lines[seat] as readonly (readonly Told[])[])];
@@ -218,7 +218,7 @@ function place(
   return null;
 }
 
-/** HG6: "never" when the slot is full of other events, or the event itself can never join. */
+/** HG6: finds an event; "never" if other events fill its slot, or if it can never join. */
 function find(attempt: Attempt, growing: Growing, tally: Tally, ref: EventRef): Told | "waiting" | "never" {
   const { seat, sequence, digest } = ref;
   const told = growing.lines[seat]?.[sequence]?.find((one) => one.digest === digest);
@@ -237,7 +237,7 @@ function tell(
   otherParent: Told | null,
 ): Told {
   const { seat, round: sequence, payloadDigest: digest } = message.header;
-  // An event is another one with another parent: where HG6 cuts an edge, its descendants differ, too.
+  // The same event with another parent is another node: if HG6 cuts an edge, its descendants differ, too.
   const parents = `${selfParent?.node.index ?? "-"}.${otherParent?.node.index ?? "-"}`;
   const id = `${seat}.${sequence}.${digest}.${parents}`;
   const known = universe.told.get(id);
@@ -248,7 +248,7 @@ function tell(
     selfParent: selfParent?.node.event.id ?? null,
     otherParent: otherParent?.node.event.id ?? null,
     timestamp: body.time,
-    // HG12: an ECDSA signature is not unique, the digest is.
+    // HG12: an ECDSA signature is not unique, but the digest is.
     signature: hexToBytes(sha256(concat(Uint8Array.of(seat), hexToBytes(digest)))),
   });
   const node = universe.graph.byId.get(id) as Node;
@@ -264,23 +264,23 @@ function tell(
   return told;
 }
 
-/** -1 where nothing is known of a seat, or that it has forked. */
+/** The clock of a seat's newest event; -1 if the seat is unknown or has forked. */
 function clockAt({ told }: Universe, newest: Node["latest"][number]): number {
   return newest === null || newest === "forked" ? -1 : (told.get(newest.event.id) as Told).clock;
 }
 
-/** HG8: per seat how far it has come in what an event rests on. */
+/** HG8: per seat, its clock among the ancestors of an event. */
 export function clocksIn({ attempt }: GraphView, told: Told | null): readonly number[] {
   const universe = universeOf(attempt);
   return told === null ? attempt.committee.map(() => -1) : told.node.latest.map((newest) => clockAt(universe, newest));
 }
 
-/** A seat's newest event; null when it has none, or is known to have forked. */
-export function newestOf(view: GraphView, seat: SeatIndex): Told | null {
-  return isForker(view, seat) ? null : (view.lines[seat]?.at(-1)?.[0] ?? null);
+/** A seat's newest event; null if it has none, or is known to have forked. */
+export function newestOf(graph: GraphView, seat: SeatIndex): Told | null {
+  return isForker(graph, seat) ? null : (graph.lines[seat]?.at(-1)?.[0] ?? null);
 }
 
-/** HG20: whether a seat has no events left, or says that it is stuck, by the newest of its events that are in their place. */
+/** HG20: true if the newest placed event of a seat shows that it has no events left, or says that it is stuck. */
 export function hasEnded({ lines }: GraphView, seat: SeatIndex): boolean {
   const newest = lines[seat]?.at(-1) ?? [];
   return newest.some(({ sequence, body }) => sequence === EVENTS_PER_SEAT - 1 || body.mode === "stuck");

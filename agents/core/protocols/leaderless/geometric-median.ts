@@ -1,26 +1,26 @@
 /**
  * The geometric median: the point with the least sum of Euclidean distances to all points (docs/spec/leaderless.md LL9-LL11).
  * Weiszfeld's iteration with the step of Vardi and Zhang at input points, in fixed-point integers, so that every node computes
- * the same bits. Every sum is exact, hence the result does not depend on the order of the points.
+ * the same bits. Every sum is exact, so the result does not depend on the order of the points.
  */
 
-/** One unit of a coordinate, in the fixed point of the iteration. */
+/** One unit of a coordinate, in the fixed-point numbers of the iteration. */
 const SCALE = 10n ** 12n;
 /** One unit of length of a direction. */
 const UNIT = 10n ** 15n;
 /** Numerator of the weights 1 / distance. */
 const WEIGHT = 10n ** 30n;
-/** Ends the iteration when a step is not longer: 1e-5 (DecentLLMs, section IV). */
+/** Length of the step that ends the iteration: 1e-5 (DecentLLMs, section IV). */
 const TOLERANCE = SCALE / 100_000n;
 const MAX_ITERATIONS = 1000;
-/** An input point is taken for the median only if it is one by more than the rounding of the directions. */
+/** The margin by which an input point must pass the test for the median: more than the rounding of the directions. */
 const MARGIN = UNIT / 1_000_000n;
-/** The result is in units of 1 / 1000. */
+/** The result is in units of 1/1000. */
 export const MEDIAN_UNIT = 1000;
 
 type Vector = readonly bigint[];
 
-/** What pulls at a point: unit vectors and weighted mean of all the other points, and how many points lie on it. */
+/** The pull of all other points at a point: their weighted mean, the force of their unit vectors, and the number of points that coincide. */
 interface Pull {
   readonly mean: Vector;
   /** Length of the sum of the unit vectors towards the other points, in `UNIT`. */
@@ -28,14 +28,14 @@ interface Pull {
   readonly coincident: number;
 }
 
-/** Points of non-negative integers, all of one dimension, at least one; the result in units of 1/1000, rounded half up. */
+/** The median of at least one point of non-negative integers, all of one dimension; in units of 1/1000, rounded half up. */
 export function geometricMedian(points: readonly (readonly number[])[]): readonly number[] {
   const scaled = points.map((point) => point.map((coordinate) => BigInt(coordinate) * SCALE));
   const median = medianAmong(scaled) ?? iterate(scaled);
   return median.map((coordinate) => Number((coordinate * BigInt(MEDIAN_UNIT) + SCALE / 2n) / SCALE));
 }
 
-/** LL11: an input point is the median iff the others pull at it with no more than its own multiplicity. */
+/** LL11: an input point is the median if and only if the others pull at it with no more than its own multiplicity. */
 function medianAmong(points: readonly Vector[]): Vector | null {
   return points.find((point) => holds(pullAt(points, point), MARGIN)) ?? null;
 }
@@ -44,7 +44,7 @@ function holds({ force, coincident }: Pull, margin: bigint): boolean {
   return force + margin <= BigInt(coincident) * UNIT;
 }
 
-/** LL10: from the mean, at most 1000 steps, until one is no longer than 1e-5. */
+/** LL10: iterates from the mean, at most 1000 steps, until a step is no longer than 1e-5. */
 function iterate(points: readonly Vector[]): Vector {
   let current = meanOf(points);
   for (let count = 0; count < MAX_ITERATIONS; count++) {
@@ -58,7 +58,7 @@ function iterate(points: readonly Vector[]): Vector {
   return current;
 }
 
-/** Weiszfeld's step; from an input point only as far as the pull exceeds the point's own weight (Vardi and Zhang, 2000). */
+/** Weiszfeld's step. From an input point it goes only as far as the pull exceeds the point's own weight (Vardi and Zhang, 2000). */
 function stepFrom(current: Vector, { mean, force, coincident }: Pull): Vector {
   const held = BigInt(coincident) * UNIT;
   return current.map((from, axis) => from + (((mean[axis] as bigint) - from) * (force - held)) / force);

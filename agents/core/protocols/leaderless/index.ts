@@ -3,13 +3,20 @@ import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { sayEcho, sayReady } from "../../phases/reliable-broadcast.ts";
 import { closeForm } from "../../phases/round-book.ts";
-import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
-import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
+import { scoreCall, scoresFrom } from "../../phases/scores.ts";
+import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
-import { SCORE, answerBroadcast, answersOf, judgeRound, scoreBroadcast, type LeaderlessCarry } from "./select.ts";
+import {
+  SCORE,
+  answerBroadcast,
+  answersOf,
+  judgeLeaderlessRound,
+  scoreBroadcast,
+  type LeaderlessCarry,
+} from "./select.ts";
 
-/** LL1. */
+/** LL1: the phases of a round. */
 const FORMS = [
   commitForm,
   revealForm,
@@ -21,38 +28,41 @@ const FORMS = [
   closeForm,
 ];
 
-/** DecentLLMs: docs/spec/leaderless.md. What a seat asks and says; `roles.ts` and `select.ts` are the rule book. */
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 4;
+
+/** DecentLLMs (docs/spec/leaderless.md): what a seat asks and says. `roles.ts` and `select.ts` are the rule book. */
 export const leaderless = phased<LeaderlessCarry>({
   id: "leaderless",
   code: 4,
-  version: 1 * TASKS_VERSION * SCORES_VERSION,
+  version: VERSION,
   title: "DecentLLMs: workers and evaluators, geometric median",
   assurance: "byzantine",
-  check: refuseTexts,
+  refuseRequest: refuseTexts,
   rounds: () => ROUNDS,
   forms: () => FORMS,
   speakers,
   initial: ({ committee }) => committee.map(() => 0),
-  judge: judgeRound,
+  judgeRound: judgeLeaderlessRound,
   calls,
   say,
 });
 
-/** LL17: nobody judges texts the same here, so f evaluators could hang every request that needs 2/3 behind one wording. */
+/** LL17: no seat compares texts here, so f evaluators could hang every request that needs 2/3 behind one wording. */
 function refuseTexts({ request: { terms } }: Attempt): string | null {
   return terms.kind === "text" && terms.assurance === "high"
     ? "leaderless has no high assurance for texts: it does not compare wordings; ask with normal assurance, or another protocol"
     : null;
 }
 
-/** LL3: only workers commit to answers, only evaluators score; the whole committee reveals (null), echoes, vouches and closes. */
+/** LL3: only workers commit and only evaluators score; the whole committee (null) reveals, echoes, vouches and closes. */
 function speakers(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null {
   const { workers, evaluators } = rolesOf(attempt, round);
   if (phase === commitForm.phase) return workers;
   return phase === SCORE ? evaluators : null;
 }
 
-/** LL6: one call of each worker, then one per answer of each evaluator, all at once. */
+/** LL6: a worker makes one call; an evaluator makes one call per answer, all at once. */
 function calls(view: SeatView<LeaderlessCarry>, phase: number): readonly Call[] {
   if (phase === commitForm.phase) return [{ about: ["propose"], prompt: proposePrompt(view.attempt) }];
   if (phase !== SCORE) return [];

@@ -3,19 +3,19 @@ import { canonicalOrder } from "../../seat/order.ts";
 import { faultTolerance } from "../../quorum.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 
-/** LL4: at most so many rounds; the second has other workers. */
+/** LL4: the largest number of rounds; the second has other workers. */
 export const ROUNDS = 2;
 
 export interface Split {
   readonly workers: number;
   readonly evaluators: number;
-  /** f_e: hostile or silent evaluators borne, floor((N_e - 1) / 2). Never below f (LL2). */
+  /** f_e: number of hostile or silent evaluators that are tolerated, floor((N_e - 1) / 2). Never below f (LL2). */
   readonly evaluatorFaults: number;
-  /** f_w of the paper, floor((N_w - 1) / 2). Stated only: no rule needs more than one right worker. */
+  /** f_w of the paper, floor((N_w - 1) / 2). No rule reads it: one right worker is enough. */
   readonly workerFaults: number;
 }
 
-/** LL2: as many workers as leave 2f + 1 evaluators, at most as many as an evaluator marks answers. */
+/** LL2: all seats but 2f + 1 evaluators work; at most as many as the answers an evaluator marks. */
 export function splitOf(seats: number): Split {
   const spare = seats - (2 * faultTolerance(seats) + 1);
   const workers = Math.min(spare, limits.classesPerRound);
@@ -29,14 +29,14 @@ function minority(members: number): number {
 }
 
 export interface Roles {
-  /** In canonical order, as are the evaluators. */
+  /** Workers and evaluators are in canonical order. */
   readonly workers: readonly SeatIndex[];
   readonly evaluators: readonly SeatIndex[];
 }
 
 const rolesOfAttempt = new WeakMap<Attempt, readonly Roles[]>();
 
-/** LL3: the last seats in canonical order work; in the next round the ones before them. Disjoint from the evaluators. */
+/** LL3: the last seats in canonical order work, in the next round the seats before them. No evaluator works. */
 export function rolesOf(attempt: Attempt, round: number): Roles {
   const known = rolesOfAttempt.get(attempt) ?? Array.from({ length: ROUNDS }, (_, of) => drawRoles(attempt, of));
   rolesOfAttempt.set(attempt, known);

@@ -2,7 +2,7 @@ import { isSameAnswer } from "../../request/answer.ts";
 import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/bytes.ts";
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged } from "../../phases/phased-rules.ts";
+import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { deliveries, relayForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
@@ -11,7 +11,7 @@ import { TOTAL_MAX, scoreForm, totalOf, type Marks, type Scores } from "../../ph
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
 
-/** Own phases of a round, after COMMIT and REVEAL. */
+/** The phases of a round after COMMIT and REVEAL. */
 export const SCORE = 12;
 export const answerBroadcast: Broadcast<unknown> = {
   sent: revealForm,
@@ -24,28 +24,28 @@ export const scoreBroadcast: Broadcast<Scores> = {
   ready: relayForm("ready of scores", 14),
 };
 
-/** LL8: an evaluator approves an answer to which it gives at least so many of 100 marks; neutral is 50. */
+/** LL8: the least total, of 100 marks, with which an evaluator approves an answer; neutral is 50. */
 export const APPROVED = 60;
 
 /** Slashes per seat so far. */
 export type LeaderlessCarry = readonly number[];
 
-/** What the evaluators make of one worker's answer. */
+/** The evaluators' rating of one worker's answer. */
 export interface Rating {
   readonly candidate: Candidate;
   readonly approvers: readonly SeatIndex[];
-  /** Robust score: the sum of the geometric median's coordinates, in 1/1000 of a mark; 0 without any marks. */
+  /** Robust score: the sum of the geometric median's coordinates, in 1/1000 of a mark; 0 without marks. */
   readonly score: number;
 }
 
 /** LL5: the workers' answers that reliable broadcast delivered, in seat order. */
-export function answersOf(book: RoundBook, stage: Closure): readonly Candidate[] {
+export function answersOf(book: RoundBook, closure: Closure): readonly Candidate[] {
   const { workers } = rolesOf(book.attempt, book.round);
-  const delivered = new Set(deliveries(book, answerBroadcast, stage).map(({ digest }) => digest));
+  const delivered = new Set(deliveries(book, answerBroadcast, closure).map(({ digest }) => digest));
   return candidatesOf(book, "closed").filter(({ seat, target }) => workers.includes(seat) && delivered.has(target));
 }
 
-/** LL7-LL10: every answer by the marks of all evaluators whose scores were delivered. */
+/** LL7, LL8, LL9, LL10: rates every answer by the marks of all evaluators whose scores were delivered. */
 export function ratingsOf(book: RoundBook): readonly Rating[] {
   const sheets = deliveries(book, scoreBroadcast, "closed");
   return answersOf(book, "closed").map((candidate) => {
@@ -63,8 +63,8 @@ function marksFor({ scores }: Scores, target: Digest): Marks | null {
 }
 
 /**
- * LL8: approved by more than 1/2 of all evaluators, those without marks included; at high assurance more than 2/3 of all seats
- * must stand behind the answer, too.
+ * LL8: true if more than 1/2 of all evaluators approve the answer, counting those without marks; at high assurance more than 2/3 of
+ * all seats must stand behind it, too.
  */
 function mayWin(attempt: Attempt, evaluators: number, ratings: readonly Rating[], rating: Rating): boolean {
   if (!isMajority(rating.approvers.length, evaluators)) return false;
@@ -72,12 +72,12 @@ function mayWin(attempt: Attempt, evaluators: number, ratings: readonly Rating[]
   return isSupermajority(supportersOf(attempt, ratings, rating).length, attempt.committee.length);
 }
 
-/** LL10: the sum of the five coordinates of the geometric median, in 1/1000 of a mark. */
+/** LL10: the sum of the five coordinates of the geometric median (L13), in 1/1000 of a mark. */
 export function robustScore(marks: readonly Marks[]): number {
   return marks.length === 0 ? 0 : geometricMedian(marks).reduce((sum, coordinate) => sum + coordinate, 0);
 }
 
-/** LL12: the best of those that may win; ties by the largest hash. Equal answers are rated one by one; the best of them counts. */
+/** LL12: the best answer that may win; ties go to the largest hash. Equal answers are rated one by one, and the best of them counts. */
 export function bestOf(attempt: Attempt, evaluators: number, ratings: readonly Rating[]): Rating | null {
   let best: Rating | null = null;
   for (const rating of ratings) {
@@ -93,16 +93,16 @@ function isBetter(attempt: Attempt, rating: Rating, best: Rating): boolean {
 }
 
 /**
- * LL12: for the paper's hash(answer || last block hash). No block hash stands in an attempt, but what the chain drew by one: the
- * committee. So: sha256(outcome || request || attempt || agent ids in seat order).
+ * LL12: stands for the paper's hash(answer || last block hash). An attempt contains no block hash, but the committee that the chain
+ * drew by one. So it is sha256(outcome || request || attempt || agent ids in seat order).
  */
 export function tieBreak({ request, attempt, committee }: Attempt, { answer }: Candidate): Digest {
   const drawn = committee.map(({ agentId }) => word(BigInt(agentId)));
   return sha256(concat(hexToBytes(answer.outcome), word(request.id), word(BigInt(attempt)), ...drawn));
 }
 
-/** LL13, LL14, LL15. */
-export function judgeRound(book: RoundBook, before: LeaderlessCarry): Judged<LeaderlessCarry> {
+/** LL13, LL14, LL15: the winner of a round, the shares and the slashes. */
+export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): JudgedRound<LeaderlessCarry> {
   const { attempt, round } = book;
   const slashes = before.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));
   const ratings = ratingsOf(book);
@@ -116,7 +116,7 @@ export function judgeRound(book: RoundBook, before: LeaderlessCarry): Judged<Lea
   return { carry: slashes, outcome: settle(attempt, { winner, slashes, completed: completedIn(book, ratings) }) };
 }
 
-/** Who stands behind an answer: workers who gave it, and evaluators who approved it of any of them. */
+/** Seats that stand behind an answer: workers that gave it, and evaluators that approved it from any worker. */
 function supportersOf(
   attempt: Attempt,
   ratings: readonly Rating[],
@@ -127,7 +127,7 @@ function supportersOf(
   return [...new Set(same.flatMap(({ candidate, approvers }) => [candidate.seat, ...approvers]))];
 }
 
-/** LL15: workers whose answer was delivered; evaluators whose scores were, with marks for some answer if there was one. */
+/** LL15: workers whose answer was delivered, and evaluators whose scores were delivered, with marks if there was an answer to mark. */
 function completedIn(book: RoundBook, ratings: readonly Rating[]): readonly SeatIndex[] {
   const targets = ratings.map(({ candidate }) => candidate.target);
   const evaluators = deliveries(book, scoreBroadcast, "closed").filter(

@@ -1,6 +1,6 @@
 /**
  * Logarithm and exponential in fixed point: the integer x stands for x / 2^bits. Integers only, so that every node computes the
- * same bits; the error of each result is proven below and tested against twice the precision.
+ * same bits. The error of each result is proven below, and tested against twice the precision.
  *
  * Inside, 32 guard bits are added; u is one unit there. A truncated division or shift errs by less than 1 u. In the series of
  * `atanhSeries` a power errs by less than 2 u (1/9 of the error before, 1/3 of that of the square, and 1 u), so a term by less
@@ -13,10 +13,10 @@
 
 const GUARD = 32;
 const MAX_BITS = 160;
-/** Powers of two by which a ratio may differ from 1; the doubles' range fits. */
+/** Largest power of two by which a ratio may differ from 1; the range of doubles fits. */
 const MAX_SHIFT = 2048;
 
-/** ln(numerator / denominator) for positive integers; within one unit. */
+/** ln(numerator / denominator) for positive integers, exact to one unit. */
 export function lnOfRatio(numerator: bigint, denominator: bigint, bits: number): bigint {
   if (numerator <= 0n || denominator <= 0n) throw new RangeError("lnOfRatio: both numbers must be positive");
   const width = widthFor(bits);
@@ -32,7 +32,7 @@ export function lnOfRatio(numerator: bigint, denominator: bigint, bits: number):
   return rounded(BigInt(shift) * ln2(width) + (atanhSeries(y, width) << 1n), GUARD);
 }
 
-/** e^x for x <= 0; within one unit, in 0..2^bits. */
+/** e^x for x <= 0, in 0..2^bits, exact to one unit. */
 export function expOfNegative(x: bigint, bits: number): bigint {
   if (x > 0n) throw new RangeError("expOfNegative: the exponent is positive");
   const width = widthFor(bits);
@@ -40,7 +40,7 @@ export function expOfNegative(x: bigint, bits: number): bigint {
   // x = r - k ln 2 with 0 <= r < ln 2.
   const wide = -x << BigInt(GUARD);
   const k = (wide + ln2Here - 1n) / ln2Here;
-  // Less than a quarter of a unit.
+  // The result is less than a quarter of a unit.
   if (k > BigInt(bits + 2)) return 0n;
   return rounded(expSeries(k * ln2Here - wide, width), GUARD + Number(k));
 }

@@ -1,17 +1,17 @@
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { settle } from "../../phases/outcome.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, Judged, SeatView } from "../../phases/phased-rules.ts";
+import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
+import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, committedBy } from "./rules.ts";
 
-/** Raised with every change of rules. */
-const VERSION = TASKS_VERSION;
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 2;
 
-/** mbft-bayesian, sound mode: docs/spec/mbft-bayesian.md. One round: answer, compare texts, count the evidence. */
+/** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the evidence is counted. */
 export const mbftBayesian = phased<null>({
   id: "mbft-bayesian",
   code: 2,
@@ -20,9 +20,9 @@ export const mbftBayesian = phased<null>({
   assurance: "byzantine",
   rounds: () => 1,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
-  // BA1: nothing is carried over, neither between requests nor between rounds.
+  // BA1: requests and rounds carry nothing over.
   initial: () => null,
-  judge,
+  judgeRound: judgeBayesianRound,
   calls,
   say,
 });
@@ -51,8 +51,8 @@ function say(view: SeatView<null>, phase: number): unknown {
   }
 }
 
-/** BA8 to BA12. */
-function judge(book: RoundBook): Judged<null> {
+/** BA8 to BA12: the outcome of the only round. */
+function judgeBayesianRound(book: RoundBook): JudgedRound<null> {
   const { attempt } = book;
   const belief = beliefOf(book);
   const committed = committedBy(belief, attempt.request.terms.assurance);
@@ -66,7 +66,7 @@ function judge(book: RoundBook): Judged<null> {
   return { carry: null, outcome: settle(attempt, { winner, slashes, completed: completedBy(book, attempt) }) };
 }
 
-/** BA12: seats whose report counts and who compared the texts, if there was anything to compare. */
+/** BA12: seats whose report counts, and that compared the texts if there were texts to compare. */
 function completedBy(book: RoundBook, attempt: Attempt): readonly SeatIndex[] {
   const reported = candidatesOf(book, "closed").map(({ seat }) => seat);
   if (matchForms(attempt).length === 0) return reported;

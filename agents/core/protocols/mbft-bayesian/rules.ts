@@ -9,15 +9,15 @@ import { ONE_PPM, type Assurance, type Attempt, type Ppm, type SeatIndex } from 
 /** BA4: the integer x stands for x / 2^BITS nats. */
 export const BITS = 64;
 
-/** BA6: what the most confident report may weigh at most: as one that is seven tenths sure. */
+/** BA6: a report weighs at most as much as one that is seven tenths sure. */
 const CAP_TIER = 700_000;
 
 interface Demands {
-  /** BA8: of all seats, how many must have reported. */
+  /** BA8: true if enough of all seats have reported. */
   readonly quorum: (reports: number, seats: number) => boolean;
-  /** BA9: least posterior. */
+  /** BA9: the least posterior that commits. */
   readonly posterior: Ppm;
-  /** BA10: least Bayes factor without the f heaviest reports. */
+  /** BA10: the least Bayes factor without the f heaviest reports. */
   readonly factor: bigint;
 }
 
@@ -26,14 +26,14 @@ const DEMANDS: Readonly<Record<Assurance, Demands>> = {
   high: { quorum: isSupermajority, posterior: 940_000 as Ppm, factor: 3n },
 };
 
-/** An answer somebody gave, and how much speaks for it. */
+/** An answer that a seat gave, and the evidence for it. */
 export interface Hypothesis {
   readonly answer: CanonicalAnswer;
-  /** Ascending. */
+  /** The seats that gave it, ascending. */
   readonly seats: readonly SeatIndex[];
   /** Log-likelihood against an answer that nobody gave, in nats of BITS fraction bits. */
   readonly evidence: bigint;
-  /** The part of it that f of its seats can bring at most. */
+  /** The most of the evidence that f of its seats can bring. */
   readonly doubtful: bigint;
 }
 
@@ -42,13 +42,13 @@ export interface Belief {
   readonly hypotheses: readonly Hypothesis[];
   /** K: the hypotheses, answers that nobody gave, and "none of these". */
   readonly size: number;
-  /** The one with the most evidence; null when none, or two, have it. */
+  /** The hypothesis with the most evidence; null if there is none, or a tie. */
   readonly top: Hypothesis | null;
-  /** Of `top`; 0 without one. */
+  /** Posterior of `top`; 0 without one. */
   readonly posterior: Ppm;
-  /** ln of the Bayes factor of `top` over the next; 0 without one. */
+  /** ln of the Bayes factor of `top` over the next hypothesis; 0 without one. */
   readonly margin: bigint;
-  /** Whether enough seats reported. */
+  /** True if enough seats reported. */
   readonly hasQuorum: boolean;
 }
 
@@ -60,7 +60,7 @@ export function evidenceOf(tier: Ppm, reputation: Ppm, size: number): bigint {
   return (bounded * BigInt(reputation)) / BigInt(ONE_PPM);
 }
 
-/** BA6. */
+/** BA6: the cap on the evidence of one report. */
 export function capOf(size: number): bigint {
   return lnOfOdds(CAP_TIER, size);
 }
@@ -74,7 +74,7 @@ function lnOfOdds(tier: number, size: number): bigint {
   return known;
 }
 
-/** BA2 to BA8: what the reports of a complete round come to. A pure function of the message set: no order enters it. */
+/** BA2 to BA8: the belief after the reports of a complete round. A pure function of the message set: no order enters it. */
 export function beliefOf(book: RoundBook): Belief {
   const { attempt } = book;
   const reports = candidatesOf(book, "closed");
@@ -96,7 +96,7 @@ export function beliefOf(book: RoundBook): Belief {
   };
 }
 
-/** BA3: a seat reports once, so it counts once. */
+/** BA3: the evidence of a seat's report. A seat reports once, so it counts once. */
 function reportedBy(attempt: Attempt, reports: readonly Candidate[], seat: SeatIndex, size: number): bigint {
   const report = reports.find((one) => one.seat === seat);
   const reputation = attempt.committee[seat]?.reputation;
@@ -107,12 +107,12 @@ function sum(weights: readonly bigint[]): bigint {
   return weights.reduce((total, weight) => total + weight, 0n);
 }
 
-/** BA7: the prior is the same for all K hypotheses; those that nobody gave stay at evidence 0. */
+/** BA7: the prior is the same for all K hypotheses; hypotheses that nobody gave stay at evidence 0. */
 function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, "top" | "posterior" | "margin"> {
   const [first, second] = hypotheses.toSorted((a, b) =>
     a.evidence === b.evidence ? 0 : a.evidence < b.evidence ? 1 : -1,
   );
-  // There are always unnamed hypotheses: K is at least one more than there are classes.
+  // There is always an unnamed hypothesis: K exceeds the number of classes by at least one.
   const margin = first === undefined ? 0n : first.evidence - (second?.evidence ?? 0n);
   if (first === undefined || margin === 0n) return { top: null, posterior: 0 as Ppm, margin: 0n };
   const masses = hypotheses.map(({ evidence }) => expOfNegative(evidence - first.evidence, BITS));

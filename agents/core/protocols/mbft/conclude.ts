@@ -1,18 +1,18 @@
 import { settle } from "../../phases/outcome.ts";
-import type { Judged } from "../../phases/phased-rules.ts";
+import type { JudgedRound } from "../../phases/phased-rules.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
 import { mbftConfig } from "./config.ts";
 import { applySlashes, confidenceOf, evaluateRound, type RoundResult } from "./rules.ts";
 
-/** What the rounds before leave behind. */
+/** What rounds leave behind for later ones. */
 export interface MbftCarry {
-  /** At the start of the round. */
+  /** Reputations at the start of the round. */
   readonly reputations: readonly Ppm[];
-  /** Per seat, so far. */
+  /** Slashes per seat so far. */
   readonly slashes: readonly number[];
-  /** Of the round before; null in the first. */
+  /** Result of the round before; null in the first. */
   readonly result: RoundResult | null;
 }
 
@@ -24,13 +24,13 @@ export function initialCarry(attempt: Attempt): MbftCarry {
   };
 }
 
-/** MB15, MB17, MB18: a complete round with a winner decides; after the last one without, the attempt is Hung. */
-export function judgeRound(
+/** MB15, MB17, MB18: a complete round with a winner decides. If the last round has no winner, the attempt is Hung. */
+export function judgeMbftRound(
   book: RoundBook,
   { reputations, slashes }: MbftCarry,
   candidates: readonly Candidate[],
   isLast: boolean,
-): Judged<MbftCarry> {
+): JudgedRound<MbftCarry> {
   const { attempt } = book;
   const result = evaluateRound(book, mbftConfig(attempt), reputations, candidates);
   const { winner, participants } = result;

@@ -2,15 +2,15 @@ import { faultTolerance } from "../../quorum.ts";
 import { TIER_MAX } from "../../phases/tiers.ts";
 import { ONE_PPM, type Attempt } from "../../types.ts";
 
-/** rho *= sigma per slash; equal to SLASH_FACTOR_PPM of the registry (test/core/limits.test.ts). */
+/** sigma: each slash multiplies the reputation rho by it. Equal to SLASH_FACTOR_PPM of the registry (test/core/limits.test.ts). */
 export const SLASH_FACTOR_PPM = 800_000;
 
 export interface MbftConfig {
-  /** Least sum of a class that may commit, in ppm^2 (reputation x tier). */
+  /** The least sum with which a class may commit, in ppm^2 (reputation x tier). */
   readonly theta: bigint;
-  /** f: seats that may be Byzantine. */
+  /** f: number of seats that may be Byzantine. */
   readonly faults: number;
-  /** h: honest verifiers that may be fooled at once without a wrong commit. */
+  /** h: number of honest verifiers that may be fooled at once without a wrong commit. */
   readonly fooled: number;
 }
 
@@ -22,7 +22,7 @@ export function mbftConfig(attempt: Attempt): MbftConfig {
   return { theta, faults, fooled: largestFooled(n, faults) };
 }
 
-/** The largest h with theta > (f + h) * tauMax, i.e. f + h < n / 2; negative when even h = 0 fails. */
+/** The largest h with theta > (f + h) * tauMax, i.e. f + h < n / 2; negative if even h = 0 fails. */
 function largestFooled(n: number, faults: number): number {
   return Math.ceil(n / 2) - 1 - faults;
 }

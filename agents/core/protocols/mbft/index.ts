@@ -18,31 +18,31 @@ import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import { tierOf } from "../../phases/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
-import { initialCarry, judgeRound, type MbftCarry } from "./conclude.ts";
+import { initialCarry, judgeMbftRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";
 import { JUDGE, VOTE, judgeForm, voteForm, type Judgement, type Vote } from "./payloads.ts";
 import { VERSION, adjudicatePrompt } from "./prompts.ts";
 import { classesOf, counterProofsOf, type ClassResult } from "./rules.ts";
 
-/** mbft, sound mode: docs/spec/mbft.md. What a seat asks and says; `conclude.ts` and `rules.ts` are the rule book. */
+/** mbft, sound mode (docs/spec/mbft.md): what a seat asks and says. `conclude.ts` and `rules.ts` are the rule book. */
 export const mbft = phased<MbftCarry>({
   id: "mbft",
   code: 1,
   version: VERSION,
   title: "Metacognitive BFT, sound mode",
   assurance: "byzantine",
-  check: refuseMbft,
+  refuseRequest: refuseMbft,
   rounds: () => limits.deliberationRounds,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, judgeForm],
   initial: initialCarry,
-  judge: (book, carry) =>
-    judgeRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
+  judgeRound: (book, carry) =>
+    judgeMbftRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
   calls: (view, phase) => mbftCalls(view, phase, candidatesOf),
   say: mbftSay,
 });
 
 /** The proposals of a round that count. */
-export type Candidates = (book: RoundBook, stage: Closure) => readonly Candidate[];
+export type Candidates = (book: RoundBook, closure: Closure) => readonly Candidate[];
 
 export function refuseMbft(attempt: Attempt): string | null {
   // MB1: theta > (f + h) * tauMax must hold for some h >= 0.
@@ -79,7 +79,7 @@ export function mbftSay(view: SeatView<MbftCarry>, phase: number): unknown {
   }
 }
 
-/** MB15: in a revision round the seat sees what speaks against its answer of the round before. */
+/** MB15: in a revision round the seat sees the objections to its answer of the round before. */
 function proposal(view: SeatView<MbftCarry>): Call["prompt"] {
   const { attempt, carry, earlier, self } = view;
   const before = earlier.at(-1);
@@ -88,7 +88,7 @@ function proposal(view: SeatView<MbftCarry>): Call["prompt"] {
   return revisePrompt(attempt, own, objections(carry.result.classes, self));
 }
 
-/** What speaks against a seat's answer: upheld counter-proofs first, then others, then the proofs of differing answers. */
+/** Objections to a seat's answer: upheld counter-proofs first, then other counter-proofs, then the proofs of other answers. */
 function objections(classes: readonly ClassResult[], self: SeatIndex): readonly string[] {
   const own = classes.find((result) => result.class.members.some((member) => member.seat === self));
   const against = own?.counterProofs ?? [];
@@ -102,7 +102,7 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
   return [...counters, ...differing].filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }
 
-/** MB6, MB8: one verification per distinct answer other than the own one, all at once. */
+/** MB6, MB8: the calls that verify each distinct answer but the own one, all at once. */
 function verifications(view: SeatView<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
   const { attempt, book, carry, self } = view;
   const classes = classesOf(book, carry.reputations, candidates, "open");
@@ -113,7 +113,7 @@ function verifications(view: SeatView<MbftCarry>, candidates: readonly Candidate
   }));
 }
 
-/** MB10, MB11: every counter-proof of another seat is judged once. */
+/** MB10, MB11: the calls that adjudicate each counter-proof of another seat once. */
 function adjudications(view: SeatView<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
   const { attempt, book, carry, self } = view;
   const classes = classesOf(book, carry.reputations, candidates, "closed");
@@ -126,7 +126,7 @@ function adjudications(view: SeatView<MbftCarry>, candidates: readonly Candidate
 
 type Answer = ReturnType<SeatView<MbftCarry>["answered"]>[number];
 
-/** MB5: anything unusable is an abstention. */
+/** MB5: an unusable reply is an abstention. */
 function voteFrom(book: RoundBook, { about, fields, confidence }: Answer): readonly Vote[] {
   const verified = revealedIn(book).find(({ target }) => target === about[1]);
   if (verified === undefined) return [];

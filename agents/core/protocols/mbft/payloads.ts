@@ -6,20 +6,20 @@ import type { Form } from "../../phases/round-book.ts";
 import { isTier } from "../../phases/tiers.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../../types.ts";
 
-/** Phases of a round after COMMIT, REVEAL and, for texts, MATCH. */
+/** The phases of a round after COMMIT, REVEAL and, for texts, MATCH. */
 export const VOTE = 10;
 export const JUDGE = 11;
 
 export type Verdict = "accept" | "reject" | "abstain";
 
 export interface Vote {
-  /** Payload digest of the reveal voted on: binds answer and proof; the header binds the round (MB9). */
+  /** Payload digest of the reveal voted on. It binds answer and proof; the header binds the round (MB9). */
   readonly target: Digest;
-  /** Of the answer which that reveal shows; stands when the reveal is not in the set (MB9). */
+  /** Outcome of the answer in that reveal; it counts even if the reveal is not in the set (MB9). */
   readonly outcome: Digest;
   readonly verdict: Verdict;
   readonly tier: Ppm;
-  /** Empty unless rejecting. */
+  /** The counter-proof of a rejection, else empty. */
   readonly counterProof: string;
 }
 
@@ -63,7 +63,7 @@ function decodeVote(entry: Value): Vote | null {
   if (target === null || outcome === null) return null;
   if (!isTier(tier) || !isTextOf(counterProof, limits.counterProofBytes)) return null;
   if (verdict !== "accept" && verdict !== "reject" && verdict !== "abstain") return null;
-  // MB5: a rejection without a counter-proof is an abstention, and is to be stated as one.
+  // MB5: a rejection without a counter-proof is an abstention, and must be stated as one.
   return (verdict === "reject") === (counterProof !== "") ? { target, outcome, verdict, tier, counterProof } : null;
 }
 

@@ -15,16 +15,16 @@ import { judgeForm, voteForm, type Vote } from "./payloads.ts";
 export interface AnswerClass {
   readonly answer: CanonicalAnswer;
   readonly members: readonly Candidate[];
-  /** Member with the greatest rho * tau. */
+  /** The member with the greatest rho * tau. */
   readonly leader: Candidate;
-  /** The first in leader order whose own answer is the class's: what is verified is what would be decided. */
+  /** The first member in leader order whose own answer is the answer of the class: seats verify the answer that would be decided. */
   readonly shown: Candidate;
 }
 
 export interface CounterProof {
   readonly author: SeatIndex;
   readonly target: Digest;
-  /** Of the answer it speaks against. */
+  /** Outcome of the answer that it refutes. */
   readonly outcome: Digest;
   readonly text: string;
   readonly tier: Ppm;
@@ -34,7 +34,7 @@ export type CounterProofStanding = "upheld" | "refuted" | "dismissed";
 
 export interface ClassResult {
   readonly class: AnswerClass;
-  /** ppm^2. */
+  /** Sum of the supporters' weights, in ppm^2. */
   readonly sum: bigint;
   readonly supporters: readonly SeatIndex[];
   readonly counterProofs: readonly (CounterProof & { readonly standing: CounterProofStanding })[];
@@ -51,19 +51,19 @@ export interface RoundResult {
 }
 
 /**
- * MB6: distinct answers, each with its leader, at most `limits.classesPerRound`. The heaviest first: a few loud seats with
- * an answer each cannot crowd out what many say.
+ * MB6: distinct answers, each with its leader, at most `limits.classesPerRound`. The heaviest come first: a few loud seats with an
+ * answer each cannot crowd out an answer of many.
  */
 export function classesOf(
   book: RoundBook,
   reputations: readonly Ppm[],
   candidates: readonly Candidate[],
-  stage: Closure,
+  closure: Closure,
 ): readonly AnswerClass[] {
   const { attempt } = book;
   const order = leaderOrder(attempt, reputations, candidates);
   const rank = (candidate: Candidate) => order.indexOf(candidate);
-  const classes = answerClasses(book, candidates, stage).map((group): AnswerClass => {
+  const classes = answerClasses(book, candidates, closure).map((group): AnswerClass => {
     const members = order.filter((candidate) => group.seats.includes(candidate.seat));
     const shown = members.find(({ answer }) => answer.outcome === group.representative.outcome) as Candidate;
     return { answer: group.representative, members, leader: members[0] as Candidate, shown };
@@ -97,20 +97,20 @@ function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint
   return BigInt(reputations[seat] as Ppm) * BigInt(tier);
 }
 
-/** A seat's votes, as far as they count. */
-function votesOf(book: RoundBook, seat: SeatIndex, stage: Closure): readonly Vote[] {
-  return counted(book, voteForm, seat, stage)?.body.votes ?? [];
+/** The votes of a seat that count. */
+function votesOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Vote[] {
+  return counted(book, voteForm, seat, closure)?.body.votes ?? [];
 }
 
-/** What a seat says of a class: its one vote on any reveal of that answer; conflicting votes cancel to null (MB9). */
+/** A seat's vote on a class: its one vote on any reveal of that answer; null if its votes conflict (MB9). */
 function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
   const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote));
   return relevant.length === 1 ? (relevant[0] as Vote) : null;
 }
 
 /**
- * MB9: a vote is about the answer that the named reveal shows, not about who revealed it. A set shows at most two reveals of a seat,
- * so the named one may be missing: the vote says itself what it is about. One that contradicts the reveal is about nothing.
+ * MB9: a vote is about the answer in the named reveal, whoever revealed it. A set holds at most two reveals of a seat, so the named one
+ * may be missing: therefore the vote names the outcome, too. A vote that contradicts its reveal is about nothing.
  */
 function isAbout(
   book: RoundBook,
@@ -124,18 +124,18 @@ function isAbout(
 }
 
 /**
- * MB10: the counter-proofs of a round, at most `limits.counterProofsPerRound`: every author's first (against the heaviest
- * class it rejects) before anybody's second, then by rho * tau, then in canonical order.
+ * MB10: the counter-proofs of a round, at most `limits.counterProofsPerRound`. Every author's first counter-proof (against the heaviest
+ * class it rejects) comes before any author's second; then they go by rho * tau, then by canonical order.
  */
 export function counterProofsOf(
   book: RoundBook,
   reputations: readonly Ppm[],
   classes: readonly AnswerClass[],
-  stage: Closure,
+  closure: Closure,
 ): readonly CounterProof[] {
   const ranks = canonicalRanks(book.attempt);
   const all = seatsOf(book.attempt).flatMap((author) => {
-    const votes = votesOf(book, author, stage);
+    const votes = votesOf(book, author, closure);
     const proofs = classes.flatMap((answerClass): CounterProof[] => {
       if (answerClass.members.some((member) => member.seat === author)) return [];
       const vote = voteOn(book, answerClass, votes);
@@ -155,7 +155,7 @@ export function counterProofsOf(
   return sorted.slice(0, limits.counterProofsPerRound).map(({ proof }) => proof);
 }
 
-/** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed; the author has no say. */
+/** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed. The author has no vote. */
 function standingOf(book: RoundBook, proof: CounterProof): CounterProofStanding {
   const seats = book.attempt.committee.length;
   const verdicts = seatsOf(book.attempt).flatMap((seat) => {
@@ -208,14 +208,14 @@ function evaluateClass(
     sum += weight(reputations, seat, tier);
   }
   for (const proof of against) if (proof.standing === "upheld") sum -= weight(reputations, proof.author, proof.tier);
-  // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (Eq. 3).
+  // MB13: only an author of full reputation vetoes, and only with an upheld counter-proof (Eq. 3).
   const vetoed = against.some((proof) => proof.standing === "upheld" && reputations[proof.author] === ONE_PPM);
   const isAccepted = request.terms.assurance === "high" ? isSupermajority : isMajority;
   const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !vetoed;
   return { class: answerClass, sum, supporters, counterProofs: against, mayCommit };
 }
 
-/** MB14: of all classes that may commit the one with the greatest sum; ties by the class leader's canonical rank. */
+/** MB14: the class with the greatest sum among those that may commit; ties go by the class leader's canonical rank. */
 function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | null {
   const ranks = canonicalRanks(attempt);
   const rank = (result: ClassResult) => ranks[result.class.leader.seat] as number;
@@ -228,12 +228,12 @@ function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | 
   return winner;
 }
 
-/** Whether a counter-proof speaks against the candidate's own answer, not just one of its class. */
+/** True if a counter-proof refutes the candidate's own answer, and not just another one of its class. */
 function isOwnAnswer({ attempt }: RoundBook, { answer }: Candidate, { outcome }: CounterProof): boolean {
   return isSameAnswer(attempt.request.terms, { outcome }, answer);
 }
 
-/** MB16: authors of refuted counter-proofs, the first in leader order when refuted by an upheld one, equivocators. */
+/** MB16: slashes authors of refuted counter-proofs, equivocators, and the first in leader order if an upheld counter-proof refutes it. */
 function slashesOf(
   book: RoundBook,
   reputations: readonly Ppm[],
@@ -252,7 +252,7 @@ function slashesOf(
   return slashes;
 }
 
-/** rho *= sigma once per slash, rounded down, never below 1 ppm (MB16: non-increasing within a decision). */
+/** MB16: multiplies rho by sigma once per slash, rounded down, never below 1 ppm. It never increases within a decision. */
 export function applySlashes(reputations: readonly Ppm[], slashes: readonly number[]): readonly Ppm[] {
   return reputations.map((reputation, seat) => {
     let value: number = reputation;
@@ -262,7 +262,7 @@ export function applySlashes(reputations: readonly Ppm[], slashes: readonly numb
   });
 }
 
-/** MB18: the winner's sum as a share of what all seats at the top tier would weigh. */
+/** MB18: the winner's sum as a share of the weight of all seats at the top tier. */
 export function confidenceOf(sum: bigint, reputations: readonly Ppm[]): Ppm {
   const greatest = reputations.reduce((total, reputation) => total + BigInt(reputation) * BigInt(TIER_MAX), 0n);
   const share = (sum * BigInt(ONE_PPM)) / greatest;

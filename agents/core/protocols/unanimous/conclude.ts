@@ -1,7 +1,7 @@
 import { canonicalAnswer } from "../../request/answer.ts";
 import { type CanonicalAnswer, letter } from "../../request/kinds.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged } from "../../phases/phased-rules.ts";
+import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../../types.ts";
@@ -33,12 +33,16 @@ export function isPrioritised(attempt: Attempt): boolean {
 }
 
 /** UN10, UN11, UN14: a turn decides, leads to another one or to the conclusion, or the deliberation is Hung. */
-export function judgeRound(book: RoundBook, carry: UnanimousCarry, maxTurns: number): Judged<UnanimousCarry> {
+export function judgeUnanimousRound(
+  book: RoundBook,
+  carry: UnanimousCarry,
+  maxTurns: number,
+): JudgedRound<UnanimousCarry> {
   const { attempt, round } = book;
   const turn = judgeTurn(book, carry.turns);
   const slashes = addSlashes(carry.slashes, equivocatorsIn(book));
   const turns = [...carry.turns, turn];
-  const end = (winner: Winner | null): Judged<UnanimousCarry> => ({
+  const end = (winner: Winner | null): JudgedRound<UnanimousCarry> => ({
     // PH7: others may have gone on from here; what they do then is a conclusion again.
     carry: { turns, slashes, concluding: carry.concluding },
     outcome: outcomeOf(attempt, turns, slashes, winner),
@@ -55,7 +59,7 @@ export function judgeRound(book: RoundBook, carry: UnanimousCarry, maxTurns: num
   return next({ turns, slashes, concluding });
 }
 
-function next(carry: UnanimousCarry): Judged<UnanimousCarry> {
+function next(carry: UnanimousCarry): JudgedRound<UnanimousCarry> {
   return { carry, outcome: null };
 }
 

@@ -1,14 +1,15 @@
 import { MATCH, matchCalls, matchForms, sayMatches } from "../../phases/equivalence.ts";
-import { phased, type PhasedState } from "../../phases/phased.ts";
+import type { PhasedState } from "../../phases/drive.ts";
+import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import type { Protocol } from "../../protocol.ts";
 import { closeForm, said } from "../../phases/round-book.ts";
 import { DEFAULTS, checkSettings, reasonsStepByStep, type UnanimousSettings } from "./config.ts";
-import { initialCarry, isPrioritised, judgeRound, type UnanimousCarry } from "./conclude.ts";
+import { initialCarry, isPrioritised, judgeUnanimousRound, type UnanimousCarry } from "./conclude.ts";
 import { VERSION, initialPrompt, turnPrompt } from "./prompts.ts";
 
-/** docs/spec/unanimous.md. Other settings than the default ones are for experiments: they are another protocol on chain. */
+/** The unanimous protocol (docs/spec/unanimous.md). Settings other than the default are for experiments: on chain they are another protocol. */
 export function createUnanimous(settings: UnanimousSettings): Protocol<PhasedState> {
   checkSettings(settings);
   return phased<UnanimousCarry>({
@@ -21,7 +22,7 @@ export function createUnanimous(settings: UnanimousSettings): Protocol<PhasedSta
     rounds: (attempt) => settings.turns + (isPrioritised(attempt) ? 2 : 1),
     forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
     initial: initialCarry,
-    judge: (book, carry) => judgeRound(book, carry, settings.turns),
+    judgeRound: (book, carry) => judgeUnanimousRound(book, carry, settings.turns),
     calls: (view, phase) => calls(view, phase, settings),
     say,
   });

@@ -5,11 +5,11 @@ import type { Candidate } from "../../phases/proposals.ts";
 import type { Attempt } from "../../types.ts";
 import type { Turn } from "./rules.ts";
 
-/** For an answer that counts, and again at most as much for its agreement with what was decided. */
+/** Share for an answer that counts, and the largest share for its agreement with the decided answer. */
 const UNIT = 4;
 
 /**
- * UN15: a seat earns for every turn in which its answer counted, and as much again for one that was decided.
+ * UN15: a seat earns for every turn in which its answer counted, and as much again if that answer was decided.
  * With at most MAX_TURNS + 2 rounds a share is at most 96 of the 255 that the contract takes.
  */
 export function sharesOf(
@@ -28,12 +28,12 @@ export function sharesOf(
   });
 }
 
-/** 0..UNIT: how far an answer is the decided one. */
+/** The agreement of an answer with the decided one, 0..UNIT. */
 function accordWith(attempt: Attempt, last: Turn, decided: CanonicalAnswer): (own: Candidate) => number {
   const { terms } = attempt.request;
   if (terms.kind === "policies")
     return ({ answer }) => overlap(policiesOf(answer.outcome), policiesOf(decided.outcome));
-  // Everything that those who agreed said in the end is the decided answer: texts differ, numbers lie within the tolerance.
+  // Every last answer of the seats that agreed is the decided answer: texts may differ, numbers lie within the tolerance.
   const members = last.candidates.filter(({ seat }) => last.unanimous?.seats.includes(seat));
   return ({ answer }) => (members.some((member) => isSameAnswer(terms, member.answer, answer)) ? UNIT : 0);
 }

@@ -4,19 +4,14 @@ import { canonicalOrder } from "../../seat/order.ts";
 import { renderedBytes, type Prompt } from "../../prompts/prompt.ts";
 import { candidatesOf, type Candidate, type Proposal } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
-import {
-  TASKS_VERSION,
-  answerSchema,
-  lineOf,
-  objectionFields,
-  ownFields,
-  taskPrompt,
-  type Task,
-} from "../../prompts/task-prompt.ts";
+import { answerSchema, lineOf, objectionFields, ownFields, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 
-/** Raised with every change of wording, fields or rules, and with the default settings. */
-export const VERSION = TASKS_VERSION;
+/**
+ * Raised with every change of rules, wording, fields or default settings, and with every version it builds on
+ * (test/core/versions.test.ts).
+ */
+export const VERSION = 2;
 
 const DECIDE = "Decide the question. `answer` is your answer in the stated kind.";
 
@@ -45,13 +40,13 @@ const CONCLUDE: Task = {
   instructions: `The deliberation ends. ${MINE} State finally which policies you stand by, and why in \`proof\`.`,
 };
 
-/** UN3: the initial round; no peer's text. */
+/** UN3: the prompt of the initial round, without texts of peers. */
 export function initialPrompt(attempt: Attempt, stepByStep: boolean): Prompt {
   const task = stepByStep ? STEP_BY_STEP : DIRECT;
   return taskPrompt(attempt, task, [], answerSchema(attempt.request.terms), "answer");
 }
 
-/** UN4: the problem, the own answer of the turn before, the neighbours' (Alg. 2). */
+/** UN4: the prompt of a turn: the problem, the own answer of the turn before, the neighbours' answers (Alg. 2). */
 export function turnPrompt(before: RoundBook, self: SeatIndex, own: Proposal | null, concluding: boolean): Prompt {
   const { attempt } = before;
   const [differing, ...rest] = neighbours(before, self);
@@ -64,13 +59,13 @@ export function turnPrompt(before: RoundBook, self: SeatIndex, own: Proposal | n
 
 interface Neighbour {
   readonly text: string;
-  /** Whether its answer is another than the own one. */
+  /** True if its answer differs from the own one. */
   readonly differs: boolean;
 }
 
 /**
- * UN5: the others' answers with their arguments, as many as fit into `limits.objectionsBytes`: first one of each class other
- * than the own, the best supported first, then the rest. The round-robin decides who comes first.
+ * UN5: the other seats' answers with their arguments, as many as fit into `limits.objectionsBytes`: first one of each class but the
+ * own, the best supported first, then the rest. Within a class the speaking order decides.
  */
 function neighbours(before: RoundBook, self: SeatIndex): readonly Neighbour[] {
   const candidates = candidatesOf(before, "closed");
@@ -97,7 +92,7 @@ function neighbours(before: RoundBook, self: SeatIndex): readonly Neighbour[] {
   return texts;
 }
 
-/** UN5: the canonical order, begun one seat later in every round. */
+/** UN5: the canonical order, starting one seat later in every round. */
 export function speakingOrder(attempt: Attempt, round: number): readonly SeatIndex[] {
   const order = canonicalOrder(attempt);
   const start = round % order.length;

@@ -10,29 +10,29 @@ import { HEARD_TURNS, THETA_PPM } from "./config.ts";
 
 /** Why a seat does not count towards unanimity in a turn (UN6). */
 export type Exclusion =
-  /** It said two things. */
+  /** It equivocated. */
   | "void"
-  /** No answer of it counts. */
+  /** It has no answer that counts. */
   | "silent"
-  /** It repeats its answer against all others without a new argument (UN7). */
+  /** It repeats its answer against all others, without a new argument (UN7). */
   | "fixated"
   /** The others heard it out for `HEARD_TURNS` turns. */
   | "heard";
 
-/** One turn: what was answered and who counts. */
+/** One turn: its answers and the seats that count. */
 export interface Turn {
   readonly round: number;
-  /** What counts, in seat order. */
+  /** The answers that count, in seat order. */
   readonly candidates: readonly Candidate[];
-  /** The class of more than 2/3 of all seats. */
+  /** The class of more than 2/3 of all seats; null without one. */
   readonly leading: AnswerGroup | null;
-  /** Per seat; null = it counts. */
+  /** Per seat, why it does not count; null if it counts. */
   readonly exclusions: readonly (Exclusion | null)[];
-  /** The members of `leading`, when everybody else is excluded. */
+  /** The members of `leading`, if every other seat is excluded. */
   readonly unanimous: AnswerGroup | null;
 }
 
-/** UN6 to UN9: one turn in the light of those before. */
+/** UN6 to UN9: judges one turn in the light of the earlier ones. */
 export function judgeTurn(book: RoundBook, before: readonly Turn[]): Turn {
   const { attempt, round } = book;
   const { terms } = attempt.request;
@@ -59,13 +59,13 @@ function counts(exclusions: Turn["exclusions"], leading: AnswerGroup, seat: Seat
   return leading.seats.includes(seat) || exclusions[seat] !== null;
 }
 
-/** For how many turns up to the last one more than 2/3 of all seats have agreed without a gap. */
+/** Number of turns up to the last one in which more than 2/3 of all seats agreed, without a gap. */
 function standsSince(before: readonly Turn[]): number {
   const gap = before.findLastIndex((turn) => turn.leading === null);
   return before.length - 1 - gap;
 }
 
-/** UN7: it held out in the turn before with the same answer, and its argument is none, or one that it gave before. */
+/** UN7: true if the seat held the same answer in the turn before, and has no argument that it did not give before. */
 function isFixated(terms: Terms, { seat, answer, proof }: Candidate, before: readonly Turn[]): boolean {
   const last = before.at(-1);
   const held = last === undefined ? undefined : ownIn(last, seat);
@@ -79,24 +79,24 @@ function ownIn(turn: Turn, seat: SeatIndex): Candidate | undefined {
   return turn.candidates.find((one) => one.seat === seat);
 }
 
-/** What makes two arguments one: case, spacing and punctuation of ASCII do not tell them apart. */
+/** The form in which arguments are compared: without ASCII case, spacing and punctuation. */
 function argumentOf(proof: string): string {
   return proof.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()).replace(/[^0-9a-z\u0080-\uffff]+/g, "");
 }
 
 /** Graded consensus on policies (Def. IX.5). */
 export interface Graded {
-  /** Seats whose answer counts: |h|, as far as it can be observed (UN6). */
+  /** |h|: number of seats whose answer counts, as far as it can be observed (UN6). */
   readonly counted: number;
-  /** Per policy, 0 = A: how many of them name it. */
+  /** Per policy, 0 = A: the number of them that name it. */
   readonly named: readonly number[];
   /** Policies with A >= theta, ascending. */
   readonly accepted: readonly number[];
-  /** Mean of A over the accepted; null when none is (UN13). */
+  /** Mean of A over the accepted policies; null without any (UN13). */
   readonly confidence: Ppm | null;
 }
 
-/** UN12: A(policy) = named / counted, accepted iff >= theta. */
+/** UN12: A(policy) = named / counted; a policy is accepted if A >= theta. */
 export function gradePolicies(attempt: Attempt, candidates: readonly Candidate[]): Graded {
   const { options } = attempt.request.terms;
   const sets = candidates.map(({ answer }) => policiesOf(answer.outcome));
@@ -111,7 +111,7 @@ export function gradePolicies(attempt: Attempt, candidates: readonly Candidate[]
   return { counted, named, accepted, confidence };
 }
 
-/** UN11: reflection ends when all name the same set, or when what is accepted outlasts a turn. */
+/** UN11: reflection ends when all seats name the same set, or when the accepted set outlasts a turn. */
 export function isSettled(attempt: Attempt, turn: Turn, before: readonly Turn[]): boolean {
   const seats = attempt.committee.length;
   if (!isSupermajority(turn.candidates.length, seats)) return false;

@@ -3,14 +3,14 @@ import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, type AnyForm } from "../../phases/round-book.ts";
-import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
-import { TASKS_VERSION, proposePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
+import { scoreCall, scoresFrom } from "../../phases/scores.ts";
+import { proposePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresForm, type Choice } from "./payloads.ts";
 import {
   classesIn,
   initialCarry,
-  judgeView,
+  judgeWbftRound,
   leaderOf,
   ledIn,
   ownLock,
@@ -24,23 +24,26 @@ import { weighedClasses, toScore, type WeighedClass } from "./weights.ts";
 
 const VIEW_FORMS: readonly AnyForm[] = [leadForm, prepareForm, finalForm, closeForm];
 
-/** wbft: docs/spec/wbft.md. What a seat asks and says; `weights.ts` and `views.ts` are the rule book. A round is a view. */
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 4;
+
+/** wbft (docs/spec/wbft.md): what a seat asks and says. `weights.ts` and `views.ts` are the rule book. A round is a view of the paper. */
 export const wbft = phased<WbftCarry>({
   id: "wbft",
   code: 3,
-  version: 1 * TASKS_VERSION * SCORES_VERSION,
+  version: VERSION,
   title: "Weighted BFT with rotating leaders",
   assurance: "byzantine",
   rounds: viewsOf,
   forms,
   speakers: (attempt, view, phase) => (phase === LEAD ? [leaderOf(attempt, view)] : null),
   initial: initialCarry,
-  judge: judgeView,
+  judgeRound: judgeWbftRound,
   calls,
   say,
 });
 
-/** WB1, WB2: answers and scores stand in view 0, for all views. */
+/** WB1, WB2: answers and scores are given in view 0, for all views. */
 function forms(attempt: Attempt, view: number): readonly AnyForm[] {
   return view === 0 ? [commitForm, revealForm, ...matchForms(attempt), scoresForm, ...VIEW_FORMS] : VIEW_FORMS;
 }
@@ -82,14 +85,14 @@ function say(view: SeatView<WbftCarry>, phase: number): unknown {
   }
 }
 
-/** WB10: the class of the highest prepare certificate in the set, else its own, else the largest. */
+/** WB10: what the leader proposes: the class of the highest prepare certificate in the set, else its own class, else the largest. */
 function proposalOf(view: SeatView<WbftCarry>): Digest | null {
   const { carry, self } = view;
   const classes = classesIn(view);
   const { certificate } = carry;
   const certified = certificate && classes.find(({ answer }) => answer.outcome === certificate.outcome);
   const chosen = certified ?? ownClass(classes, self) ?? classes[0];
-  // Its own words where it has some in the class.
+  // Its own answer, if that is in the class.
   const member = chosen?.members.find(({ seat }) => seat === self) ?? chosen?.members[0];
   return member?.target ?? null;
 }
@@ -98,8 +101,8 @@ function ownClass(classes: readonly WeighedClass[], seat: SeatIndex): WeighedCla
   return classes.find(({ members }) => members.some((member) => member.seat === seat));
 }
 
-/** What a follower may vote for, and whether it has to compare first (WB11). */
-function ballot(view: SeatView<WbftCarry>): { readonly led: Led; readonly isOwn: boolean } | null {
+/** The proposal that a follower may vote for, and whether it is its own class or must be compared first (WB11). */
+function votable(view: SeatView<WbftCarry>): { readonly led: Led; readonly isOwn: boolean } | null {
   const classes = classesIn(view);
   const led = ledIn(view.book, classes, "open");
   if (led === null) return null;
@@ -109,17 +112,17 @@ function ballot(view: SeatView<WbftCarry>): { readonly led: Led; readonly isOwn:
   return { led, isOwn };
 }
 
-/** WB11: one call, and only for an answer that is not the own one. */
+/** WB11: one call, and only if the proposed answer is not the own one. */
 function comparison(view: SeatView<WbftCarry>): readonly Call[] {
-  const chosen = ballot(view);
+  const chosen = votable(view);
   if (chosen === null || chosen.isOwn) return [];
   const { target, answer, proof } = chosen.led.candidate;
   return [{ about: ["verify", target], prompt: verifyPrompt(view.attempt, answer.text, proof) }];
 }
 
-/** WB11: a vote only for what is at least as good as the own answer; a failed call is none. */
+/** WB11: a vote for an answer that is at least as good as the own one; null if not, or if the call failed. */
 function voteOf(view: SeatView<WbftCarry>): Digest | null {
-  const chosen = ballot(view);
+  const chosen = votable(view);
   if (chosen === null) return null;
   const { target } = chosen.led.candidate;
   const isAccepted = view

@@ -5,13 +5,13 @@ import type { Form } from "../../phases/round-book.ts";
 import { scoreForm } from "../../phases/scores.ts";
 import type { Digest } from "../../types.ts";
 
-/** Own phases: SCORE in view 0 only, the others in every view. */
+/** The phases after COMMIT and REVEAL: SCORE in view 0 only, the others in every view. */
 export const SCORE = 20;
 export const LEAD = 30;
 export const PREPARE = 31;
 export const FINAL = 32;
 
-/** A reveal, by its payload digest: proposed, voted for, committed to. null = none. */
+/** A reveal, by its payload digest, that is proposed or voted for; null = none. */
 export interface Choice {
   readonly target: Digest | null;
 }

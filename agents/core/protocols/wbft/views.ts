@@ -1,7 +1,7 @@
 import type { CanonicalAnswer } from "../../request/kinds.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged, SeatView } from "../../phases/phased-rules.ts";
+import type { JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -9,26 +9,26 @@ import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "..
 import { finalForm, leadForm, prepareForm } from "./payloads.ts";
 import { weighedClasses, isQuorum, sumOf, weightsOf, type WeighedClass } from "./weights.ts";
 
-/** A class by the outcome of its answer, and the view of its certificate or vote. */
+/** A class, named by the outcome of its answer, with the view of its certificate or vote. */
 export interface ClassLock {
   readonly view: number;
   readonly outcome: Digest;
 }
 
-/** What the views before leave behind. */
+/** What views leave behind for later ones. */
 export interface WbftCarry {
-  /** Of view 0; null before it was judged. */
+  /** The classes of view 0; null before it was judged. */
   readonly classes: readonly WeighedClass[] | null;
   readonly weights: readonly number[];
   /** The highest prepare certificate. */
   readonly certificate: ClassLock | null;
-  /** Per seat: its last FINAL vote in a view with a prepare certificate. */
+  /** Per seat, its last FINAL vote in a view with a prepare certificate. */
   readonly locks: readonly (ClassLock | null)[];
-  /** Per seat, so far. */
+  /** Slashes per seat so far. */
   readonly slashes: readonly number[];
 }
 
-/** What a view is about: the leader's answer and its class. */
+/** Subject of a view: the leader's answer and its class. */
 export interface Led {
   readonly candidate: Candidate;
   readonly class: WeighedClass;
@@ -36,7 +36,7 @@ export interface Led {
 
 const MOST_VIEWS = 12;
 
-/** WB12: f bad leaders, and as many honest ones that are mistaken or cut off, leave two; at most twelve views. */
+/** WB12: after f bad leaders and f honest ones that are mistaken or cut off, two views are left; at most twelve views. */
 export function viewsOf({ committee }: Attempt): number {
   return Math.min(2 * faultTolerance(committee.length) + 2, MOST_VIEWS);
 }
@@ -51,14 +51,14 @@ export function initialCarry({ committee }: Attempt): WbftCarry {
   return { classes: null, weights: [], certificate: null, locks, slashes: committee.map(() => 0) };
 }
 
-/** The classes of view 0, in whatever view. */
+/** The classes of view 0, whatever the current view. */
 export function classesIn({ carry, earlier, book }: SeatView<WbftCarry>): readonly WeighedClass[] {
   return carry.classes ?? weighedClasses(earlier[0] ?? book);
 }
 
-/** WB10: what the leader proposes: an answer that counted in view 0; anything else is no proposal. */
-export function ledIn(book: RoundBook, classes: readonly WeighedClass[], stage: Closure): Led | null {
-  const target = counted(book, leadForm, leaderOf(book.attempt, book.round), stage)?.body.target ?? null;
+/** WB10: the leader's proposal; null unless it is an answer that counted in view 0. */
+export function ledIn(book: RoundBook, classes: readonly WeighedClass[], closure: Closure): Led | null {
+  const target = counted(book, leadForm, leaderOf(book.attempt, book.round), closure)?.body.target ?? null;
   return target === null ? null : findLed(classes, target);
 }
 
@@ -76,15 +76,15 @@ export function permits(lock: ClassLock | null, certificate: ClassLock | null, {
   return certificate !== null && certificate.outcome === answer.outcome && certificate.view > lock.view;
 }
 
-/** Seats whose PREPARE for the leader's answer counts: permitted by what they are locked on (WB13). */
-export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, stage: Closure): readonly SeatIndex[] {
+/** Seats whose PREPARE for the leader's answer counts, because their lock permits it (WB13). */
+export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, closure: Closure): readonly SeatIndex[] {
   return seatsOf(book.attempt).filter((seat) => {
-    const vote = counted(book, prepareForm, seat, stage)?.body.target;
+    const vote = counted(book, prepareForm, seat, closure)?.body.target;
     return vote === led.candidate.target && permits(carry.locks[seat] ?? null, carry.certificate, led.class);
   });
 }
 
-/** WB14: whether a seat sees a prepare certificate for the leader's answer; by what it holds now of PREPARE. */
+/** WB14: the leader's answer if the seat, by the PREPARE messages it holds now, sees a prepare certificate for it; else null. */
 export function seesCertificate(view: SeatView<WbftCarry>): Led | null {
   const { book, carry, earlier } = view;
   const classes = classesIn(view);
@@ -94,13 +94,13 @@ export function seesCertificate(view: SeatView<WbftCarry>): Led | null {
   return isQuorum(book.attempt, weights, preparersOf(book, carry, led, "open")) ? led : null;
 }
 
-/** What a seat is locked on: by the set, not by what it alone saw; else votes told to one seat would lock it (WB14). */
+/** The own lock. It follows from the message set, not from what the seat alone saw; else votes told to one seat would lock it (WB14). */
 export function ownLock({ carry, self }: SeatView<WbftCarry>): ClassLock | null {
   return carry.locks[self] ?? null;
 }
 
-/** WB14-WB17: a complete view, judged. */
-export function judgeView(book: RoundBook, before: WbftCarry): Judged<WbftCarry> {
+/** WB14, WB15, WB16, WB17: judges a complete view. */
+export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<WbftCarry> {
   const { attempt, round } = book;
   const classes = before.classes ?? weighedClasses(book);
   const weights = before.classes === null ? weightsOf(book, classes) : before.weights;
@@ -126,7 +126,7 @@ function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] 
   );
 }
 
-/** WB15: the leader's own answer, which the others compared. WB17: confidence is the share of the weight that made it final. */
+/** WB15: the winner is the leader's own answer, which the others compared. WB17: its confidence is the share of the weight behind FINAL. */
 function winnerOf(
   weights: readonly number[],
   { candidate: { answer }, class: { members } }: Led,
@@ -137,7 +137,7 @@ function winnerOf(
   return { answer, confidence: Number(share) as Ppm, supporters: [...members.map(({ seat }) => seat), ...finalists] };
 }
 
-/** WB17: seats with an answer that counted and a PREPARE and FINAL that count in the last view. */
+/** WB17: seats whose answer counted, and whose PREPARE and FINAL count in the last view. */
 function completedIn(book: RoundBook, classes: readonly WeighedClass[]): readonly SeatIndex[] {
   return classes
     .flatMap(({ members }) => members.map(({ seat }) => seat))

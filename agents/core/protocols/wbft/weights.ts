@@ -10,10 +10,10 @@ import { TOTAL_MAX, totalOf } from "../../phases/scores.ts";
 import { ONE_PPM, type Attempt, type SeatIndex } from "../../types.ts";
 import { scoresForm } from "./payloads.ts";
 
-/** Agreeing answers. */
+/** A class of agreeing answers. */
 export interface WeighedClass {
   readonly answer: CanonicalAnswer;
-  /** In canonical order of their seats. */
+  /** The members in canonical order of their seats. */
   readonly members: readonly Candidate[];
 }
 
@@ -21,12 +21,12 @@ export interface WeighedClass {
 const ALPHA = 4;
 const BETA = 6;
 
-/** WB4: the classes of view 0, the largest first, ties by the first member's canonical rank. */
-export function weighedClasses(book: RoundBook, stage: Closure = "closed"): readonly WeighedClass[] {
+/** WB4: the classes of view 0, the largest first; ties go by the first member's canonical rank. */
+export function weighedClasses(book: RoundBook, closure: Closure = "closed"): readonly WeighedClass[] {
   const ranks = canonicalRanks(book.attempt);
   const rank = (candidate: Candidate): number => ranks[candidate.seat] as number;
-  const candidates = candidatesOf(book, stage).toSorted((a, b) => rank(a) - rank(b));
-  const classes = answerClasses(book, candidates, stage).map(({ representative, seats }): WeighedClass => ({
+  const candidates = candidatesOf(book, closure).toSorted((a, b) => rank(a) - rank(b));
+  const classes = answerClasses(book, candidates, closure).map(({ representative, seats }): WeighedClass => ({
     answer: representative,
     members: candidates.filter(({ seat }) => seats.includes(seat)),
   }));
@@ -34,12 +34,12 @@ export function weighedClasses(book: RoundBook, stage: Closure = "closed"): read
   return classes.toSorted((a, b) => b.members.length - a.members.length || first(a) - first(b));
 }
 
-/** WB5: what every seat marks, one answer of each class, at most `limits.classesPerRound`. */
+/** WB5: the answers that every seat marks: one of each class, at most `limits.classesPerRound`. */
 export function toScore(classes: readonly WeighedClass[]): readonly Candidate[] {
   return classes.slice(0, limits.classesPerRound).map(({ members }) => members[0] as Candidate);
 }
 
-/** WB6-WB8: the weight of every seat, from the scores of view 0 and the reputations as drawn; every one is positive. */
+/** WB6, WB7, WB8: the weight of every seat, from the scores of view 0 and the reputations as drawn. Every weight is positive. */
 export function weightsOf(book: RoundBook, classes: readonly WeighedClass[]): readonly number[] {
   const { committee } = book.attempt;
   const qualities = qualitiesOf(book, classes);
@@ -49,7 +49,7 @@ export function weightsOf(book: RoundBook, classes: readonly WeighedClass[]): re
   return capped(weights, faultTolerance(committee.length));
 }
 
-/** WB6: per seat the lower median of the totals that the n - 1 others give its answer, 0 for an absent one; 0 without an answer. */
+/** WB6: per seat, the lower median of the totals that the n - 1 others give its answer; an absent total is 0, and so is a seat without an answer. */
 export function qualitiesOf(book: RoundBook, classes: readonly WeighedClass[]): readonly number[] {
   const seats = seatsOf(book.attempt);
   return seats.map((seat) => {
@@ -60,7 +60,7 @@ export function qualitiesOf(book: RoundBook, classes: readonly WeighedClass[]): 
   });
 }
 
-/** What a seat gives a class: its one score for any reveal of that answer; two of them cancel, as absence gives 0. */
+/** The total that a seat gives a class: its one score for any reveal of that answer. Two scores cancel to 0, like an absent score. */
 function totalFor(book: RoundBook, answerClass: WeighedClass, seat: SeatIndex): number {
   const scores = counted(book, scoresForm, seat, "closed")?.body.scores ?? [];
   const relevant = scores.filter(({ target }) => {
@@ -102,7 +102,7 @@ export function sumOf(weights: readonly number[]): number {
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
-/** WB9: more than 2/3 of the weight, and more than 1/2 of the seats, 2/3 at high assurance. */
+/** WB9: true for more than 2/3 of the weight and more than 1/2 of the seats; 2/3 of the seats at high assurance. */
 export function isQuorum(
   { request, committee }: Attempt,
   weights: readonly number[],

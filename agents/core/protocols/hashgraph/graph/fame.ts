@@ -1,12 +1,12 @@
 import { sees, stronglySeen, weightOf, type Graph, type Node } from "./graph.ts";
 
-/** What virtual voting says about the witnesses of a set of nodes that holds the ancestors of each. */
+/** The result of virtual voting on the witnesses of a set of nodes that holds the ancestors of each. */
 export interface Fame {
-  /** null = not decided by these nodes. */
+  /** Per witness, whether it is famous; null if these nodes do not decide it. */
   readonly famous: ReadonlyMap<Node, boolean | null>;
-  /** Of each decided witness the first whose count decided. */
+  /** For each decided witness, the first voter whose count decided. */
   readonly decidedBy: ReadonlyMap<Node, Node>;
-  /** Pairs voter, candidate whose vote is a coin's. */
+  /** Pairs of voter and candidate whose vote is a coin's. */
   readonly coinVotes: readonly (readonly [voter: Node, candidate: Node])[];
 }
 
@@ -16,12 +16,12 @@ interface Vote {
   readonly isCoin: boolean;
 }
 
-/** By voter, then candidate. HG5: A vote follows from the voter's ancestors, so it is the same in every set of nodes. */
+/** Votes by voter, then candidate. HG5: a vote follows from the voter's ancestors, so it is the same in every set of nodes. */
 type Votes = Map<Node, Map<Node, Vote>>;
 
 const votesOfGraph = new WeakMap<Graph, Votes>();
 
-/** EG7, EG8, for the witnesses among `nodes`, whose order breaks ties between voters of one round. */
+/** EG7, EG8: elects the famous witnesses among `nodes`. The order of `nodes` breaks ties between voters of one round. */
 export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
   const votes = votesOfGraph.get(graph) ?? new Map<Node, Map<Node, Vote>>();
   votesOfGraph.set(graph, votes);
@@ -32,7 +32,7 @@ export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
   for (const candidate of witnesses) {
     famous.set(candidate, null);
     for (const voter of witnesses) {
-      // The first votes, of the next round, never decide.
+      // The first votes, those of the next round, never decide.
       if (voter.round <= candidate.round + 1) continue;
       const vote = voteOf(graph, votes, voter, candidate);
       if (vote.isCoin) coinVotes.push([voter, candidate]);
@@ -45,7 +45,7 @@ export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
   return { famous, decidedBy, coinVotes };
 }
 
-/** Calls itself for voters of the round before, whose votes are known when voters are asked in the order of rounds. */
+/** The vote of a voter. It calls itself for voters of the round before; those votes are known if voters are asked in order of rounds. */
 function voteOf(graph: Graph, votes: Votes, voter: Node, candidate: Node): Vote {
   const own = votes.get(voter) ?? new Map<Node, Vote>();
   votes.set(voter, own);
@@ -68,7 +68,7 @@ function countVote(graph: Graph, votes: Votes, voter: Node, candidate: Node): Vo
   const value = inFavour >= against;
   const isMany = Math.max(inFavour, against) >= graph.quorum;
   if (distance % graph.rules.coinPeriod !== 0) return { value, decides: isMany, isCoin: false };
-  // EG8: a coin round decides nothing; without a supermajority the coin votes.
+  // EG8: a coin round decides nothing; without a supermajority the coin gives the vote.
   return { value: isMany ? value : graph.rules.coin(voter.event), decides: false, isCoin: !isMany };
 }
 
@@ -81,7 +81,7 @@ function stronglySeenBefore(graph: Graph, voter: Node): readonly Node[] {
   return known;
 }
 
-/** EG8: the middle bit, bit floor(8 x bytes / 2) from the front. */
+/** EG8: the middle bit of a signature, bit floor(8 x bytes / 2) from the front. */
 export function middleBit(signature: Uint8Array): boolean {
   const bit = signature.length * 4;
   return (((signature[bit >>> 3] ?? 0) >>> (7 - (bit & 7))) & 1) === 1;

@@ -3,23 +3,23 @@
  * rounds. Everything about an event follows from its ancestors alone, so it is computed once, when the event is inserted.
  */
 
-/** EG1. The id is a collision-free name of all the event holds, payloads included: its digest, on a network. */
+/** EG1: an event. Its id is a collision-free name of all it holds, payloads included: on a network, its digest. */
 export interface GossipEvent {
   readonly id: string;
   /** Index of the member. */
   readonly creator: number;
-  /** Id of the creator's event before; null for its first. */
+  /** Id of the creator's previous event; null for its first. */
   readonly selfParent: string | null;
   /** Id of the event whose receipt this one records. */
   readonly otherParent: string | null;
-  /** As claimed by the creator, a safe integer. */
+  /** The time that the creator claims, a safe integer. */
   readonly timestamp: number;
   /** Serves coin rounds and whitening. */
   readonly signature: Uint8Array;
 }
 
 export interface GraphRules {
-  /** Of the members, positive integers (EG3). */
+  /** Weights of the members, positive integers (EG3). */
   readonly weights: readonly number[];
   /** Number of the first round. */
   readonly firstRound: number;
@@ -28,24 +28,24 @@ export interface GraphRules {
   readonly coin: (event: GossipEvent) => boolean;
 }
 
-/** An event in its place. */
+/** An event in its place in the graph. */
 export interface Node {
   readonly event: GossipEvent;
-  /** Parents before children. */
+  /** Place in the graph: parents come before children. */
   readonly index: number;
   readonly selfParent: Node | null;
   readonly otherParent: Node | null;
-  /** So many self-ancestors stand before it. */
+  /** Number of its self-ancestors, without itself. */
   readonly sequence: number;
-  /** Bit i = the node with index i is an ancestor; a node is its own. */
+  /** Bit i is set if the node with index i is an ancestor; a node is its own ancestor. */
   readonly ancestors: Uint32Array;
-  /** Per member its newest event among the ancestors; null = none, "forked" = it has forked there. */
+  /** Per member, its newest event among the ancestors; null if there is none, "forked" if it forked there. */
   readonly latest: readonly (Node | "forked" | null)[];
   readonly round: number;
   readonly isWitness: boolean;
 }
 
-/** Grows by `insert` only; a node never changes. */
+/** The graph. It grows by `insert` only, and a node never changes. */
 export interface Graph {
   readonly rules: GraphRules;
   /** The least weight above 2/3 of the total. */
@@ -64,7 +64,7 @@ interface GrowingGraph extends Graph {
   readonly waiting: Map<string, readonly GossipEvent[]>;
 }
 
-/** Throws on rules that no vote can be counted by, which is a bug of ours. */
+/** Creates an empty graph. Throws if no vote can be counted by the rules, which is a bug of ours. */
 export function createGraph(rules: GraphRules): Graph {
   const total = rules.weights.reduce((sum, weight) => sum + weight, 0);
   if (!rules.weights.every((weight) => Number.isSafeInteger(weight) && weight > 0) || !Number.isSafeInteger(3 * total))
@@ -76,8 +76,8 @@ export function createGraph(rules: GraphRules): Graph {
 }
 
 /**
- * EG2. Inserts an event, and those that waited for it. `waiting`: a parent is unknown; `refused`: the self-parent is another
- * member's, or there is no such member.
+ * EG2: inserts an event and the events that waited for it. `waiting`: a parent is unknown; `refused`: the self-parent belongs to another
+ * member, or there is no such member.
  */
 export function insert(graph: Graph, event: GossipEvent): "inserted" | "waiting" | "known" | "refused" {
   const growing = graph as GrowingGraph;
@@ -125,7 +125,7 @@ function place(graph: GrowingGraph, event: GossipEvent, selfParent: Node | null,
   if (latest[event.creator] !== "forked") latest[event.creator] = node;
   const round = roundOf(graph, node);
   const isWitness = selfParent === null || round > selfParent.round;
-  // The node is not shared before here; `latest` refers to this very object.
+  // Nobody shares the node yet, and `latest` refers to this very object.
   Object.assign(node, { round, isWitness });
   graph.nodes.push(node);
   graph.byId.set(event.id, node);
@@ -140,7 +140,7 @@ function ancestorsOf(index: number, selfParent: Node | null, otherParent: Node |
   return bits;
 }
 
-/** Per member what the parents know, and whether the new event itself forks from what they know of its creator. */
+/** Per member, the newest event that the parents know. The creator is "forked" if the new event forks from the one they know. */
 function latestOf(
   graph: GrowingGraph,
   creator: number,
@@ -154,7 +154,7 @@ function latestOf(
   return latest;
 }
 
-/** Of two newest events of one member the newer; when neither has the other as an ancestor, the member has forked. */
+/** The newer of two events of one member; "forked" if neither is an ancestor of the other. */
 function newer(a: Node | "forked" | null, b: Node | "forked" | null): Node | "forked" | null {
   if (a === b || b === null) return a;
   if (a === null) return b;
@@ -163,19 +163,19 @@ function newer(a: Node | "forked" | null, b: Node | "forked" | null): Node | "fo
   return hasAncestor(b, a) ? b : "forked";
 }
 
-/** Whether y is an ancestor of x; every event is its own. */
+/** True if y is an ancestor of x; every event is its own ancestor. */
 export function hasAncestor(x: Node, y: Node): boolean {
   return (((x.ancestors[y.index >>> 5] ?? 0) >>> (y.index & 31)) & 1) === 1;
 }
 
-/** EG4: y is an ancestor of x, and no fork by y's creator is among the ancestors of x. */
+/** EG4: true if y is an ancestor of x, and no fork by y's creator is among the ancestors of x. */
 export function sees(x: Node, y: Node): boolean {
   return x.latest[y.event.creator] !== "forked" && hasAncestor(x, y);
 }
 
 /**
- * EG5: x sees y, and sees events by more than 2/3 of the members' weight that each see y. As x knows of no fork by y's
- * creator, no ancestor of x does; so if any event of a member saw y, its newest does.
+ * EG5: true if x sees y, and sees events by more than 2/3 of the members' weight that each see y. As x knows of no fork by y's creator, no
+ * ancestor of x does; so if any event of a member sees y, its newest does.
  */
 export function stronglySees(graph: Graph, x: Node, y: Node): boolean {
   if (!sees(x, y)) return false;
@@ -187,19 +187,19 @@ export function stronglySees(graph: Graph, x: Node, y: Node): boolean {
   return weight >= graph.quorum;
 }
 
-/** The witnesses of a round that x strongly sees; by the Strongly Seeing Lemma at most one of each member (EG5). */
+/** The witnesses of a round that x strongly sees; by the Strongly Seeing Lemma, at most one per member (EG5). */
 export function stronglySeen(graph: Graph, x: Node, round: number): readonly Node[] {
   return (graph.witnesses.get(round) ?? []).filter((witness) => stronglySees(graph, x, witness));
 }
 
-/** EG6. */
+/** EG6: the round of an event. */
 function roundOf(graph: Graph, node: Node): number {
   const parents = [node.selfParent, node.otherParent].flatMap((parent) => (parent === null ? [] : [parent.round]));
   const round = Math.max(graph.rules.firstRound, ...parents);
   return weightOf(graph, stronglySeen(graph, node, round)) >= graph.quorum ? round + 1 : round;
 }
 
-/** Each member counts once. */
+/** The weight of the nodes' members; each member counts once. */
 export function weightOf(graph: Graph, nodes: readonly Node[]): number {
   const members = new Set(nodes.map(({ event }) => event.creator));
   let weight = 0;

@@ -8,20 +8,20 @@ export interface Received {
   readonly timestamp: number;
 }
 
-/** The unique famous witnesses of a round all of whose fame is decided, as that of all rounds before. */
+/** The unique famous witnesses of a round; the fame of all its witnesses, and of all earlier ones, is decided. */
 interface FamousRound {
   readonly round: number;
   readonly famous: readonly Node[];
 }
 
-/** What one round received: it never changes once it is there. */
+/** The events that one round received. A batch never changes. */
 export interface Batch extends FamousRound {
   readonly nodes: readonly Node[];
 }
 
 /**
- * EG9: an event is received in the first round whose unique famous witnesses all have it as an ancestor. With less than 1/3
- * of the weight at fault, more nodes only ever append batches. The order of `nodes` is kept.
+ * EG9: an event is received in the first round whose unique famous witnesses all have it as an ancestor. With less than 1/3 of the
+ * weight at fault, more nodes only append batches. The order of `nodes` is kept.
  */
 export function receivedBatches(graph: Graph, nodes: readonly Node[], fame: Fame): readonly Batch[] {
   const batches: Batch[] = [];
@@ -34,7 +34,7 @@ export function receivedBatches(graph: Graph, nodes: readonly Node[], fame: Fame
   return batches;
 }
 
-/** EG9 to EG11: the total order of all that was received: round received, consensus timestamp, whitened signature. */
+/** EG9 to EG11: the total order of the received events, by round received, consensus timestamp, whitened signature. */
 export function consensusOrder(graph: Graph, batches: readonly Batch[]): readonly Received[] {
   return batches.flatMap(({ round, famous, nodes }) => {
     const whitener = whitenerOf(famous);
@@ -52,7 +52,7 @@ export function consensusOrder(graph: Graph, batches: readonly Batch[]): readonl
   });
 }
 
-/** Rounds from the first on, up to the first with a witness whose fame is open. */
+/** The rounds from the first up to, but without, the first with a witness whose fame is open. */
 function decidedRounds(graph: Graph, fame: Fame): readonly FamousRound[] {
   const byRound = new Map<number, Node[]>();
   for (const witness of fame.famous.keys())
@@ -66,14 +66,14 @@ function decidedRounds(graph: Graph, fame: Fame): readonly FamousRound[] {
   }
 }
 
-/** A member with two famous witnesses in one round has none that is unique. */
+/** True if the witness is its member's only famous one in the round: a member with two has no unique one. */
 function isOnly(witness: Node, famous: readonly Node[]): boolean {
   return famous.every((other) => other === witness || other.event.creator !== witness.event.creator);
 }
 
 /**
- * EG10: the weighted median of the times at which the famous witnesses' own lines first had the event; of two middle ones
- * the lower. Members with more than half of the weight would have to lie together to move it out of the honest range.
+ * EG10: the weighted median of the times at which the famous witnesses' own lines first had the event; the lower of two middle ones.
+ * Members with more than half of the weight would have to lie together to move it out of the honest range.
  */
 function consensusTimestamp(graph: Graph, famous: readonly Node[], node: Node): number {
   const times = famous
@@ -94,14 +94,14 @@ function firstWith(witness: Node, node: Node): Node {
   return first;
 }
 
-/** EG11: the XOR of the unique famous witnesses' signatures, so that nobody can choose a place by choosing a signature. */
+/** EG11: the XOR of the unique famous witnesses' signatures, so that no member can choose a place by choosing a signature. */
 function whitenerOf(famous: readonly Node[]): Uint8Array {
   const bytes = new Uint8Array(Math.max(0, ...famous.map(({ event }) => event.signature.length)));
   for (const { event } of famous) event.signature.forEach((byte, at) => (bytes[at] = (bytes[at] as number) ^ byte));
   return bytes;
 }
 
-/** Lower-case hex sorts as its bytes do. */
+/** The whitened signature in lower-case hex, which sorts as its bytes do. */
 function whitened(signature: Uint8Array, whitener: Uint8Array): string {
   return [...signature].map((byte, at) => (byte ^ (whitener[at] ?? 0)).toString(16).padStart(2, "0")).join("");
 }

@@ -4,18 +4,18 @@ import { limits } from "../../limits.ts";
 import type { PayloadMap } from "../../protocol.ts";
 import type { Digest, Hex, SeatIndex, Value } from "../../types.ts";
 
-/** Phases of a certify round. Every deliberation phase lies below the first. */
+/** Phases of a ballot. Every deliberation phase has a lower number. The field `round` of their headers is the ballot's number. */
 export const PROPOSE = 201;
 export const PREVOTE = 202;
 export const PRECOMMIT = 203;
-/** A finished certificate, handed on by a seat that falls silent. */
+/** A finished certificate, which a seat hands on before it falls silent. */
 export const CERTIFICATE = 204;
 
 export interface ProposePayload {
   readonly rootBlock: Uint8Array;
   readonly root: Digest;
-  /** The round in which the root had more than 2/3 prevotes; null for a fresh root. */
-  readonly validRound: number | null;
+  /** The ballot in which the root had more than 2/3 of the prevotes; null for a fresh root. Called `validRound` on the wire. */
+  readonly validBallot: number | null;
 }
 
 export interface VotePayload {
@@ -31,11 +31,11 @@ export interface CertificatePayload {
   readonly signatures: readonly { readonly seat: SeatIndex; readonly signature: Hex }[];
 }
 
-/** Whether a payload is well formed for a certify phase. */
-export function isCertifyPayload(phase: number, round: number, payload: Value): boolean {
+/** True if the payload is well formed for the certify phase. */
+export function isCertifyPayload(phase: number, ballot: number, payload: Value): boolean {
   switch (phase) {
     case PROPOSE:
-      return decodePropose(payload, round) !== null;
+      return decodePropose(payload, ballot) !== null;
     case PREVOTE:
     case PRECOMMIT:
       return decodeVote(phase, payload) !== null;
@@ -46,12 +46,17 @@ export function isCertifyPayload(phase: number, round: number, payload: Value): 
   }
 }
 
-export function decodePropose(value: Value, round: number): ProposePayload | null {
+export function encodePropose(rootBlock: Uint8Array, validBallot: number | null): PayloadMap {
+  return { root: rootBlock, validRound: validBallot };
+}
+
+export function decodePropose(value: Value, ballot: number): ProposePayload | null {
   if (!isMapOf(value, ["root", "validRound"])) return null;
-  const { root, validRound } = value;
+  const { root, validRound: validBallot } = value;
   if (!(root instanceof Uint8Array) || root.length > limits.rootBytes) return null;
-  if (validRound !== null && (typeof validRound !== "number" || validRound < 0 || validRound >= round)) return null;
-  return { rootBlock: root, root: sha256(root), validRound };
+  if (validBallot !== null && (typeof validBallot !== "number" || validBallot < 0 || validBallot >= ballot))
+    return null;
+  return { rootBlock: root, root: sha256(root), validBallot };
 }
 
 export function encodeCertificate(rootBlock: Uint8Array, signatures: CertificatePayload["signatures"]): PayloadMap {

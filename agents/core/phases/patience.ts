@@ -1,0 +1,112 @@
+import type { Judge } from "./judge.ts";
+import type { Effect, SeatContext } from "../protocol.ts";
+import { holdsHonest, isSupermajority } from "../quorum.ts";
+import type { AnyForm } from "./round-book.ts";
+import { filledIn, roundSlots, spokenIn, type Tally } from "../seat/tally.ts";
+import { seatsOf } from "../seat/order.ts";
+import type { Attempt } from "../types.ts";
+
+/** The phase a seat waits in. */
+export interface Waiting {
+  readonly round: number;
+  /** Index of the phase within the round. */
+  readonly index: number;
+  /** Timers of the phase that run besides its deadline. */
+  readonly running: readonly ("grace" | "haste")[];
+}
+
+/**
+ * PH5: how long one seat waits in a phase: until its deadline; a grace after more than 2/3 of the speakers have spoken; less if others
+ * have gone on. Local: patience decides when a seat speaks, never what messages mean.
+ */
+export class Patience {
+  private readonly judge: Judge<unknown>;
+
+  constructor(judge: Judge<unknown>) {
+    this.judge = judge;
+  }
+
+  isCurrent(waiting: Waiting, context: SeatContext, timer: string): boolean {
+    return (["phase", "grace", "haste"] as const).some((name) => timer === this.timer(name, waiting, context));
+  }
+
+  /** How much of the phase this seat has heard: all speakers, more than 2/3 of them, or fewer. */
+  heard(waiting: Waiting, { attempt }: SeatContext, tally: Tally): "all" | "quorum" | "few" {
+    const { phase } = this.formAt(attempt, waiting);
+    const slots = roundSlots(tally, waiting.round);
+    const speakers = this.judge.speakers(attempt, waiting.round, phase);
+    const expected = speakers?.length ?? attempt.committee.length;
+    const heard =
+      speakers === null
+        ? filledIn(slots, phase, expected)
+        : speakers.filter((seat) => spokenIn(slots, phase, seat) !== null).length;
+    if (!isSupermajority(heard, expected)) return "few";
+    return heard === expected ? "all" : "quorum";
+  }
+
+  /** The timers to start, besides those that run, once more than 2/3 of the speakers have spoken. */
+  graces(
+    waiting: Waiting,
+    context: SeatContext,
+    tally: Tally,
+  ): { readonly running: Waiting["running"]; readonly effects: readonly Effect[] } {
+    const isLast = waiting.index + 1 === this.judge.plan(context.attempt, waiting.round).forms.length;
+    const delays = {
+      grace: Math.floor(context.timing.graceMs / (isLast ? 2 : 1)),
+      haste: this.othersWentOn(waiting, context.attempt, tally) ? Math.floor(context.timing.graceMs / 4) : null,
+    };
+    const effects: Effect[] = [];
+    const running = [...waiting.running];
+    for (const name of ["grace", "haste"] as const) {
+      const delayMs = delays[name];
+      if (delayMs === null || running.includes(name)) continue;
+      effects.push({ kind: "wait", timer: this.timer(name, waiting, context), delayMs });
+      running.push(name);
+    }
+    return { running, effects };
+  }
+
+  /** True if more than 1/3 of the seats, hence an honest one, speak after this phase: what this seat still lacks was kept from it. */
+  private othersWentOn({ round, index }: Waiting, attempt: Attempt, tally: Tally): boolean {
+    const later = this.judge.plan(attempt, round).forms.slice(index + 1);
+    if (later.length === 0) return this.othersSpeakIn(attempt, tally, round + 1);
+    const slots = roundSlots(tally, round);
+    const ahead = seatsOf(attempt).filter((seat) => later.some(({ phase }) => spokenIn(slots, phase, seat) !== null));
+    return holdsHonest(ahead.length, attempt.committee.length);
+  }
+
+  /** True if more than 1/3 of the seats, hence an honest one, have opened the round. */
+  othersSpeakIn(attempt: Attempt, tally: Tally, round: number): boolean {
+    if (round >= this.judge.rounds(attempt)) return false;
+    const [first] = this.judge.plan(attempt, round).forms as readonly [AnyForm];
+    const seats = attempt.committee.length;
+    return holdsHonest(filledIn(roundSlots(tally, round), first.phase, seats), seats);
+  }
+
+  /**
+   * The deadline of the phase that is entered, and, if only some of the seats, but several, speak in it, that of the next phase. A
+   * seat that hears all of them closes the phase at once, and another one at the deadline; only then begins what the first waits for.
+   */
+  deadlines(waiting: Waiting, context: SeatContext): readonly Effect[] {
+    const { attempt, timing } = context;
+    const { round, index } = waiting;
+    const { forms } = this.judge.plan(attempt, round);
+    const fewSpeak = (form: AnyForm | undefined): boolean =>
+      form !== undefined && (this.judge.speakers(attempt, round, form.phase)?.length ?? 1) > 1;
+    const wait = (ahead: 0 | 1): Effect => ({
+      kind: "wait",
+      timer: this.timer("phase", { ...waiting, index: index + ahead }, context),
+      delayMs: timing.phaseMs * (1 + ahead),
+    });
+    const own = fewSpeak(forms[index - 1]) ? [] : [wait(0)];
+    return fewSpeak(forms[index]) ? [...own, wait(1)] : own;
+  }
+
+  private timer(name: "phase" | "grace" | "haste", waiting: Waiting, { attempt }: SeatContext): string {
+    return `${name}.${waiting.round}.${this.formAt(attempt, waiting).phase}`;
+  }
+
+  private formAt(attempt: Attempt, { round, index }: Waiting): AnyForm {
+    return this.judge.plan(attempt, round).forms[index] as AnyForm;
+  }
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { CHAIR_VERSION } from "../../agents/core/phases/chair.ts";
+import { SCORES_VERSION } from "../../agents/core/phases/scores.ts";
+import { TASKS_VERSION } from "../../agents/core/prompts/task-prompt.ts";
+import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
+
+/** The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. */
+const TASKS = { tasks: 2 };
+const SCORES = { ...TASKS, scores: 2 };
+const CHAIR = { ...TASKS, chair: 2 };
+const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
+  ["mbft", 6, TASKS],
+  ["mbft-bayesian", 2, TASKS],
+  ["wbft", 4, SCORES],
+  ["leaderless", 4, SCORES],
+  ["hashgraph", 8, TASKS],
+  ["unanimous", 2, TASKS],
+  ["council", 2, CHAIR],
+  ["debate", 2, CHAIR],
+  ["adversarial", 2, CHAIR],
+  ["escalating", 8, { ...CHAIR, mbft: 6 }],
+];
+
+function current(name: string): number | undefined {
+  const shared: Readonly<Record<string, number>> = {
+    tasks: TASKS_VERSION,
+    scores: SCORES_VERSION,
+    chair: CHAIR_VERSION,
+  };
+  return shared[name] ?? protocolById(name)?.version;
+}
+
+describe("protocol versions", () => {
+  it("the table names every protocol", () => {
+    assert.deepEqual(TABLE.map(([id]) => id).toSorted(), protocols.map(({ id }) => id).toSorted());
+  });
+
+  for (const [id, version, buildsOn] of TABLE)
+    it(`${id} records version ${version}, and no version that it builds on has moved without it`, () => {
+      assert.equal(protocolById(id)?.version, version);
+      for (const [name, pinned] of Object.entries(buildsOn))
+        assert.equal(current(name), pinned, `${name} moved: raise the version of ${id}, then pin both here`);
+    });
+});
