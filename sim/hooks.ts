@@ -42,11 +42,11 @@ export function installHooks(options: { readonly realSignatures: boolean; readon
   const mutated = mutant === null ? null : new URL(`../${mutant.file}`, import.meta.url).href;
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const isOurs = [AGENTS, SIMULATOR].some((folder) => context.parentURL?.startsWith(folder));
+      const isOurs = isOurFile(context.parentURL ?? "");
       const fast = realSignatures || !isOurs ? undefined : FAST[specifier];
       if (fast !== undefined) return { url: fast, shortCircuit: true };
       const found = nextResolve(specifier, context);
-      const isCopy = context.parentURL?.endsWith(PRISTINE) === true && found.url.startsWith(AGENTS);
+      const isCopy = context.parentURL?.endsWith(PRISTINE) === true && isOurFile(found.url);
       return isCopy && !found.url.endsWith(PRISTINE) ? { ...found, url: found.url + PRISTINE } : found;
     },
     load(url, context, nextLoad) {
@@ -58,6 +58,10 @@ export function installHooks(options: { readonly realSignatures: boolean; readon
       return { ...loaded, source: memos === undefined ? planted : remember(url, planted, memos) };
     },
   });
+}
+
+function isOurFile(url: string): boolean {
+  return url.startsWith(AGENTS) || url.startsWith(SIMULATOR);
 }
 
 function sourceOf(url: string, source: unknown): string {
