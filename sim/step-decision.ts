@@ -1,9 +1,9 @@
 import { digestOf } from "../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256 } from "../agents/core/encoding/bytes.ts";
 import { decisionDigest, messageDigest } from "../agents/core/encoding/typed-data.ts";
-import type { Effect, Input, Protocol, SeatContext } from "../agents/core/protocol.ts";
+import type { Effect, Input, MessageBlock, Protocol, SeatContext } from "../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../agents/core/seat/seat.ts";
-import { encodeMessage, forgeryIn } from "../agents/core/encoding/transcript.ts";
+import { encodeMessage, forgeryIn, messageBlock } from "../agents/core/encoding/transcript.ts";
 import type { Attempt, Digest, Message, Ppm, SeatIndex, Value } from "../agents/core/types.ts";
 import { respond, type Mind } from "./model.ts";
 import { simSigner } from "./signer.ts";
@@ -194,7 +194,10 @@ function signed(options: StepOptions, seat: number, { phase, round, payload, dec
   return { header, payload: said, signature: signer.sign(messageDigest(attempt, header)) };
 }
 
-function loaded(sent: readonly Message[], digests: readonly Digest[]): readonly (Uint8Array | null)[] {
+function loaded(sent: readonly Message[], digests: readonly Digest[]): readonly (MessageBlock | null)[] {
   const blocks = new Map(sent.map((message) => encodeMessage(message)).map((bytes) => [sha256(bytes), bytes]));
-  return digests.map((digest) => blocks.get(digest) ?? null);
+  return digests.map((digest) => {
+    const bytes = blocks.get(digest);
+    return bytes === undefined ? null : messageBlock(bytes);
+  });
 }

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ConclaveError } from "../core/errors.ts";
 
-/** Where a key is: never in a config file itself, nor on a command line. */
+/** Fields that say where a key is; a key never stands in a config file or on a command line. */
 export const apiKeyFields = {
   /** File whose content is the API key. */
   apiKeyFile: z.string().min(1).max(4096).optional(),
@@ -23,7 +23,10 @@ export function hasNoCredentials(url: string): boolean {
   return parsed === null || (parsed.username === "" && parsed.password === "");
 }
 
-/** `owner` is the part of the config that names the key, in errors. Throws CONFIG_MISSING or CONFIG_INVALID. */
+/**
+ * Reads the key; errors name `owner`, the part of the config that names the key. Throws CONFIG_MISSING or
+ * CONFIG_INVALID.
+ */
 export async function readApiKey(
   { apiKeyFile, apiKeyEnv }: ApiKeyPlace,
   owner: string,
@@ -44,7 +47,7 @@ export async function readApiKey(
   return checked(content.trim(), field);
 }
 
-/** Whatever else stands there would make fetch fail with a message that shows it. */
+/** Checks the key's characters: with others fetch would fail with a message that shows the key. */
 function checked(key: string, field: string): string {
   if (/^[\x21-\x7e]{1,4000}$/u.test(key)) return key;
   throw new ConclaveError(

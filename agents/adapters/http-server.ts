@@ -2,55 +2,55 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { ConclaveError } from "../core/errors.ts";
 
-/** What every server of ours needs: it reads no body, and bounds connections, requests, answers under way and waits. */
+/** An HTTP server that reads no body, and that bounds connections, requests, running answers and waits. */
 export interface HttpServer {
   readonly url: string;
-  /** Ends the connections, too. */
+  /** Stops the server and ends its connections. */
   close(): Promise<void>;
 }
 
 export interface HttpServerOptions {
-  /** What it is, for errors, e.g. "gateway". */
+  /** The server's name in errors, e.g. "gateway". */
   readonly name: string;
   readonly host: string;
-  /** 0: a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   readonly limits: HttpServerLimits;
-  /** When it rejects, the connection ends. */
+  /** Answers a request; if it rejects, the connection ends. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
 
 export interface HttpServerLimits {
-  /** Answers under way at once; more are told to come later. */
+  /** Answers under way at the same time; further requests are told to come later. */
   readonly concurrency: number;
-  /** Requests of one address in a window. */
+  /** Requests that one address may send in a window. */
   readonly requests: number;
   readonly windowMs: number;
 }
 
-/** Whether only this machine can mean itself by it. */
+/** True if the host name means this machine itself. */
 export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
 }
 
-/** Addresses remembered; when there are more, all begin anew. */
+/** Addresses whose requests are counted; with more, all counts start again. */
 const MAX_ADDRESSES = 4_096;
 const MAX_CONNECTIONS = 128;
 const MAX_HEADER_BYTES = 8_192;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** How late that may be seen. */
+/** How late a timeout may be noticed. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** A reader that takes nothing for so long is gone. */
+/** A reader that takes nothing for this long is gone. */
 const IDLE_MS = 30_000;
 
-/** Serves GET and HEAD. Throws NETWORK_FAILED when the port is taken. */
+/** Serves GET and HEAD. Throws NETWORK_FAILED if the port is taken. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { limits } = options;
   const admit = createAdmission(limits);
   let running = 0;
   const sizes = { maxHeaderSize: MAX_HEADER_BYTES, connectionsCheckingInterval: TIMEOUT_CHECK_MS };
   const server = createServer(sizes, (request, response) => {
-    // What comes as a body is not wanted.
+    // A request's body is not read.
     request.resume();
     places.work(request.socket, response);
     if (!admit(request.socket.remoteAddress ?? "")) {
@@ -88,11 +88,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 }
 
 interface Places {
-  /** From now until the response is out the connection keeps its place. */
+  /** The connection keeps its place until the response is out. */
   work(socket: Socket, response: ServerResponse): void;
 }
 
-/** A connection more than there may be takes the place of the one that has asked for nothing the longest, so that idle ones shut nobody out. */
+/**
+ * Bounds the connections. One too many replaces the one that has been idle the longest, so that idle connections shut
+ * nobody out.
+ */
 function placesOf(server: Server): Places {
   const idle = new Set<Socket>();
   let open = 0;

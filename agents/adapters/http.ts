@@ -1,15 +1,15 @@
-/** What every client of somebody else's server needs: no body longer than it may be, no wait longer than it may be, no key in a message. */
+/** What every client of a foreign server needs: bounded bodies, bounded waits, and no key in a message. */
 
 const MAX_QUOTE = 200;
 
-/** Reads a body of at most so many bytes; of a longer one it throws what `refuse` makes, and no more is read. */
+/** Reads a body of at most `maxBytes`. For a longer one it stops and throws what `refuse` returns. */
 export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of boundedChunks(response, maxBytes, refuse)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** The same as it comes. */
+/** Yields the chunks of a bounded body as they come. */
 export async function* boundedChunks(
   response: Response,
   maxBytes: number,
@@ -23,7 +23,7 @@ export async function* boundedChunks(
   }
 }
 
-/** A user and password in a URL as the header that says them: fetch takes them in no other form, and shows the URL in its error. */
+/** Moves a user and password from a URL to a header: fetch refuses them in a URL, and its error shows the URL. */
 export function credentialsApart(url: string): {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ function decoded(text: string): string {
   }
 }
 
-/** How long the server asks to be left alone: seconds or a date, 0 where it says nothing that can be read. */
+/** Returns how long the server asks to wait, given as seconds or as a date; 0 if it says nothing readable. */
 export function retryAfterMs(headers: Headers): number {
   const value = headers.get("retry-after");
   if (value === null) return 0;
@@ -53,7 +53,7 @@ export function retryAfterMs(headers: Headers): number {
   return Number.isFinite(waitMs) ? Math.max(0, waitMs) : 0;
 }
 
-/** What a server says, as harmless text: short, printable, in quotation marks, and without the key, which some servers echo. */
+/** Quotes what a server says: short, printable, in quotation marks, and without the key, which some servers echo. */
 export function quoted(text: string, key = ""): string {
   const hidden = key === "" ? text : text.replaceAll(key, "[key]");
   return JSON.stringify(hidden.slice(0, MAX_QUOTE).replaceAll(/[^\x20-\x7e]+/gu, " "));

@@ -1,4 +1,4 @@
-/** The value that a text is in JSON; undefined, which JSON has not, where it is none. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

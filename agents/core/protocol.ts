@@ -37,9 +37,16 @@ export type Input =
     }
   | { readonly kind: "elapsed"; readonly timer: string }
   /** The blocks asked for by `load`, in that order; null for a block that is unavailable. */
-  | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (Uint8Array | null)[] }
+  | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (MessageBlock | null)[] }
   /** The documents asked for by `fetch`, in that order; null for a document that is unavailable. */
   | { readonly kind: "fetched"; readonly fetch: string; readonly blocks: readonly (Uint8Array | null)[] };
+
+/** A block that should hold a message. The host decodes it once; `message` is null if it holds none. */
+export interface MessageBlock {
+  readonly digest: Digest;
+  readonly bytes: Uint8Array;
+  readonly message: Message | null;
+}
 
 /** What a seat wants done. Each states the duties of the host. */
 export type Effect =

@@ -6,7 +6,7 @@ import type { RequestStatus } from "../core/request/events.ts";
 export type PastStatus = Exclude<RequestStatus, "none">;
 
 /** All fields have to match; null matches anything. */
-export interface RequestFilter {
+export interface HistoryFilter {
   /** An agent that sat on a committee of the request. */
   readonly agentId: AgentId | null;
   readonly consumer: Address | null;

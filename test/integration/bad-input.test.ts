@@ -62,7 +62,7 @@ describe("a prompt over the context", () => {
   });
 });
 
-describe("agent init with a model that is no use", () => {
+describe("agent init with an unusable model", () => {
   const address = `0x${"12".repeat(20)}`;
   const chain = ["--rpc", "http://127.0.0.1:1", "--chain-id", "1", "--oracle", address, "--registry", address];
   const init = ["agent", "init", "--dir", "new", ...chain];
@@ -89,7 +89,7 @@ describe("agent init with a model that is no use", () => {
       const path = join(cli.folder, name);
       assert.deepEqual([exit, code, data["option"], data["path"]], [1, expected, "--model-path", path], message);
       assert.match(message, reason);
-      assert.ok(message.startsWith(`Choose the model: --model-path ${path} is no use: `), message);
+      assert.ok(message.startsWith(`Choose the model: --model-path ${path} is unusable: `), message);
       assert.match(message, /; name a GGUF file, or a server with --model-url$/);
       assert.equal(isMade(), false);
     }

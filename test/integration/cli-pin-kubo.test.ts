@@ -80,7 +80,7 @@ describe("AV3: conclave pin --into-kubo", () => {
     assert.equal(kubo.pins.size, 0);
     const none = await cli.failure("pin", id, "--into-kubo", "nowhere", ...source);
     assert.deepEqual([none.code, none.data["option"]], ["USAGE", "--into-kubo"]);
-    assert.match(none.message, /^Read --into-kubo: its value \(not shown\) is no use; give the http or https URL/);
+    assert.match(none.message, /^Read --into-kubo: its value \(not shown\) is invalid; give the http or https URL/);
 
     const victim = blocks[2] ?? assert.fail();
     kubo.blocks.set(cidString(sha256(victim)), Uint8Array.of(0xa0));

@@ -314,7 +314,7 @@ describe("conclave pin and serve", () => {
     for (const service of ["constructor", "two"]) {
       const { code, message, data } = await far.failure("pinning", "list", service, "--services", "services.json");
       assert.deepEqual([code, data["service"]], ["CONFIG_MISSING", service]);
-      assert.match(message, /it is none of those there \(one\)/);
+      assert.match(message, /the file only names one/);
     }
     for (const listen of ["8080", "127.0.0.1:99999"]) {
       const { code, data } = await far.failure("serve", "--listen", listen);

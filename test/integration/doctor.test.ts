@@ -41,8 +41,10 @@ describe("conclave doctor", () => {
     assert.deepEqual(levels(checks, "fail"), []);
     // The deployer is a single key, and everything is free.
     assert.deepEqual(levels(checks, "warn"), ["administration", "prices in tokens", "prices in coins"]);
+    assert.match(checks.get("signatures")?.message ?? "", /^secp256k1 by (native|wasm) on \w+-\w+$/);
     for (const name of [
       "node",
+      "signatures",
       "deployment file",
       "chain",
       "bindings",

@@ -8,10 +8,10 @@ import { proposerOf } from "../../agents/core/seat/certify/proposals.ts";
 import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
-import type { Effect, Input, Protocol } from "../../agents/core/protocol.ts";
+import type { Effect, Input, MessageBlock, Protocol } from "../../agents/core/protocol.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
-import { buildTranscript, encodeMessage } from "../../agents/core/encoding/transcript.ts";
+import { buildTranscript, encodeMessage, messageBlock } from "../../agents/core/encoding/transcript.ts";
 import type { Digest, Message } from "../../agents/core/types.ts";
 import { createLoader } from "../../agents/node/seat/loader.ts";
 import { createInputReader, encodeInput } from "../../agents/node/seat/records.ts";
@@ -73,8 +73,8 @@ describe("blocks behind a proposal", () => {
   });
 
   it("a load longer than a record is journalled in parts and read back as it was", () => {
-    const blocks = [1, 2, 3, 4, 5].map((fill) => new Uint8Array(250_000).fill(fill));
-    const input: Input = { kind: "loaded", root: sha256(blocks[0]!), blocks: [blocks[0]!, null, ...blocks.slice(1)] };
+    const blocks = [1, 2, 3, 4, 5].map((fill) => messageBlock(new Uint8Array(250_000).fill(fill)));
+    const input: Input = { kind: "loaded", root: blocks[0]!.digest, blocks: [blocks[0]!, null, ...blocks.slice(1)] };
     const records = encodeInput(input);
     for (const record of records) assertAtMost(record.length, maxRecordBytes);
     const read = createInputReader();
@@ -109,10 +109,10 @@ describe("blocks behind a proposal", () => {
       return sha256(bytes);
     };
     const good = encodeMessage(commitment(1));
-    const load = async (...found: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]> =>
+    const load = async (...found: readonly Uint8Array[]): Promise<readonly (MessageBlock | null)[]> =>
       loader.load(found.map(put));
     const missing = sha256(new Uint8Array(9));
-    assert.deepEqual(await loader.load([put(good), missing]), [good, null]);
+    assert.deepEqual(await loader.load([put(good), missing]), [messageBlock(good), null]);
     const other = attemptOf(4);
     const elsewhere = { ...other, request: { ...other.request, id: 8n as never } };
     const foreign: readonly Uint8Array[] = [

@@ -8,7 +8,7 @@ import { assertIncludes } from "../support/assertions.ts";
 
 /** `mutants.test.ts` hunts the bugs; here is what breaks as soon as their source changes. */
 describe("planted bugs", () => {
-  it("every planted bug has its place: the text occurs once, and what replaces it differs", () => {
+  it("every planted bug has its place: the text occurs once and differs from its replacement", () => {
     assert.equal(new Set(mutants.map(({ id }) => id)).size, mutants.length);
     for (const mutant of mutants) {
       const source = readFileSync(mutant.file, "utf8");
@@ -17,7 +17,7 @@ describe("planted bugs", () => {
     }
   });
 
-  it("a mutant whose text is not there, or twice, is an error", () => {
+  it("a mutant whose text is missing or occurs twice is an error", () => {
     const mutant = { ...mutants[0]!, find: "a" };
     assert.throws(() => plant(mutant, "b"), /occurs 0 times/);
     assert.throws(() => plant(mutant, "aba"), /occurs 2 times/);

@@ -5,7 +5,7 @@ import type { ReaderOptions } from "../../agents/adapters/chain/reader.ts";
 import { openSubgraph, type Subgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
-import type { PastRequest, RequestFilter, RequestPage, PageWanted } from "../../agents/ports/history.ts";
+import type { PastRequest, HistoryFilter, RequestPage, PageWanted } from "../../agents/ports/history.ts";
 import type { Entities, Entity } from "../../devnet/subgraph/entities.ts";
 import { rows } from "../../devnet/subgraph/ledger.ts";
 import { ANYTHING } from "../adapters/fixtures/subgraph-server.ts";
@@ -24,15 +24,15 @@ export async function checkRequests(
 ): Promise<void> {
   const subgraph = openSubgraph({ url: queryUrl });
   const recent = await openRecentHistory(source, signal);
-  const fromSubgraph = async (filter: RequestFilter): Promise<readonly PastRequest[]> =>
+  const fromSubgraph = async (filter: HistoryFilter): Promise<readonly PastRequest[]> =>
     allPages(async (page) => (await subgraph.requests(filter, page, signal)).answer);
-  const fromEvents = async (filter: RequestFilter): Promise<readonly PastRequest[]> =>
+  const fromEvents = async (filter: HistoryFilter): Promise<readonly PastRequest[]> =>
     allPages((page) => recent.requests(filter, page, { blocks: BLOCKS, signal }));
 
   const all = await fromSubgraph(ANYTHING);
   assert.deepEqual(all, await fromEvents(ANYTHING));
   const middle = all[Math.floor(all.length / 2)]!;
-  const some: readonly Partial<RequestFilter>[] = [
+  const some: readonly Partial<HistoryFilter>[] = [
     { statuses: ["hung"] },
     { statuses: ["decided", "refunded"] },
     { since: middle.time },

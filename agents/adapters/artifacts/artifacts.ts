@@ -1,4 +1,4 @@
-// Hardhat's artifacts, compiled when they are missing or older than the sources.
+// Hardhat's artifacts, compiled if they are missing or older than the sources.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync } from "node:fs";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Abi, Hex } from "viem";
 import { withLock } from "./lock.ts";
 
-/** Where the constructor writes into the runtime code, by the compiler's id of the variable. */
+/** Places where the constructor writes into the runtime code, by the compiler's id of the variable. */
 export type ImmutableReferences = Readonly<
   Record<string, readonly { readonly start: number; readonly length: number }[]>
 >;
@@ -23,14 +23,14 @@ export interface Artifact {
   readonly deployedBytecode: Hex;
   readonly immutableReferences?: ImmutableReferences;
   readonly buildInfoId: string;
-  /** Its name in the compiler's input. */
+  /** The contract's name in the compiler's input. */
   readonly inputSourceName: string;
 }
 
 /** A compiler run. */
 export interface BuildInfo {
   readonly solcLongVersion: string;
-  /** Standard JSON. */
+  /** Standard JSON input. */
   readonly input: object;
 }
 
@@ -43,9 +43,10 @@ const stamp = join(root, "cache", "conclave-build.stamp");
 /** @param names e.g. "contracts/mocks/TestToken.sol:TestToken" */
 export async function loadArtifacts(names: readonly string[], profile: BuildProfile): Promise<readonly Artifact[]> {
   if (profile !== "production" && (await areFresh(names, profile))) return readArtifacts(names);
-  // One build at a time, because test files run in parallel processes; and nobody builds another profile before these are read.
+  // One build at a time, because test files run in parallel processes; and no other profile is built before these
+  // artifacts are read.
   return withLock(lock, async () => {
-    // Which profile made the artifacts is Hardhat's knowledge: it builds what differs.
+    // Only Hardhat knows which profile made the artifacts: it builds what differs.
     if (profile === "production" || !(await areFresh(names, profile))) await build(profile);
     return readArtifacts(names);
   });
@@ -55,12 +56,12 @@ function readArtifacts(names: readonly string[]): Promise<readonly Artifact[]> {
   return Promise.all(names.map(async (name) => JSON.parse(await readFile(pathOf(name), "utf8")) as Artifact));
 }
 
-/** The compiler run that made an artifact. */
+/** Reads the compiler run that made an artifact. */
 export async function readBuildInfo(id: string): Promise<BuildInfo> {
   return JSON.parse(await readFile(join(root, "artifacts", "build-info", `${id}.json`), "utf8")) as BuildInfo;
 }
 
-/** Runtime code as the compiler made it: with zeros where the constructor wrote its immutables. */
+/** Returns the runtime code as the compiler made it, with zeros where the constructor wrote immutables. */
 export function maskImmutables(code: Hex, references: ImmutableReferences = {}): Hex {
   const bytes = Buffer.from(code.slice(2), "hex");
   for (const { start, length } of Object.values(references).flat()) bytes.subarray(start, start + length).fill(0);
@@ -72,7 +73,10 @@ function pathOf(name: string): string {
   return join(root, "artifacts", file, `${contract}.json`);
 }
 
-/** Whether nothing has to be compiled. Hardhat leaves artifacts alone that did not change, so their age says nothing: a stamp says when it last looked, and with which profile. */
+/**
+ * True if nothing has to be compiled. Hardhat does not touch unchanged artifacts, so their age says nothing; a stamp
+ * says when Hardhat last checked, and with which profile.
+ */
 export async function areFresh(names: readonly string[], profile: BuildProfile): Promise<boolean> {
   const built = await Promise.all(names.map((name) => modifiedMs(pathOf(name))));
   const sources = globSync("contracts/**/*.sol", { cwd: root });
@@ -88,7 +92,7 @@ async function modifiedMs(path: string): Promise<number> {
 
 async function build(profile: BuildProfile): Promise<void> {
   const started = new Date();
-  // Until it is done, and after it failed, nobody may take what is there for any profile's.
+  // Without a stamp nobody takes the artifacts for a profile's, until the build succeeds.
   await rm(stamp, { force: true });
   const hardhat = join(root, "node_modules", ".bin", "hardhat");
   const args = [hardhat, "build", "--build-profile", profile];

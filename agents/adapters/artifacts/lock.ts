@@ -1,19 +1,22 @@
-// A lock between processes: a folder, whose time stamp the owner refreshes for as long as it works.
+// A lock between processes: a folder whose time stamp the owner refreshes while it works.
 import { mkdir, rmdir, stat, utimes } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface LockTiming {
-  /** Between two signs of life of the owner. */
+  /** Time between two signs of life of the owner. */
   readonly beatMs: number;
-  /** An owner that was silent for so long is dead, and its lock is taken away; many beats, because a busy machine delays them. */
+  /**
+   * An owner that is silent for this long counts as dead and loses its lock; it is many beats, because a busy machine
+   * delays them.
+   */
   readonly staleMs: number;
   readonly pollMs: number;
 }
 
 const usual: LockTiming = { beatMs: 5_000, staleMs: 60_000, pollMs: 250 };
 
-/** Waits for the lock, however long its owner works. */
+/** Waits for the lock for as long as its owner works. */
 export async function withLock<T>(path: string, work: () => Promise<T>, timing: LockTiming = usual): Promise<T> {
   await take(path, timing);
   const beat = setInterval(() => {
@@ -31,7 +34,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>, timing: 
 async function take(path: string, { staleMs, pollMs }: LockTiming): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   let lastSign = NaN;
-  // Counted in looks, not in time: while this machine stands still, its owner gets no chance to beat either.
+  // Counted in checks, not in time: while this machine sleeps, the owner cannot beat either.
   let silentLooks = 0;
   for (;;) {
     try {

@@ -12,25 +12,25 @@ import { callMessage, padded, toReceipt, type Sender, type TransactionCall } fro
 export interface BatchTools {
   readonly connection: Connection;
   readonly sender: Sender;
-  /** One commit in a transaction of its own. */
+  /** Sends one commit in its own transaction. */
   readonly commitOne: (commit: CertifiedDecision, signal: AbortSignal | undefined) => Promise<Receipt | "already">;
 }
 
-/** A commit that would succeed, and the gas that it needs on its own. */
+/** A commit that would succeed, and the gas that it needs alone. */
 interface Item {
   readonly commit: CertifiedDecision;
   readonly data: Hex;
   readonly gas: bigint;
 }
 
-/** Of one transaction (EIP-7825). */
+/** Most gas of one transaction (EIP-7825). */
 const MAX_TRANSACTION_GAS = 1n << 24n;
-/** A transaction that needs more of a block than one part in so many waits for a block with that much room. */
+/** A batch takes at most half of a block's gas: a larger transaction waits for a block with enough room. */
 const BLOCK_SHARE = 2n;
-/** What one `tryMulticall` takes. */
+/** Most calls of one `tryMulticall`. */
 const MAX_CALLS = 128;
 
-/** See `ChainWriter.commitAll`. */
+/** Implements `ChainWriter.commitAll`. */
 export async function commitAll(
   tools: BatchTools,
   commits: readonly CertifiedDecision[],
@@ -47,8 +47,8 @@ export async function commitAll(
 }
 
 /**
- * The gas of each on its own: a node that estimates a whole batch finds the least gas with which all of its calls may fail. What
- * would fail on its own is left out, with the reason.
+ * Estimates the gas of each commit alone, since a node that estimates a whole batch finds the least gas with which all
+ * of its calls may fail. A commit that would fail alone is left out, with the reason.
  */
 async function weigh(
   tools: BatchTools,
@@ -71,7 +71,7 @@ async function weigh(
   }
 }
 
-/** As many as fit, in their order; one that is too large is alone. */
+/** Splits the items into batches that fit, in their order; an item that is too large is alone. */
 function batchesOf(items: readonly Item[], most: bigint): readonly (readonly Item[])[] {
   const batches: Item[][] = [];
   let sum = 0n;
@@ -127,7 +127,7 @@ function callOf({ connection }: BatchTools, batch: readonly Item[]): Transaction
   };
 }
 
-/** Somebody else was faster, or it was given too little gas, or it is refused for good. */
+/** Finds why a commit failed: somebody else was faster, it had too little gas, or the oracle refuses it. */
 async function failed(
   tools: BatchTools,
   item: Item,
@@ -151,7 +151,7 @@ async function alone(
   });
 }
 
-/** Sent again, it could cost twice. */
+/** True if the transaction may still land, so that sending it again could cost twice. */
 function mayStillLand({ code, data }: ConclaveError): boolean {
   return code === "CHAIN_TIMEOUT" || (code === "CHAIN_UNREACHABLE" && data["kind"] !== "refused");
 }
@@ -164,7 +164,7 @@ async function isDone(
   return isCommitted(await readRequestState(connection, request.id, signal), certificate.decision.attempt);
 }
 
-/** By the place in the batch. */
+/** Returns the reasons of failed calls, by their place in the batch. */
 function reasonsIn({ logs }: TransactionReceipt): ReadonlyMap<number, Hex> {
   const events = parseEventLogs({ abi: decisionOracleAbi, eventName: "CallFailed", logs });
   return new Map(events.map(({ args }) => [Number(args.index), args.reason]));

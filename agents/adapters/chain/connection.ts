@@ -4,14 +4,14 @@ import type { Address, Domain } from "../../core/types.ts";
 import { originOf, toChainError } from "./errors.ts";
 
 export interface ChainOptions {
-  /** HTTP JSON-RPC; never logged, only its origin. */
+  /** URL of the HTTP JSON-RPC; only its origin is logged. */
   readonly rpcUrl: string;
   readonly chainId: number;
   readonly oracle: Address;
   readonly registry: Address;
   /** Block of the deployment, where scans begin; 0 works everywhere and is slow on a long chain. */
   readonly deploymentBlock?: bigint;
-  /** Of one RPC call. */
+  /** Timeout of one RPC call. */
   readonly requestTimeoutMs?: number;
 }
 
@@ -29,7 +29,7 @@ export interface Connection {
     action: (client: Client) => Promise<T>,
     retries?: number,
   ): Promise<T>;
-  /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+  /** Checks the chain id and the contracts. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
   check(signal?: AbortSignal): Promise<void>;
 }
 

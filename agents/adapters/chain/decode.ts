@@ -11,7 +11,7 @@ import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
 /** A mined log. */
 export type MinedLog = Log<bigint, number, false>;
 
-/** An event an agent acts on, one it has no use for, or one that cannot be taken at its word. */
+/** A log as an event for agents, as one that agents do not need, or as one that is skipped because it is malformed. */
 export type Decoded =
   | { readonly kind: "event"; readonly event: ChainEvent }
   | { readonly kind: "irrelevant" }
@@ -23,7 +23,7 @@ type PositionKey = "blockNumber" | "blockHash" | "logIndex" | "transactionHash";
 
 type OracleEvent = ReturnType<typeof decodeOracleLog>;
 
-/** What is asked and answered is hashed as bytes, so a byte order mark must survive. */
+/** Questions and answers are hashed as bytes, so a byte order mark must survive. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Decodes a log of the oracle or the registry strictly. Never throws: anybody can make the oracle emit odd content. */
@@ -41,7 +41,7 @@ export function decodeLog(log: MinedLog, oracle: Address, registry: Address): De
   }
 }
 
-/** UTF-8 text of hex bytes; null when malformed. */
+/** Decodes hex bytes as UTF-8; null if malformed. */
 export function utf8Text(hex: `0x${string}`): string | null {
   try {
     return decoder.decode(hexToBytes(hex));
@@ -54,7 +54,7 @@ function skipped(reason: string): Decoded {
   return { kind: "skipped", reason };
 }
 
-/** A string is the reason why the event is skipped; null: of no use to agents. */
+/** Returns the event; a string is the reason why it is skipped, and null says that agents do not need it. */
 function oracleBody(event: OracleEvent): Body | string | null {
   switch (event.eventName) {
     case "Requested":

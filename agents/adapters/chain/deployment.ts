@@ -1,4 +1,4 @@
-// What `conclave doctor` looks at on the chain: code, bindings, roles and prices of a deployment.
+// What `conclave doctor` checks on the chain: code, bindings, roles and prices of a deployment.
 import { createPublicClient, erc20Abi, getAbiItem, http, toFunctionSelector, type Hex, type PublicClient } from "viem";
 import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "conclave/abi";
 import type { Address, Currency } from "../../core/types.ts";
@@ -10,13 +10,13 @@ import { unpackPrices, type PriceList } from "./prices.ts";
 export interface Contracts {
   readonly registry: Address;
   readonly oracle: Address;
-  /** Deployed by the oracle. */
+  /** The settlement contract, which the oracle deployed. */
   readonly settlement: Address;
   readonly slasher: Address;
   readonly accessManager: Address;
 }
 
-/** What each contract says of the others. */
+/** What each contract says about the others. */
 export interface Bindings {
   readonly oracleOfRegistry: Address;
   readonly registryOfOracle: Address;
@@ -27,14 +27,14 @@ export interface Bindings {
 
 export interface Holder {
   readonly account: Address;
-  /** Between scheduling an operation and executing it. */
+  /** Seconds between scheduling an operation and executing it. */
   readonly delaySeconds: number;
   readonly isContract: boolean;
 }
 
 /** Who may call a function that needs a role. */
 export interface Permission {
-  /** No role is needed any more. */
+  /** True if no role is needed any more. */
   readonly everybody: boolean;
   readonly holders: readonly Holder[];
 }
@@ -42,30 +42,30 @@ export interface Permission {
 export interface Roles {
   /** Who may stop new requests. */
   readonly pausing: Permission;
-  /** Who may have them taken again. */
+  /** Who may allow new requests again. */
   readonly unpausing: Permission;
-  /** Who may set prices of later requests. */
+  /** Who may set the prices of later requests. */
   readonly pricing: Permission;
   /** Who may grant roles. */
   readonly administrators: readonly Holder[];
-  /** No call of the oracle that needs a role is accepted. */
+  /** True if the oracle accepts no call that needs a role. */
   readonly closed: boolean;
 }
 
 export interface DeploymentReader {
-  /** Settlement, slasher and access manager are those that the oracle and the registry name. */
+  /** Returns the contracts: settlement, slasher and access manager are those that the oracle and the registry name. */
   contracts(registry: Address, oracle: Address): Promise<Contracts>;
   bindings(contracts: Contracts): Promise<Bindings>;
   roles(contracts: Contracts, fromBlock: bigint): Promise<Roles>;
-  /** Runtime code; "0x" where there is none. */
+  /** Returns the runtime code; "0x" if there is no contract. */
   code(address: Address): Promise<Hex>;
-  /** Null where the token does not say. */
+  /** Returns the token's decimals; null if it does not say. */
   decimals(token: Address): Promise<number | null>;
-  /** The list in force. */
+  /** Returns the price list in force. */
   prices(contracts: Contracts, currency: Currency): Promise<PriceList>;
   tokens(contracts: Contracts): Promise<{ readonly stake: Address; readonly fee: Address }>;
   gasPrice(): Promise<bigint>;
-  /** Number of the latest block. */
+  /** Returns the number of the latest block. */
   head(): Promise<bigint>;
 }
 
@@ -74,10 +74,10 @@ const PUBLIC_ROLE = 2n ** 64n - 1n;
 
 type GovernanceCall = "pauseRequests" | "unpauseRequests" | "setPrices";
 
-/** From the ABI, so that it is the selector of what the oracle has. */
+/** Selectors come from the ABI, so that they are those of the oracle's functions. */
 const selectorOf = (name: GovernanceCall): Hex => toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name }));
 
-/** Every method throws CHAIN_UNREACHABLE, or CHAIN_REVERTED when a contract is another one. */
+/** Creates a reader. Every method throws CHAIN_UNREACHABLE, or CHAIN_REVERTED if the address holds another contract. */
 export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): DeploymentReader {
   const fetchFn: typeof fetch = (input, init) => fetch(input, { ...init, signal });
   const client = createPublicClient({ transport: http(rpcUrl, { fetchFn, retryCount: 1 }) });
@@ -175,7 +175,7 @@ async function readRoles(
   };
 }
 
-/** Those whom the role was granted to since that block and who still have it. */
+/** Returns the accounts that were granted the role since that block and that still have it. */
 async function holdersOf(
   client: PublicClient,
   manager: Address,

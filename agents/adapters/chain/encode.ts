@@ -11,13 +11,13 @@ import { packCertificate, packHead, packMerits, packRelay } from "./settlement.t
 
 const abi = decisionOracleAbi;
 
-/** Calldata of the oracle's functions, from the words of the core. */
+/** Encodes the oracle's functions, from the core's packed words. */
 export function encodeAsk(subscriptionId: number, terms: Terms, question: string): Hex {
   const args = [subscriptionId, packTerms(terms), bytesToHex(questionBytes(question))] as const;
   return encodeFunctionData({ abi, functionName: "request", args });
 }
 
-/** `header` is the seed block's, in RLP. */
+/** Encodes a draw; `header` is the seed block's header in RLP. */
 export function encodeDraw(request: Request, { round, seedBlock, past }: AwaitedRound, header: Hex): Hex {
   const args = [hashedRequest(request), round, seedBlock, header, past.map((one) => pastOf(request, one))] as const;
   return encodeFunctionData({ abi, functionName: "draw", args });
@@ -34,7 +34,7 @@ export function encodeCommit(
   return encodeFunctionData({ abi, functionName: "commit", args });
 }
 
-/** Of the functions that take the decision that stands. */
+/** Encodes the functions that take the standing decision. */
 export function encodeAboutLast(
   functionName: "appeal" | "finalize" | "retryCallback",
   request: Request,
@@ -50,7 +50,7 @@ export function encodeAboutLast(
   return encodeFunctionData({ abi, functionName, args });
 }
 
-/** Of the functions that take an attempt that nobody answered. */
+/** Encodes the functions that take an attempt that nobody answered. */
 export function encodeUnanswered(
   functionName: "replace" | "refund",
   request: Request,
@@ -65,13 +65,13 @@ export function encodeFallBack(request: Request, round: Round, witness: Witness,
   return encodeFunctionData({ abi, functionName: "fallBack", args });
 }
 
-/** Calldata of the settlement contract. */
+/** Encodes a call of the settlement contract. */
 export function encodeSettle(request: Request, rounds: readonly DecidedRound[]): Hex {
   const args = [hashedRequest(request), rounds.map(decidedOf)] as const;
   return encodeFunctionData({ abi: settlementAbi, functionName: "settle", args });
 }
 
-/** The number of `Currency` in contracts/types/Types.sol. */
+/** Returns the number of `Currency` in contracts/types/Types.sol. */
 export function currencyCode(currency: Currency): 0 | 1 {
   return currency === "token" ? 0 : 1;
 }

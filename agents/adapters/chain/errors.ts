@@ -3,7 +3,7 @@ import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi, tokenAbi } from "conclave/abi";
 import { refusals } from "./refusals.ts";
 
-/** Custom errors that have a code of their own; every other one is CHAIN_REVERTED. */
+/** Custom errors that have their own code; every other one is CHAIN_REVERTED. */
 const codeOfError: Readonly<Record<string, ErrorCode>> = {
   UnknownProtocol: "PROTOCOL_UNKNOWN",
   QuestionTooLong: "QUESTION_TOO_LONG",
@@ -29,7 +29,10 @@ const allErrors: Abi = [...decisionOracleAbi, ...settlementAbi, ...agentRegistry
 /** Deepest nesting of causes that is searched. */
 const MAX_CAUSES = 16;
 
-/** What a failed RPC call means: a decoded revert, too little ether for the gas, or an unreachable node. `doing` begins with a verb. */
+/**
+ * Turns a failed RPC call into an error: a decoded revert, too little ether for the gas, or an unreachable node.
+ * `doing` begins with a verb.
+ */
 export function toChainError(error: unknown, doing: string, rpcUrl: string): ConclaveError {
   if (error instanceof ConclaveError) return error;
   const data = revertData(error);
@@ -70,7 +73,7 @@ export function revertError(data: Hex, doing: string): ConclaveError {
   );
 }
 
-/** Name of the custom error that an error of this module stands for; null when it is no revert. */
+/** Returns the name of the custom error behind an error of this module; null if it is no revert. */
 export function revertName(error: unknown): string | null {
   return error instanceof ConclaveError && typeof error.data["error"] === "string" ? error.data["error"] : null;
 }
@@ -88,18 +91,18 @@ function decodeRevert(data: Hex): { readonly name: string; readonly values: Read
     });
     return { name: errorName, values: Object.fromEntries(values) };
   } catch {
-    // An error of a contract we do not know, or not even a selector.
+    // An error of an unknown contract, or not even a selector.
     return { name: data.length >= 10 ? data.slice(0, 10) : "none", values: {} };
   }
 }
 
-/** "deadline" for the left-aligned bytes32 of it; the hex itself when it is no printable ASCII. */
+/** Returns the text of a left-aligned bytes32 such as "deadline"; the hex itself if it is no printable ASCII. */
 function shortString(word: Hex): string {
   const text = Buffer.from(word.slice(2), "hex").toString("latin1").replace(/\0+$/, "");
   return /^[\x20-\x7e]+$/.test(text) ? text : word;
 }
 
-/** Nodes put the revert data in different places: error.data, error.data.data, or on one of the causes. */
+/** Finds the revert data; nodes put it into error.data, error.data.data, or one of the causes. */
 function revertData(error: unknown): Hex | null {
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && typeof current === "object" && current !== null; depth += 1) {
@@ -111,7 +114,7 @@ function revertData(error: unknown): Hex | null {
   return null;
 }
 
-/** No answer at all, no useful one (slow, too large, HTTP error), or a JSON-RPC error. */
+/** Classifies a failure: no answer, an unusable one (slow, too large, HTTP error), or a JSON-RPC error. */
 function failureKind(error: unknown): "unreachable" | "overloaded" | "refused" {
   if (!(error instanceof BaseError)) return "unreachable";
   if (error.walk((cause) => cause instanceof RpcRequestError) !== null) return "refused";
@@ -123,7 +126,7 @@ function isData(value: unknown): value is Hex {
   return typeof value === "string" && /^0x([0-9a-f]{2}){4,}$/i.test(value);
 }
 
-/** One line without the URL, which often holds an API key. */
+/** Returns the error's details in one line, without the URL, which often holds an API key. */
 function detailsOf(error: unknown, rpcUrl: string): string {
   const parts: string[] = [];
   let current: unknown = error;
@@ -137,7 +140,7 @@ function detailsOf(error: unknown, rpcUrl: string): string {
   return parts.join("; ").replaceAll(rpcUrl, originOf(rpcUrl)).replace(/\s+/g, " ").slice(0, 500);
 }
 
-/** Scheme, host and port. */
+/** Returns scheme, host and port of a URL. */
 export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "an invalid URL";
 }

@@ -6,17 +6,20 @@ type EventLog = Pick<Log, "data" | "topics">;
 const oracleEvent = selectEvents(decisionOracleAbi);
 const registryEvent = selectEvents(agentRegistryAbi);
 
-/** Strictly. Throws what viem throws for a log that is none of the contract's events. */
+/** Decodes a log of the oracle strictly. Throws what viem throws for an unknown event. */
 export function decodeOracleLog({ data, topics }: EventLog) {
   return decodeEventLog({ abi: oracleEvent(topics[0]), data, topics, strict: true });
 }
 
-/** As `decodeOracleLog`. */
+/** Decodes a log of the registry as `decodeOracleLog` does. */
 export function decodeRegistryLog({ data, topics }: EventLog) {
   return decodeEventLog({ abi: registryEvent(topics[0]), data, topics, strict: true });
 }
 
-/** An ABI of the one event with that topic; the whole of it where there is none. Given all, viem hashes each signature for every log. */
+/**
+ * Returns the part of the ABI with the topic's event, or the whole ABI if the topic is unknown: with the whole ABI viem
+ * hashes every signature for each log.
+ */
 function selectEvents<Contract extends Abi>(abi: Contract): (topic: Hex | undefined) => Contract {
   let events: ReadonlyMap<Hex | undefined, Contract> | null = null;
   return (topic) => {

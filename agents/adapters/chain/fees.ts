@@ -4,10 +4,10 @@ export interface Fees {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-/** Nodes want a replacement to pay at least 10 % more of both. */
+/** Raise of both fees for a replacement; nodes require at least 10 %. */
 const RAISE_PERCENT = 25n;
 
-/** The market's fees, at least a raise above what was offered before for the same nonce, at most the maximum. */
+/** Returns the market's fees, raised above the previous offer for the same nonce, and at most the maximum. */
 export function nextFees(previous: Fees | null, market: Fees, maximum: bigint): Fees {
   const floor = previous === null ? market : raised(previous);
   const maxFeePerGas = smaller(larger(market.maxFeePerGas, floor.maxFeePerGas), maximum);
@@ -25,7 +25,7 @@ export function isAtLeast(fees: Fees, other: Fees): boolean {
   return fees.maxFeePerGas >= other.maxFeePerGas && fees.maxPriorityFeePerGas >= other.maxPriorityFeePerGas;
 }
 
-/** Rounded up, so that even 1 wei grows. */
+/** Raises a fee, rounded up so that even 1 wei grows. */
 function raise(value: bigint): bigint {
   return value + (value * RAISE_PERCENT) / 100n + 1n;
 }

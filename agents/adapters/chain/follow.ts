@@ -6,7 +6,7 @@ import { decodeLog, type MinedLog } from "./decode.ts";
 import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";
 import { backoffMs, delay } from "./retry.ts";
 
-/** Where an adapter reports what it survived; pino fits. */
+/** Logger for failures that an adapter survived; pino fits. */
 export interface Logger {
   info(data: object, message: string): void;
   warn(data: object, message: string): void;
@@ -25,7 +25,7 @@ type Batch = Parameters<Parameters<ChainReader["follow"]>[1]>[0];
 
 interface Progress {
   next: bigint;
-  /** Ends of the latest batches, oldest first: the places to go back to. */
+  /** Ends of the latest batches, oldest first; after a reorganisation the stream returns to one of them. */
   trail: Cursor[];
   /** Contents of delivered logs since the start of the trail. */
   readonly delivered: Map<string, bigint>;
@@ -35,7 +35,10 @@ interface Progress {
 const MAX_TRAIL = 128;
 const MAX_REMEMBERED_LOGS = 10_000;
 
-/** See `ChainReader.follow`. Resolves when the signal aborts; rejects with CHAIN_REORGED or CHAIN_WRONG_ID, or with what `onBatch` throws. */
+/**
+ * Implements `ChainReader.follow`. Resolves when the signal aborts; rejects with CHAIN_REORGED or CHAIN_WRONG_ID, or
+ * with what `onBatch` throws.
+ */
 export async function follow(
   connection: Connection,
   options: FollowOptions,
@@ -70,7 +73,7 @@ export async function follow(
   }
 }
 
-/** The next batch of final blocks; null when there is none yet or the chain changed while it was read. */
+/** Reads the next batch of final blocks; null if there is no new block or the chain changed meanwhile. */
 async function nextBatch(
   connection: Connection,
   options: FollowOptions,
@@ -135,8 +138,9 @@ function advance(progress: Progress, cursor: Cursor, logs: readonly MinedLog[]):
 }
 
 /**
- * A reorg deeper than the finality depth undoes what was delivered. Nothing can be taken back, so the operator is told, and
- * the stream goes on from the latest block that both chains share: what is new is delivered, what is the same is not again.
+ * Rewinds after a reorganisation deeper than the finality depth. What was delivered cannot be taken back, so the
+ * operator is told, and the stream continues from the latest block that both chains share: it delivers new events, and
+ * equal ones not again.
  */
 async function rewindIfReorged(
   client: Client,
@@ -163,7 +167,7 @@ async function rewindIfReorged(
   );
 }
 
-/** A chain that stays shorter than what was processed was reset, or the node has to catch up. */
+/** Throws if the chain stays shorter than what was processed: it was reset, or the node has to catch up. */
 function requireNotBehind(head: bigint, last: Cursor | undefined): void {
   if (last === undefined || head >= last.blockNumber) return;
   throw new ConclaveError(
@@ -181,7 +185,7 @@ function reorged(last: Cursor, wayOut: string): ConclaveError {
   );
 }
 
-/** Null when the node has no such block (yet). */
+/** Returns the block's hash; null if the node does not have the block. */
 async function hashOf(client: Client, blockNumber: bigint): Promise<`0x${string}` | null> {
   const block = await client.request({
     method: "eth_getBlockByNumber",
@@ -190,7 +194,7 @@ async function hashOf(client: Client, blockNumber: bigint): Promise<`0x${string}
   return block?.hash ?? null;
 }
 
-/** Equal when the same transaction emitted the same log, in whatever block. */
+/** Names a log's content, which is equal if the same transaction emitted the same log in any block. */
 function contentOf(log: MinedLog): string {
   return [log.transactionHash, log.address, ...log.topics, log.data].join(":");
 }

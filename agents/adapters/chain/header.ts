@@ -8,7 +8,7 @@ export type RawBlock = Readonly<Record<string, unknown>>;
 /** Numbers lose their leading zeros in RLP, data keeps every byte. */
 type Kind = "data" | "number";
 
-/** In the order of the header (Yellow Paper 4.3). */
+/** Fields in the order of the header (Yellow Paper 4.3). */
 const fields: readonly (readonly [name: string, kind: Kind])[] = [
   ["parentHash", "data"],
   ["sha3Uncles", "data"],
@@ -27,7 +27,7 @@ const fields: readonly (readonly [name: string, kind: Kind])[] = [
   ["nonce", "data"],
 ];
 
-/** What later forks appended: EIP-1559, 4895, 4844 (two), 4788, 7685. A chain that is behind has fewer. */
+/** Fields that later forks appended: EIP-1559, 4895, 4844 (two), 4788, 7685. A chain on an older fork has fewer. */
 const laterFields: readonly (readonly [name: string, kind: Kind])[] = [
   ["baseFeePerGas", "number"],
   ["withdrawalsRoot", "data"],
@@ -38,8 +38,8 @@ const laterFields: readonly (readonly [name: string, kind: Kind])[] = [
 ];
 
 /**
- * RLP of a block's header; "0x" while the node has no such block, which the oracle answers with SeedNotReady. Throws
- * CHAIN_HEADER_UNKNOWN or CHAIN_UNREACHABLE.
+ * Reads a block's header as RLP; "0x" while the node has no such block, which the oracle answers with SeedNotReady.
+ * Throws CHAIN_HEADER_UNKNOWN or CHAIN_UNREACHABLE.
  */
 export async function readHeader(connection: Connection, blockNumber: bigint, signal?: AbortSignal): Promise<Hex> {
   const block = await connection.call(`Read block ${blockNumber}`, signal, (client) =>
@@ -48,7 +48,10 @@ export async function readHeader(connection: Connection, blockNumber: bigint, si
   return block === null ? "0x" : encodeHeader({ ...block });
 }
 
-/** Throws CHAIN_HEADER_UNKNOWN when the fields do not yield the block's hash: a fork, or a chain, with other fields. */
+/**
+ * Encodes a header. Throws CHAIN_HEADER_UNKNOWN if the fields do not yield the block's hash, as on a fork or chain with
+ * other fields.
+ */
 export function encodeHeader(block: RawBlock): Hex {
   const later = laterFields.filter(([name]) => block[name] !== undefined && block[name] !== null);
   const header = toRlp([...fields, ...later].map(([name, kind]) => encodeField(block[name], kind)));
@@ -62,7 +65,7 @@ export function encodeHeader(block: RawBlock): Hex {
   );
 }
 
-/** What is no hex string becomes the empty one: the hash then tells. */
+/** Encodes a field; a value that is no hex string becomes empty, and the hash then fails. */
 function encodeField(value: unknown, kind: Kind): Hex {
   if (typeof value !== "string" || !/^0x[0-9a-f]*$/i.test(value)) return "0x";
   const digits = kind === "number" ? value.slice(2).replace(/^0+/, "") : value.slice(2);

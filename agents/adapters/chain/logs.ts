@@ -6,17 +6,17 @@ import type { MinedLog } from "./decode.ts";
 
 export interface LogQuery {
   readonly address: readonly Address[];
-  /** The event's signature first; null matches anything. */
+  /** Topics, the event's signature first; null matches anything. */
   readonly topics?: readonly (Hex | null)[];
 }
 
-/** Splits a scan into ranges the node accepts: halves on refusal, grows back on success. */
+/** Range of blocks that the node accepts: it halves after a refusal and grows after a success. */
 export interface RangeSize {
   current: bigint;
   readonly maximum: bigint;
 }
 
-/** Logs of one range in chain order, one RPC call. */
+/** Reads the logs of one range in chain order, with one RPC call. */
 export async function readLogs(
   client: Client,
   query: LogQuery,
@@ -40,7 +40,7 @@ export async function readLogs(
     .toSorted((left, right) => Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex);
 }
 
-/** All logs of a range, however long, in bounded calls. */
+/** Reads all logs of a range of any length, in bounded calls. */
 export async function scanLogs(
   connection: Connection,
   query: LogQuery,
@@ -69,7 +69,7 @@ export function endOfRange(from: bigint, last: bigint, size: RangeSize): bigint 
   return end < last ? end : last;
 }
 
-/** Halves the range when the node answered with a refusal, which may be due to its length; false when that is no way out. */
+/** Halves the range if the node refused it, perhaps for its length; false if a shorter range cannot help. */
 export function shrinkAfter(error: unknown, size: RangeSize): boolean {
   const kind = error instanceof ConclaveError ? error.data["kind"] : undefined;
   if ((kind !== "refused" && kind !== "overloaded") || size.current === 1n) return false;

@@ -11,12 +11,12 @@ import { createRewardActions } from "./reward-actions.ts";
 import { createSender, toReceipt, type TransactionOptions } from "./transactions.ts";
 
 export interface OperatorOptions extends ChainOptions, TransactionOptions {
-  /** Owns the stake or asks, and pays the gas. */
+  /** The account that owns the stake or asks, and that pays the gas. */
   readonly account: LocalAccount;
 }
 
 const registryCall = { abi: agentRegistryAbi } as const;
-/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+/** Creates the actions. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createOperatorActions(
   options: OperatorOptions,
   startSignal?: AbortSignal,

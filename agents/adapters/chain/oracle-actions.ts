@@ -74,7 +74,7 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
   };
 }
 
-/** A call of the oracle that takes exactly `amount` from the caller. */
+/** Calls the oracle, which takes exactly `amount` from the caller. */
 async function payOracle(
   connection: Connection,
   sender: Sender,
@@ -95,7 +95,10 @@ async function payOracle(
   });
 }
 
-/** So that nothing is approved for what the oracle would refuse anyway. It takes the tokens after all checks. */
+/**
+ * Tries the call first, so that nothing is approved for a call that the oracle refuses; it takes the tokens after all
+ * checks.
+ */
 async function requireAcceptable(connection: Connection, sender: Sender, call: TransactionCall): Promise<void> {
   const { address } = sender.account;
   try {

@@ -12,15 +12,15 @@ export interface Payment {
   readonly token: Address;
   readonly spender: Address;
   readonly amount: bigint;
-  /** When the caller has too few of them. */
+  /** Code of the error if the caller has too few tokens. */
   readonly missing: ErrorCode;
   readonly doing: string;
   readonly plain: Hex;
-  /** Null where the contract takes no permit. */
+  /** Encodes the call with a permit; null if the contract takes no permit. */
   readonly permitted: ((permit: Permit) => Hex) | null;
 }
 
-/** One transaction with a permit where the token has one, else an approval of exactly the amount and the call. */
+/** Pays in one transaction if the token has permits, else approves exactly the amount and then calls. */
 export async function pay(connection: Connection, sender: Sender, payment: Payment): Promise<TransactionReceipt> {
   const { token, spender, amount, doing } = payment;
   const owner = lower(sender.account.address);

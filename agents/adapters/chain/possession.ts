@@ -5,11 +5,11 @@ import type { Signer } from "../../ports/signer.ts";
 export interface PossessionTerms {
   readonly chainId: number;
   readonly registry: Address;
-  /** Who registers the key; a signature for one operator is of no use to another. */
+  /** The account that registers the key; a signature for one operator does not work for another. */
   readonly operator: Address;
 }
 
-/** EIP-712 digest of `Possession(address operator,bytes publicKey)` in the registry's domain. */
+/** Returns the EIP-712 digest of `Possession(address operator,bytes publicKey)` in the registry's domain. */
 export function possessionDigest({ chainId, registry, operator }: PossessionTerms, publicKey: Uint8Array): Digest {
   return hashTypedData({
     domain: { name: "ConclaveRegistry", version: "1", chainId, verifyingContract: registry },

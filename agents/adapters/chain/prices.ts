@@ -7,17 +7,17 @@ import { lower } from "./decode.ts";
 
 /** A price list, as contracts/libraries/PricesLib.sol unpacks it. */
 export interface PriceList {
-  /** In the ids of its requests. */
+  /** Version of the list, which is in the ids of its requests. */
   readonly version: number;
-  /** What a seat of a hung committee earns, half of one that decided; in the smallest unit of the currency. */
+  /** Pay of a seat of a hung committee, half that of one that decided; in the smallest unit of the currency. */
   readonly unitPrice: bigint;
-  /** The currency for a coin's worth of gas. */
+  /** Units of the currency for one coin's worth of gas. */
   readonly gasRate: bigint;
   /** Wei per gas. */
   readonly gasPriceCap: bigint;
-  /** The treasury's part. */
+  /** Part that goes to the treasury. */
   readonly treasuryPpm: number;
-  /** Whether requests are taken. */
+  /** True if requests are taken. */
   readonly open: boolean;
 }
 
@@ -35,7 +35,7 @@ export function unpackPrices(prices: bigint): PriceList {
   };
 }
 
-/** It is bound to the oracle for ever. */
+/** Returns the settlement contract, which is bound to the oracle for ever. */
 export async function readSettlement(connection: Connection, signal?: AbortSignal): Promise<Address> {
   const settlement = await connection.call("Find the settlement contract", signal, (client) =>
     client.readContract({ address: connection.domain.oracle, abi: decisionOracleAbi, functionName: "settlement" }),
@@ -50,7 +50,7 @@ export async function readFeeToken(connection: Connection, signal?: AbortSignal)
   return lower(token);
 }
 
-/** The smallest fee of a request with these terms, whatever fee they name. */
+/** Returns the smallest fee of a request with these terms, whatever fee they name. */
 export async function readQuote(connection: Connection, terms: Terms, signal?: AbortSignal): Promise<bigint> {
   const args = [packTerms(terms)] as const;
   return connection.call("Read the price of the request", signal, (client) =>
@@ -58,7 +58,7 @@ export async function readQuote(connection: Connection, terms: Terms, signal?: A
   );
 }
 
-/** What an appeal against a decision of this round costs. */
+/** Returns what an appeal against a decision of this round costs. */
 export async function readBond(
   connection: Connection,
   { id, terms }: Request,

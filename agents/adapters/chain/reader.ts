@@ -83,7 +83,7 @@ async function readRequestEvents(
     const decoded = decodeLog(log, oracle, connection.registry);
     return decoded.kind === "event" ? [decoded.event] : [];
   });
-  // Other events of the oracle have an address in the same topic; a request id that large does not exist.
+  // Other events of the oracle have an address in this topic, and no request id is that large.
   const own = events.filter((event) => requestIdOf(event) === requestId);
   if (own.length > 0) return own;
   throw new ConclaveError(
@@ -106,7 +106,7 @@ function requestIdOf(event: ChainEvent): RequestId | null {
   }
 }
 
-/** Agents as of the newest block: the final part of the registry's events is folded once, the rest on every call. */
+/** Reads the agents as of the newest block: final events of the registry are folded once, the rest on every call. */
 function createAgentIndex(
   connection: Connection,
   finalityDepth: number,

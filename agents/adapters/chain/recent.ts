@@ -2,17 +2,17 @@ import { cidString } from "../../core/encoding/codec.ts";
 import type { Hex } from "../../core/types.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import { progressOf, lastRound } from "../../core/request/progress.ts";
-import type { PageWanted, PastRequest, RequestFilter, RequestPage } from "../../ports/history.ts";
+import type { PageWanted, PastRequest, HistoryFilter, RequestPage } from "../../ports/history.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { connect, type Connection } from "./connection.ts";
 import { decodeLog } from "./decode.ts";
 import { scanLogs, type RangeSize } from "./logs.ts";
 import { readRequestState, type ReaderOptions } from "./reader.ts";
 
-/** What the events of the last blocks say, for who has no subgraph. */
+/** History from the events of the last blocks, without a subgraph. */
 export interface RecentHistory {
-  /** Those asked in the last so many blocks, from the newest on. Throws USAGE for a cursor that is none of events. */
-  requests(filter: RequestFilter, page: PageWanted, window: Window): Promise<RecentPage>;
+  /** Returns requests that were asked in the window, the newest first. Throws USAGE for a cursor of another source. */
+  requests(filter: HistoryFilter, page: PageWanted, window: Window): Promise<RecentPage>;
 }
 
 export interface Window {
@@ -35,10 +35,10 @@ type Asked = Extract<ChainEvent, { kind: "requested" }>;
 
 const CURSOR = /^e-(\d{1,15})-(\d{1,9})$/;
 const BLOCK_RANGE = 2_000n;
-/** Read at once, so that the memory is bounded, whatever the node says. */
+/** Most events read at once, so that the memory is bounded whatever the node sends. */
 const MAX_EVENTS = 200_000;
 
-/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+/** Opens the history. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function openRecentHistory(options: ReaderOptions, signal?: AbortSignal): Promise<RecentHistory> {
   const connection = await connect(options, signal);
   return {
@@ -47,7 +47,7 @@ export async function openRecentHistory(options: ReaderOptions, signal?: AbortSi
       const { from, to, events } = await readWindow(connection, options.maxBlockRange ?? BLOCK_RANGE, window);
       const found: { readonly request: PastRequest; readonly place: EventPlace }[] = [];
       for (const own of newestFirst(events, before)) {
-        // One more than fits says that there is another page.
+        // One request more than fits shows that there is another page.
         if (found.length > limit) break;
         if (!mayFit(own, filter)) continue;
         const time = await timeOf(connection, own[0].blockNumber, window.signal);
@@ -69,7 +69,7 @@ export async function openRecentHistory(options: ReaderOptions, signal?: AbortSi
   };
 }
 
-/** The hash of a block, to compare a subgraph with the chain; null when the node has no such block. */
+/** Reads a block's hash, to compare a subgraph with the chain; null if the node has no such block. */
 export async function readBlockHash(
   options: ReaderOptions,
   block: number,
@@ -91,7 +91,7 @@ function placeOf(cursor: string): EventPlace {
   if (block !== undefined) return { block: BigInt(block), logIndex: Number(logIndex) };
   throw new ConclaveError(
     "USAGE",
-    "Read the cursor: it is none of the chain's events; give what the page before named",
+    "Read the cursor: this is an unknown cursor; give the one that the page before named",
     {
       cursor,
     },
@@ -129,7 +129,7 @@ function tooMany(blocks: number): ConclaveError {
   );
 }
 
-/** The events of each request that was asked in the window, before a place. */
+/** Returns the events of each request that was asked in the window and before the place, the newest first. */
 function newestFirst(
   events: readonly ChainEvent[],
   before: EventPlace | null,
@@ -152,7 +152,7 @@ async function timeOf(connection: Connection, blockNumber: bigint, signal: Abort
   return Number(timestamp);
 }
 
-/** With its state as it is now; null when the chain has dropped it meanwhile. */
+/** Returns the request with its current state; null if the chain dropped it meanwhile. */
 async function pastRequest(
   connection: Connection,
   events: readonly [Asked, ...ChainEvent[]],
@@ -182,7 +182,7 @@ async function pastRequest(
   };
 }
 
-/** That stands, or the latest one. */
+/** Returns the standing decision, or the latest one. */
 function pastDecisionOf(events: readonly ChainEvent[]): PastRequest["decision"] {
   const progress = progressOf(events);
   const round = progress === null ? undefined : (lastRound(progress) ?? progress.past.at(-1));
@@ -200,8 +200,8 @@ function pastDecisionOf(events: readonly ChainEvent[]): PastRequest["decision"] 
   };
 }
 
-/** By what its events alone say. */
-function mayFit(events: readonly [Asked, ...ChainEvent[]], { agentId, consumer, protocol }: RequestFilter): boolean {
+/** True if the request may match the filter, as far as its events say. */
+function mayFit(events: readonly [Asked, ...ChainEvent[]], { agentId, consumer, protocol }: HistoryFilter): boolean {
   const [{ request }] = events;
   if (consumer !== null && consumer !== request.consumer) return false;
   if (protocol !== null && protocol !== request.terms.protocol) return false;

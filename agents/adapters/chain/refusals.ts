@@ -1,4 +1,4 @@
-/** What each custom error of the contracts means to who sent the transaction, and the way out; docs/reasons.md lists them. */
+/** What the sender of a transaction can do about each custom error of the contracts; docs/reasons.md lists them. */
 export const refusals: Readonly<Record<string, string>> = {
   // Asking
   QuestionIsEmpty: "give a question",
@@ -20,7 +20,7 @@ export const refusals: Readonly<Record<string, string>> = {
   BalanceOverflow: "pay in less: a balance holds less than 2^104 units",
   InvalidPrices: "correct the named price: it is out of its bounds",
   TransferMismatch: "use a token that moves exactly what it is told: this one takes a fee or moved nothing",
-  // The course of a request
+  // The life of a request
   WrongStatus: "the request is in another state than this needs; look with `conclave decision`",
   WitnessMismatch: "what was handed in is not what the request stands at; read its latest events and try again",
   SeedNotReady: "wait for the block after the seed block",
@@ -105,7 +105,7 @@ export const refusals: Readonly<Record<string, string>> = {
   AccessManagerLockedRole: "this role cannot be changed",
   OwnableUnauthorizedAccount: "send it from the owner",
   OwnableInvalidOwner: "name an owner",
-  // Of libraries
+  // Errors of libraries
   AddressEmptyCode: "check the address: no contract is there",
   SafeERC20FailedOperation: "check the token: it refused the transfer",
   SafeCastOverflowedUintDowncast: "give a smaller number",

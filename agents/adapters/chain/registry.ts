@@ -9,7 +9,7 @@ export type Agents = ReadonlyMap<AgentId, AgentRecord>;
 type RegistryEvent = ReturnType<typeof decodeRegistryLog>;
 type ArgsOf<Name extends RegistryEvent["eventName"]> = Extract<RegistryEvent, { eventName: Name }>["args"];
 
-/** Multiaddrs of one agent that are looked at. */
+/** Most multiaddrs of one agent that are read. */
 const MAX_ENDPOINTS = 8;
 
 /** Rebuilds the registry from its events, in chain order; the contract's events carry the whole state. */
@@ -85,7 +85,7 @@ function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Part
   }
 }
 
-/** Comma separated multiaddrs; what they mean is the network adapter's business. */
+/** Splits comma separated multiaddrs; the network adapter reads them. */
 function parseEndpoint(text: string): readonly string[] {
   const parts = text.split(",", MAX_ENDPOINTS).map((part) => part.trim());
   return parts.filter((part) => part.startsWith("/"));

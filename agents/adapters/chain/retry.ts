@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 30_000;
 
-/** Exponential back-off with jitter: between half and all of 0.25 s, 0.5 s, 1 s ... 30 s. */
+/** Returns an exponential back-off with jitter: between half and all of 0.25 s, 0.5 s, 1 s ... 30 s. */
 export function backoffMs(failures: number): number {
   const full = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 16));
   return Math.round(full * (0.5 + Math.random() / 2));
 }
 
-/** Rejects with the signal's reason as soon as it aborts. */
+/** Waits; rejects with the signal's reason as soon as it aborts. */
 export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
   try {
     await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });

@@ -36,25 +36,25 @@ type Merits = Pick<Outcome, "shares" | "reputationChanges">;
 
 const GAS_PRICE_UNIT = 1_000_000n;
 const STATUS_SHIFT = BigInt(placeOf(LAYOUTS.decisionHead, "status").shift);
-/** The highest price that fits a relay, in units. */
+/** The highest gas price that fits a relay, in units of 10^6 wei. */
 const MAX_GAS_PRICE = (1n << BigInt(placeOf(LAYOUTS.relay, "gasPrice").bits)) - 1n;
-/** Committee hash and signers. */
+/** Bytes of the committee hash and the signers. */
 const CERTIFICATE_HEAD_BYTES = 40;
-/** Agent id and reputation. */
+/** Bytes of an agent id and a reputation. */
 const MEMBER_BYTES = 8;
 const ADDRESS_BYTES = 20;
 const COMPACT_BYTES = 64;
 
 const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 3: "decided", 4: "hung" };
 
-/** Throws when a member does not fit its bits, which no protocol yields. */
+/** Packs the head of a decision. Throws if a member does not fit its bits, which no protocol yields. */
 export function packHead(head: DecisionHead): bigint {
   return packWord(LAYOUTS.decisionHead, { ...head, status: statusCode(head.status) });
 }
 
-/** A string says why the word is no head of a decision. */
+/** Unpacks the head of a decision; a string says why the word is not one. */
 export function unpackHead(packed: bigint): DecisionHead | string {
-  // The highest member keeps the bits above it: they make it another status.
+  // The highest member keeps the bits above it, so that they make it an unknown status.
   const code = Number(packed >> STATUS_SHIFT);
   const status = statusOfCode[code];
   if (status === undefined) return `the status ${code} is neither decided nor hung`;
@@ -69,19 +69,19 @@ export function unpackHead(packed: bigint): DecisionHead | string {
   };
 }
 
-/** One share per seat, then the reputation changes. */
+/** Packs one share per seat, then the reputation changes. */
 export function packMerits({ shares, reputationChanges }: Merits): Uint8Array {
   return concat(encodeShares(shares), encodeReputationChanges(reputationChanges));
 }
 
-/** Null when there are fewer bytes than seats, or the changes are malformed. */
+/** Unpacks shares and changes; null if there are fewer bytes than seats or the changes are malformed. */
 export function unpackMerits(bytes: Uint8Array, seats: number): Merits | null {
   if (bytes.length < seats) return null;
   const reputationChanges = decodeReputationChanges(bytes.subarray(seats));
   return reputationChanges === null ? null : { shares: decodeShares(bytes.subarray(0, seats)), reputationChanges };
 }
 
-/** The gas price is rounded down to 10^6 wei and saturates, as the contract does. */
+/** Packs a relay. The gas price is rounded down to 10^6 wei and saturates, as in the contract. */
 export function packRelay({ signers, gasPrice, relayer }: Relay): bigint {
   const units = gasPrice / GAS_PRICE_UNIT;
   const price = units < MAX_GAS_PRICE ? units : MAX_GAS_PRICE;
@@ -94,7 +94,10 @@ export function unpackRelay(packed: bigint): Relay {
   return { signers, gasPrice: gasPrice * GAS_PRICE_UNIT, relayer };
 }
 
-/** 65-byte signatures become compact ones (EIP-2098). Throws a RangeError when one is not 65 bytes of low s and v 27 or 28. */
+/**
+ * Packs a certificate; 65-byte signatures become compact ones (EIP-2098). Throws a RangeError unless each has 65 bytes,
+ * a low s and v 27 or 28.
+ */
 export function packCertificate(committee: readonly SeatInfo[], signatures: Certificate["signatures"]): Uint8Array {
   const bySeat = new Map<number, Hex>(signatures.map(({ seat, signature }) => [seat, signature]));
   const seats = committee.map((seat, index) => {
@@ -106,7 +109,7 @@ export function packCertificate(committee: readonly SeatInfo[], signatures: Cert
   return concat(hexToBytes(committeeHash(committee)), signers, ...seats);
 }
 
-/** The signatures with 65 bytes each; null when the bytes are no certificate of so many seats. */
+/** Returns the signatures with 65 bytes each; null if the bytes are no certificate of this committee's size. */
 export function unpackCertificate(bytes: Uint8Array, seats: number): Certificate["signatures"] | null {
   if (bytes.length < CERTIFICATE_HEAD_BYTES || seats > limits.maxCommittee) return null;
   const signers = BigInt(bytesToHex(bytes.subarray(32, CERTIFICATE_HEAD_BYTES)));
@@ -124,7 +127,7 @@ export function unpackCertificate(bytes: Uint8Array, seats: number): Certificate
   return position === bytes.length ? signatures : null;
 }
 
-/** Bit i = seat i. */
+/** Returns the seats as bits: bit i is seat i. */
 export function bitmapOf(signatures: Certificate["signatures"]): bigint {
   return signatures.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n);
 }

@@ -15,7 +15,7 @@ export interface Token {
   readonly decimals: number;
 }
 
-/** What the contracts fix for everybody, and what an account holds. */
+/** What the contracts fix for everybody, and what accounts hold. */
 export interface ChainTerms {
   readonly stakeToken: Token;
   readonly feeToken: Token;
@@ -24,47 +24,47 @@ export interface ChainTerms {
   readonly unbondingDelaySeconds: number;
   readonly activeAgents: number;
   holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
-  /** The smallest fee of a request with these terms, whatever fee they name. */
+  /** Returns the smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
-  /** What an appeal against a decision of this round costs, in the request's currency. */
+  /** Returns what an appeal against a decision of this round costs, in the request's currency. */
   bond(request: Request, round: Round, signal?: AbortSignal): Promise<bigint>;
-  /** Null: there is none of that number. */
+  /** Returns the subscription; null if the number is unknown. */
   subscription(subscriptionId: number, signal?: AbortSignal): Promise<Subscription | null>;
-  /** Whether the account may spend from the subscription. */
+  /** True if the account may spend from the subscription. */
   isConsumer(subscriptionId: number, account: Address, signal?: AbortSignal): Promise<boolean>;
-  /** What the registry owes an account for evidence, in stake tokens. */
+  /** Returns what the registry owes an account for evidence, in stake tokens. */
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
-  /** Whether the agent has been slashed for the attempt that the proof is about. */
+  /** True if the agent was slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
-  /** Of an agent, up to `PROVEN_SERVICES`. */
+  /** Returns an agent's services, up to `PROVEN_SERVICES`. */
   services(agentId: AgentId, signal?: AbortSignal): Promise<number>;
-  /** What an account has staked for an agent. */
+  /** Returns what an account has staked for an agent. */
   position(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<StakePosition>;
-  /** What an account has earned with an agent and not claimed yet. */
+  /** Returns what an account has earned with an agent and not claimed yet. */
   rewards(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<Readonly<Record<Currency, bigint>>>;
 }
 
 export interface Subscription {
   readonly owner: Address;
-  /** Whom it is offered to. */
+  /** The account that it is offered to. */
   readonly pendingOwner: Address | null;
   readonly balance: Readonly<Record<Currency, bigint>>;
-  /** Made from it so far. */
+  /** Requests paid from it so far. */
   readonly requests: number;
 }
 
 export interface Holdings {
-  /** In the chain's coin, and in the stake token. */
+  /** Balances in the chain's coin and in the stake token. */
   readonly coin: bigint;
   readonly stakeToken: bigint;
-  /** What the oracle owes the account: pay, refunds, bonds that came back. */
+  /** What the oracle owes the account: pay, refunds, returned bonds. */
   readonly credit: Readonly<Record<Currency, bigint>>;
 }
 
-/** A hostile token could print anything; this is shown on a terminal. */
+/** Symbols are printed on a terminal, and a hostile token could use any characters. */
 const SYMBOL = /^[\x21-\x7e]{1,16}$/;
 
-/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+/** Reads the terms. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function readChainTerms(options: ChainOptions, signal?: AbortSignal): Promise<ChainTerms> {
   const connection = await connect(options, signal);
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
@@ -167,7 +167,7 @@ async function readSubscription(
   return { owner: lower(owner), pendingOwner, balance: { token, native }, requests };
 }
 
-/** Which chain a node serves. Throws CHAIN_UNREACHABLE. */
+/** Reads which chain a node serves. Throws CHAIN_UNREACHABLE. */
 export async function readChainId(rpcUrl: string, signal: AbortSignal): Promise<number> {
   const fetchFn: typeof fetch = (input, init) => fetch(input, { ...init, signal });
   try {
@@ -178,7 +178,7 @@ export async function readChainId(rpcUrl: string, signal: AbortSignal): Promise<
   }
 }
 
-/** Name and decimals are optional in ERC-20: without them amounts are whole numbers of the smallest unit. */
+/** Reads the token's unit. Name and decimals are optional in ERC-20: without them amounts are in the smallest unit. */
 async function readToken(connection: Connection, address: Address, signal?: AbortSignal): Promise<Token> {
   const token = { address, abi: erc20Abi } as const;
   const [symbol, decimals] = await connection.call("Read the token", signal, (client) =>

@@ -25,7 +25,7 @@ const permitTypes = {
   ],
 } as const;
 
-/** Throws `code` when the account holds less than `amount`. */
+/** Requires that the account holds `amount`, else throws `code`. */
 export async function requireTokens(
   connection: Connection,
   token: Address,
@@ -60,7 +60,7 @@ export async function allowanceOf(
   );
 }
 
-/** An EIP-2612 permit; null when the token has none that we can be sure of (an EIP-5267 domain that yields its separator). */
+/** Signs an EIP-2612 permit; null unless the token has an EIP-5267 domain that yields its separator. */
 export async function signPermit(
   connection: Connection,
   account: LocalAccount,
@@ -102,7 +102,9 @@ async function readPermitFacts(client: Client, token: Address, owner: Hex): Prom
   return { domain: { name, version, chainId: Number(chainId), verifyingContract }, separator, nonce, timestamp };
 }
 
-/** A token without the functions reverts, or returns nothing; anything else is the node's failure. */
+/**
+ * Returns null if the token lacks the function, so that it reverts or returns nothing; other failures are the node's.
+ */
 function nullIfUnsupported(error: unknown): null {
   if (error instanceof Error && error.name === "ContractFunctionExecutionError") return null;
   throw error;

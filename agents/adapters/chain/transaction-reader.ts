@@ -8,7 +8,7 @@ import { lower } from "./decode.ts";
 import { unpackCertificate, unpackHead } from "./settlement.ts";
 import { toReceipt } from "./transactions.ts";
 
-/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+/** Creates the reader. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createTransactionReader(options: ChainOptions, signal?: AbortSignal): Promise<TransactionReader> {
   const connection = await connect(options, signal);
   return {
@@ -25,7 +25,10 @@ export async function createTransactionReader(options: ChainOptions, signal?: Ab
   };
 }
 
-/** See `TransactionReader.certificate`. A batch can hold anything, and what is no commit of the request is passed over. */
+/**
+ * Implements `TransactionReader.certificate`. A batch may hold any calls; those that do not commit the request are
+ * skipped.
+ */
 function certificateOf(input: Hex, requestId: RequestId): Certificate["signatures"] | null {
   const call = decodeCall(input);
   const commits = call?.functionName === "tryMulticall" ? call.args[0].map(decodeCall) : [call];
@@ -39,7 +42,7 @@ function certificateOf(input: Hex, requestId: RequestId): Certificate["signature
   return typeof head === "string" ? null : unpackCertificate(hexToBytes(certificate), head.seats);
 }
 
-/** Viem compares with the hash of every function before the one that is called. */
+/** An ABI of the called functions alone: viem hashes every function that stands before the called one. */
 const commitAbi = decisionOracleAbi.filter(
   (item) => "name" in item && (item.name === "commit" || item.name === "tryMulticall"),
 );

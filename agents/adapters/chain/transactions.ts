@@ -9,29 +9,29 @@ import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
 import { delay } from "./retry.ts";
 
 export interface TransactionOptions {
-  /** How long to wait for a receipt before CHAIN_TIMEOUT. */
+  /** Time to wait for a receipt before CHAIN_TIMEOUT. */
   readonly receiptTimeoutMs?: number;
   readonly receiptPollMs?: number;
   /** Blocks without a receipt after which the fees are raised. */
   readonly stuckAfterBlocks?: number;
-  /** Most wei per gas this account pays; a transaction that needs more waits. */
+  /** Most wei per gas that this account pays; a transaction that needs more waits. */
   readonly maxFeePerGas?: bigint;
 }
 
 export interface TransactionCall {
   readonly to: Address;
   readonly data: Hex;
-  /** Coins that come along, in wei; none unless given. */
+  /** Coins to send along, in wei; 0 if absent. */
   readonly value?: bigint;
-  /** Estimated, with a margin, unless given. */
+  /** Gas limit; estimated, with a margin, if absent. */
   readonly gas?: bigint;
-  /** On top of the estimate and its margin: what the estimate may miss. */
+  /** Gas on top of the estimate and its margin, which the estimate may miss. */
   readonly allowance?: bigint;
-  /** What is done, beginning with a verb, for messages. */
+  /** What the call does, beginning with a verb, for messages. */
   readonly doing: string;
 }
 
-/** Sends transactions of one account, one after the other. */
+/** Sends the transactions of one account, one after the other. */
 export interface Sender {
   readonly account: LocalAccount;
   /**
@@ -47,9 +47,9 @@ interface Flight {
   readonly gas: bigint;
   fees: Fees;
   readonly hashes: Hex[];
-  /** The latest signed one, until a node has accepted it. */
+  /** The latest signed transaction, until a node has accepted it. */
   unsent: Hex | null;
-  /** Block after which it counts as stuck. */
+  /** Block after which the transaction counts as stuck. */
   patience: bigint;
   replacements: number;
 }
@@ -109,7 +109,7 @@ async function sendOne(context: Context, call: TransactionCall, signal?: AbortSi
   );
 }
 
-/** Estimates, signs and sends; null when somebody else used the nonce meanwhile. */
+/** Estimates, signs and sends; null if somebody else used the nonce meanwhile. */
 async function takeOff(context: Context, call: TransactionCall, signal?: AbortSignal): Promise<Flight | null> {
   const { connection, account, options } = context;
   const { address } = account;
@@ -155,12 +155,15 @@ async function sign(context: Context, call: TransactionCall, flight: Flight): Pr
   flight.hashes.push(keccak256(transaction));
 }
 
-/** An estimate is the least gas that succeeds, so it covers the oracle's check on the gas for the callback; then a margin. */
+/**
+ * Returns the estimate with a margin. An estimate is the least gas that succeeds, so it covers the gas that the oracle
+ * keeps for the callback.
+ */
 export function padded(estimate: bigint): bigint {
   return estimate + (estimate * GAS_MARGIN_PERCENT) / 100n;
 }
 
-/** What the contract gets. */
+/** Returns the part of a call that the contract receives. */
 export function callMessage({ to, data, value = 0n }: TransactionCall): {
   readonly to: Address;
   readonly data: Hex;
@@ -169,7 +172,7 @@ export function callMessage({ to, data, value = 0n }: TransactionCall): {
   return { to, data, value };
 }
 
-/** Hands the latest signed transaction to the node. A lost answer is no failure: the receipt will tell. */
+/** Sends the latest signed transaction to the node. A lost answer is no failure, since the receipt shows the result. */
 async function submit(
   context: Context,
   call: TransactionCall,
@@ -207,7 +210,7 @@ export function toReceipt({ transactionHash, blockNumber, gasUsed }: Transaction
   return { transactionHash, blockNumber, gasUsed };
 }
 
-/** Waits for a receipt of any of the flight's transactions; null when the nonce went to a foreign transaction. */
+/** Waits for a receipt of any of the flight's transactions; null if a foreign transaction used the nonce. */
 async function land(
   context: Context,
   call: TransactionCall,
@@ -219,7 +222,7 @@ async function land(
   for (;;) {
     const seen = await observe(context, call, flight, signal);
     if (seen?.receipt !== undefined) return seen.receipt;
-    // The count and the receipt come from two calls: look once more before believing that the nonce is lost.
+    // The count and the receipt come from two calls: check once more before the nonce counts as lost.
     if (seen !== null && seen.mined > flight.nonce && displaced) return null;
     displaced = seen !== null && seen.mined > flight.nonce;
     if (Date.now() >= deadline) throw timedOut(context, call, flight);
@@ -234,7 +237,7 @@ interface FlightStatus {
   readonly head: bigint;
 }
 
-/** Null while the node does not answer: the deadline bounds the wait. */
+/** Returns null while the node does not answer; the deadline bounds the wait. */
 async function observe(
   context: Context,
   call: TransactionCall,
@@ -263,7 +266,7 @@ function nullIfNotFound(error: unknown): null {
   throw error;
 }
 
-/** Sends again what no node has accepted yet, and replaces what is stuck by the same call with higher fees. */
+/** Sends again a transaction that no node has accepted, and replaces a stuck one by the same call with higher fees. */
 async function keepFlying(
   context: Context,
   call: TransactionCall,
@@ -291,7 +294,7 @@ async function keepFlying(
   await submit(context, call, flight, signal);
 }
 
-/** Runs the call again as of the block in which it failed, for the reason. */
+/** Runs the call again on the block in which it failed, to learn the reason. */
 async function revertOf(
   context: Context,
   call: TransactionCall,

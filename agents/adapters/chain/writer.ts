@@ -25,21 +25,24 @@ import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
 import { createSender, toReceipt, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
 
-/** Who delivers is credited by the price of its gas (SE13), and a node may estimate at a price of 0: then this is missing. */
+/**
+ * Gas that an estimate may miss: the relayer is credited by its gas price (SE13), and a node may estimate at a price of
+ * 0.
+ */
 const CREDIT_GAS = 25_000n;
 
 export interface WriterOptions extends ChainOptions, TransactionOptions {
-  /** Pays the gas. */
+  /** The account that pays the gas. */
   readonly account: LocalAccount;
 }
 
 interface Step {
   readonly call: TransactionCall;
-  /** As the chain says it now. */
+  /** Reads the request's current state from the chain. */
   readonly isDone: (signal: AbortSignal | undefined) => Promise<boolean>;
 }
 
-/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+/** Creates the writer. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createChainWriter(options: WriterOptions, startSignal?: AbortSignal): Promise<ChainWriter> {
   const connection = await connect(options, startSignal);
   const sender = createSender(connection, options.account, options);
@@ -127,7 +130,10 @@ async function evidenceStep(connection: Connection, proof: EquivocationProof, si
   return { call: { to: slasher, data: encodeEvidence(proof), doing }, isDone };
 }
 
-/** Looks before it sends, and again after a failure: whoever did it, and however the confirmation was lost, done is done. */
+/**
+ * Checks the state before it sends and again after a failure: what is done is done, whoever did it and even if the
+ * confirmation was lost.
+ */
 async function submitOnce(sender: Sender, step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> {
   if (await step.isDone(signal)) return "already";
   try {
@@ -139,7 +145,7 @@ async function submitOnce(sender: Sender, step: Step, signal: AbortSignal | unde
   }
 }
 
-/** The registry is bound to it for ever. */
+/** Returns the slasher, which is bound to the registry for ever. */
 async function readSlasher(connection: Connection, signal?: AbortSignal): Promise<Address> {
   const slasher = await connection.call("Find the slasher", signal, (client) =>
     client.readContract({ address: connection.registry, abi: agentRegistryAbi, functionName: "slasher" }),
@@ -147,7 +153,7 @@ async function readSlasher(connection: Connection, signal?: AbortSignal): Promis
   return lower(slasher);
 }
 
-/** Another keeper drew too late and so scheduled a new seed block: this one is out of date. */
+/** True if another keeper drew too late and so scheduled a new seed block. */
 async function wasRescheduled(
   connection: Connection,
   requestId: RequestId,

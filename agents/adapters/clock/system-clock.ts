@@ -1,6 +1,6 @@
 import type { Clock } from "../../ports/clock.ts";
 
-/** The longest delay that setTimeout takes; a larger one would fire at once. */
+/** The longest delay that setTimeout takes; a longer one would fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** `keepAlive: false` lets the process end while timers are pending. */

@@ -59,7 +59,7 @@ const proofSchema = z.discriminatedUnion("kind", [
 
 const NAME = /^(\d{39})-\d+-\d+\.json$/;
 
-/** One JSON file per proof. */
+/** Keeps each proof in a JSON file. */
 export function createFileEvidence(folder: string): EvidenceStore {
   const names = async (): Promise<readonly string[]> => {
     const found = await readdir(folder).catch((error: unknown) => {
@@ -83,7 +83,7 @@ export function createFileEvidence(folder: string): EvidenceStore {
       const kept = await names();
       const name = `${faultOf(proof)}.json`;
       const same = kept.includes(name) ? await readProof(folder, name) : null;
-      // One that cannot be read slashes nobody.
+      // A proof that cannot be read slashes nobody.
       if (same !== null && "kind" in same) return false;
       const { id, terms } = proof.request;
       const request = { ...proof.request, id: String(id), terms: String(terms) };
@@ -94,7 +94,7 @@ export function createFileEvidence(folder: string): EvidenceStore {
   };
 }
 
-/** Whole or not at all. */
+/** Writes the whole file or nothing. */
 async function write(folder: string, name: string, text: string): Promise<void> {
   const temporary = join(folder, `${name}.new`);
   const file = await open(temporary, "w", 0o600);
@@ -107,7 +107,7 @@ async function write(folder: string, name: string, text: string): Promise<void> 
   await rename(temporary, join(folder, name));
 }
 
-/** Null where it went meanwhile. */
+/** Reads a file; null if it was removed meanwhile. */
 async function readProof(folder: string, name: string): Promise<EquivocationProof | UnreadableProof | null> {
   const path = join(folder, name);
   const unreadable = { path, requestId: BigInt(NAME.exec(name)?.[1] ?? "") as RequestId };

@@ -12,25 +12,25 @@ export { cidOf } from "../../core/encoding/codec.ts";
 
 export const SHA2_256_CODE = 0x12;
 
-/** The root of a transcript is the largest block there is. */
+/** Largest block: the root of a transcript. */
 export const MAX_BLOCK_BYTES: number = limits.rootBytes;
 
 /** Blocks of one pinned DAG: every message, its payload, and as much again to spare. */
 export const MAX_PINNED_BLOCKS: number = 4 * limits.messagesPerTranscript;
 
-/** Bytes of one pinned DAG: no transcript has more (TR4). */
+/** Bytes of one pinned DAG, since no transcript has more (TR4). */
 export const MAX_PINNED_BYTES: number = limits.rootBytes + limits.messagesPerTranscript * limits.messageBytes;
 
 export type Block = BlockView<unknown, number, number, 0 | 1>;
 
-/** The digest of a block about to be stored. Throws BLOCK_INVALID when it is too long to be fetched by others. */
+/** Returns the digest of a block to be stored. Throws BLOCK_INVALID if it is too long for others to fetch. */
 export function digestOfBlock(bytes: Uint8Array): Digest {
   const digest = sha256(bytes);
   if (bytes.length > MAX_BLOCK_BYTES) throw tooLong(digest, bytes.length);
   return digest;
 }
 
-/** The bytes themselves, proven to be the ones asked for. Throws BLOCK_INVALID. */
+/** Returns the bytes after a check of their hash. Throws BLOCK_INVALID. */
 export function verifiedBlock(digest: Digest, bytes: Uint8Array): Uint8Array {
   if (bytes.length > MAX_BLOCK_BYTES) throw tooLong(digest, bytes.length);
   const actual = sha256(bytes);
@@ -43,7 +43,7 @@ export function verifiedBlock(digest: Digest, bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Decodes a block for its links. Throws BLOCK_INVALID when it is no dag-cbor or links to other kinds of blocks. */
+/** Decodes a block for its links. Throws BLOCK_INVALID if it is no dag-cbor or links to other kinds of blocks. */
 export function decodeLinks(
   digest: Digest,
   bytes: Uint8Array,
@@ -65,7 +65,7 @@ export function decodeLinks(
   return { block, links: targets.map((target) => digestOfLink(cid, target)) };
 }
 
-/** `timeoutMs`: how long was waited; 0 where the source said at once that it has none. */
+/** The error of a missing block. `timeoutMs`: how long was waited; 0 if the source answered at once. */
 export function blockMissing(digest: Digest, timeoutMs: number, cause?: unknown): ConclaveError {
   const cid = cidString(digest);
   const message =
@@ -75,7 +75,7 @@ export function blockMissing(digest: Digest, timeoutMs: number, cause?: unknown)
   return new ConclaveError("BLOCK_MISSING", message, { cid, timeoutMs }, cause);
 }
 
-/** Those that are met; others are named by their number. */
+/** Codecs that occur; others are named by their number. */
 const CODECS: ReadonlyMap<number, string> = new Map([
   [0x51, "cbor"],
   [0x55, "raw"],
@@ -98,7 +98,7 @@ const HASHES: ReadonlyMap<number, string> = new Map([
   [0xb2_20, "blake2b-256"],
 ]);
 
-/** The digest inside a CID of the only kind in use; of any other CID what is different, and what it would have to be. */
+/** Says how a CID differs from the only kind in use, and what it would have to be. */
 export function otherKind({
   version,
   code,
@@ -119,7 +119,7 @@ export function otherKind({
   return { differs: `${differing.join(", ")}, where a transcript's has ${needed}` };
 }
 
-/** Null for any other CID. */
+/** Returns the digest of a CID of the only kind in use; null for any other CID. */
 export function digestOfCid(cid: CID): Digest | null {
   const kind = otherKind(cid);
   return "digest" in kind ? kind.digest : null;

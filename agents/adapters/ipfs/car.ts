@@ -8,15 +8,15 @@ import { cidOf, decodeLinks, otherKind, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_
 import { walkDag } from "./walk.ts";
 
 /**
- * CAR version 1, streaming and bounded: at most one block is held in memory, whatever the file claims. Libraries take the length
- * of a section at its word and allocate it.
+ * CAR version 1, streaming and bounded: at most one block is held in memory, whatever length the file claims. Libraries
+ * believe the length of a section and allocate it.
  */
 
 const MAX_HEADER_BYTES = 4_096;
-/** A CID is 36 bytes; others are refused, but have to be read to be named. */
+/** Longest CID that is read. Ours have 36 bytes; others are read only to be named in the error. */
 const MAX_CID_BYTES = 128;
 const MAX_VARINT_BYTES = 9;
-/** Of a file, with what it repeats. */
+/** Bytes of a whole file, with the headers of its sections. */
 const MAX_CAR_BYTES = MAX_PINNED_BYTES + MAX_HEADER_BYTES + MAX_PINNED_BLOCKS * (MAX_CID_BYTES + MAX_VARINT_BYTES);
 
 export interface CarBlock {
@@ -27,7 +27,10 @@ export interface CarBlock {
 type CarFault =
   "header" | "version" | "truncated" | "too-long" | "hash-function" | "codec" | "hash" | "foreign" | "incomplete";
 
-/** The DAG below a root, or the root alone, as a CAR: parents first and every block once. Throws what `get` throws, and BLOCK_INVALID. */
+/**
+ * Writes the DAG below a root, or the root alone, as a CAR: parents first and every block once. Throws what `get`
+ * throws, and BLOCK_INVALID.
+ */
 export async function* writeCar(
   root: Digest,
   get: (digest: Digest) => Promise<Uint8Array>,
@@ -47,8 +50,9 @@ function prefix(length: number): Uint8Array {
 }
 
 /**
- * AV2: the blocks of the one DAG that a CAR is of, parents first, each once, each with the right hash. Any other order,
- * a block that nothing before links to, another hash function or codec: CAR_INVALID, which names offset and CID.
+ * AV2: reads the blocks of the one DAG in a CAR, parents first, each once and with the right hash. Throws CAR_INVALID,
+ * which names offset and CID, for any other order, for a block that no earlier one links to, and for another hash
+ * function or codec.
  */
 export async function readCar(
   source: AsyncIterable<Uint8Array>,
@@ -87,8 +91,7 @@ async function* readBlocks(reader: ByteReader, root: Digest): AsyncGenerator<Car
     const { digest, bytes } = splitSection(await reader.take(length), offset);
     if (known.has(digest)) continue;
     const cid = cidOf(digest).toString();
-    if (!awaited.has(digest))
-      throw carInvalid("foreign", offset, `block ${cid} is none that a block before it links to`);
+    if (!awaited.has(digest)) throw carInvalid("foreign", offset, `block ${cid} has no earlier block that links to it`);
     if (sha256(bytes) !== digest) throw carInvalid("hash", offset, `the bytes of block ${cid} have another hash`);
     awaited.delete(digest);
     known.add(digest);
@@ -120,7 +123,7 @@ function requireOurs(cid: CID, offset: number): Digest {
   throw carInvalid(fault, offset, `${cid.toString()} is a CID with ${kind.differs}`);
 }
 
-/** Null where the file ends. */
+/** Reads a length; null at the end of the file. */
 async function readLength(reader: ByteReader, most: number): Promise<number | null> {
   const offset = reader.offset;
   const bytes: number[] = [];
@@ -147,7 +150,7 @@ function carInvalid(kind: CarFault, offset: number, what: string, cause?: unknow
   );
 }
 
-/** Takes as many chunks as it needs, and no more. */
+/** Reads bytes, and takes only as many chunks as it needs. */
 class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);
@@ -162,7 +165,7 @@ class ByteReader {
     return this.#offset;
   }
 
-  /** Null where the source ends. */
+  /** Returns the next byte; null at the end of the source. */
   async next(): Promise<number | null> {
     if (!(await this.#fill())) return null;
     this.#offset += 1;

@@ -3,7 +3,7 @@ import type { CollectedStore, ContentStore, PinList, PinOwner } from "../../port
 import { blockMissing, cidOf, digestOfBlock } from "./block.ts";
 import { openKeptFolder, type KeptFolder } from "./kept-folder.ts";
 
-/** A folder that fetches nothing, for this process alone. Throws STORE_LOCKED. */
+/** Opens a folder that fetches nothing, for this process alone. Throws STORE_LOCKED. */
 export async function createFolderContentStore(path: string, owner: PinOwner = "operator"): Promise<CollectedStore> {
   const folder = await openKeptFolder(path, owner, true);
   const reader = readFolder(folder);
@@ -20,7 +20,7 @@ export async function createFolderContentStore(path: string, owner: PinOwner = "
   };
 }
 
-/** The same to look at only, also while another process writes to it. */
+/** The same folder to read only, even while another process writes to it. */
 export type FolderReader = Pick<ContentStore, "get" | "has" | "close"> & PinList;
 
 export async function openFolderReader(path: string, owner: PinOwner = "operator"): Promise<FolderReader> {

@@ -7,11 +7,11 @@ import { boundedBody, credentialsApart, retryAfterMs } from "../http.ts";
 import { blockMissing, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
 
 const TIMEOUT_MS = 30_000;
-/** After 429 and 503. */
+/** Tries after 429 and 503. */
 const TRIES = 5;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Blocks from a trustless gateway, which is not trusted with the hash, nor with where else to ask. */
+/** Creates a source of blocks from a trustless gateway. Its hashes are checked, and its redirects are not followed. */
 export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> {
   const { url, headers } = credentialsApart(gateway);
   const place = { base: url.replace(/\/+$/, ""), headers: { ...headers, accept: "application/vnd.ipld.raw" } };
@@ -38,11 +38,11 @@ interface Place {
 
 type Said = { readonly bytes: Uint8Array } | { readonly status: number; readonly pauseMs: number };
 
-/** One try, up to the last byte of the block. */
+/** Makes one try, up to the last byte of the block. */
 async function ask({ base, headers }: Place, digest: Digest, signal: AbortSignal | undefined): Promise<Said> {
   const patience = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]);
   try {
-    // A redirect could lead to whatever this machine can reach.
+    // A redirect could lead to anything that this machine can reach.
     const init = { headers, signal: patience, redirect: "manual" } as const;
     const response = await fetch(`${base}/ipfs/${cidString(digest)}?format=raw`, init);
     if (response.ok) return { bytes: await bodyOf(response, digest) };
@@ -55,7 +55,7 @@ async function ask({ base, headers }: Place, digest: Digest, signal: AbortSignal
   }
 }
 
-/** Reads no more than a block may have. */
+/** Reads no more bytes than a block may have. */
 async function bodyOf(response: Response, digest: Digest): Promise<Uint8Array> {
   const cid = cidString(digest);
   const message = `Restore block ${cid}: the gateway sends more than ${MAX_BLOCK_BYTES} bytes`;

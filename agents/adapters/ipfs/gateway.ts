@@ -10,7 +10,7 @@ import { writeCar } from "./car.ts";
 export interface GatewayOptions {
   readonly store: Pick<ContentStore, "get" | "has">;
   readonly host: string;
-  /** 0: a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   readonly limits?: Partial<HttpServerLimits>;
 }
@@ -23,8 +23,8 @@ const CACHED = "public, max-age=29030400, immutable";
 type Format = "raw" | "car";
 
 /**
- * https://specs.ipfs.tech/http-gateways/trustless-gateway/ over what the store holds itself: raw blocks and CARs, nothing else.
- * Throws NETWORK_FAILED when the port is taken.
+ * Serves https://specs.ipfs.tech/http-gateways/trustless-gateway/ over the store's own blocks: raw blocks and CARs,
+ * nothing else. Throws NETWORK_FAILED if the port is taken.
  */
 export async function startGateway({ store, host, port, limits }: GatewayOptions): Promise<HttpServer> {
   const bounds = { ...defaults, ...limits };
@@ -38,7 +38,7 @@ export async function startGateway({ store, host, port, limits }: GatewayOptions
   });
 }
 
-/** Runs what gets one of so many places, and says whether it did. */
+/** Runs the work if it gets a place; resolves with whether it did. */
 type Share = (work: () => Promise<void>) => Promise<boolean>;
 
 function createShare(places: number): Share {
@@ -55,7 +55,7 @@ function createShare(places: number): Share {
   };
 }
 
-/** @param shareOut places for CARs, which last as long as their readers like; a block is out of our hands at once */
+/** @param shareOut gives places to CARs, which last as long as their readers want; a block is sent at once */
 async function answer(
   store: GatewayOptions["store"],
   request: IncomingMessage,
@@ -102,7 +102,7 @@ function headersOf(cid: string, format: Format): Record<string, string> {
   };
 }
 
-/** A block that turns out not to be here ends the connection, so that nobody takes a part for the whole. */
+/** Sends a CAR. A missing block ends the connection, so that nobody takes a part for the whole. */
 async function sendCar(
   store: GatewayOptions["store"],
   root: Digest,
@@ -116,7 +116,7 @@ async function sendCar(
   await pipeline(Readable.from(writeCar(root, get, isWhole)), response);
 }
 
-/** The parameter comes before the header. */
+/** Returns the wanted format; the parameter overrides the header. */
 function formatOf(parameter: string | null, accept: string | undefined): Format | null {
   if (parameter !== null) return parameter === "raw" || parameter === "car" ? parameter : null;
   const wanted = (accept ?? "").split(",").map((entry) => entry.split(";")[0]?.trim());

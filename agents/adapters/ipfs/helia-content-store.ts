@@ -12,26 +12,26 @@ import { blockMissing, cidOf, digestOfBlock, MAX_BLOCK_BYTES, verifiedBlock } fr
 import { openKeptFolder } from "./kept-folder.ts";
 import type { LocalBlocks } from "./local-blocks.ts";
 
-/** A want may get lost, and bitswap asks only who is connected at that time. */
+/** Time of the first try: a want may get lost, and bitswap asks only peers that are connected at that time. */
 const FIRST_TRY_MS = 1_000;
 const LONGEST_TRY_MS = 8_000;
-/** Longer than bitswap's debounce, or the new want would be taken for the one just cancelled. */
+/** Pause between tries, longer than bitswap's debounce, so that a new want is not taken for the one just cancelled. */
 const BETWEEN_TRIES_MS = 150;
 const BITSWAP_MESSAGE_BYTES = 4 * MAX_BLOCK_BYTES;
 
 export interface HeliaContentStoreOptions {
-  /** The agent's node, running; its lifetime stays the caller's. Close the store first. */
+  /** The agent's running node, which the caller stops after it has closed the store. */
   readonly libp2p: Libp2p;
-  /** Directory of its own. */
+  /** The store's own directory. */
   readonly path: string;
-  /** How long `get` waits for peers when its signal does not end it earlier. */
+  /** How long `get` waits for peers, unless its signal ends it earlier. */
   readonly getTimeoutMs?: number;
   readonly owner?: PinOwner;
 }
 
 /**
- * IPFS inside the agent: blocks and pins in files, bitswap with connected peers, no gateways, no routing, no discovery. Throws
- * STORE_LOCKED.
+ * Creates IPFS inside the agent: blocks and pins in files, bitswap with connected peers; no gateways, no routing, no
+ * discovery. Throws STORE_LOCKED.
  */
 export async function createHeliaContentStore(options: HeliaContentStoreOptions): Promise<CollectedStore> {
   const { getTimeoutMs = 30_000, owner = "seat" } = options;
@@ -101,7 +101,10 @@ interface Assembly {
   readonly announce: (cid: CID) => Promise<void>;
 }
 
-/** Helia announces before it stores, too early for peers that wait: we store first and announce ourselves. */
+/**
+ * Assembles Helia's parts. Helia announces a block before it stores it, too early for waiting peers, so we store first
+ * and announce ourselves.
+ */
 function assemble(libp2p: Libp2p, local: LocalBlocks): Assembly {
   const brokers: BlockBroker[] = [];
   const light = createHeliaLight({ blockstore: local, codecs: [dagCbor] });

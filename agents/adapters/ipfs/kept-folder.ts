@@ -7,17 +7,17 @@ import { flushPath, LocalBlocks } from "./local-blocks.ts";
 import { openPinFiles } from "./pin-files.ts";
 import { walkDag } from "./walk.ts";
 
-/** A folder of blocks and pins, and who uses it. */
+/** A folder of blocks and pins with its lock. */
 export interface KeptFolder extends Omit<CollectedStore, "put" | "get" | "has" | "pin" | "close"> {
   readonly local: LocalBlocks;
-  /** `get` is asked for what is not here. */
+  /** Pins a root; `get` fetches the blocks that are not here. */
   pin(root: Digest, get: (digest: Digest) => Promise<Uint8Array>): Promise<void>;
   close(): void;
 }
 
 /**
- * `locked`: for this process alone, as everybody has to who writes; throws STORE_LOCKED when another process has it. Who only reads
- * needs no lock.
+ * Opens the folder. `locked` takes it for this process alone, which every writer must do; throws STORE_LOCKED if
+ * another process has it. A reader needs no lock.
  */
 export async function openKeptFolder(path: string, owner: PinOwner, locked: boolean): Promise<KeptFolder> {
   const pins = await openPinFiles(path, owner, locked);
@@ -25,14 +25,14 @@ export async function openKeptFolder(path: string, owner: PinOwner, locked: bool
   const local = new LocalBlocks(join(path, "blocks"));
   if (locked) {
     await local.open();
-    // The names of its folders, without which what is in them is nowhere after a power failure.
+    // Flushes the folders' names, without which their files are lost after a power failure.
     for (const folder of [path, dirname(path)]) await flushPath(folder);
   }
-  /** A sweep that sees another number knows too little: something has been pinned since it looked. */
+  /** Number of pins begun. If it changes during a sweep, something was pinned that the sweep does not know. */
   let pinsBegun = 0;
   let pinning = 0;
 
-  /** Names without a known prefix are below no pin. Equal prefixes of two digests keep a block for nothing, and lose none. */
+  /** Returns a test for blocks below no pin, by prefix. Two digests with one prefix only keep a block needlessly. */
   async function unpinned(without: ReadonlySet<Digest>): Promise<(digest: Digest) => boolean> {
     const kept = new Set<number>();
     for await (const digest of pins.blocks(without)) kept.add(prefixOf(digest));
@@ -101,7 +101,7 @@ export async function openKeptFolder(path: string, owner: PinOwner, locked: bool
   };
 }
 
-/** 48 of 256 bits, which a number holds: a pinned block takes some 40 bytes of memory while a sweep runs. */
+/** Returns 48 of 256 bits, which fit a number: a pinned block takes some 40 bytes of memory during a sweep. */
 function prefixOf(digest: Digest): number {
   return Number.parseInt(digest.slice(2, 14), 16);
 }

@@ -5,18 +5,24 @@ import { createKuboPins } from "./kubo-pins.ts";
 import { createKuboRpc, isMissing, OFFLINE, storeSoundly } from "./kubo-rpc.ts";
 import { walkDag } from "./walk.ts";
 
-/** The blocks are the node's: it collects what is unpinned itself (`ipfs repo gc`). */
+/** Nothing is swept: the node itself collects unpinned blocks (`ipfs repo gc`). */
 const NOTHING: Swept = { blocks: 0, bytes: 0, more: false };
 
 export interface KuboContentStoreOptions {
-  /** RPC address, e.g. http://127.0.0.1:5001, or http://USER:PASSWORD@... Never expose it: whoever reaches it owns the node. */
+  /**
+   * RPC address, e.g. http://127.0.0.1:5001, or http://USER:PASSWORD@... Never expose it: whoever reaches it controls
+   * the node.
+   */
   readonly url: string;
-  /** Per call, and how long Kubo looks for a block. */
+  /** Timeout of a call, and of Kubo's search for a block. */
   readonly timeoutMs?: number;
   readonly owner?: PinOwner;
 }
 
-/** An external Kubo node. NETWORK_FAILED when it is unreachable or fails, BLOCK_MISSING when it has and finds no block. */
+/**
+ * Creates a store in an external Kubo node. Throws NETWORK_FAILED if the node is unreachable or fails, BLOCK_MISSING if
+ * it neither has nor finds a block.
+ */
 export function createKuboContentStore(options: KuboContentStoreOptions): CollectedStore {
   const { url, timeoutMs = 30_000, owner = "seat" } = options;
   const rpc = createKuboRpc(url, timeoutMs);

@@ -10,12 +10,13 @@ const NOT_PINNED = /not pinned/i;
 const PREFIX = "conclave";
 const OWNERS: readonly PinOwner[] = ["seat", "operator"];
 
-/** Since when an owner wants a root, in Unix milliseconds. */
+/** Owners of a root, each with the time of its pin in Unix milliseconds. */
 type Owners = ReadonlyMap<PinOwner, number>;
 
 /**
- * AV7: a Kubo node has one pin per root, with a name: "conclave seat:1763812345678 operator:1763812349999" says who wants it. Other
- * names, and none, are other programs' pins, which are left as they are.
+ * AV7: pins of a Kubo node, which has one pin per root, with a name. The name says who wants the root, e.g. "conclave
+ * seat:1763812345678 operator:1763812349999". Pins with other names, or without a name, belong to other programs and
+ * are left alone.
  */
 export interface KuboPins {
   add(root: Digest, signal: AbortSignal | undefined): Promise<void>;
@@ -28,7 +29,7 @@ export function createKuboPins(rpc: KuboRpc, owner: PinOwner, now: () => number)
   const nameOf = (root: Digest, signal: AbortSignal | undefined): Promise<string | null> =>
     rpc.call(root, signal, (client, call) => readName(client, root, call));
 
-  /** Another process may have written the name meanwhile. */
+  /** Renames the pin, and checks that no other process wrote the name meanwhile. */
   async function rename(root: Digest, owners: Owners, signal: AbortSignal | undefined): Promise<void> {
     const name = write(owners);
     await rpc.call(root, signal, (client, call) => client.pin.add(cidOf(root), { ...call, recursive: true, name }));
@@ -59,7 +60,7 @@ export function createKuboPins(rpc: KuboRpc, owner: PinOwner, now: () => number)
   };
 }
 
-/** The name of a recursive pin, "" without one; null when the root is not pinned. */
+/** Reads the name of a recursive pin, "" without one; null if the root is not pinned. */
 async function readName(client: KuboRPCClient, root: Digest, call: CallOptions): Promise<string | null> {
   try {
     for await (const { cid, name } of client.pin.ls({ ...call, paths: cidOf(root), type: "recursive", names: true })) {
@@ -90,7 +91,7 @@ function write(owners: Owners): string {
   return [PREFIX, ...said].join(" ");
 }
 
-/** Null when the pin is another program's. */
+/** Reads the owners from a name; null if the pin belongs to another program. */
 function read(name: string): Owners | null {
   const [prefix, ...said] = name.split(" ");
   if (prefix !== PREFIX || said.length === 0) return null;

@@ -6,7 +6,7 @@ import type { Digest } from "../../core/types.ts";
 import { credentialsApart } from "../http.ts";
 import { blockMissing, cidOf } from "./block.ts";
 
-/** Kubo answers a time-out itself; when it does not even do that, it is gone. */
+/** Kubo reports a timeout itself; after this grace without a report it counts as gone. */
 const GRACE_MS = 2_000;
 const ABSENT = /not found|could not find|context deadline exceeded|request timed out|deadline has elapsed/i;
 
@@ -16,20 +16,20 @@ export interface CallOptions {
 }
 
 export interface KuboRpc {
-  /** Without credentials that an operator may have put in the URL. */
+  /** The URL's origin, without credentials. */
   readonly origin: string;
-  /** One call about one block. Throws NETWORK_FAILED, or BLOCK_MISSING when it is not found or the signal aborts. */
+  /** Makes a call about one block. Throws NETWORK_FAILED, or BLOCK_MISSING if nobody has it or the signal aborts. */
   call<T>(
     digest: Digest,
     signal: AbortSignal | undefined,
     request: (client: KuboRPCClient, call: CallOptions) => Promise<T>,
   ): Promise<T>;
-  /** One call about the node. Throws NETWORK_FAILED. */
+  /** Makes a call about the node. Throws NETWORK_FAILED. */
   callNode<T>(
     signal: AbortSignal | undefined,
     request: (client: KuboRPCClient, call: CallOptions) => Promise<T>,
   ): Promise<T>;
-  /** Ends what is under way. */
+  /** Ends the calls under way. */
   close(): void;
 }
 
@@ -73,14 +73,14 @@ export function kuboReason(error: unknown): string {
   return messageOf(error).slice(0, 200);
 }
 
-/** Whether nobody has the block, rather than nobody wants it any more. */
+/** True if nobody has the block; false if the caller gave up. */
 export function isMissing(error: unknown, signal: AbortSignal | undefined): boolean {
   return error instanceof ConclaveError && error.code === "BLOCK_MISSING" && signal?.aborted !== true;
 }
 
 /**
- * Stores a block and reads it back: Kubo writes none that it believes to have, whatever its disk has made of it. Throws
- * STORE_INVALID when it lies there broken and pinned, so that Kubo does not remove it.
+ * Stores a block and reads it back, since Kubo does not write a block that it believes to have, even if the disk
+ * damaged it. Throws STORE_INVALID if the block is broken and pinned, so that Kubo does not remove it.
  */
 export async function storeSoundly(
   rpc: KuboRpc,

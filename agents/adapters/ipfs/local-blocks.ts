@@ -13,21 +13,21 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { cidOf, MAX_BLOCK_BYTES, SHA2_256_CODE, verifiedBlock } from "./block.ts";
 
-/** Blocks that are known to be flushed; when there are more, all are flushed again. */
+/** Blocks remembered as flushed; beyond this number all are flushed again. */
 const MAX_FLUSHED = 65_536;
 const EXTENSION = ".data";
 
 /**
- * Blocks in files. What a disk made up is never handed on: `read` throws BLOCK_INVALID for it, and to Helia, which would
- * serve it to peers, it does not exist. A block's time stamp says when it was stored last.
+ * Blocks in files. Damaged blocks are never handed on: `read` throws BLOCK_INVALID, and for Helia, which would serve
+ * them to peers, they do not exist. A block's time stamp says when it was stored last.
  */
 export class LocalBlocks extends BaseBlockstore {
   readonly #files: FsBlockstore;
   readonly #sharding = new NextToLast({ extension: EXTENSION });
   readonly #flushed = new Set<string>();
-  /** How many write a block now; it is not removed meanwhile. */
+  /** Writers of a block; it is not removed while there are any. */
   readonly #writers = new Map<string, number>();
-  /** Who writes a block waits until its removal is over. */
+  /** Running removals; a writer of the block waits for them. */
   readonly #removals = new Map<string, Promise<number>>();
 
   constructor(location: string) {
@@ -39,7 +39,7 @@ export class LocalBlocks extends BaseBlockstore {
     return this.#files.open();
   }
 
-  /** The block of a digest, null when it is not here. Throws BLOCK_INVALID when its bytes have changed. */
+  /** Returns the block of a digest; null if it is not here. Throws BLOCK_INVALID if its bytes have changed. */
   async read(digest: Digest): Promise<Uint8Array | null> {
     const bytes = readBounded(this.#pathOf(cidOf(digest)));
     return bytes === null ? null : verifiedBlock(digest, bytes);
@@ -57,7 +57,7 @@ export class LocalBlocks extends BaseBlockstore {
     });
   }
 
-  /** Stores a block so that it survives a power failure, and mends one that broke. True when it was not here before. */
+  /** Stores a block so that it survives a power failure, and repairs a broken one. True if it was not here before. */
   store(digest: Digest, bytes: Uint8Array): Promise<boolean> {
     const cid = cidOf(digest);
     return this.#writing(digest, async () => {
@@ -73,7 +73,7 @@ export class LocalBlocks extends BaseBlockstore {
     options?.signal?.throwIfAborted();
     const bytes = readBounded(this.#pathOf(cid));
     if (bytes === null) throw new NotFoundError(`Block ${cid.toString()} is not here`);
-    // Files are found by multihash, whatever codec a peer's CID claims.
+    // Files are found by multihash, whichever codec a peer's CID claims.
     const matches = cid.multihash.code === SHA2_256_CODE && sha256(bytes) === keyOf(cid);
     if (!matches) throw new NotFoundError(`Block ${cid.toString()} is broken`);
     yield bytes;
@@ -88,7 +88,7 @@ export class LocalBlocks extends BaseBlockstore {
     yield* this.#files.getAll(options);
   }
 
-  /** Resolves once the block survives a power failure, too. */
+  /** Resolves once the block survives even a power failure. */
   async flush(digest: Digest): Promise<void> {
     if (this.#flushed.has(digest)) return;
     const file = this.#pathOf(cidOf(digest));
@@ -97,7 +97,7 @@ export class LocalBlocks extends BaseBlockstore {
     this.#flushed.add(digest);
   }
 
-  /** The blocks here, by the names of their files. */
+  /** Lists the blocks here, by the names of their files. */
   async *stored(): AsyncGenerator<Digest> {
     for (const shard of await readdir(this.#files.path, { withFileTypes: true })) {
       if (!shard.isDirectory()) continue;
@@ -108,13 +108,16 @@ export class LocalBlocks extends BaseBlockstore {
     }
   }
 
-  /** The bytes of a block that nobody has stored since the time (Unix milliseconds); null when there is no such block. */
+  /**
+   * Returns the size of a block that nobody has stored since the time (Unix milliseconds); null if there is no such
+   * block.
+   */
   async bytesIfOlder(digest: Digest, beforeMs: number): Promise<number | null> {
     const found = await stat(this.#pathOf(cidOf(digest))).catch(absent);
     return found === null || found.mtimeMs >= beforeMs ? null : found.size;
   }
 
-  /** Removes such a block; how many bytes it had, null when it stays. */
+  /** Removes such a block and returns its size; null if it stays. */
   async removeIfOlder(digest: Digest, beforeMs: number): Promise<number | null> {
     if (this.#writers.has(digest)) return null;
     const removal = this.#remove(digest, beforeMs);
@@ -127,7 +130,7 @@ export class LocalBlocks extends BaseBlockstore {
     }
   }
 
-  /** Resolves once the removals that have begun are over. */
+  /** Resolves once the running removals are over. */
   async removed(): Promise<void> {
     await Promise.allSettled(this.#removals.values());
   }
@@ -171,7 +174,7 @@ function keyOf(cid: CID): string {
   return bytesToHex(cid.multihash.digest);
 }
 
-/** A file is named by its multihash; null for any other file. */
+/** Returns the digest in a file's name; null for other files. */
 function digestOfName(name: string): Digest | null {
   if (!name.endsWith(EXTENSION) || !/^B[A-Z2-7]+$/.test(name.slice(0, -EXTENSION.length))) return null;
   const multihash = base32upper.decode(name.slice(0, -EXTENSION.length));
@@ -185,8 +188,8 @@ function absent(error: unknown): null {
 }
 
 /**
- * Null where there is no such file. Of one that is too long for a block it is just too long. Synchronous: to read so little takes
- * less than to hand it to a thread and be woken by it, four times for each file.
+ * Reads a file; null if it does not exist. Of a file that is too long for a block it reads just one byte too many.
+ * Synchronous, since so short a read costs less than a round trip to a thread, four times for each file.
  */
 function readBounded(file: string): Uint8Array | null {
   const descriptor = openIfThere(file);
@@ -208,7 +211,7 @@ function openIfThere(file: string): number | null {
   }
 }
 
-/** Also of a folder, whose names are then durable. */
+/** Flushes a file, or a folder, whose names are then durable. */
 export async function flushPath(target: string): Promise<void> {
   const handle = await open(target, "r");
   try {

@@ -6,23 +6,26 @@ import type { Digest } from "../../core/types.ts";
 import type { Pin, PinOwner } from "../../ports/content-store.ts";
 import { flushPath } from "./local-blocks.ts";
 
-/** A folder per owner. */
+/** Each owner's folder. */
 const FOLDERS: Readonly<Record<PinOwner, string>> = { operator: "pins", seat: "seat-pins" };
 
 /** AV7: pins as files, named by the root's CID, with the CIDs of all its blocks, one a line and the root first. */
 export interface PinFiles {
-  /** Durable, whole or not at all. */
+  /** Adds a pin durably, whole or not at all. */
   add(root: Digest, blocks: readonly Digest[]): Promise<void>;
   remove(root: Digest): Promise<boolean>;
-  /** Whoever's. */
+  /** True if any owner has pinned the root. */
   has(root: Digest): Promise<boolean>;
-  /** The owner's. */
+  /** Lists this owner's pins. */
   list(): Promise<readonly Pin[]>;
-  /** Blocks of all pins but these of the owner; some more than once. Throws STORE_INVALID when a file cannot be understood. */
+  /**
+   * Yields the blocks of all pins except these of the owner; some more than once. Throws STORE_INVALID for an
+   * unreadable file.
+   */
   blocks(without: ReadonlySet<Digest>): AsyncGenerator<Digest>;
 }
 
-/** `writable`: makes its folder. */
+/** Opens the pins; `writable` makes the folder. */
 export async function openPinFiles(path: string, owner: PinOwner, writable: boolean): Promise<PinFiles> {
   const own = join(path, FOLDERS[owner]);
   if (writable) await mkdir(own, { recursive: true });
@@ -76,7 +79,7 @@ async function rootsIn(folder: string): Promise<readonly Digest[]> {
   return names.flatMap((name) => digestFromCid(name) ?? []);
 }
 
-/** A root that was unpinned meanwhile has no blocks. */
+/** Reads a pin's blocks; none if the root was unpinned meanwhile. */
 async function readPin(folder: string, root: Digest): Promise<readonly Digest[]> {
   const path = join(folder, cidString(root));
   const text = await readFile(path, "utf8").catch((error: unknown) => {

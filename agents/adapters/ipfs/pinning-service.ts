@@ -7,10 +7,13 @@ import { backoffMs, delay } from "../chain/retry.ts";
 import { boundedBody, connectionFailure, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 
-/** AV8: a client of the IPFS Pinning Service API, https://ipfs.github.io/pinning-services-api-spec/. The service is trusted with nothing but its word. */
+/**
+ * AV8: a client of the IPFS Pinning Service API, https://ipfs.github.io/pinning-services-api-spec/. What the service
+ * claims is not checked.
+ */
 
 const TIMEOUT_MS = 30_000;
-/** Of one request, for 429, 5xx and broken connections. */
+/** Retries of one request, for 429, 5xx and broken connections. */
 const RETRIES = 4;
 const LONGEST_PAUSE_MS = 60_000;
 const MAX_BYTES = 4 << 20;
@@ -18,7 +21,7 @@ const MAX_BYTES = 4 << 20;
 const PAGE = 100;
 const MAX_PAGES = 100;
 const MAX_ORIGINS = 20;
-/** Shorter ones stand in any text. */
+/** Shortest key that is hidden in messages: shorter ones occur in any text. */
 const LEAST_KEY = 8;
 const FIRST_POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
@@ -29,7 +32,7 @@ const ALL = `${ALIVE},failed`;
 /** One service of the config. */
 export const pinningServiceSchema = z
   .strictObject({
-    /** Without "/pins", e.g. https://api.example.org/psa. */
+    /** URL without "/pins", e.g. https://api.example.org/psa. */
     endpoint: z
       .url({ protocol: /^https?$/u })
       .max(2048)
@@ -46,7 +49,7 @@ export const pinningServiceSchema = z
 const printableId = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/u)
-  // The URL of the service itself, or of what is above it.
+  // Such a name would lead to the service's own URL or to its parent.
   .refine((id) => !/^\.+$/u.test(id));
 
 const statusSchema = z.object({
@@ -72,7 +75,7 @@ export interface RemotePin {
   /** ISO 8601. */
   readonly created: string;
   readonly cid: string;
-  /** Null: it has none. */
+  /** The pin's name, if it has one. */
   readonly name: string | null;
 }
 
@@ -81,9 +84,9 @@ export interface PinningServiceOptions {
   readonly name: string;
   readonly endpoint: string;
   readonly apiKey: string;
-  /** Of one try. */
+  /** Timeout of one try. */
   readonly timeoutMs?: number;
-  /** Between two looks at a pin, at first. */
+  /** First pause between two checks of a pin. */
   readonly pollMs?: number;
 }
 
@@ -94,7 +97,7 @@ export interface PinningService {
    * @param signal of how long to wait, too
    */
   pin(root: Digest, wish: Wish, signal: AbortSignal): Promise<RemotePin>;
-  /** The newest first; of one root where it is given. */
+  /** Lists pins, the newest first; only those of the root if one is given. */
   list(root: Digest | null, signal: AbortSignal): AsyncGenerator<RemotePin>;
   remove(id: string, signal: AbortSignal): Promise<void>;
 }
@@ -102,19 +105,22 @@ export interface PinningService {
 export interface Wish {
   readonly name: string;
   readonly origins: readonly string[];
-  /** How long the service may take. */
+  /** Time that the service may take. */
   readonly patienceMs: number;
   readonly onState: (state: RemotePin["state"]) => void;
 }
 
-/** Throws PINNING_FAILED where the service refuses or says what makes no sense, NETWORK_FAILED where it does not answer. */
+/**
+ * Creates the client. It throws PINNING_FAILED if the service refuses or answers nonsense, NETWORK_FAILED if it does
+ * not answer.
+ */
 export function createPinningService(options: PinningServiceOptions): PinningService {
   async function page(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StatusList> {
     const search = new URLSearchParams({ ...query, limit: String(PAGE) });
     return read(options, await send(options, "GET", `?${search.toString()}`, signal), listSchema);
   }
 
-  /** Whether a request that broke on the way was heard is seen before it is made again. */
+  /** Asks for a pin. Before another try it checks whether a broken request was heard. */
   const request = (root: Digest, { name, origins }: Wish, signal: AbortSignal): Promise<Status> => {
     const cid = cidString(root);
     return retrying(signal, async () => {
@@ -171,12 +177,12 @@ export function createPinningService(options: PinningServiceOptions): PinningSer
           listed.add(status.requestid);
           yield remotePin(options, status);
         }
-        // Some give fewer than they are asked for.
+        // Some services return fewer results than asked for.
         if (results.length < PAGE && results.length >= count) return;
         const last = results.at(-1)?.created;
         if (last === undefined) return;
         if (listed.size === known) break;
-        // Others may be as old as the last one: it is asked for once more.
+        // Others may be as old as the last one, so the page includes it again.
         before = new Date(Date.parse(last) + 1).toISOString();
       }
       throw failed(options, "answer", `its list does not end, or has more than ${PAGE * MAX_PAGES} pins`);
@@ -187,7 +193,7 @@ export function createPinningService(options: PinningServiceOptions): PinningSer
   };
 }
 
-/** One try of one request; resolves with the text of its answer. */
+/** Makes one try of a request; resolves with the text of its answer. */
 async function send(
   options: PinningServiceOptions,
   method: "GET" | "POST" | "DELETE",
@@ -219,7 +225,7 @@ async function send(
   }
 }
 
-/** A failure that another try may not meet. */
+/** A failure that another try may avoid. */
 class Passing extends Error {
   readonly final: ConclaveError;
   readonly pauseMs: number;
@@ -277,7 +283,7 @@ function detailsOf({ apiKey }: PinningServiceOptions, { info }: Status): string 
   return info?.status_details === undefined ? "" : `: ${quoted(info.status_details, apiKey)}`;
 }
 
-/** Its words are printed. */
+/** Reads a pin's status; its texts are made printable. */
 function remotePin(options: PinningServiceOptions, { requestid, status, created, pin }: Status): RemotePin {
   const { apiKey } = options;
   if (apiKey.length >= LEAST_KEY && [requestid, pin.cid, pin.name].some((text) => text?.includes(apiKey)))

@@ -21,10 +21,12 @@ const SCAN_BYTES = 1 << 20;
 
 export const JOURNAL_HEADER_BYTES = MAGIC.length + SALT_BYTES;
 
-/** Random access to the stored bytes; returns fewer than asked only at the end. */
+/** Reads stored bytes at any place; returns fewer than asked only at the end. */
 export type ReadAt = (offset: number, length: number) => Promise<Uint8Array>;
 
-/** How the scan ended. `end` is where the next record belongs; bytes after it are an append that a crash cut short. */
+/**
+ * How the scan ended. `end` is where the next record belongs; bytes after it are an append that a crash interrupted.
+ */
 export type ScanEnd =
   | { readonly kind: "whole"; readonly end: number; readonly records: number; readonly torn: boolean }
   | { readonly kind: "corrupt"; readonly offset: number; readonly reason: string };
@@ -34,8 +36,8 @@ export function encodeJournalHeader(salt: Uint8Array): Uint8Array {
 }
 
 /**
- * The salt of a whole header; `torn` for one that a crash cut short, which happens only before the first record;
- * `corrupt` for anything else.
+ * Returns the salt of a whole header; `torn` for a header that a crash interrupted, which happens only before the first
+ * record; `corrupt` for anything else.
  */
 export function decodeJournalHeader(bytes: Uint8Array, size: number): Uint8Array | "torn" | "corrupt" {
   const magic = bytes.subarray(0, MAGIC.length);
@@ -87,8 +89,9 @@ export async function* scanRecords(
 }
 
 /**
- * A damaged record whose bytes are all there was acknowledged, unless the file system had extended the file before it wrote
- * the data: then whole sectors up to the end of the file are zero. Only in that case is it a torn append.
+ * Classifies a damaged record. If all its bytes are there, it was acknowledged and is corrupt, unless the file system
+ * extended the file before it wrote the data: then whole sectors up to the end of the file are zero, and it is a torn
+ * append.
  */
 async function damaged(
   read: ReadAt,
@@ -104,7 +107,7 @@ async function damaged(
   return { kind: "corrupt", offset, reason: `the checksum of ${what} ${index} does not match` };
 }
 
-/** Offset after the last byte that is not zero, `from` when all are. */
+/** Returns the offset after the last byte that is not zero; `from` if all are zero. */
 async function lastNonZero(read: ReadAt, from: number, size: number): Promise<number> {
   for (let end = size; end > from; end -= SCAN_BYTES) {
     const start = Math.max(from, end - SCAN_BYTES);

@@ -20,8 +20,8 @@ const SUFFIX = ".journal";
 const BATCH_BYTES = 4 << 20;
 
 /**
- * Journals as files `<name>.journal` of one directory, which belongs to this process while at least one of them is open.
- * An append is one write and one fdatasync; appends that wait together share both.
+ * Keeps journals as files `<name>.journal` of one directory, which belongs to this process while at least one of them
+ * is open. An append is one write and one fdatasync; appends that wait together share both.
  */
 export function createFileJournals(directory: string): JournalFactory {
   const opened = new Set<string>();
@@ -89,7 +89,7 @@ async function openJournal(directory: string, name: string, onClose: () => void)
   const file = await open(path, created ? "wx+" : "r+", 0o600);
   try {
     const state = await prepare(file, path);
-    // Also what an earlier process wrote and did not live to sync: from now on it counts as acknowledged.
+    // Syncs also what an earlier process wrote and could not sync: from now on it counts as acknowledged.
     await file.sync();
     await syncDirectory(directory);
     return journalOver(file, path, state, onClose);
@@ -151,7 +151,7 @@ function journalOver(file: FileHandle, path: string, state: Prepared, onClose: (
         end += bytes.length;
         for (const one of batch) one.resolve();
       } catch (cause) {
-        // After a failed write or fsync nobody knows what the disk holds: only opening anew finds out.
+        // After a failed write or fsync only opening the journal again shows what the disk holds.
         failure ??= writeFailed(path, cause);
         for (const one of batch) one.reject(failure);
       }

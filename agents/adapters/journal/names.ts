@@ -2,7 +2,7 @@ import { ConclaveError } from "../../core/errors.ts";
 
 const NAME = /^[a-z0-9-]{1,80}$/u;
 
-/** Names come from our own code; the check keeps a path out of them all the same. */
+/** Checks a name. Names come from our own code; the check keeps paths out of them all the same. */
 export function checkJournalName(name: string): void {
   if (!NAME.test(name))
     throw new RangeError(`a journal's name is [a-z0-9-]{1,80}, not ${JSON.stringify(name.slice(0, 100))}`);

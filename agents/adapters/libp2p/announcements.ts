@@ -19,9 +19,10 @@ export function announcementOptions(bounds: NetworkBounds): Partial<GossipsubOpt
     ignoreDuplicatePublishError: true,
     fallbackToFloodsub: false,
     maxInboundDataLength: bounds.announcementBytes,
-    // A committee on one host would otherwise score itself out of its own mesh.
+    // Otherwise a committee on one host would get too low a score for its own mesh.
     scoreParams: { IPColocationFactorWeight: 0 },
-    // Spares the signature check of duplicates. It covers the signature, so that a forgery cannot stand in for the original.
+    // Spares the signature check of duplicates. The id covers the signature, so that a forgery cannot replace the
+    // original.
     fastMsgIdFn(message) {
       const hash = createHash("sha256");
       for (const part of [message.from, message.seqno, message.signature, message.data]) {
@@ -32,7 +33,7 @@ export function announcementOptions(bounds: NetworkBounds): Partial<GossipsubOpt
   };
 }
 
-/** Gossip to and from everybody. Announcements are hints: nothing of value may depend on one. */
+/** Creates gossip to and from everybody. Announcements are hints: nothing of value may depend on one. */
 export function createAnnouncements(
   libp2p: Libp2p<{ pubsub: GossipSub }>,
   bounds: NetworkBounds,
@@ -82,7 +83,7 @@ export function createAnnouncements(
       if (existing === undefined) {
         listeners.set(topic, new Set([entry]));
         pubsub.topicValidators.set(topic, (source, message) => {
-          // Provably invalid is punished; too much may only be bad luck of the forwarder.
+          // A provably invalid message is punished; too many may only be the forwarder's bad luck.
           if (message.data.length > bounds.announcementBytes) return TopicValidatorResult.Reject;
           return budgetOf(source.toString()).tryTake() ? TopicValidatorResult.Accept : TopicValidatorResult.Ignore;
         });

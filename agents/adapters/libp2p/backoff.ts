@@ -1,6 +1,6 @@
 /** Exponential back-off with full jitter in its upper half; `wake` ends the current pause and starts over. */
 export interface Backoff {
-  /** Resolves after a pause, the next longer one when not given, early when woken or aborted. */
+  /** Resolves after a pause, by default the next longer one; earlier if woken or aborted. */
   pause(signal: AbortSignal, pauseMs?: number): Promise<void>;
   /** The peer gave a sign of life: ends a pause at once and forgets the failures. */
   wake(): void;

@@ -1,24 +1,24 @@
 import { limits } from "../../core/limits.ts";
 
-/** What one network adapter holds and lets through per peer. Bytes and milliseconds; rates are per second. */
+/** Bounds of a network adapter, per peer where not said otherwise. Bytes and milliseconds; rates are per second. */
 export interface NetworkBounds {
   /** One frame: a message block and the envelope of its sender. */
   readonly frameBytes: number;
-  /** Frames that wait for a peer; the oldest go first. */
+  /** Frames that wait for a peer; the oldest are dropped first. */
   readonly queuedFrames: number;
   readonly queuedBytes: number;
-  /** Frames and bytes read from one peer; a faster one is slowed down by back-pressure. */
+  /** Frames and bytes read from one peer; back-pressure slows a faster one down. */
   readonly framesPerSecond: number;
   readonly bytesPerSecond: number;
   readonly announcementBytes: number;
-  /** Per forwarding peer; further announcements are ignored. */
+  /** Announcements per forwarding peer; further ones are ignored. */
   readonly announcementsPerSecond: number;
   readonly peers: number;
   readonly multiaddrsPerPeer: number;
-  /** Connections of all kinds, auditors and observers included; agents are pruned last. */
+  /** Connections of all kinds, those of auditors and observers included; agents are pruned last. */
   readonly connections: number;
   readonly connectionsPerSecondPerHost: number;
-  /** To dial a peer, open the stream and be accepted. */
+  /** Time to dial a peer, open the stream and be accepted. */
   readonly openTimeoutMs: number;
   readonly minBackoffMs: number;
   readonly maxBackoffMs: number;

@@ -1,6 +1,6 @@
 import type { Address } from "../../core/types.ts";
 
-/** What an operator may want to see in a log; none of it needs an answer. */
+/** Events that an operator may want to see in a log; none needs an answer. */
 export type NetworkEvent =
   | { readonly kind: "peerInvalid"; readonly peer: Address; readonly reason: string }
   | { readonly kind: "streamRefused"; readonly peerId: string }
@@ -12,7 +12,7 @@ export type NetworkEvent =
 
 export type Report = (event: NetworkEvent) => void;
 
-/** Short enough for a log line whatever a peer made of it. */
+/** Returns an error's text, short enough for a log line whatever a peer put into it. */
 export function shortReason(error: unknown): string {
   return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 200);
 }

@@ -5,14 +5,14 @@ import type { Uint8ArrayList } from "uint8arraylist";
 /** Committee traffic: one stream per direction, frames prefixed by their length, accepted by an empty frame. */
 export const FRAMES_PROTOCOL = "/conclave/frames/1";
 
-/** The muxer hands over at most one window of bytes at once; see `yamux` in node.ts. */
+/** Most bytes that the muxer hands over at once; see `yamux` in node.ts. */
 export const STREAM_WINDOW_BYTES = 262_144;
 
 const LENGTH_BYTES = 4;
-/** An acceptor sends four bytes; whatever is longer is not one. */
+/** Most bytes read from an acceptor, which sends four. */
 const ACCEPTANCE_BYTES = 64;
 
-/** Four bytes, big endian: unlike a varint it is never ambiguous and never endless. */
+/** The length as four bytes, big endian: unlike a varint it is never ambiguous and never endless. */
 const fixedLength = {
   lengthDecoder(data: Uint8Array | Uint8ArrayList): number {
     // A RangeError tells the decoder to wait for more bytes.
@@ -28,7 +28,10 @@ const fixedLength = {
   encodingLength: () => LENGTH_BYTES,
 };
 
-/** Throws on a frame that is empty, since those would cost the reader more than the sender, or longer than `frameBytes`. */
+/**
+ * Creates a decoder. It throws on a frame that is longer than `frameBytes`, or empty, since empty ones would cost the
+ * reader more than the sender.
+ */
 export function createFrameDecoder(frameBytes: number): LengthPrefixedDecoder {
   return new LengthPrefixedDecoder({
     encodingLength: fixedLength.encodingLength,
@@ -42,7 +45,7 @@ export function createFrameDecoder(frameBytes: number): LengthPrefixedDecoder {
   });
 }
 
-/** The end that sends frames and reads only the acceptance. */
+/** Creates the end that sends frames and reads only the acceptance. */
 export function createFrameWriter(stream: Stream): LengthPrefixedStream<Stream> {
   return lpStream(stream, {
     ...fixedLength,
@@ -52,5 +55,5 @@ export function createFrameWriter(stream: Stream): LengthPrefixedStream<Stream> 
   });
 }
 
-/** What the accepting end sends once: an empty frame. */
+/** The empty frame that the accepting end sends once. */
 export const acceptance: Uint8Array = fixedLength.lengthEncoder(0);

@@ -10,7 +10,7 @@ const PUBLIC_KEY_BYTES = 64;
 const PRIVATE_KEY_BYTES = 32;
 const UNCOMPRESSED = 0x04;
 
-/** The peer id of an agent, from its signer's uncompressed public key (64 bytes); null when that is no curve point. */
+/** Returns an agent's peer id, from its signer's uncompressed public key (64 bytes); null if that is no curve point. */
 export function peerIdFromPublicKey(publicKey: Uint8Array): PeerId | null {
   if (publicKey.length !== PUBLIC_KEY_BYTES) return null;
   try {
@@ -21,17 +21,17 @@ export function peerIdFromPublicKey(publicKey: Uint8Array): PeerId | null {
   }
 }
 
-/** The Ethereum address behind a peer id; null for peers whose key is not secp256k1. */
+/** Returns the Ethereum address behind a peer id; null for peers whose key is not secp256k1. */
 export function addressOfPeerId(peerId: PeerId): Address | null {
   return peerId.type === "secp256k1" ? addressOfCompressed(peerId.publicKey.raw) : null;
 }
 
-/** The Ethereum address of an identity made by `identityFromSignerKey`. */
+/** Returns the Ethereum address of an identity from `identityFromSignerKey`. */
 export function addressOfIdentity(identity: Secp256k1PrivateKey): Address {
   return addressOfCompressed(identity.publicKey.raw);
 }
 
-/** The agent's signer key as a libp2p identity. Throws CONFIG_INVALID for anything but a secp256k1 key. */
+/** Returns the agent's signer key as a libp2p identity. Throws CONFIG_INVALID for any other key than secp256k1. */
 export function identityFromSignerKey(key: Uint8Array | PrivateKey): Secp256k1PrivateKey {
   const identity = key instanceof Uint8Array ? parseKey(key) : key;
   if (identity.type !== "secp256k1") {

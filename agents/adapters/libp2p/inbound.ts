@@ -6,7 +6,7 @@ import { acceptance, createFrameDecoder, FRAMES_PROTOCOL } from "./frames.ts";
 import { addressOfPeerId } from "./identity.ts";
 import { createTokenBucket, type TokenBucket } from "./rate.ts";
 
-/** More than one only while a reopened stream replaces its predecessor. */
+/** Streams per connection; more than one only while a reopened stream replaces its predecessor. */
 const STREAMS_PER_CONNECTION = 4;
 
 /** The streams on which configured peers send us frames, at most one per peer. */
@@ -36,7 +36,7 @@ export async function acceptFrames(options: InboundOptions): Promise<Inbound> {
       report({ kind: "streamRefused", peerId: connection.remotePeer.toString() });
       return;
     }
-    // The newest wins: after a restart the peer's old stream may linger for minutes.
+    // The newest stream wins: after a restart the peer's old one may linger for minutes.
     streams.get(peer)?.abort(new Error("replaced by a newer stream"));
     streams.set(peer, stream);
     receive(peer, stream);
@@ -92,7 +92,7 @@ function createThrottle(stream: Stream, bounds: NetworkBounds): (frames: number,
   return (frames, bytes) => {
     const pauseMs = Math.max(frameTokens.take(frames), byteTokens.take(bytes));
     if (pauseMs === 0) return;
-    // Not at once: resume() hands us what it kept, and would then open the window although we paused meanwhile.
+    // Resumes later: resume() hands us the bytes it kept, and would then open the window even if we paused meanwhile.
     queueMicrotask(() => {
       if (stream.status !== "open" || stream.readStatus !== "readable") return;
       stream.pause();

@@ -9,7 +9,7 @@ import { createFrameWriter, FRAMES_PROTOCOL } from "./frames.ts";
 import { createFrameQueue } from "./queue.ts";
 
 const BATCH_BYTES = 65_536;
-/** How long the one of two peers that does not dial first waits for the other, so that they share one connection. */
+/** Time that one of two peers waits for the other to dial, so that they share one connection. */
 const COURTESY_MS = 500;
 
 /** Our sending stream to one configured peer: kept open, reopened with back-off until closed. */
@@ -17,9 +17,9 @@ export interface PeerLink {
   readonly peerId: PeerId;
   readonly isOpen: () => boolean;
   readonly send: (frame: Uint8Array) => void;
-  /** Where to dial from now on, each with the /p2p part. */
+  /** Sets the addresses to dial, each with the /p2p part. */
   readonly setMultiaddrs: (multiaddrs: readonly Multiaddr[]) => void;
-  /** The peer came to us: it is worth trying now. */
+  /** Dials now, because the peer has connected to us. */
   readonly wake: () => void;
   readonly close: () => Promise<void>;
 }
@@ -51,7 +51,7 @@ export function openLink(options: LinkOptions): PeerLink {
       try {
         await session();
       } catch (error) {
-        // Once per outage, not once per try.
+        // Reported once per outage, not once per try.
         if (!down && !closing.signal.aborted) report({ kind: "linkDown", peer: address, reason: shortReason(error) });
         down = true;
       }
@@ -120,7 +120,7 @@ async function connect(
   return connection;
 }
 
-/** Opens the stream and waits until the peer accepts it, so that no frame goes to one that does not know us yet. */
+/** Opens the stream and waits until the peer accepts it, so that no frame goes to a peer that does not know us yet. */
 async function openStream(
   connection: Connection,
   closing: AbortSignal,

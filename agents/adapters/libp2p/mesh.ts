@@ -9,7 +9,7 @@ import { type PeerLink, openLink } from "./link.ts";
 import type { AgentLibp2p } from "./node.ts";
 import { parsePeers, type Target } from "./peers.ts";
 
-/** Agents outlive strangers when connections must be pruned. */
+/** Tag of agents, whose connections are pruned after those of strangers. */
 const AGENT_TAG = "conclave-agent";
 const AGENT_TAG_VALUE = 100;
 
@@ -90,13 +90,13 @@ async function leave(libp2p: AgentLibp2p, link: PeerLink): Promise<void> {
   await libp2p.hangUp(link.peerId).catch(() => undefined);
 }
 
-/** Only decides who is pruned first, so a failure costs nothing. */
+/** Tags a peer. The tag only decides who is pruned first, so a failure costs nothing. */
 function tag(libp2p: AgentLibp2p, peerId: PeerId, value: number | null): void {
   const tags = { [AGENT_TAG]: value === null ? undefined : { value } };
   libp2p.peerStore.merge(peerId, { tags }).catch(() => undefined);
 }
 
-/** Adds a listener of its own identity, so that one function can subscribe twice. */
+/** Adds a listener under its own identity, so that one function can subscribe twice. */
 function subscribe<T>(listeners: Set<T>, listener: T): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

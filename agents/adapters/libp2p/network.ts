@@ -12,9 +12,9 @@ import { type AgentLibp2p, startNode } from "./node.ts";
 export interface Libp2pNetworkOptions {
   /** The agent's signer key (32 bytes or a libp2p secp256k1 key): it is the node's identity. */
   readonly privateKey: Uint8Array | PrivateKey;
-  /** Multiaddrs; a free port of 127.0.0.1 when missing. */
+  /** Multiaddrs to listen on; by default a free port of 127.0.0.1. */
   readonly listen?: readonly string[];
-  /** For libp2p's peer store; memory when missing. */
+  /** Store of libp2p's peers; by default in memory. */
   readonly datastore?: Datastore;
   readonly bounds?: Partial<NetworkBounds>;
   readonly report?: Report;
@@ -22,11 +22,11 @@ export interface Libp2pNetworkOptions {
 
 export interface Libp2pNetwork extends Network {
   readonly address: Address;
-  /** The node itself, for the content store that shares it. */
+  /** The node, which the content store shares. */
   readonly libp2p: AgentLibp2p;
 }
 
-/** Throws CONFIG_INVALID for a key of another kind, NETWORK_FAILED when it cannot listen. */
+/** Creates the network. Throws CONFIG_INVALID for a key of another kind, NETWORK_FAILED if it cannot listen. */
 export async function createLibp2pNetwork(options: Libp2pNetworkOptions): Promise<Libp2pNetwork> {
   const bounds = { ...networkBounds, ...options.bounds };
   const report = options.report ?? (() => undefined);

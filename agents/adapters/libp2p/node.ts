@@ -30,7 +30,7 @@ export interface NodeOptions {
   readonly bounds: NetworkBounds;
 }
 
-/** TCP, noise and yamux, and nothing that looks for peers by itself. Throws NETWORK_FAILED when it cannot listen. */
+/** Starts a node with TCP, noise and yamux, and without peer discovery. Throws NETWORK_FAILED if it cannot listen. */
 export async function startNode(options: NodeOptions): Promise<AgentLibp2p> {
   const { bounds } = options;
   try {
@@ -48,7 +48,7 @@ export async function startNode(options: NodeOptions): Promise<AgentLibp2p> {
       ],
       connectionManager: {
         maxConnections: bounds.connections,
-        // Many agents may share a host, on a development network all of them do.
+        // Many agents may share a host; on a development network all of them do.
         inboundConnectionThreshold: bounds.connectionsPerSecondPerHost,
         maxIncomingPendingConnections: bounds.connectionsPerSecondPerHost,
         dialTimeout: bounds.openTimeoutMs,

@@ -13,7 +13,7 @@ export interface Target {
   readonly multiaddrs: readonly Multiaddr[];
 }
 
-/** Peers come from the chain, where operators write what they like: a bad one is reported and left out. */
+/** Reads the peers. They come from the chain, where operators write any text: a bad one is reported and left out. */
 export function parsePeers(
   peers: readonly Peer[],
   own: Address,

@@ -1,8 +1,8 @@
-/** Frames waiting for one peer, bounded in count and bytes. */
+/** Frames that wait for one peer, bounded in count and bytes. */
 export interface FrameQueue {
-  /** Adds a frame and returns how many of the oldest had to go for it. */
+  /** Adds a frame, and returns how many of the oldest it displaced. */
   push(frame: Uint8Array): number;
-  /** Takes frames in order up to about `maxBytes`, at least one when there is any. */
+  /** Takes frames in order up to about `maxBytes`, but at least one if there is any. */
   take(maxBytes: number): Uint8Array[];
   /** Resolves once there is a frame, rejects when the signal aborts. One waiter at a time. */
   ready(signal: AbortSignal): Promise<void>;

@@ -1,6 +1,6 @@
-/** A token bucket that holds one second's worth. */
+/** A token bucket that holds the tokens of one second. */
 export interface TokenBucket {
-  /** Takes tokens, overdrawing if need be, and returns the milliseconds until the bucket is out of debt, 0 when it is not in debt. */
+  /** Takes tokens, more than there are if necessary, and returns the milliseconds until the bucket is out of debt. */
   take(tokens: number): number;
   /** Takes one token if there is one. */
   tryTake(): boolean;

@@ -2,15 +2,15 @@ import type { Clock } from "../../ports/clock.ts";
 
 /** Time that stands still until the owner moves it. Timers of one instant fire in the order in which they were scheduled. */
 export interface MemoryClock extends Clock {
-  /** Timers that wait. */
+  /** Number of waiting timers. */
   readonly pending: number;
-  /** When the next timer fires, null when none waits. */
+  /** Time at which the next timer fires; null if none waits. */
   readonly nextAt: number | null;
-  /** Moves time forward and fires what falls due, also what the callbacks schedule meanwhile. */
+  /** Moves time forward and fires all timers that fall due, also those that callbacks schedule meanwhile. */
   advance(ms: number): void;
-  /** The same, and lets all promises settle before and after each callback. */
+  /** Moves time forward, and lets all promises settle before and after each callback. */
   advanceAsync(ms: number): Promise<void>;
-  /** Jumps from timer to timer until none waits; returns how many fired. Throws when `maxTimers` are not enough. */
+  /** Jumps from timer to timer until none waits; returns how many fired. Throws if `maxTimers` are not enough. */
   runUntilIdle(maxTimers?: number): Promise<number>;
 }
 
@@ -21,7 +21,7 @@ interface Timer {
 }
 
 export function createMemoryClock(startMs = 0): MemoryClock {
-  /** Sorted, the next one last. */
+  /** Timers, sorted with the next one last. */
   const timers: Timer[] = [];
   let now = startMs;
   let order = 0;

@@ -9,11 +9,13 @@ import {
 } from "../journal/codec.ts";
 import { checkJournalName, corrupt, locked } from "../journal/names.ts";
 
-/** Journals in memory, byte for byte like the files, with the disk and the crash in the hands of a test or the simulator. */
+/** Journals in memory, byte for byte like the files; a test or the simulator controls disk and crashes. */
 export interface MemoryJournals extends JournalFactory {
-  /** The process dies: every journal is closed at once and can be opened again; acknowledged records stay. */
+  /**
+   * Acts as if the process died: every journal is closed at once and can be opened again; acknowledged records stay.
+   */
   crash(): void;
-  /** A copy of the stored bytes; empty when there is no such journal. */
+  /** Returns a copy of the stored bytes; empty if there is no such journal. */
   bytes(name: string): Uint8Array;
   /** Replaces the stored bytes of a closed journal, to cut or damage it. */
   overwrite(name: string, bytes: Uint8Array): void;
@@ -25,7 +27,7 @@ type Store = Map<string, Uint8Array[]>;
 export function createMemoryJournals(): MemoryJournals {
   const stored: Store = new Map();
   const opened = new Set<string>();
-  /** Handles of an earlier life may not write any more. */
+  /** Handles from before a crash may not write any more. */
   let life = 0;
 
   const load = async (

@@ -4,16 +4,19 @@ import { aborted, closed, modelFailed, parseOutput } from "../models/output.ts";
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Answers from the request alone. What it throws is a crash of the model, unless it is a ConclaveError. */
+/** Answers from the request alone. An error that is no ConclaveError counts as a crash of the model. */
 export type Script = (request: ModelRequest, signal: AbortSignal) => Fields | Promise<Fields>;
 
 export interface MemoryModelOptions {
   readonly descriptor?: string;
-  /** Parts per million for an answer; absent: the model has none. */
+  /** Confidence in parts per million; absent if the model has none. */
   readonly confidence?: (request: ModelRequest, fields: Fields) => number | null;
 }
 
-/** A model that is a function, for tests and the simulator; its answers are checked against the schema like those of real ones. */
+/**
+ * Creates a model from a function, for tests and the simulator. Its answers are checked against the schema like real
+ * ones.
+ */
 export function createMemoryModel(script: Script, options: MemoryModelOptions = {}): Model {
   const { descriptor = "memory", confidence = () => null } = options;
   const closing = new AbortController();

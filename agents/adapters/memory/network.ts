@@ -6,7 +6,7 @@ import { type NetworkBounds, networkBounds } from "../libp2p/bounds.ts";
 
 export interface MemoryHubOptions {
   readonly clock: Clock;
-  /** From one node to another, of one frame or announcement; 0 when missing. */
+  /** Delay of a frame or announcement between two nodes; 0 if absent. */
   readonly latencyMs?: (from: Address, to: Address) => number;
   readonly bounds?: Partial<Pick<NetworkBounds, "frameBytes" | "queuedFrames" | "announcementBytes">>;
 }
@@ -28,11 +28,11 @@ interface Node {
 
 /** From one node to one configured peer. */
 interface Route {
-  /** Both nodes are there and have configured each other. */
+  /** True if both nodes are there and have configured each other. */
   mutual: boolean;
-  /** The node has learnt of it. */
+  /** True once the node knows of the connection. */
   up: boolean;
-  /** When the last frame arrives: a later one must not overtake it. */
+  /** Time at which the last frame arrives; a later frame must not overtake it. */
   busyUntil: number;
   readonly queue: Uint8Array[];
 }
@@ -43,7 +43,7 @@ export function createMemoryHub(options: MemoryHubOptions): MemoryHub {
   const latencyMs = options.latencyMs ?? (() => 0);
   const nodes = new Map<Address, Node>();
 
-  /** Brings the routes of a node in line with who is there and who has configured whom. */
+  /** Updates the routes of a node: who is there, and who has configured whom. */
   function reconnect(node: Node): void {
     for (const address of node.peers.keys()) {
       const other = nodes.get(address);
@@ -75,7 +75,7 @@ export function createMemoryHub(options: MemoryHubOptions): MemoryHub {
     route.busyUntil = Math.max(route.busyUntil, now + latencyMs(from.address, to));
     const target = nodes.get(to);
     clock.schedule(route.busyUntil - now, () => {
-      // What was on its way to a node that left, or that removed the sender, is lost.
+      // Frames to a node that left, or that removed the sender, are lost.
       if (target === undefined || nodes.get(to) !== target || !target.peers.has(from.address)) return;
       for (const listener of target.frameListeners) listener(from.address, frame.slice());
     });
@@ -168,7 +168,7 @@ function createNetwork(node: Node, bounds: NetworkBounds, wires: Wires): Network
   };
 }
 
-/** Adds a listener of its own identity, so that one function can subscribe twice. */
+/** Adds a listener under its own identity, so that one function can subscribe twice. */
 function subscribe<T>(listeners: Set<T>, listener: T): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { AgentFacts } from "../../ports/metrics.ts";
 import { seriesOf } from "./registry.ts";
 
-/** Shows in the registry what the agent says of itself whenever the metrics are asked for. */
+/** Shows the agent's facts in the registry; they are read whenever the metrics are requested. */
 export function showAgent(facts: () => AgentFacts, registry: Registry): void {
   const { gauge, total, totals } = seriesOf(registry);
   gauge("conclave_agent_peers", "Agents that this one is connected with", () => facts().peers);

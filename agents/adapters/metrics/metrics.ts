@@ -9,21 +9,24 @@ import { measuredModel } from "./model-metrics.ts";
 export interface MetricsPlace {
   readonly host: string;
   readonly port: number;
-  /** Else a request has to name this machine as itself: a page in a browser, whose name can lead here, does not. */
+  /**
+   * True accepts any Host header. Otherwise a request has to name this machine, which a page in a browser whose name
+   * leads here does not.
+   */
   readonly public: boolean;
 }
 
-/** The series of one agent, in the format of Prometheus. */
+/** Series of one agent, in the format of Prometheus. */
 export interface Metrics {
-  /** The same model; its queue and process, and what it answers from now on, are counted. */
+  /** Returns the same model, and counts its queue, its process and its answers from now on. */
   measured(model: HostedModel): Model;
-  /** The facts are read whenever the metrics are asked for. */
+  /** Shows the agent's facts, which are read whenever the metrics are requested. */
   showAgent(facts: () => AgentFacts): void;
-  /** GET /metrics, nothing else. Throws NETWORK_FAILED when the port is taken. */
+  /** Serves GET /metrics and nothing else. Throws NETWORK_FAILED if the port is taken. */
   serve(place: MetricsPlace): Promise<HttpServer>;
 }
 
-/** A scraper asks a few times a minute. */
+/** Bounds for scrapers, which ask a few times a minute. */
 const limits: HttpServerLimits = { concurrency: 4, requests: 60, windowMs: 10_000 };
 
 export function createMetrics(): Metrics {
@@ -50,7 +53,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Of a Host header, without port and brackets; "" for none. */
+/** Returns the name in a Host header, without port and brackets; "" if absent. */
 function nameIn(host: string | undefined): string {
   return URL.parse(`http://${host ?? ""}`)?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
 }

@@ -24,7 +24,7 @@ const kinds: Readonly<Record<ModelFailureKind | "unreachable" | "unloadable" | "
   bug: true,
 };
 
-/** A file that a restarted process does not load. */
+/** The kind of a file that a restarted process does not load. */
 const UNLOADABLE: ReadonlySet<string> = new Set([
   "MODEL_FILE_MISSING",
   "MODEL_FILE_BROKEN",
@@ -32,7 +32,7 @@ const UNLOADABLE: ReadonlySet<string> = new Set([
   "MODEL_CONTEXT_TOO_SMALL",
 ]);
 
-/** The same model, with its queue and process, and what it answers from now on, counted in the registry. */
+/** Returns the same model, and counts its queue, its process and its answers from now on. */
 export function measuredModel(model: HostedModel, registry: Registry): Model {
   const { answered, failed } = modelSeries(model, registry);
   return {

@@ -1,12 +1,12 @@
 import { Counter, Gauge, type CollectFunction, type Registry } from "prom-client";
 
-/** Series of one registry, made in one line each; what is read from elsewhere is read when the metrics are asked for. */
+/** Makes the series of a registry, each in one line; values from elsewhere are read when the metrics are requested. */
 export interface Series {
-  /** `read`: of the moment. */
+  /** Makes a gauge; `read` returns the current value. */
   readonly gauge: (name: string, help: string, read: () => number) => void;
-  /** `read`: the whole sum; it never shrinks. */
+  /** Makes a counter; `read` returns the whole sum, which never shrinks. */
   readonly total: (name: string, help: string, read: () => number) => void;
-  /** The same by the values of one label, all of which are known beforehand. */
+  /** Makes counters by the values of one label, all of which are known beforehand. */
   readonly totals: <Value extends string>(
     name: string,
     help: string,

@@ -1,10 +1,10 @@
 import type { Part } from "./grammar.ts";
 
-/** How far an answer has come, and what must come next whatever the model says. */
+/** Progress of an answer, and the text that must come next whatever the model says. */
 export class AnswerCursor {
   private readonly parts: readonly Part[];
   private index = 0;
-  /** Of the part at the index. */
+  /** Text taken of the current part. */
   private taken = "";
   private isEscaped = false;
 
@@ -12,7 +12,7 @@ export class AnswerCursor {
     this.parts = parts;
   }
 
-  /** Text that the grammar of `rest` permits. */
+  /** Takes text that the grammar of `rest` permits. */
   take(text: string): void {
     for (const character of text) {
       const part = this.parts[this.index];
@@ -29,7 +29,7 @@ export class AnswerCursor {
     return this.index >= this.parts.length;
   }
 
-  /** Of the part that comes next or goes on; empty at the end. */
+  /** Returns the property of the current or next part; empty at the end. */
   property(): string {
     return this.parts[this.index]?.property ?? "";
   }
@@ -38,7 +38,7 @@ export class AnswerCursor {
     return this.parts[this.index]?.kind === "free" && this.taken !== "";
   }
 
-  /** What is to come; not within free text, as how much of its length is left is not kept. */
+  /** Returns the parts to come. Not to be called within free text, whose remaining length is not tracked. */
   rest(): readonly Part[] {
     const [part, ...later] = this.parts.slice(this.index);
     if (part === undefined) return [];
@@ -47,7 +47,7 @@ export class AnswerCursor {
     return [part, ...later];
   }
 
-  /** The text that comes next, as far as the schema leaves no choice; `isRest`: nothing comes after it. */
+  /** Returns the next text as far as the schema leaves no choice; `isRest` is true if nothing follows it. */
   forced(): { readonly text: string; readonly isRest: boolean } {
     let text = "";
     let { taken } = this;

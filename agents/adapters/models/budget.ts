@@ -1,26 +1,26 @@
 import type { ModelRequest } from "../../ports/model.ts";
 import { modelFailed } from "./output.ts";
 
-/** What a chat template may add to a prompt. */
+/** Tokens that a chat template may add to a prompt. */
 const TEMPLATE_TOKENS = 256;
 
-/** What an attempt at an answer can cost at most: no token of a text is shorter than a byte. */
+/** Returns the most tokens that a try can cost: no token of a text is shorter than a byte. */
 export function mostTokens({ system, user, maxTokens }: Pick<ModelRequest, "system" | "user" | "maxTokens">): number {
   return Buffer.byteLength(system) + Buffer.byteLength(user) + TEMPLATE_TOKENS + maxTokens;
 }
 
-/** More bytes per token are in no usual text. */
+/** Most bytes per token of usual text. */
 const MOST_BYTES_PER_TOKEN = 8;
 
-/** P8: what an answered attempt did cost at least, whatever a server counts. */
+/** P8: returns the least tokens that an answered try cost, whatever the server counts. */
 export function leastTokens({ system, user }: Pick<ModelRequest, "system" | "user">, answer: string): number {
   const bytes = [system, user, answer].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   return Math.ceil(bytes / MOST_BYTES_PER_TOKEN);
 }
 
 /**
- * P8: sets aside what an attempt can cost at most; the function that it returns says what it did cost, null where nobody knows: then it
- * counts as the most. Throws MODEL_FAILED (budget-spent).
+ * P8: sets aside the most tokens that a try can cost. The returned function takes the real cost, or null if nobody
+ * knows it, which counts as the most. Throws MODEL_FAILED (budget-spent).
  */
 export function setAside(
   descriptor: string,

@@ -3,13 +3,13 @@ import type { Ppm } from "../../core/types.ts";
 import type { HostedModel, Model, ModelResponse } from "../../ports/model.ts";
 import { checkCalibration, strangePart, type CalibrationTable } from "./calibration-table.ts";
 
-/** Of a server that names itself anew each time. */
+/** Most strangers to report, since a server may name itself anew each time. */
 const MAX_STRANGERS = 16;
 
 /**
- * The model with confidences by its table (docs/spec/confidence.md CF6): of a property without a curve they stay as they are. The table is
- * checked against one short answer now. CF7: a later answer that something else made has no confidence; `onStrange` hears once of each such
- * thing. Throws CALIBRATION_WRONG, and what asking throws.
+ * Returns the model with confidences by its table (docs/spec/confidence.md CF6); a property without a curve keeps its
+ * confidences. One short answer checks the table now. CF7: a later answer that something else made has no confidence,
+ * and `onStrange` hears once of each such maker. Throws CALIBRATION_WRONG, and what asking throws.
  */
 export async function calibratedModel(
   model: HostedModel,
@@ -48,7 +48,7 @@ const STATED = "statedConfidence";
 const STATED_VALUES = Array.from({ length: 11 }, (_, tenth) => String(10 * tenth));
 const PPM_PER_PERCENT = 10_000;
 
-/** CF3: asks for one property more, after all others, and takes it for the confidence. */
+/** CF3: asks for one more property, after all others, and takes it as the confidence. */
 export function selfReporting<Asked extends Model>(model: Asked): Asked {
   return {
     ...model,
@@ -63,7 +63,7 @@ export function selfReporting<Asked extends Model>(model: Asked): Asked {
   };
 }
 
-/** One short answer, for what only an answer tells: its origin, and whether it has a confidence. */
+/** Asks for one short answer, which shows its origin and whether it has a confidence. */
 export async function probeModel(
   model: Model,
   signal: AbortSignal = new AbortController().signal,

@@ -11,7 +11,7 @@ const count = z.int().min(0).max(10_000_000);
 const score = z.strictObject({ before: z.number().min(0).max(1), after: z.number().min(0).max(1) });
 
 const curveSchema = z.strictObject({
-  /** Answers that the steps rest on, and answers that they were tried on. */
+  /** Answers that the steps were fitted to, and answers that they were tried on. */
   fitted: count.min(LEAST_QUESTIONS),
   heldOut: count.min(1),
   steps: z
@@ -27,7 +27,7 @@ const curveSchema = z.strictObject({
       (steps) => steps.every((step, index) => index === 0 || isBelow(steps[index - 1] ?? step, step)),
       "expected the share of right answers to rise from step to step",
     ),
-  /** Of the held-out answers: raw, and by the steps. */
+  /** Scores of the held-out answers: raw, and by the steps. */
   brier: score,
   expectedCalibrationError: score,
 });
@@ -48,7 +48,7 @@ const tableSchema = z.strictObject({
   failed: count,
   seed: z.int().min(0),
   date: z.iso.date(),
-  /** By the property whose confidence it is: "answer", "verdict". */
+  /** Curves by property: "answer", "verdict". */
   curves: z.record(z.string().min(1).max(64), wholeCurveSchema),
 });
 
@@ -57,7 +57,7 @@ export type CalibrationCurve = z.infer<typeof curveSchema>;
 
 const MAX_BYTES = 1 << 22;
 
-/** Throws CONFIG_MISSING, or CONFIG_INVALID that names the field. */
+/** Reads a table. Throws CONFIG_MISSING, or CONFIG_INVALID that names the field. */
 export async function readCalibration(path: string): Promise<CalibrationTable> {
   const text = await readBounded(path).catch((error: unknown) => {
     const message = `Read the calibration table ${path} failed; make one with conclave calibrate, or correct model.calibration`;
@@ -83,7 +83,7 @@ export async function readCalibration(path: string): Promise<CalibrationTable> {
   throw new ConclaveError("CONFIG_INVALID", message, { path, field });
 }
 
-/** Null for a file that is too long, of which no more is read than shows that. */
+/** Reads a file; null if it is too long, which shows after one byte too many. */
 async function readBounded(path: string): Promise<string | null> {
   if (!(await stat(path)).isFile()) throw new Error("it is not a file");
   const file = await open(path);
@@ -103,17 +103,17 @@ async function readBounded(path: string): Promise<string | null> {
   }
 }
 
-/** Whole or not at all. */
+/** Writes the whole table or nothing. */
 export async function writeCalibration(path: string, table: CalibrationTable): Promise<void> {
   const draft = `${path}.new`;
   await writeFile(draft, `${JSON.stringify(tableSchema.parse(table), null, 2)}\n`);
   await rename(draft, path);
 }
 
-/** What made an answer, as far as a table is of it. */
+/** What made an answer, as far as a table depends on it. */
 export type Made = Pick<Origin, "model" | "engine" | "sampling">;
 
-/** CF7: throws CALIBRATION_WRONG unless the table is of what made the answer. */
+/** CF7: throws CALIBRATION_WRONG unless the table belongs to what made the answer. */
 export function checkCalibration(path: string, table: CalibrationTable, made: Partial<Made>): void {
   const part = strangePart(table, made);
   if (part === null) return;
@@ -122,7 +122,7 @@ export function checkCalibration(path: string, table: CalibrationTable, made: Pa
   throw new ConclaveError("CALIBRATION_WRONG", message, { path, part, table: table[part], found: found ?? "" });
 }
 
-/** In what something else made the answer than `expected`; null for nothing. */
+/** Returns the part in which the maker differs from `expected`; null if it does not. */
 export function strangePart(expected: Made, made: Partial<Made>): keyof Made | null {
   const parts = ["model", "engine", "sampling"] as const;
   return parts.find((part) => made[part] !== undefined && made[part] !== expected[part]) ?? null;

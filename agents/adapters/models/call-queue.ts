@@ -3,15 +3,15 @@ import PQueue from "p-queue";
 import type { ModelState } from "../../ports/model.ts";
 import { aborted, modelFailed } from "./output.ts";
 
-/** The calls of one model: so many run, so many wait, and what is more fails at once. */
+/** The calls of one model: a bounded number run and wait, and further ones fail at once. */
 export interface CallQueue {
   /**
-   * The caller is free as soon as its signal aborts; the place is free once the call has really stopped. Throws MODEL_FAILED
-   * (overloaded, timeout) and whatever the call throws.
+   * Runs a call. The caller is free as soon as its signal aborts; the place is free once the call has really stopped.
+   * Throws MODEL_FAILED (overloaded, timeout) and what the call throws.
    */
   run<Result>(signal: AbortSignal, call: () => Promise<Result>): Promise<Result>;
   load(): Pick<ModelState, "running" | "waiting">;
-  /** Resolves when nothing runs or waits. */
+  /** Resolves once nothing runs or waits. */
   idle(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function createCallQueue(descriptor: string, running: number, waiting: nu
         hasBegun = true;
         return await call();
       };
-      // One that waits gives its place up at once; one that has begun must not, as the signal would make it.
+      // A waiting call gives up its place at once; a running one must keep it, so it does not get this signal.
       const place = queue.add(begin, { signal: leave.signal });
       try {
         return await Promise.race([early.promise, place]);

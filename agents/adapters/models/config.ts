@@ -6,10 +6,10 @@ import { providerIds, providers, type ProviderId } from "./openai-providers.ts";
 /** Calls that may wait for a place; further ones fail at once. */
 const waiting = z.int().min(0).max(4096).default(256);
 
-/** P8: of prompts and answers that one request may cost this agent. */
+/** P8: tokens of prompts and answers that one request may cost this agent. */
 const tokensPerRequest = z.int().min(1000).max(1_000_000_000).default(1_000_000);
 
-/** A table that `conclave calibrate` wrote; absent: confidences are as the model gives them. */
+/** A table that `conclave calibrate` wrote; if absent, confidences are as the model gives them. */
 const calibration = z.string().min(1).max(4096).optional();
 
 const llamaSchema = z.strictObject({
@@ -21,9 +21,9 @@ const llamaSchema = z.strictObject({
   threads: z.int().min(1).max(256).default(1),
   gpu: z.union([z.literal("auto"), z.literal(false)]).default("auto"),
   temperature: z.number().min(0).max(2).default(0),
-  /** Tokens per sequence; absent: what the model was trained for, at most 8192. */
+  /** Tokens per sequence; if absent, what the model was trained for, at most 8192. */
   contextSize: z.int().min(128).max(1_048_576).optional(),
-  /** The file's sha256; absent: whatever is there. */
+  /** The sha256 that the file must have; any file if absent. */
   sha256: z
     .string()
     .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
@@ -40,7 +40,7 @@ function endsInPath(url: string): boolean {
 
 const serverFields = {
   provider: z.enum(providerIds).default("openai"),
-  /** Up to and with the version, e.g. http://127.0.0.1:8000/v1. */
+  /** The URL up to and with the version, e.g. http://127.0.0.1:8000/v1. */
   url: z
     .url({ protocol: /^https?$/u })
     .refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile")
@@ -48,7 +48,7 @@ const serverFields = {
       endsInPath,
       "must end with its path, as paths are added to it: no query and no fragment; a key goes into apiKeyFile",
     ),
-  /** What the server calls the model. */
+  /** The model's name on the server. */
   model: z.string().min(1).max(200),
   ...apiKeyFields,
 };
@@ -57,13 +57,13 @@ const openAiSchema = withKey(
   z.strictObject({
     kind: z.literal("openai"),
     ...serverFields,
-    /** Asked when the one above, or the one before, does not answer. They have to serve the same model. */
+    /** Servers to ask if the ones before do not answer. They have to serve the same model. */
     fallbacks: z
       .array(withKey(z.strictObject(serverFields)))
       .max(8)
       .default([]),
     temperature: z.number().min(0).max(2).default(0),
-    /** For one answer, all attempts included. */
+    /** Time for one answer, with all tries. */
     timeoutMs: z.int().min(100).max(3_600_000).default(120_000),
     retries: z.int().min(0).max(10).default(3),
     /** Calls at the same time. */
@@ -77,13 +77,13 @@ const openAiSchema = withKey(
   for (const [index, other] of fallbacks.entries())
     for (const field of ["provider", "model"] as const) {
       if (other[field] === first[field]) continue;
-      // CF7.
+      // CF7: a table belongs to one provider and model.
       const message = `${JSON.stringify(other[field])} is not ${JSON.stringify(first[field])}, and a calibration table is of one provider and model; give the same, or remove the fallback or model.calibration`;
       context.addIssue({ code: "custom", path: ["fallbacks", index, field], message });
     }
 });
 
-/** One node-wide choice: a GGUF file, or a server and those that stand in for it. */
+/** The node's model: a GGUF file, or a server and its fallbacks. */
 export const modelConfigSchema = z.discriminatedUnion("kind", [llamaSchema, openAiSchema]);
 
 export type ModelConfig = z.infer<typeof modelConfigSchema>;

@@ -9,17 +9,17 @@ import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
 
-/** What an operator should hear of. */
+/** Events that an operator should hear of. */
 export interface ModelEvents {
-  /** Why the process of an embedded model ended. */
+  /** Receives why the process of an embedded model ended. */
   readonly onEnd?: (reason: string) => void;
-  /** CF7: what made an answer that the calibration table is not of; once of each. */
+  /** CF7: receives, once for each, what made an answer that the calibration table does not belong to. */
   readonly onStrange?: (made: string) => void;
 }
 
 /**
- * The model that the config names, calibrated if it names a table; resolves when it is ready to be asked. A server is not contacted before the
- * first question, but by one to check a table. Throws what opening throws, and CALIBRATION_WRONG.
+ * Creates the model that the config names, calibrated if it names a table; resolves once it is ready. A server is
+ * contacted by the first question, or by one that checks a table. Throws what opening throws, and CALIBRATION_WRONG.
  */
 export async function createModel(
   config: ModelConfig,
@@ -64,7 +64,7 @@ async function openModel(
   }
 }
 
-/** With its key; `place` names it in the config. Throws CONFIG_MISSING or CONFIG_INVALID. */
+/** Returns a server with its key; `place` names it in the config. Throws CONFIG_MISSING or CONFIG_INVALID. */
 export async function openAiEndpointOf(
   one: Endpoint,
   place: string,

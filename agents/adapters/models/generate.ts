@@ -21,23 +21,25 @@ export interface Engine {
   readonly temperature: number;
 }
 
-/** Fewer characters of a prompt than this make a token only in nonsense; bounds the work of tokenising a hostile prompt. */
+/** Most characters per token of text that makes sense; bounds the work of tokenising a hostile prompt. */
 const MAX_CHARACTERS_PER_TOKEN = 16;
 /** Candidates when sampling. Top-p and min-p are off: they would turn 0.96 into certainty. */
 const TOP_K = 40;
 
-/** For people and transcripts: all that shapes the choice of a token besides the seed. */
+/** Describes, for people and transcripts, all that shapes the choice of a token besides the seed. */
 export function samplingOf(temperature: number): string {
   return temperature === 0 ? "temperature=0" : `temperature=${temperature} top_k=${TOP_K}`;
 }
 
 /**
- * One answer on one sequence, from an empty context, so that no earlier ask shows in it. Alone it is reproducible bit for bit; beside
- * other sequences kernels may round by what shares the batch (measured: the same text in 4,000 of 4,000 answers; beside long prompts
- * another confidence in one of 200, by up to 0.12 points), so nothing may compare confidences for equality. It is made in runs: text that
- * the schema leaves no choice about is not generated but read with the first token of the next run, or added after the last (under the
- * whole grammar the engine would generate it, too, in one evaluation for each token, but perhaps of other tokens, which what follows may
- * depend on). Only runs within the confidence property measure token probabilities, which cost a sort of the vocabulary for each token.
+ * Generates one answer on one sequence, from an empty context, so that no earlier call influences it. Alone it is
+ * reproducible bit for bit. Beside other sequences kernels may round differently (measured: the same text in 4,000 of
+ * 4,000 answers; beside long prompts another confidence in one of 200, by up to 0.12 points), so nothing may compare
+ * confidences for equality. The answer is made in runs: text about which the schema leaves no choice is not generated
+ * but read with the first token of the next run, or added after the last. (With the whole grammar the engine would
+ * generate that text as well, one evaluation per token, but perhaps with other tokens, on which the rest may depend.)
+ * Only runs within the confidence property measure token probabilities, which cost a sort of the vocabulary for each
+ * token.
  */
 export async function generate(
   engine: Engine,
@@ -88,7 +90,10 @@ export async function generate(
   return { text, confidencePpm, promptTokens: prompt.length, outputTokens, firstTokenMs };
 }
 
-/** All but the last piece of the tokens, which it returns. A piece is what one batch takes, so that an abort waits for one batch only. */
+/**
+ * Evaluates all but the last piece of the tokens, which it returns. A piece is one batch, so that an abort waits for
+ * one batch only.
+ */
 async function evaluateBefore(
   sequence: LlamaContextSequence,
   tokens: readonly Token[],
@@ -104,8 +109,8 @@ async function evaluateBefore(
 }
 
 /**
- * The probability of the chosen token at temperature 1. At 0 the engine reports it as it is; above, it reports p^(1/T) normalised
- * over the candidates, from which p follows.
+ * Returns the probability of the chosen token at temperature 1. At temperature 0 the engine reports it; above, it
+ * reports p^(1/T) normalised over the candidates, from which p follows.
  */
 function probabilityAtOne(
   token: Token,
@@ -118,7 +123,10 @@ function probabilityAtOne(
   return (step.probabilities.get(token) ?? Number.NaN) ** temperature / sum;
 }
 
-/** The text of user and question is tokenised as plain text: no character sequence in it becomes a control token. */
+/**
+ * Tokenises the prompt. The text of user and question is plain text: no character sequence in it becomes a control
+ * token.
+ */
 function promptTokens({ model, chatWrapper }: Engine, { system, user }: WorkerAsk, contextSize: number): Token[] {
   if (system.length + user.length > contextSize * MAX_CHARACTERS_PER_TOKEN) {
     throw new Unfinished(
@@ -140,7 +148,7 @@ function promptTokens({ model, chatWrapper }: Engine, { system, user }: WorkerAs
 const MAX_GRAMMARS = 64;
 const grammars = new Map<string, Promise<LlamaGrammarEvaluationState>>();
 
-/** Grammars are kept as they begin: the same few schemas come again and again, and a copy costs a fifth of what parsing does. */
+/** Returns a grammar. Parsed ones are kept, since few schemas occur and a copy costs a fifth of parsing. */
 async function grammarFor({ llama, model }: Engine, parts: readonly Part[]): Promise<LlamaGrammarEvaluationState> {
   const grammar = grammarOfParts(parts);
   let start = grammars.get(grammar);

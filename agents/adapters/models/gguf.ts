@@ -5,14 +5,14 @@ import { basename } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
 
-/** What the header of a GGUF file says, as far as it concerns us. */
+/** The part of a GGUF file's header that we use. */
 export interface GgufHeader {
   readonly name: string;
-  /** Null when the file has none. */
+  /** The version; null if the file has none. */
   readonly version: string | null;
   /** `user-only`: the model knows no roles and gets the bare user text (metadata key `conclave.prompt`). */
   readonly prompt: "user-only" | "chat";
-  /** Tokens that the model was trained for; null when the file does not say. */
+  /** Tokens that the model was trained for; null if the file does not say. */
   readonly contextLength: number | null;
 }
 
@@ -31,7 +31,7 @@ const STRING = 8;
 const ARRAY = 9;
 const UINT32 = 4;
 const UINT64 = 10;
-/** [elements, bytes] of one block of the usual tensor types; of others only the beginning is checked. */
+/** [elements, bytes] of one block of the usual tensor types; for others only the beginning is checked. */
 const BLOCKS: Readonly<Record<number, readonly [number, number]>> = {
   0: [1, 4],
   1: [1, 2],
@@ -50,13 +50,13 @@ const BLOCKS: Readonly<Record<number, readonly [number, number]>> = {
 const WANTED = new Set(["general.name", "general.version", "conclave.prompt", "general.alignment"]);
 
 /**
- * Reads and checks the header and the extent of every tensor, because the native loader aborts the process on a file it does not
- * expect. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN.
+ * Reads the header and checks it and the extent of every tensor, because the native loader aborts the process on an
+ * unexpected file. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN.
  */
 export function readGgufHeader(path: string): GgufHeader {
   let file: number;
   try {
-    // A pipe without a writer must not hold up the whole process.
+    // A pipe without a writer must not block the process.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     throw missingFile(path, cause);
@@ -74,7 +74,7 @@ export function readGgufHeader(path: string): GgufHeader {
 
 const hashes = new Map<string, Promise<string>>();
 
-/** 64 hex digits. Throws MODEL_DIGEST_WRONG when others are wanted. */
+/** Returns the file's sha256 as 64 hex digits. Throws MODEL_DIGEST_WRONG if `wanted` differs. */
 export async function digestGguf(path: string, wanted?: string): Promise<string> {
   const hash = await fileDigest(path);
   if (wanted !== undefined && wanted.toLowerCase() !== hash) {
@@ -84,13 +84,13 @@ export async function digestGguf(path: string, wanted?: string): Promise<string>
   return hash;
 }
 
-/** `name@version sha256:<16 hex>`, for transcripts and the chain. */
+/** Returns `name@version sha256:<16 hex>`, for transcripts and the chain. */
 export function describeGguf({ name, version }: GgufHeader, sha256: string): string {
   const versioned = version === null ? name : `${name}@${version}`;
   return `${versioned} sha256:${sha256.slice(0, 16)}`;
 }
 
-/** A file is hashed once per process. */
+/** Hashes a file, once per process. */
 async function fileDigest(path: string): Promise<string> {
   const { size, mtimeMs } = await stat(path);
   const key = `${path} ${size} ${mtimeMs}`;
@@ -100,7 +100,7 @@ async function fileDigest(path: string): Promise<string> {
   return await hash;
 }
 
-/** Throws MODEL_CONTEXT_TOO_SMALL when the model was not trained for that many tokens. */
+/** Throws MODEL_CONTEXT_TOO_SMALL if the model was not trained for that many tokens. */
 export function checkContext(path: string, { contextLength }: GgufHeader, wanted: number): void {
   if (contextLength === null || wanted <= contextLength) return;
   const message = `Load model ${path} failed: it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${wanted}; lower it or choose a model with a longer context`;
@@ -160,7 +160,7 @@ function parse(file: number, path: string): GgufHeader {
   };
 }
 
-/** Where a tensor ends, relative to the tensor data. */
+/** Returns where a tensor ends, relative to the tensor data. */
 function tensorExtent(read: ByteCursor): number {
   read.text();
   const dimensions = read.u32();
@@ -193,7 +193,7 @@ function fixedBytes(type: number): number {
   return bytes;
 }
 
-/** It goes into transcripts and on the chain: short, printable ASCII, no spaces. */
+/** Makes a label for transcripts and the chain: short, printable ASCII, no spaces. */
 function label(value: string | number | undefined): string | null {
   const text = typeof value === "string" ? value.replaceAll(/[^\x21-\x7e]+/gu, "-").slice(0, 64) : "";
   return text === "" ? null : text;
@@ -201,7 +201,7 @@ function label(value: string | number | undefined): string | null {
 
 interface ByteCursor {
   u32(): number;
-  /** Throws when it is not a safe integer. */
+  /** Reads an integer. Throws if it is not a safe one. */
   u64(): number;
   count(what: string, most: number): number;
   text(): string;
@@ -209,7 +209,9 @@ interface ByteCursor {
   offset(): number;
 }
 
-/** Synchronous: a header has some hundred thousand little fields, and is read once at start. */
+/**
+ * Creates a cursor. Synchronous, since a header has some hundred thousand little fields and is read once, at the start.
+ */
 function cursorOver(file: number, size: number): ByteCursor {
   const piece = Buffer.alloc(1 << 20);
   let start = 0;

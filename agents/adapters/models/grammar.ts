@@ -1,16 +1,23 @@
 import type { OutputSchema } from "../../ports/model.ts";
 
-/** llama.cpp refuses repetitions from 2000 rules on; a longer text is bounded by the token limit and checked afterwards. */
+/**
+ * Most repetitions in a rule, since llama.cpp refuses 2000; a longer text is bounded by the token limit and checked
+ * afterwards.
+ */
 const MAX_REPETITION = 1000;
 
-/** A piece of an answer: one of some texts, none of which begins another, or free text up to and with its closing quote. */
+/**
+ * A piece of an answer: one of several texts, none of which is the beginning of another, or free text up to and with
+ * its closing quote.
+ */
 export type Part =
   | { readonly kind: "one-of"; readonly texts: readonly string[]; readonly property: string }
   | { readonly kind: "free"; readonly maxLength: number | undefined; readonly property: string };
 
 /**
- * The parts of exactly one compact JSON object with the properties in the given order and nothing after it: node-llama-cpp's own
- * JSON grammar allows spaces anywhere and wants four line ends, which a small model has not learned and which blur probabilities.
+ * Returns the parts of exactly one compact JSON object with the properties in the given order and nothing after it.
+ * node-llama-cpp's own JSON grammar allows spaces anywhere and requires four line ends, which a small model has not
+ * learned and which blur probabilities.
  */
 export function partsOf(schema: OutputSchema): readonly Part[] {
   const parts = schema.properties.flatMap(({ name: property, enum: allowed, maxLength }, index): Part[] => [
@@ -22,7 +29,7 @@ export function partsOf(schema: OutputSchema): readonly Part[] {
   return [...parts, { kind: "one-of", texts: ["}"], property: "" }];
 }
 
-/** The GBNF grammar of an answer. */
+/** Returns the GBNF grammar of an answer. */
 export function grammarOf(schema: OutputSchema): string {
   return grammarOfParts(partsOf(schema));
 }

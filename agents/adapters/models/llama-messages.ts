@@ -1,12 +1,12 @@
 import type { OutputSchema } from "../../ports/model.ts";
 
-/** What the adapter sends to its worker process. `load` is the first message and the only one of its kind. */
+/** Messages from the adapter to its worker process. `load` comes first and once. */
 export type ToWorker =
   | { readonly kind: "load"; readonly options: WorkerOptions }
   | { readonly kind: "ask"; readonly id: number; readonly ask: WorkerAsk }
   | { readonly kind: "abort"; readonly id: number };
 
-/** What the worker answers: `ready` or `unloadable` once, then one `answer` or `failed` for each `ask`. */
+/** Messages from the worker: `ready` or `unloadable` once, then one `answer` or `failed` for each `ask`. */
 export type FromWorker =
   | ({ readonly kind: "ready" } & EngineFacts)
   | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
@@ -19,7 +19,7 @@ export type FromWorker =
       readonly reason: string;
     };
 
-/** What the worker found when it had loaded the model. */
+/** Facts that the worker knows once it has loaded the model. */
 export interface EngineFacts {
   /** Tokens per sequence. */
   readonly contextSize: number;
@@ -35,7 +35,7 @@ export interface WorkerOptions {
   readonly threads: number;
   readonly gpu: "auto" | false;
   readonly temperature: number;
-  /** Tokens per sequence; null: what the model was trained for, up to a bound. */
+  /** Tokens per sequence; null for what the model was trained for, up to a bound. */
   readonly contextSize: number | null;
   readonly prompt: "user-only" | "chat";
 }
@@ -55,6 +55,6 @@ export interface WorkerAnswer {
   readonly confidencePpm: number | null;
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** From the ask to the first token. */
+  /** Time from the call to the first token. */
   readonly firstTokenMs: number;
 }

@@ -13,21 +13,21 @@ import { aborted, closed, modelFailed, parseOutput, resumable } from "./output.t
 export interface LlamaModelOptions {
   /** A GGUF file. */
   readonly path: string;
-  /** 64 hex digits that the file must have; absent: whatever is there. */
+  /** The sha256 that the file must have, as 64 hex digits; any file if absent. */
   readonly sha256?: string | undefined;
   /** Answers generated at the same time, in one context. */
   readonly sequences: number;
   /** Calls that may wait for a sequence. */
   readonly waiting: number;
-  /** More threads than cores collapse the throughput. */
+  /** Threads; more than there are cores collapse the throughput. */
   readonly threads: number;
   readonly gpu: "auto" | false;
   readonly temperature: number;
-  /** Tokens per sequence; absent: what the model was trained for, at most 8192. */
+  /** Tokens per sequence; if absent, what the model was trained for, at most 8192. */
   readonly contextSize?: number | undefined;
-  /** A worker process was started, first or again. */
+  /** Runs when a worker process was started, the first or a later one. */
   readonly onStart?: (pid: number) => void;
-  /** A worker process with a loaded model ended by itself, with why; another one is started. */
+  /** Runs with the reason when a worker with a loaded model ended by itself; another one is started. */
   readonly onEnd?: ((reason: string) => void) | undefined;
 }
 
@@ -53,9 +53,9 @@ const KINDS: Readonly<Record<CallFailure["why"], ModelFailureKind>> = {
 };
 
 /**
- * A GGUF model in a process of its own, which is started again when it dies. Resolves once the model is loaded; throws
- * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_DIGEST_WRONG or MODEL_CONTEXT_TOO_SMALL before, and MODEL_FAILED (crashed)
- * when the engine itself does not work here.
+ * Creates a GGUF model in its own process, which is started again if it dies. Resolves once the model is loaded. Throws
+ * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_DIGEST_WRONG or MODEL_CONTEXT_TOO_SMALL, and MODEL_FAILED (crashed) if
+ * the engine does not work here.
  */
 export async function createLlamaModel(options: LlamaModelOptions): Promise<HostedModel> {
   const { path, sequences, threads, gpu, temperature, contextSize = null } = options;
@@ -64,7 +64,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
   const sha256 = await digestGguf(path, options.sha256);
   const descriptor = describeGguf(header, sha256);
   const worker: WorkerOptions = { path, sequences, threads, gpu, temperature, contextSize, prompt: header.prompt };
-  // What answers under a digest has that digest, after a restart, too.
+  // The file is checked before each start, so that what answers under a digest always has that digest.
   const checkFile = async (): Promise<void> => void (await digestGguf(path, sha256));
   let starts = 0;
   const onStart = (pid: number): void => {
@@ -128,9 +128,9 @@ type Answer = (
   onText: (text: string) => void,
 ) => Promise<Attempt>;
 
-/** A call during which the process dies is made once more. */
+/** Repeats a call once if the process dies during it. */
 function createAttempts(supervisor: Supervisor, descriptor: string): Answer {
-  /** One of these calls may have killed the process: repeated one by one, it takes no other along a second time. */
+  /** One of these calls may have killed the process: repeated one by one, it cannot kill the others again. */
   const suspects = new PQueue({ concurrency: 1 });
 
   const attempt: Answer = async (ask, budget, signal, onText) => {
@@ -152,7 +152,7 @@ function createAttempts(supervisor: Supervisor, descriptor: string): Answer {
   };
 }
 
-/** Null for an attempt that broke off. */
+/** Returns the cost of a try; null if it broke off. */
 function costOf(result: WorkerAnswer | CallFailure): number | null {
   if (!("why" in result)) return result.promptTokens + result.outputTokens;
   return result.why === "prompt-too-long" ? 0 : null;

@@ -7,9 +7,9 @@ import { startLlamaProcess } from "./llama-process.ts";
 import { loadError } from "./llama-supervisor.ts";
 import { modelFailed } from "./output.ts";
 
-/** What the embedded engine finds on this machine. */
+/** What the embedded engine found on this machine. */
 export interface EngineReport {
-  /** `cpu`, or what the model's layers are put on. */
+  /** Where the model's layers are computed. */
   readonly backend: "cpu" | "cuda" | "vulkan" | "metal";
   readonly devices: readonly string[];
   readonly vramBytes: number;
@@ -21,8 +21,8 @@ export interface EngineReport {
 const PROBE_CONTEXT = 128;
 
 /**
- * Loads a file in a process of its own as small as can be: on the CPU, for one short sequence. False when the signal aborts before.
- * Throws MODEL_FILE_BROKEN where the loader refuses it or dies on it, and MODEL_FAILED (crashed).
+ * Loads a file in its own process, as cheaply as possible: on the CPU, for one short sequence. False if the signal
+ * aborts before. Throws MODEL_FILE_BROKEN if the loader refuses the file or dies on it, and MODEL_FAILED (crashed).
  */
 export async function probeFile(
   path: string,
@@ -52,7 +52,7 @@ export async function probeFile(
   throw loadError(path, descriptor, loaded, 1);
 }
 
-/** Loads the engine in a process of its own, since native code may die. Throws MODEL_FAILED (crashed). */
+/** Loads the engine in its own process, since native code may die. Throws MODEL_FAILED (crashed). */
 export async function probeEngine(signal: AbortSignal): Promise<EngineReport> {
   const worker = fileURLToPath(new URL("./llama-probe-worker.ts", import.meta.url));
   const env = engineEnvironment(process.env);

@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import { engineEnvironment } from "./llama-environment.ts";
 import type { EngineFacts, FromWorker, ToWorker, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 
-/** How a worker process came to its end, or failed to begin. */
+/** How a worker process ended, or failed to start. */
 export type WorkerFailure =
   | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
   | { readonly kind: "died"; readonly reason: string };
 
-/** A call that the worker did not answer; `died`: the process is gone. */
+/** A call that the worker did not answer. `died`: the process has ended. */
 export interface CallFailure {
   readonly why: Extract<FromWorker, { kind: "failed" }>["why"] | "died";
   readonly reason: string;
@@ -17,11 +17,11 @@ export interface CallFailure {
 
 export interface LlamaProcess {
   readonly pid: number;
-  /** Resolves when the model is loaded, or with what prevented it. */
+  /** Resolves once the model is loaded, or with what prevented it. */
   readonly loaded: Promise<({ readonly kind: "ready" } & EngineFacts) | WorkerFailure>;
-  /** Resolves when the process has ended, with why. */
+  /** Resolves with the reason once the process has ended. */
   readonly ended: Promise<string>;
-  /** Never rejects. After an abort it resolves once the generation has really stopped. */
+  /** Asks the worker. Never rejects; after an abort it resolves once the generation has really stopped. */
   ask(ask: WorkerAsk, signal: AbortSignal, onToken: (text: string) => void): Promise<WorkerAnswer | CallFailure>;
   kill(): void;
 }
@@ -32,13 +32,14 @@ interface Call {
 }
 
 /**
- * Of the worker. GGML_NO_BACKTRACE: native code that aborts would start a debugger to print where. UV_THREADPOOL_SIZE: node-llama-cpp
- * samples the sequences of a batch on libuv's threads, and the first of them puts the batch's outputs in order without a lock, so that
- * two at once swap tokens of two seats (3.21.1, short answers: 8 of 1,000 with four sequences, 60 to 110 with eight; 3.22 locks, but
- * our registry has it for Linux only). With one thread they take turns.
+ * Environment of the worker. GGML_NO_BACKTRACE: native code that aborts would start a debugger to print where.
+ * UV_THREADPOOL_SIZE: node-llama-cpp samples the sequences of a batch on libuv's threads, and the first of them sorts
+ * the batch's outputs without a lock, so that two at the same time swap tokens of two seats (3.21.1, short answers: 8
+ * of 1,000 with four sequences, 60 to 110 with eight; 3.22 has a lock, but our registry has it only for Linux). With
+ * one thread they take turns.
  */
 const WORKER_ENVIRONMENT = { GGML_NO_BACKTRACE: "1", UV_THREADPOOL_SIZE: "1" };
-/** Native code that has not stopped this long after an abort hangs. */
+/** Native code that does not stop within this time after an abort counts as hung. */
 const ABORT_GRACE_MS = 10_000;
 const STDERR_BYTES = 2000;
 
@@ -73,7 +74,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
     return call?.settle(message.kind === "answer" ? message : { why: message.why, reason: message.reason });
   });
   const send = (message: ToWorker): void => {
-    // A send to a process that has just died fails; its exit settles the call.
+    // A send to a process that just died fails; its exit settles the call.
     if (child.connected) child.send(message, () => {});
   };
   send({ kind: "load", options });
@@ -106,7 +107,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
   };
 }
 
-/** The end of what the native library writes when it dies, in one line. */
+/** Returns the end of what the native library wrote before it died, in one line. */
 function tailOf(child: ChildProcess): () => string {
   let tail = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {

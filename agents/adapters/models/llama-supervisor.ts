@@ -6,9 +6,9 @@ import { closed, modelFailed } from "./output.ts";
 
 /** Keeps one worker process with a loaded model alive. */
 export interface Supervisor {
-  /** The process with the model loaded; waits while it is started again. */
+  /** Returns the process with the loaded model; waits while it is started again. */
   process(): Promise<LoadedProcess>;
-  /** An answer came: the next crash is the first in its row. */
+  /** Notes an answer: the next crash is the first in a row. */
   succeeded(): void;
   closed(): boolean;
   close(): Promise<void>;
@@ -20,13 +20,13 @@ export interface LoadedProcess extends LlamaProcess {
 
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 30_000;
-/** So often in a row the loader may die on a file before the file counts as broken. */
+/** Times in a row that the loader may die on a file before the file counts as broken. */
 const LOAD_ATTEMPTS = 2;
 const LOAD_TIMEOUT_MS = 600_000;
 
 /**
- * A process that does not load at first is an error; one that dies later is started again, as often as need be. The pause before doubles with
- * each crash without an answer in between, up to MAX_PAUSE_MS.
+ * Keeps a process running. A first process that does not load is an error; one that dies later is started again,
+ * without limit. The pause doubles with each crash without an answer in between, up to MAX_PAUSE_MS.
  */
 export function supervise(
   options: WorkerOptions,
@@ -63,7 +63,10 @@ export function supervise(
     await pause(Math.min(FIRST_PAUSE_MS * 2 ** crashes++, MAX_PAUSE_MS), closing.signal);
   };
 
-  /** Starts the next process when this one has ended. Calls wait for the first try; once one has failed, they fail until one succeeds. */
+  /**
+   * Starts the next process when this one has ended. Calls wait for the first try; if it fails, calls fail until a try
+   * succeeds.
+   */
   const watched = (process: LoadedProcess): LoadedProcess => {
     const restart = async (): Promise<void> => {
       const reason = await process.ended;
@@ -100,7 +103,7 @@ async function isLoaded(process: Promise<LoadedProcess>): Promise<boolean> {
   );
 }
 
-/** MODEL_FILE_BROKEN, or MODEL_FAILED where not the file is at fault. */
+/** Returns MODEL_FILE_BROKEN, or MODEL_FAILED if the file is not at fault. */
 export function loadError(path: string, descriptor: string, failure: WorkerFailure, attempts: number): ConclaveError {
   if (failure.kind === "died") {
     const times = attempts === 1 ? "" : ` ${attempts} times`;

@@ -1,6 +1,6 @@
 /**
- * The process that holds one native model. It is started by llama-model.ts, speaks only over the IPC channel, and ends with it.
- * A file or an input that makes the native code abort kills this process and nothing else.
+ * The process that holds one native model. llama-model.ts starts it; it talks only over the IPC channel and ends with
+ * it. A file or an input that makes the native code abort kills only this process.
  */
 import {
   getLlama,
@@ -17,7 +17,7 @@ import { generate, samplingOf, type Engine } from "./generate.ts";
 import type { FromWorker, ToWorker, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 import { Unfinished } from "./unfinished.ts";
 
-/** Contexts cost memory by their length; no prompt of ours is longer. */
+/** Longest default context: its length costs memory, and no prompt of ours is longer. */
 const MAX_DEFAULT_CONTEXT = 8192;
 
 const running = new Map<number, AbortController>();
@@ -25,7 +25,7 @@ const idle: LlamaContextSequence[] = [];
 let engine: Engine | null = null;
 
 process.on("disconnect", () => process.exit(0));
-// A signal to the whole process group (Ctrl-C) is for the parent, which then disconnects.
+// A signal to the whole process group (Ctrl-C) is for the parent, which disconnects.
 process.on("SIGINT", () => {});
 process.on("message", (message: ToWorker) => {
   if (message.kind === "load") void load(message.options);
@@ -47,7 +47,7 @@ async function load({ path, sequences, threads, gpu, temperature, contextSize, p
     what = "model";
     const model = await llama.loadModel({ modelPath: path });
     what = "context";
-    // Flash attention and other cache types make the text depend on what else is in the batch.
+    // Flash attention and other cache types would make the text depend on the rest of the batch.
     const context = await model.createContext({
       sequences,
       threads,

@@ -5,8 +5,8 @@ import { providers, without, type Dialect } from "./openai-providers.ts";
 /** The servers of one model, the preferred one first. */
 export interface Endpoints {
   /**
-   * One attempt: every server in turn until one answers, those that failed lately last. Throws what no other server can mend at once, else
-   * the failure of the one that is to be tried again first.
+   * Makes one try: asks every server in turn until one answers, those that failed lately last. Throws at once what no
+   * other server can avoid, else the failure of the server that may be tried again first.
    */
   ask(request: ModelRequest, signal: AbortSignal, onText: (text: string) => void): Promise<ServerReply>;
 }
@@ -18,10 +18,10 @@ export interface ServerReply extends Answer {
 interface Endpoint {
   readonly server: Server;
   dialect: Dialect;
-  /** When all of the dialect is tried again. */
+  /** Time at which the whole dialect is tried again. */
   relearnsAtMs: number;
   failures: number;
-  /** Not asked before others until then. */
+  /** Until then, other servers are asked first. */
   restsUntilMs: number;
 }
 

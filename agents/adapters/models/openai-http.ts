@@ -17,7 +17,7 @@ import { confidenceOf, modelFailed, parseOutput, valueRange, type TokenSpan } fr
 
 export interface Server {
   readonly provider: ProviderId;
-  /** Of the chat completions. */
+  /** URL of the chat completions. */
   readonly url: URL;
   readonly model: string;
   readonly apiKey: string | undefined;
@@ -31,11 +31,11 @@ export interface Answer {
   readonly promptTokens: number;
   readonly outputTokens: number;
   readonly fingerprint: string | null;
-  /** Null when none was sent: the server does not take one. */
+  /** The seed that was sent; null if the server does not take one. */
   readonly seed: number | null;
 }
 
-/** A failure that another server, or another attempt if `isPassing`, may not meet; `final` is what the caller gets when it does. */
+/** A failure that another server, or another try if `isPassing`, may avoid; otherwise the caller gets `final`. */
 export class Retryable extends Error {
   readonly final: ConclaveError;
   readonly isPassing: boolean;
@@ -52,16 +52,16 @@ export class Retryable extends Error {
 /** The server has not seen the request. */
 class NeverSent extends Retryable {}
 
-/** Of a prompt that was read whole: more characters per token are in no language, and shorter prompts are not cut. */
+/** Most characters per token of a prompt that was read whole, in any language; shorter prompts are not cut. */
 const MAX_CHARACTERS_PER_TOKEN = 8;
 const LEAST_CUT_TOKENS = 1000;
 const TOO_LONG = /context[ _](length|size|window)|maximum context|exceed_context|prompt is too long|too many tokens/iu;
-/** Codes of a connection that never was: no address, no listener, or no trust in its certificate. */
+/** Codes of a connection that was never made: no address, no listener, or an untrusted certificate. */
 const NO_CONNECTION =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|ERR_SSL_(WRONG_VERSION_NUMBER|.*HANDSHAKE.*)|UNABLE_TO_.*|.*CERT.*|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|CRL_.*)$/u;
 const NO_SCHEMA = /response_format|json_schema|structured output|guided|grammar/iu;
 
-/** One attempt. A server that rejects a part of our dialect is asked again at once without it. */
+/** Makes one try. A server that rejects a part of our dialect is asked again at once without it. */
 export async function ask(
   server: Server,
   request: ModelRequest,
@@ -115,7 +115,7 @@ function bodyOf(
   });
 }
 
-/** Servers want it below 2^31. */
+/** Returns a seed below 2^31, as servers want it. */
 function seedOf(seed: number): number {
   return seed & 0x7fffffff;
 }
@@ -143,17 +143,17 @@ async function post(server: Server, request: ModelRequest, dialect: Dialect, sig
   return await fetch(server.url, options).catch(brokenBody(server, request, signal));
 }
 
-/** A redirect could lead anywhere, the key with it: it is an answer like other refusals. */
+/** A redirect could lead anywhere, with the key, so it counts as a refusal. */
 const sameOrigin = { redirect: "manual" } as const;
 
 function authorization({ apiKey }: Server): Readonly<Record<string, string>> {
   return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** A few hundred models with all that is said about them. */
+/** Longest list: a few hundred models with their descriptions. */
 const MAX_LIST_BYTES = 1 << 23;
 
-/** The answer to `GET /models`; undefined where there is none that is JSON. Throws as `ask` does. */
+/** Returns the answer to `GET /models`; undefined if it is not JSON. Throws as `ask` does. */
 export async function fetchList(server: Server, signal: AbortSignal): Promise<unknown> {
   const prompt = { system: "", user: "" };
   const broken = brokenBody(server, prompt, signal);
@@ -168,10 +168,10 @@ export async function fetchList(server: Server, signal: AbortSignal): Promise<un
   return undefined;
 }
 
-/** What was asked, which a refusal may repeat. */
+/** The prompt, which a refusal may repeat. */
 type Prompt = Pick<ModelRequest, "system" | "user">;
 
-/** What it means that a connection, or what came over it, broke. */
+/** Explains a broken connection or a broken body. */
 function brokenBody(server: Server, prompt: Prompt, signal: AbortSignal): (error: unknown) => never {
   return (error) => {
     if (signal.aborted) throw error;
@@ -206,10 +206,13 @@ function answerOf(server: Server, request: ModelRequest, completion: Completion 
   return { fields: output.fields, confidencePpm, promptTokens, outputTokens, fingerprint };
 }
 
-/** The model's own probabilities, without a grammar: a server reports them so. Minus infinity comes as null. */
+/**
+ * Returns the model's own probabilities, which servers report without the grammar's effect. Minus infinity comes as
+ * null.
+ */
 function spansOf(tokens: readonly LoggedToken[], text: string): TokenSpan[] {
   const all = tokens.map(({ token }) => token).join("");
-  // Reasoning or an end mark may stand around the content; where it cannot be placed there is no confidence.
+  // Reasoning or an end mark may surround the content; if its place is unclear, there is no confidence.
   let position = -all.lastIndexOf(text);
   if (!all.includes(text)) return [];
   return tokens.map(({ token, logprob }) => {
@@ -231,7 +234,7 @@ function httpFailure(server: Server, prompt: Prompt, status: number, headers: He
   if (status >= 500)
     return new Retryable(unreachable(server, `the server answers ${status}${why}`), true, retryAfterMs(headers));
   const isBad = isBadRequest(status);
-  // Also where the words may be an echo of the prompt: all that it costs is one prompt more, cut short (P9).
+  // The words may also echo the prompt; that costs only one more, shorter prompt (P9).
   if (status === 413 || (isBad && TOO_LONG.test(body))) {
     const isSure = status === 413 || names(readRefusal(body), TOO_LONG, prompt) === "surely";
     const reason = `the prompt ${isSure ? "does" : "seems"} not ${isSure ? "" : "to "}fit into the server's context (${status})${why}`;
@@ -265,7 +268,7 @@ function unreachable({ descriptor, url }: Server, reason: string): ConclaveError
   return new ConclaveError("MODEL_UNREACHABLE", message, { model: descriptor, url: url.origin, reason });
 }
 
-/** Only names of errors: a message could contain the request with its headers. */
+/** Names why a connection broke; a message could contain the request with its headers. */
 function brokenReason(error: unknown): string {
   const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
   if (cause?.code === "UND_ERR_SOCKET" || cause?.code === "ECONNRESET")
@@ -277,7 +280,7 @@ function brokenReason(error: unknown): string {
 interface ServerError {
   readonly error?: { readonly message?: unknown } | string;
   readonly message?: unknown;
-  /** FastAPI's, vLLM among them: a text, or what is wrong with each field. */
+  /** FastAPI's error (also vLLM's): a text, or what is wrong with each field. */
   readonly detail?: unknown;
 }
 
@@ -286,7 +289,7 @@ function detailOf(value: ServerError | null): unknown {
   return Array.isArray(detail) ? (detail[0] as { readonly msg?: unknown } | null)?.msg : detail;
 }
 
-/** The message in an error of the server's, quoted. */
+/** Quotes the message in a server's error. */
 function said({ apiKey }: Server, body: string): string {
   let message: unknown;
   try {

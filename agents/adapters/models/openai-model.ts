@@ -11,22 +11,22 @@ import { aborted, closed, modelFailed, resumable } from "./output.ts";
 
 export interface OpenAiEndpoint {
   readonly provider: ProviderId;
-  /** Up to and with the version, e.g. `http://127.0.0.1:8000/v1`. */
+  /** The URL up to and with the version, e.g. `http://127.0.0.1:8000/v1`. */
   readonly baseUrl: string;
-  /** What the server calls the model. */
+  /** The model's name on the server. */
   readonly model: string;
   readonly apiKey?: string | undefined;
 }
 
 export interface OpenAiModelOptions {
-  /** Servers of one model, the preferred one first; the others stand in for it. */
+  /** Servers of one model, the preferred one first; the others are fallbacks. */
   readonly endpoints: readonly [OpenAiEndpoint, ...OpenAiEndpoint[]];
   readonly temperature?: number;
-  /** For one ask, all attempts and pauses included. */
+  /** Time for one call, with all tries and pauses. */
   readonly timeoutMs: number;
-  /** Attempts after the first, for 429, 5xx and broken connections. */
+  /** Tries after the first, for 429, 5xx and broken connections. */
   readonly retries: number;
-  /** Calls at the same time, and such that may wait. */
+  /** Calls at the same time, and calls that may wait. */
   readonly concurrency: number;
   readonly waiting: number;
 }
@@ -34,11 +34,17 @@ export interface OpenAiModelOptions {
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 8000;
 const MAX_RETRY_AFTER_MS = 30_000;
-/** All calls together: so many retries may be saved up, and each call earns a part of one. When a server is down, few ask it again. */
+/**
+ * Retries that all calls together may save up; each call earns a part of one, so that few calls ask a broken server
+ * again.
+ */
 const RETRIES_SAVED = 10;
 const RETRIES_PER_CALL = 0.2;
 
-/** Any server that speaks OpenAI's chat completions: vLLM, llama.cpp's server, Ollama, OpenRouter and others. */
+/**
+ * Creates a model from any server that speaks OpenAI's chat completions: vLLM, llama.cpp's server, Ollama, OpenRouter
+ * and others.
+ */
 export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
   const { temperature = 0, timeoutMs } = options;
   const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature));
@@ -107,7 +113,7 @@ type Attempts = (
   begin: () => (text: string) => void,
 ) => Promise<ServerReply>;
 
-/** Attempts of one call after another, as far as its own retries and those of all calls reach; `begin` is called before each. */
+/** Makes the tries of a call, as far as its own retries and those of all calls allow; `begin` runs before each. */
 function createAttempts(endpoints: Endpoints, retries: number): Attempts {
   let savedRetries = RETRIES_SAVED;
   const mayRetry = (error: unknown): boolean => {
@@ -150,7 +156,7 @@ export function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, t
   };
 }
 
-/** It goes into transcripts and on the chain. */
+/** Makes a text visible ASCII, since it goes into transcripts and on the chain. */
 function visibleAscii(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]+/gu, "-").slice(0, 100);
 }

@@ -10,7 +10,7 @@ import { modelFailed } from "./output.ts";
 
 const listSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** Ids of the models that a server says it has; null where it has no list. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
+/** Lists the models that a server says it has; null if it has no list. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
 export async function listModels(
   endpoint: OpenAiEndpoint,
   timeoutMs: number,
@@ -29,14 +29,14 @@ export async function listModels(
   }
 }
 
-/** Whether a provider whose list is complete does not name the model. */
+/** True if the provider's list is complete and does not name the model. */
 export function lacksModel({ provider, model }: OpenAiEndpoint, ids: readonly string[]): boolean {
   if (!providers[provider].listsAll) return false;
   // Ollama's names have a tag, which may be left out.
   return !ids.includes(model) && !ids.includes(`${model}:latest`);
 }
 
-/** One short question under a schema, asked once. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
+/** Asks one short question under a schema, once. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
 export async function askOnce(
   endpoint: OpenAiEndpoint,
   temperature: number,

@@ -1,7 +1,10 @@
 import type { ModelRequest } from "../../ports/model.ts";
 import { names, type EngineRefusal } from "./openai-refusal.ts";
 
-/** Parts of OpenAI's chat completions that not every server has. What a server turns out not to understand is not sent to it for a while. */
+/**
+ * Parts of OpenAI's chat completions that not every server has. A part that a server rejects is not sent to it for a
+ * while.
+ */
 export interface Dialect {
   /** `logprobs: true`: probabilities of the answer's tokens. */
   readonly logprobs: boolean;
@@ -14,18 +17,21 @@ export interface Dialect {
 
 interface Provider {
   readonly dialect: Dialect;
-  /** Added to every request. */
+  /** Fields added to every request. */
   readonly extra: Readonly<Record<string, unknown>>;
   readonly needsKey: boolean;
   /** Cuts a prompt that does not fit instead of refusing it (Ollama: https://github.com/ollama/ollama/issues/17889). */
   readonly cutsPrompts: boolean;
-  /** A model that its list (`GET /models`) does not name is not there; elsewhere other names may be taken, too. */
+  /** True if the list (`GET /models`) names all models; other providers may accept further names. */
   readonly listsAll: boolean;
 }
 
 const everything: Dialect = { logprobs: true, seed: true, maxLength: true, streamUsage: true };
 
-/** Every server we know by name, and how it differs. `openai` is any other that speaks the same. */
+/**
+ * The servers that we know by name, and how they differ. `openai` is any other that speaks the same. A new provider is
+ * one entry here.
+ */
 export const providers = {
   openai: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: false },
   vllm: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: true },
@@ -54,11 +60,11 @@ const NAMED: readonly (readonly [keyof Dialect, RegExp])[] = [
 
 export interface Lack {
   readonly parts: readonly (keyof Dialect)[];
-  /** Else it may be an echo of the prompt, and holds for this call alone. */
+  /** False if the refusal may echo the prompt; the lack then holds for this call alone. */
   readonly isSure: boolean;
 }
 
-/** What of the dialect the server's refusal names; null for nothing. */
+/** Returns the parts of the dialect that the server's refusal names; null for none. */
 export function lackOf(
   dialect: Dialect,
   refusal: EngineRefusal,

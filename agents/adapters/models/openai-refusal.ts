@@ -1,10 +1,13 @@
 import type { ModelRequest } from "../../ports/model.ts";
 
-/** What a server's refusal says, as far as something may be concluded from it. */
+/** The part of a server's refusal from which conclusions may be drawn. */
 export interface EngineRefusal {
-  /** Words that stand where no text of ours is repeated: OpenAI's `param`, `type` and `code`, FastAPI's `loc`. */
+  /** Words from fields that never repeat our text: OpenAI's `param`, `type` and `code`, FastAPI's `loc`. */
   readonly structure: readonly string[];
-  /** Its short texts, which may repeat a part of the prompt. Longer ones repeat it whole, often with all other fields of the request. */
+  /**
+   * Short texts, which may repeat a part of the prompt. Longer ones repeat it whole, often with all other fields of the
+   * request.
+   */
   readonly texts: readonly string[];
 }
 
@@ -33,7 +36,7 @@ export function readRefusal(body: string): EngineRefusal {
   return { structure, texts };
 }
 
-/** `perhaps`: the words stand in the prompt, too, and may be an echo of it. */
+/** Tells if the refusal has the words. `perhaps`: the prompt has them as well, so they may be its echo. */
 export function names(
   { structure, texts }: EngineRefusal,
   words: RegExp,

@@ -3,15 +3,15 @@ import { z } from "zod";
 import { boundedBody, boundedChunks } from "../http.ts";
 import { parseJson } from "../json.ts";
 
-/** What a server said in answer to one request, as it came. */
+/** A server's answer to one request, as it came. */
 export interface Completion {
   readonly content: string;
   readonly refusal: string | null;
-  /** Null when the answer broke off. */
+  /** Why the answer ended; null if it broke off. */
   readonly finish: string | null;
   readonly tokens: readonly LoggedToken[];
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
-  /** Of the server's build or configuration; null when it says none. */
+  /** Fingerprint of the server's build or configuration; null if it sends none. */
   readonly fingerprint: string | null;
 }
 
@@ -20,7 +20,7 @@ export interface LoggedToken {
   readonly logprob?: number | null | undefined;
 }
 
-/** An error that the server put into a stream it had begun; `status` as in HTTP. */
+/** An error that the server put into a stream after it had begun; `status` as in HTTP. */
 export class StreamError extends Error {
   readonly status: number;
   readonly body: string;
@@ -56,13 +56,13 @@ const chunkSchema = z.object({
 });
 type Chunk = z.infer<typeof chunkSchema>;
 
-/** Of a whole completion, or of a stream of server-sent events. Null when it is neither. */
+/** Reads a whole completion or a stream of server-sent events; null if it is neither. */
 export async function readCompletion(response: Response, onText: (text: string) => void): Promise<Completion | null> {
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   return isStream ? await readStream(response, onText) : readWhole(await boundedText(response), onText);
 }
 
-/** Throws TooLarge. */
+/** Reads a body. Throws TooLarge. */
 export async function boundedText(response: Response): Promise<string> {
   return (await boundedBody(response, MAX_RESPONSE_BYTES, tooLarge)).toString("utf8");
 }
@@ -75,7 +75,7 @@ function readWhole(text: string, onText: (text: string) => void): Completion | n
   return completion.result();
 }
 
-/** Comments, events without data and unknown fields are passed over. */
+/** Reads a stream; comments, events without data and unknown fields are skipped. */
 async function readStream(response: Response, onText: (text: string) => void): Promise<Completion | null> {
   const completion = new CollectedText();
   for await (const line of lines(response)) {
@@ -89,7 +89,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
   return completion.result();
 }
 
-/** Throws StreamError when it is an error. */
+/** Parses an event. Throws StreamError if it is an error. */
 function parseChunk(text: string): Chunk | null {
   const value = parseJson(text);
   const error = (value as { error?: { code?: unknown } } | null | undefined)?.error;
@@ -126,7 +126,7 @@ class CollectedText {
   }
 }
 
-/** A line may come in many pieces; each is looked through once. */
+/** Yields the lines; a line may come in many pieces, each of which is searched once. */
 async function* lines(response: Response): AsyncGenerator<string> {
   let open: string[] = [];
   for await (const piece of pieces(response)) {

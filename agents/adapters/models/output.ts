@@ -16,19 +16,19 @@ export function modelFailed(
   );
 }
 
-/** The error for a call whose signal aborted: to the protocol it is an answer that did not come in time. */
+/** Error of a call whose signal aborted: for the protocol the answer did not come in time. */
 export function aborted(descriptor: string, signal: AbortSignal): ConclaveError {
   return modelFailed(descriptor, "timeout", "the call was aborted", signal.reason);
 }
 
-/** The error for calls that `close` ends or that come after it. */
+/** Error of calls that `close` ends or that come after it. */
 export function closed(descriptor: string): ConclaveError {
   return modelFailed(descriptor, "crashed", "the model is closed");
 }
 
 /**
- * Shows a text once, though it is made several times: each call begins it anew, and of a repetition only what goes on from what was shown
- * is shown.
+ * Shows a text once although it is made several times: each try begins it again, and only what goes beyond the shown
+ * text is shown.
  */
 export function resumable(onText: (text: string) => void): () => (text: string) => void {
   let shown = "";
@@ -43,7 +43,10 @@ export function resumable(onText: (text: string) => void): () => (text: string) 
   };
 }
 
-/** The fields of the model's JSON, or the reason why it is not what the schema says. Engines promise it; we check it again. */
+/**
+ * Returns the fields of the model's JSON, or the reason why it does not match the schema. Engines promise a match; this
+ * checks it.
+ */
 export function parseOutput(
   text: string,
   schema: OutputSchema,
@@ -70,8 +73,8 @@ export function parseOutput(
 }
 
 /**
- * Where the value of a property stands in compact or spaced JSON text: from after the opening quote to after the closing one.
- * The closing quote belongs to the value: it is what decides between "1" and "12".
+ * Returns the range of a property's value in compact or spaced JSON text: from after the opening quote to after the
+ * closing one. The closing quote belongs to the value, since it decides between "1" and "12".
  */
 export function valueRange(
   text: string,
@@ -88,14 +91,14 @@ export function valueRange(
   return null;
 }
 
-/** One token of the output with the characters it covers and its probability under the grammar at temperature 1. */
+/** A token of the output, with the characters that it covers and its probability under the grammar at temperature 1. */
 export interface TokenSpan {
   readonly start: number;
   readonly end: number;
   readonly probability: number;
 }
 
-/** CF2: Product over the tokens that touch the range, parts per million; null when there are none. */
+/** CF2: returns the product over the tokens that touch the range, in parts per million; null without tokens. */
 export function confidenceOf(
   spans: readonly TokenSpan[],
   range: { readonly start: number; readonly end: number } | null,
@@ -107,7 +110,7 @@ export function confidenceOf(
   return Number.isFinite(product) ? Math.round(Math.min(1, Math.max(0, product)) * 1_000_000) : null;
 }
 
-/** Unicode characters, as JSON Schema counts them. */
+/** Counts Unicode characters as JSON Schema does. */
 function characters(text: string): number {
   return Array.from(text).length;
 }

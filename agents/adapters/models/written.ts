@@ -6,10 +6,10 @@ import { partsOf } from "./grammar.ts";
 import type { TokenSpan } from "./output.ts";
 import { Unfinished } from "./unfinished.ts";
 
-/** A character may be spread over so many tokens; what is incomplete after more is none. */
+/** Most tokens of one character; what is incomplete after more is not a character. */
 const MAX_TOKENS_PER_CHARACTER = 8;
 
-/** The answer so far, by its tokens; its text grows by whole characters. */
+/** The answer so far, as tokens; its text grows by whole characters. */
 export class Written {
   text = "";
   outputTokens = 0;
@@ -35,7 +35,7 @@ export class Written {
     this.onText = onText;
   }
 
-  /** `probability`: null where it is not measured. Throws Unfinished (truncated). */
+  /** Adds a token; `probability` is null if it is not measured. Throws Unfinished (truncated). */
   add(token: Token, probability: number | null): void {
     this.outputTokens++;
     this.open.push({ token, probability });
@@ -45,20 +45,20 @@ export class Written {
       throw new Unfinished("truncated", `the answer is not complete after ${this.limit} tokens`);
   }
 
-  /** Whether another run may go on from here. */
+  /** True if another run may continue from here. */
   canTurn(): boolean {
     return this.open.length === 0 && !this.cursor.isWithinFreeText();
   }
 
   /**
-   * The tokens that come next, as far as the schema leaves no choice about the text. Unless it ends there, the last of them is left to the
-   * model: it may be one with what follows.
+   * Returns the next tokens, as far as the schema leaves no choice about the text. Unless the text ends there, the
+   * model chooses the last of them, since it may form one token with what follows.
    */
   given(): readonly Token[] {
     const { text, isRest } = this.cursor.forced();
     const tokens = this.model.tokenize(text, false, "trimLeadingSpace");
     if (!isRest) tokens.pop();
-    // A tokenizer may add a space, or divide a character.
+    // A tokenizer may add a space or split a character.
     while (tokens.length > 0 && !text.startsWith(this.textOf(tokens))) tokens.pop();
     return tokens;
   }

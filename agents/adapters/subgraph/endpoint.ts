@@ -4,14 +4,14 @@ import { backoffMs, delay } from "../chain/retry.ts";
 import { boundedBody, connectionFailure, credentialsApart, quoted } from "../http.ts";
 import { parseJson } from "../json.ts";
 
-/** Where a graph-node answers. Its URL may hold a key: only its origin is ever named. */
+/** Endpoint of a graph-node. Its URL may hold a key, so errors name only its origin. */
 export interface Endpoint {
   readonly url: string;
-  /** Of one try. */
+  /** Timeout of one try. */
   readonly timeoutMs?: number;
 }
 
-/** As the functions of queries.ts make them. */
+/** A query as the functions of queries.ts make it. */
 export interface Query<Answer extends z.ZodType> {
   readonly name: string;
   readonly text: string;
@@ -32,8 +32,8 @@ const envelope = z.object({
 });
 
 /**
- * Posts a query, and again where that may help. Nothing that the endpoint says is trusted before it fits the query.
- * Throws SUBGRAPH_UNREACHABLE, SUBGRAPH_FAILED or SUBGRAPH_INVALID.
+ * Posts a query, and repeats it if that may help. The answer is checked against the query before it is used. Throws
+ * SUBGRAPH_UNREACHABLE, SUBGRAPH_FAILED or SUBGRAPH_INVALID.
  */
 export async function postQuery<Answer extends z.ZodType>(
   endpoint: Endpoint,
@@ -52,7 +52,7 @@ export async function postQuery<Answer extends z.ZodType>(
   }
 }
 
-/** An error about what an endpoint says. */
+/** Makes an error about an endpoint's answer. */
 export function subgraphError(
   code: ErrorCode,
   { url }: Endpoint,
@@ -74,7 +74,7 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
       method: "POST",
       headers: { ...headers, "content-type": "application/json" },
       body,
-      // A redirect could lead anywhere, and the URL's key with it.
+      // A redirect could lead anywhere, with the URL's key.
       redirect: "manual",
       signal: AbortSignal.any([signal, limit]),
     });
@@ -103,7 +103,7 @@ function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<A
   const value = parseJson(body);
   if (value === undefined) throw invalid(endpoint, "the answer is not JSON");
   const parsed = envelope.safeParse(value);
-  if (!parsed.success) throw invalid(endpoint, "the answer is none to a GraphQL query");
+  if (!parsed.success) throw invalid(endpoint, "the answer is not one to a GraphQL query");
   const { data, errors = [] } = parsed.data;
   const [first] = errors;
   if (first !== undefined)

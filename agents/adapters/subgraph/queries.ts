@@ -17,7 +17,7 @@ const appealState = z.enum(["Open", "Upheld", "Lost", "Unanswered"]);
 
 const callbackState = z.enum(["NotWanted", "Waiting", "Delivered", "Failed"]);
 
-export type RequestWhere = Where<{
+export type RequestFilter = Where<{
   id: string;
   number: number;
   hash: Hex;
@@ -292,7 +292,7 @@ export type RequestsAnswer = z.infer<typeof requestsAnswer>;
 const requestsText =
   'query Requests($first:Int!$where:Request_filter!){...Standing requests(first:$first orderBy:number orderDirection:desc where:$where){id number consumer protocol kind currency fee question status provisional settled attempt timestamp transaction refund decision{status answer confidence transcript attempt{number}signers{number agent{number}}}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
 
-export function requestsQuery(variables: { readonly first: number; readonly where: RequestWhere }) {
+export function requestsQuery(variables: { readonly first: number; readonly where: RequestFilter }) {
   return { name: "Requests", text: requestsText, variables, answer: requestsAnswer };
 }
 

@@ -1,10 +1,10 @@
-// What a subgraph's endpoint may say: anybody can run one, so every value is bounded and checked before it is used.
+// Values of a subgraph's endpoint: anybody can run one, so every value is bounded and checked before it is used.
 import { z } from "zod";
 import type { Hex, RequestId } from "../../core/types.ts";
 
-/** The longest text is a question's: 8,192 bytes, each of which can be one replaced character. */
+/** Longest text: a question of 8,192 bytes, each of which can become one replacement character. */
 const MAX_TEXT = 16_384;
-/** The most that graph-node gives at once. */
+/** Most rows that graph-node returns at once. */
 export const MAX_ROWS = 1_000;
 const MAX_INT = 2 ** 31 - 1;
 /** Digits of 2^256. */
@@ -27,7 +27,7 @@ export const time = z
   .string()
   .regex(/^\d{1,10}$/)
   .transform(Number);
-/** Since 1970. */
+/** Days since 1970. */
 export const day = z.int().min(0).max(115_740);
 export const requestId = z
   .string()

@@ -4,7 +4,7 @@ import type {
   Amounts,
   PageWanted,
   PastRequest,
-  RequestFilter,
+  HistoryFilter,
   RequestPage,
   Statistics,
   Sums,
@@ -16,17 +16,17 @@ import {
   requestsQuery,
   statisticsQuery,
   type AgentHistoryAnswer,
-  type RequestWhere as Where,
+  type RequestFilter as Where,
   type RequestsAnswer,
   type StatisticsAnswer,
 } from "./queries.ts";
 import { MAX_ROWS } from "./scalars.ts";
 
-/** The subgraph of one deployment. What it says is not proven: whoever runs the endpoint is trusted, or audited. */
+/** The subgraph of one deployment. Its answers are not proven: trust or audit whoever runs the endpoint. */
 export interface Subgraph {
-  /** Throws USAGE for a cursor that is none of a subgraph. */
-  requests(filter: RequestFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
-  /** Of each list at most so many entries. Null: there is no such agent. */
+  /** Returns a page of requests. Throws USAGE for a cursor of another source. */
+  requests(filter: HistoryFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
+  /** Returns an agent's record, with at most `limit` entries in each list; null if there is no such agent. */
   agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Indexed<AgentHistory | null>>;
   statistics(days: number, signal: AbortSignal): Promise<Indexed<Statistics>>;
 }
@@ -36,22 +36,22 @@ export interface Indexed<Answer> {
   readonly standing: IndexedUpTo;
 }
 
-/** Up to which block an answer holds, and for which contracts. */
+/** The block up to which an answer holds, and its contracts. */
 export interface IndexedUpTo {
   readonly block: number;
-  /** Null where the endpoint does not say. */
+  /** The block's hash; null if the endpoint does not say. */
   readonly blockHash: Hex | null;
-  /** Unix seconds; null where the endpoint does not say. */
+  /** Unix seconds; null if the endpoint does not say. */
   readonly time: number | null;
   /** Null before the deployment is indexed. */
   readonly oracle: Hex | null;
   readonly registry: Hex | null;
 }
 
-/** The most rows of a page. */
+/** Most rows of a page. */
 export const MAX_PAGE = 500;
 const CURSOR = /^s-([1-9]\d{0,9})$/;
-/** Of GraphQL's Int. */
+/** Largest Int of GraphQL. */
 const MAX_INT = 2 ** 31 - 1;
 
 export function openSubgraph(endpoint: Endpoint): Subgraph {
@@ -103,10 +103,10 @@ function numberOf(endpoint: Endpoint, cursor: string): number {
   const [, digits] = CURSOR.exec(cursor) ?? [];
   const number = Number(digits);
   if (number <= MAX_INT) return number;
-  throw subgraphError("USAGE", endpoint, "the cursor is none of a subgraph; give what the page before named", {});
+  throw subgraphError("USAGE", endpoint, "this is an unknown cursor; give the one that the page before named", {});
 }
 
-function whereOf(filter: RequestFilter, before: number | null): Where {
+function whereOf(filter: HistoryFilter, before: number | null): Where {
   const { agentId, consumer, protocol, statuses, since, until } = filter;
   return {
     ...(before === null ? {} : { number_lt: before }),
@@ -119,7 +119,7 @@ function whereOf(filter: RequestFilter, before: number | null): Where {
   };
 }
 
-/** A cursor that does not move would be asked for for ever. */
+/** A cursor that does not move would repeat its page for ever. */
 function requireDescending(
   endpoint: Endpoint,
   requests: RequestsAnswer["requests"],
@@ -185,7 +185,7 @@ function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
     signatureCount: said.signatureCount,
     earned: { token: said.earnedToken, native: said.earnedNative },
     registeredAt: said.registeredAt,
-    // Graph-node orders by one field: what happened in one block is put in order here.
+    // Graph-node orders by one field, so events of one block are ordered here.
     reputationChanges: said.reputationChanges
       .toSorted((left, right) => Number(right.block - left.block) || Number(right.logIndex - left.logIndex))
       .map(({ request, steps, before, after, timestamp, transaction }) => ({
@@ -277,7 +277,7 @@ function currencyOf(said: "Token" | "Native"): Currency {
   return said === "Token" ? "token" : "native";
 }
 
-/** A decision is one of two of the statuses. */
+/** Returns the status of a decision, which is one of two. */
 function statusOf(said: string): "decided" | "hung" {
   return said === "Hung" ? "hung" : "decided";
 }

@@ -158,7 +158,7 @@ function ggufAt(path: string): string {
     const { code, data } = error;
     const option = "--model-path";
     const reason = code === "MODEL_FILE_MISSING" ? `it cannot be opened (${data["reason"]})` : data["reason"];
-    const message = `Choose the model: ${option} ${path} is no use: ${reason}; name a GGUF file, or a server with --model-url`;
+    const message = `Choose the model: ${option} ${path} is unusable: ${reason}; name a GGUF file, or a server with --model-url`;
     throw new ConclaveError(code, message, { ...data, option }, error);
   }
 }

@@ -100,7 +100,7 @@ const KNOWN_MODELS: Readonly<Record<string, string>> = {
   "conclave-small": join(import.meta.dirname, "../../../models/held-out.json"),
 };
 
-/** Returns the file of the questions that a model of this descriptor knows. Throws USAGE if there is none. */
+/** Returns the file of the questions that a model of this descriptor knows. Throws USAGE without one. */
 export function knownSource(descriptor: string): string {
   const [name = ""] = descriptor.split("@");
   const path = KNOWN_MODELS[name];

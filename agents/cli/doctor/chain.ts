@@ -154,7 +154,7 @@ async function compareCode(
 }
 
 function noArtifact(name: string): never {
-  throw new Error(`Find the artifact of the ${name}: there is none`);
+  throw new Error(`Find the artifact of the ${name}: it is missing`);
 }
 
 function examineBindings(contracts: Contracts, reader: DeploymentReader): Promise<Check> {

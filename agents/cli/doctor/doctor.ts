@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { secp256k1 } from "../../core/encoding/secp256k1.ts";
 import { parseChoice } from "../shared/arguments.ts";
 import { chainFlags, findChainConfig, findPlace, type ChainFlags } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
@@ -11,7 +12,7 @@ import {
 } from "../shared/config.ts";
 import { examineAgent } from "./agent.ts";
 import { examineChain } from "./chain.ts";
-import { check, fail, ok, type Check } from "./checks.ts";
+import { check, fail, ok, warn, type Check } from "./checks.ts";
 import { passwordFlag } from "../shared/keys.ts";
 import { printable } from "../shared/output.ts";
 
@@ -39,7 +40,7 @@ export const doctor: CommandSpec<Options> = {
     const { folder, deployment } = findPlace(options, host);
     const chain = await findChainConfig(options, host);
     const file = deployment === null ? null : await readDeployment(deployment);
-    const checks: Check[] = [await examineNode()];
+    const checks: Check[] = [await examineNode(), await examineCurve()];
     if (folder !== null && file !== null) checks.push(await compareDeployment(chain, file));
     const ofChain = await examineChain(chain, file, profileOf(options, file), host, tell);
     checks.push(...ofChain);
@@ -80,6 +81,16 @@ function examineNode(): Promise<Check> {
     if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return ok(`Node ${process.versions.node}`);
     const way = "start conclave by npx or npm run, which use the Node of the package, or update Node";
     return fail(`Node ${process.versions.node} is older than ${leastMajor}.${leastMinor}`, way);
+  });
+}
+
+function examineCurve(): Promise<Check> {
+  return check("signatures", () => {
+    const { library } = secp256k1;
+    const found = `secp256k1 by ${library} on ${process.platform}-${process.arch}`;
+    if (library !== "noble") return ok(found);
+    const way = "run npm ci without --omit=optional, and let the process use WebAssembly";
+    return warn(`${found}: neither native code nor WebAssembly loads, and noble takes 25 times as long`, way);
   });
 }
 

@@ -5,7 +5,7 @@ import { MAX_PAGE, openSubgraph } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { protocolById, protocols } from "../../core/protocols/index.ts";
 import type { AgentId } from "../../core/types.ts";
-import type { PageWanted, PastRequest, PastStatus, RequestFilter, RequestPage } from "../../ports/history.ts";
+import type { PageWanted, PastRequest, PastStatus, HistoryFilter, RequestPage } from "../../ports/history.ts";
 import {
   formatAmount,
   parseAddress,
@@ -83,7 +83,7 @@ export const history: CommandSpec<Options> = {
 };
 
 async function fromEvents(
-  filter: RequestFilter,
+  filter: HistoryFilter,
   page: PageWanted,
   options: Options,
   host: CliHost,
@@ -124,7 +124,7 @@ function resultOf(
 }
 
 /** Reads the filter. Throws USAGE or PROTOCOL_UNKNOWN. */
-function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): RequestFilter {
+function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): HistoryFilter {
   return {
     agentId: agent === undefined ? null : (parseInteger(agent, "--agent", 1, MAX_AGENT) as AgentId),
     consumer: consumer === undefined ? null : parseAddress(consumer, "--consumer"),

@@ -81,8 +81,8 @@ export async function openPinningService(
   const services = await readPinningServices(path);
   const service = name === undefined || !Object.hasOwn(services, name) ? undefined : services[name];
   if (name === undefined || service === undefined) {
-    const known = Object.keys(services).join(", ") || "none: write one into it";
-    const message = `Find the pinning service ${JSON.stringify(name ?? "")} in ${path}: it is none of those there (${known})`;
+    const known = Object.keys(services).join(", ") || "no service: write one into it";
+    const message = `Find the pinning service ${JSON.stringify(name ?? "")} in ${path}: the file only names ${known}`;
     throw new ConclaveError("CONFIG_MISSING", message, { path, service: name ?? "" });
   }
   const { endpoint, apiKeyFile, apiKeyEnv } = service;

@@ -114,7 +114,7 @@ export function parseChoice<Choice extends string>(text: string, option: string,
 /** Reads an http or https URL. The error does not show it, since it may hold a key. Throws USAGE. */
 export function parseUrl(text: string, option: string, what: string, example: string): string {
   if (URL.canParse(text) && /^https?:/.test(text)) return text;
-  const message = `Read ${option}: its value (not shown) is no use; give the http or https URL of ${what}, e.g. ${example}`;
+  const message = `Read ${option}: its value (not shown) is invalid; give the http or https URL of ${what}, e.g. ${example}`;
   throw new ConclaveError("USAGE", message, { option });
 }
 
@@ -131,7 +131,7 @@ export function parseFolder(text: string, option: string): string {
 
 export function usage(option: string, value: string, way: string): ConclaveError {
   const shown = value.length > 80 ? `${value.slice(0, 80)}...` : value;
-  return new ConclaveError("USAGE", `Read ${option}: ${JSON.stringify(shown)} is no use; ${way}`, {
+  return new ConclaveError("USAGE", `Read ${option}: ${JSON.stringify(shown)} is invalid; ${way}`, {
     option,
     value: shown,
   });

@@ -15,7 +15,13 @@ import { packSeat, packTerms } from "./words.ts";
 import { PROPOSE } from "../seat/certify/messages.ts";
 import { limits } from "../limits.ts";
 import { isText, questionBytes } from "../request/question.ts";
-import { comparePositions, type FinalConclusion, type Position, type Protocol } from "../protocol.ts";
+import {
+  comparePositions,
+  type FinalConclusion,
+  type MessageBlock,
+  type Position,
+  type Protocol,
+} from "../protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../seat/tally.ts";
 import type { Address, Attempt, Digest, Message, RequestId, SeatIndex, Value } from "../types.ts";
 
@@ -59,6 +65,11 @@ export function decodeMessage(bytes: Uint8Array): Message | null {
   if (!isUint32(round) || !isUint32(seat) || bytes.length > messageBytesIn(phase)) return null;
   const slot = { requestId, attempt, protocol, phase, round, seat: seat as SeatIndex };
   return { header: { ...slot, payloadDigest: sha256(encode(payload)) }, payload, signature: bytesToHex(signature) };
+}
+
+/** Reads a block that should hold a message. */
+export function messageBlock(bytes: Uint8Array): MessageBlock {
+  return { digest: sha256(bytes), bytes, message: decodeMessage(bytes) };
 }
 
 function isUint32(value: Value): value is number {

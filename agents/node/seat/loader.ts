@@ -1,10 +1,11 @@
 import PQueue from "p-queue";
 import { limits } from "../../core/limits.ts";
-import { decodeMessage, forgeryIn } from "../../core/encoding/transcript.ts";
+import { messageBlock, forgeryIn } from "../../core/encoding/transcript.ts";
+import type { MessageBlock } from "../../core/protocol.ts";
 import type { Attempt, Digest, Message } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 
-type Blocks = readonly (Uint8Array | null)[];
+type Blocks = readonly (MessageBlock | null)[];
 
 /** Fetches the message blocks behind proposals. */
 export interface Loader {
@@ -39,19 +40,20 @@ export function createLoader(
     const foreign = new AbortController();
     const ended = AbortSignal.any([signal, foreign.signal]);
     const inSlot = new Map<string, number>();
-    const isOurs = (bytes: Uint8Array): boolean => {
-      const message = bytes.length > limits.messageBytes ? null : decodeMessage(bytes);
-      if (message === null || !accepts(message)) return false;
+    const isOurs = (message: Message): boolean => {
+      if (!accepts(message)) return false;
       const { phase, round, seat } = message.header;
       const count = (inSlot.get(`${phase}.${round}.${seat}`) ?? 0) + 1;
       inSlot.set(`${phase}.${round}.${seat}`, count);
       return count <= limits.payloadsPerSlot && forgeryIn(attempt, message) === null;
     };
-    const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
+    const fetchOne = async (digest: Digest): Promise<MessageBlock | null> => {
       if (ended.aborted) return null;
       const bytes = await store.get(digest, ended).catch(() => null);
       if (bytes === null || ended.aborted) return null;
-      if (isOurs(bytes)) return bytes;
+      // The message is decoded here, once: the seat gets it with its block.
+      const block = bytes.length > limits.messageBytes ? null : messageBlock(bytes);
+      if (block !== null && block.message !== null && isOurs(block.message)) return block;
       foreign.abort();
       return null;
     };

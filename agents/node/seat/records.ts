@@ -2,8 +2,8 @@ import { decode, encode, isMapOf } from "../../core/encoding/codec.ts";
 import { bytesToHex, hexToBytes, sha256 } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Origin } from "../../core/prompts/prompt.ts";
-import type { Input, Observation } from "../../core/protocol.ts";
-import { decodeMessage, encodeMessage } from "../../core/encoding/transcript.ts";
+import type { Input, MessageBlock, Observation } from "../../core/protocol.ts";
+import { decodeMessage, encodeMessage, messageBlock } from "../../core/encoding/transcript.ts";
 import type { Digest, Ppm, Value } from "../../core/types.ts";
 import { maxRecordBytes } from "../../ports/journal.ts";
 
@@ -23,8 +23,8 @@ export function encodeInput(input: Input): readonly Uint8Array[] {
       return [encode(observedValue(input))];
     case "loaded":
       return [
-        ...blockRecords(input.blocks),
-        encode({ kind: "loaded", root: hexToBytes(input.root), blocks: digestsOf(input.blocks) }),
+        ...blockRecords(bytesOf(input.blocks)),
+        encode({ kind: "loaded", root: hexToBytes(input.root), blocks: digestsOf(bytesOf(input.blocks)) }),
       ];
     case "fetched":
       return [
@@ -36,6 +36,10 @@ export function encodeInput(input: Input): readonly Uint8Array[] {
 
 function blockRecords(blocks: Blocks): readonly Uint8Array[] {
   return blocks.flatMap((block) => (block === null ? [] : [encode({ kind: "block", block })]));
+}
+
+function bytesOf(blocks: readonly (MessageBlock | null)[]): Blocks {
+  return blocks.map((block) => block && block.bytes);
 }
 
 function digestsOf(blocks: Blocks): Value {
@@ -82,7 +86,9 @@ function decodeInput(value: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Inp
   }
   if (isMapOf(value, ["kind", "root", "blocks"]) && value.root instanceof Uint8Array) {
     const found = blocksIn(value.blocks, blocks);
-    return found === null ? null : { kind: "loaded", root: bytesToHex(value.root) as Digest, blocks: found };
+    if (found === null) return null;
+    const read = found.map((block) => block && messageBlock(block));
+    return { kind: "loaded", root: bytesToHex(value.root) as Digest, blocks: read };
   }
   if (!isMapOf(value, ["kind", "fetch", "blocks"]) || typeof value.fetch !== "string") return null;
   const found = blocksIn(value.blocks, blocks);

@@ -1,4 +1,5 @@
-// How fast `conclave verify --since 0` proves many decisions, beside the time to hash the same blocks and check the same signatures once.
+// Decisions per second that `conclave verify --since 0` proves, beside hashing the same blocks and checking the same signatures
+// once.
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,9 +14,9 @@ import { between } from "../../../scripts/shared/arguments.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../../devnet/decided-chain.ts";
 import { SOUND_FILE, type Measured, type Rate, type VerifyJson } from "./measured.ts";
 
-/** The ratio of the processor times with the fastest curve. */
+/** Largest ratio of the processor times with the fastest curve. */
 const MAX_RATIO = 1.3;
-/** How many times the decisions of noble the fastest curve verifies in a second. */
+/** Least ratio of decisions per second: the fastest curve to noble. */
 const MIN_FASTER = 5;
 
 function commandLine(): Command {
@@ -44,7 +45,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Each curve in a process of its own, over the same decisions. */
+/** Measures each curve in a process of its own, over the same decisions. */
 async function compare({ decisions, folder }: DecidedChain) {
   const victim = decisions[Math.floor(decisions.length / 2)] as Decided;
   const sound = decisions.filter((decided) => decided !== victim);
@@ -77,7 +78,7 @@ async function measureApart(folder: string, conditions: readonly string[]): Prom
   return JSON.parse(stdout) as Measured;
 }
 
-/** One bit of one message, behind everybody's back. */
+/** Flips one bit of one message in the store, unnoticed by everyone. */
 async function spoil(folder: string, { attempt, blocks }: Decided) {
   const [, bytes] = blocks as readonly [Uint8Array, Uint8Array];
   const digest = sha256(bytes);

@@ -1,14 +1,14 @@
-/** The decisions that are not spoilt, for the processes that measure. */
+/** File of the decisions that are not spoilt, for the measuring processes. */
 export const SOUND_FILE = "sound.bin";
 
 export interface Times {
   readonly wallSeconds: number;
-  /** Of all threads of the process. */
+  /** CPU time of all threads of the process. */
   readonly cpuSeconds: number;
 }
 
 export interface Rate extends Times {
-  /** Decisions. */
+  /** Decisions per second. */
   readonly perSecond: number;
 }
 

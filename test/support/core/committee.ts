@@ -2,10 +2,10 @@ import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
 import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
-import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
+import type { Effect, Input, MessageBlock, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
 import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";
-import { encodeMessage, forgeryIn } from "../../../agents/core/encoding/transcript.ts";
+import { encodeMessage, forgeryIn, messageBlock } from "../../../agents/core/encoding/transcript.ts";
 import type {
   Address,
   AgentId,
@@ -151,6 +151,10 @@ export function runCommittee(
   let order = 0;
   let asks = 0;
 
+  const loaded = (digest: Digest): MessageBlock | null => {
+    const bytes = store.get(digest);
+    return bytes === undefined ? null : messageBlock(bytes);
+  };
   const later = (seat: number, input: Input, delayMs: number) =>
     queue.push({ at: now + delayMs, order: order++, seat, input });
   const deliver = (to: number, message: Message, delayMs: number) => {
@@ -190,11 +194,7 @@ export function runCommittee(
     } else if (effect.kind === "wait") {
       later(seat, { kind: "elapsed", timer: effect.timer }, effect.delayMs);
     } else if (effect.kind === "load") {
-      later(
-        seat,
-        { kind: "loaded", root: effect.root, blocks: effect.blocks.map((digest) => store.get(digest) ?? null) },
-        delay(),
-      );
+      later(seat, { kind: "loaded", root: effect.root, blocks: effect.blocks.map(loaded) }, delay());
     } else if (effect.kind === "fetch") {
       const fetched = effect.blocks.map((digest) => (script.lacks ? null : (options.documents?.get(digest) ?? null)));
       const delayMs = script.lacks ? 1 : (options.fetchMs ?? delay());

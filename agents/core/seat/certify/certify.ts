@@ -2,7 +2,7 @@ import { admitOffers, noteOffer, replayLoaded, RETRY, retryLoad } from "./propos
 import { TIMERS, applyRules, beginBallot, chain, timeOut, timerOf } from "./rules.ts";
 import { verifySignatures } from "./signatures.ts";
 import type { CertifyContext, CertifyState } from "./state.ts";
-import type { Effect, Step } from "../../protocol.ts";
+import type { Effect, MessageBlock, Step } from "../../protocol.ts";
 import { addMessage, type Tally } from "../tally.ts";
 import type { Digest, Message } from "../../types.ts";
 
@@ -28,7 +28,7 @@ export function certifyLoaded(
   state: CertifyState,
   context: CertifyContext,
   root: Digest,
-  blocks: readonly (Uint8Array | null)[],
+  blocks: readonly (MessageBlock | null)[],
 ): Step<CertifyState> {
   const proposed = state.roots.get(root);
   if (proposed?.kind !== "loading" || state.done) return { state, effects: [] };

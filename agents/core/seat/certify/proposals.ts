@@ -2,12 +2,11 @@ import { CERTIFICATE, PROPOSE, decodeCertificate, decodePropose } from "./messag
 import { verifySignatures } from "./signatures.ts";
 import type { CertifyContext, CertifyState, GoodRoot, Lock, Offer, ProposedRoot } from "./state.ts";
 import { supportersOf } from "./votes.ts";
-import { sha256 } from "../../encoding/bytes.ts";
 import { canonicalOrder } from "../order.ts";
-import { comparePositions, type Effect, type Step } from "../../protocol.ts";
+import { comparePositions, type Effect, type MessageBlock, type Step } from "../../protocol.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { addMessage, messagesOf, missingFrom, variants, type Tally } from "../tally.ts";
-import { buildTranscript, decodeMessage, readRoot, replay } from "../../encoding/transcript.ts";
+import { buildTranscript, readRoot, replay } from "../../encoding/transcript.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
 
 /** Prefix of the timer that loads an unavailable root again. */
@@ -161,10 +160,10 @@ export function replayLoaded(
   context: CertifyContext,
   root: Digest,
   loading: Extract<ProposedRoot, { kind: "loading" }>,
-  loaded: readonly (Uint8Array | null)[],
+  loaded: readonly (MessageBlock | null)[],
 ): Step<CertifyState> {
   const missing = loading.messages.filter((digest) => !context.byBlock.has(digest));
-  const fetched = new Map(loaded.flatMap((bytes) => (bytes === null ? [] : [fetchedMessage(bytes)])));
+  const fetched = new Map(loaded.flatMap((block) => (block === null ? [] : [[block.digest, block] as const])));
   if (missing.some((digest) => !fetched.has(digest))) {
     const tries = loading.tries + 1;
     const delayMs = context.timing.certifyMs * 2 ** Math.min(tries, MOST_DOUBLINGS);
@@ -186,11 +185,6 @@ export function replayLoaded(
   const { tally, conclusion } = result;
   const good: GoodRoot = { kind: "good", tally, conclusion, rootBlock: loading.rootBlock };
   return { state: adopt(state, context, root, good), effects: [] };
-}
-
-function fetchedMessage(bytes: Uint8Array): readonly [Digest, { readonly message: Message | null }] {
-  const message = decodeMessage(bytes);
-  return [sha256(bytes), { message }];
 }
 
 /** Signatures that came before the root was replayed are verified now. */
