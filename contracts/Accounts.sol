@@ -191,8 +191,8 @@ abstract contract Accounts is IAccounts, AccessManaged {
 
     /// @dev Escrows the fee of a request that the caller makes, and counts it.
     /// @param subscriptionId 0 = the caller pays now
-    /// @return priceVersion of the price list in force
-    /// @return count of the subscription's requests, this one included
+    /// @return priceVersion the version of the price list in force
+    /// @return count the number of the subscription's requests, this one included
     function _escrow(uint48 subscriptionId, RequestTerms terms) internal returns (uint16 priceVersion, uint48 count) {
         Currency currency = terms.currency();
         uint256 fee = terms.fee();
@@ -226,7 +226,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
         if (amount != 0) _credits[account] = _credits[account].add(currency, amount);
     }
 
-    /// @dev Back to where the fee came from.
+    /// @dev Returns an amount to the source of the fee: the subscription or the consumer's credit.
     function _refund(uint48 subscriptionId, address consumer, Currency currency, uint256 amount) internal {
         if (subscriptionId == 0) _credit(currency, consumer, amount);
         else _addBalance(subscriptionId, currency, amount);

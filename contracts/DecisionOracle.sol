@@ -46,9 +46,10 @@ import {
 } from "./types/Types.sol";
 
 /// @title Requests, committees, decisions, appeals and pay
-/// @dev No upgrade; governance sets prices of later requests and may pause new ones (`Accounts`). What was asked goes on as
-/// it was asked. Reentrancy: every function writes its last state before it calls a consumer or sends money, and takes money
-/// in before it writes anything; the only write after a call is the pending flag of a callback that failed.
+/// @dev The contract cannot be upgraded. Governance sets the prices of later requests and may pause new ones
+/// (`Accounts`); earlier requests go on unchanged. Reentrancy: every function writes its last state before it calls a
+/// consumer or sends money, and takes money in before it writes anything. The only write after a call is the pending
+/// flag of a callback that failed.
 contract DecisionOracle is Accounts, Requests {
     using CalldataLib for bytes;
     using CertificateLib for bytes;
@@ -62,7 +63,7 @@ contract DecisionOracle is Accounts, Requests {
     using SeatLib for Seat;
     using SeatLib for Seat[];
 
-    /// @dev What leads to the next round.
+    /// @dev The cause of the next round.
     /// @param appeals made, this one included
     /// @param appellant 0 for a retry, which has no bond
     struct RoundStep {
@@ -300,7 +301,7 @@ contract DecisionOracle is Accounts, Requests {
         _conclude(request_, last.decision);
     }
 
-    /// @dev Nobody of an earlier committee sits again (SE3).
+    /// @dev No agent of an earlier committee sits again (SE3).
     function _drawFrom(
         Request calldata request_,
         Round round,
@@ -320,7 +321,7 @@ contract DecisionOracle is Accounts, Requests {
         emit CommitteeDrawn(requestId, attempt, seed, committee);
     }
 
-    /// @dev What a commit makes of the request (SE4).
+    /// @dev The effect of a commit on the request (SE4).
     /// @return isFinal the decision is to be delivered
     function _advance(
         Request calldata request_,
@@ -364,8 +365,8 @@ contract DecisionOracle is Accounts, Requests {
         emit RequestReopened(requestId, uint32(attempt), round, seedBlock, step.appellant, step.bond);
     }
 
-    /// @dev Pays the caller for the delivery, and delivers a decision that was final with no commit. What was put by for it is
-    /// given out here, for nothing would tell the settlement who came at which gas price.
+    /// @dev Pays the caller for the delivery, and delivers a decision that became final without a commit. The reserve
+    /// for the delivery is paid out here, since the settlement cannot know who delivered at which gas price.
     function _conclude(Request calldata request_, Decision calldata decision) private {
         RequestId requestId = request_.id;
         RequestTerms terms = request_.terms;
@@ -411,7 +412,7 @@ contract DecisionOracle is Accounts, Requests {
         return _pricesOf(request_).bondOf(request_.terms, round);
     }
 
-    /// @dev The list that it was made under.
+    /// @dev The price list of the request.
     function _pricesOf(Request calldata request_) private view returns (Prices) {
         return priceListOf(request_.terms.currency(), request_.id.priceVersion());
     }

@@ -23,8 +23,8 @@ import {
     Status
 } from "./types/Types.sol";
 
-/// @title The word that is stored of each request, and what has to be shown to change it
-/// @dev Nothing here writes.
+/// @title The stored word of each request, and the witnesses that change it
+/// @dev No function here writes.
 abstract contract Requests is IDecisionOracle, EIP712 {
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
@@ -65,7 +65,7 @@ abstract contract Requests is IDecisionOracle, EIP712 {
         return _hashTypedDataV4(DecisionLib.messageStructHash(message));
     }
 
-    /// @return structHash of the decision
+    /// @return structHash the EIP-712 struct hash of the decision
     /// @return signers bit i set = seat i signed
     function _requireCommittable(
         Request calldata request_,
@@ -145,7 +145,7 @@ abstract contract Requests is IDecisionOracle, EIP712 {
         _requireAfter(requestId, round);
     }
 
-    /// @dev The same, and nobody is to be tried any more.
+    /// @dev The same, and no retries are left.
     function _requireGivenUp(
         Request calldata request_,
         Round round,

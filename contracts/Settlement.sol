@@ -29,9 +29,9 @@ import {
     Service
 } from "./types/Types.sol";
 
-/// @title What the rounds of a request pay (SE10 to SE15)
-/// @dev Holds no money and no state. The oracle believes it everything but the record itself, whose commitment it compares with
-/// its own: so all that is read here of a round must be covered by that.
+/// @title Computes what the rounds of a request pay (SE10 to SE15)
+/// @dev Holds no money and no state. The oracle trusts this contract with everything except the record itself: it
+/// compares the record's commitment with its own. So the commitment must cover everything that is read here of a round.
 contract Settlement is ISettlement {
     using DecisionHeadLib for DecisionHead;
     using PricesLib for Prices;
@@ -41,9 +41,9 @@ contract Settlement is ISettlement {
     using RoundLib for Round;
     using SeatLib for Seat;
 
-    /// @param prices of the request's price list
+    /// @param prices the request's price list
     /// @param unit price of a unit of pay
-    /// @param rest of the escrow, not yet paid
+    /// @param rest what is left of the escrow, not yet paid
     /// @param payments room for all that can come
     /// @param payees how many of them are filled in
     /// @param services room for all that can come, of who was paid or changes its reputation
@@ -157,7 +157,7 @@ contract Settlement is ISettlement {
     }
 
     /// @dev A lost appeal pays for the committees that it called: those up to the next appeal (SE12).
-    /// @param index of the round that was appealed against
+    /// @param index the index of the round that was appealed against
     function _chargeAppeal(
         Book memory book,
         Request calldata request,

@@ -33,8 +33,8 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
 };
 
 /**
- * Changes what this thread loads from now on: simulated signatures replace the curve, native hashes replace noble's, and one planted
- * bug changes one file of the core. Only a worker calls this, before it loads anything else; other threads and the
+ * Changes what this thread loads from now on: simulated signatures replace the curve, native hashes replace noble's,
+ * and one planted bug changes one file of the core. Only a worker calls this, before it loads anything else; other threads and the
  * product load the files as they stand.
  */
 export function installHooks(options: { readonly realSignatures: boolean; readonly mutant: Mutant | null }): void {
@@ -42,11 +42,10 @@ export function installHooks(options: { readonly realSignatures: boolean; readon
   const mutated = mutant === null ? null : new URL(`../${mutant.file}`, import.meta.url).href;
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const isOurs = [AGENTS, SIMULATOR].some((folder) => context.parentURL?.startsWith(folder));
-      const fast = realSignatures || !isOurs ? undefined : FAST[specifier];
+      const fast = realSignatures || !isOurs(context.parentURL) ? undefined : FAST[specifier];
       if (fast !== undefined) return { url: fast, shortCircuit: true };
       const found = nextResolve(specifier, context);
-      const isCopy = context.parentURL?.endsWith(PRISTINE) === true && found.url.startsWith(AGENTS);
+      const isCopy = context.parentURL?.endsWith(PRISTINE) === true && isOurs(found.url);
       return isCopy && !found.url.endsWith(PRISTINE) ? { ...found, url: found.url + PRISTINE } : found;
     },
     load(url, context, nextLoad) {
@@ -58,6 +57,11 @@ export function installHooks(options: { readonly realSignatures: boolean; readon
       return { ...loaded, source: memos === undefined ? planted : remember(url, planted, memos) };
     },
   });
+}
+
+/** True for a module of the product or of the simulator. */
+function isOurs(url: string | undefined): boolean {
+  return [AGENTS, SIMULATOR].some((folder) => url?.startsWith(folder));
 }
 
 function sourceOf(url: string, source: unknown): string {

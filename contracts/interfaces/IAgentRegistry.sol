@@ -7,28 +7,31 @@ import {AgentId, Currency, Permit, Pot, Seat, Service} from "../types/Types.sol"
 
 /// @title Agents, the stakes behind them and their reputations
 /// @notice An operator (cold key) registers an agent with a hot signer key and an ERC-20 stake, to which anybody may
-/// delegate. What the agent earns is divided: a commission for the operator, the rest by the shares of the bonded stake. An agent is active, and drawn, while its operator's own bonded stake is at least minStake and it has not
-/// exited. Every change emits one event; the events rebuild the whole state.
-/// @dev Nobody administers this contract. Three addresses are bound at deployment: only the oracle records service (pay and
-/// reputation changes) and holds the pay, only the slasher slashes, and what is slashed goes to the treasury less the reporter's reward. See
-/// docs/adr/006-no-power-over-stake.md.
-/// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. Whatever is done
-/// in an epoch (register, bond, unbond, rotate, reputation) counts from the next one on, so nobody who knows a seed can
+/// delegate. The agent's earnings are divided: the operator gets a commission, and the holders of the bonded stake get
+/// the rest by their shares. An agent is active, and can be drawn, while its operator's own bonded stake is at least
+/// minStake and the agent has not exited. Every change emits one event, and the events suffice to rebuild the whole
+/// state.
+/// @dev Nobody administers this contract. Three addresses are bound at deployment: only the oracle records service (pay
+/// and reputation changes) and holds the pay, only the slasher slashes, and the treasury gets what is slashed less the
+/// reporter's reward. See docs/adr/006-no-power-over-stake.md.
+/// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. A change in
+/// an epoch (register, bond, unbond, rotate, reputation) takes effect in the next one, so nobody who knows a seed can
 /// change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
-/// @dev Order of events: those of the transition first (`AgentActivated`, `AgentDeactivated`, `AgentExited`, `AgentProven`), then what caused it
-/// (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`); `AgentRegistered` comes before all events of its agent.
-/// @dev Warning: the stake token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
-/// balances later (rebasing) is not supported and leaves the last to withdraw with too little.
+/// @dev Order of events: first the events of the transition (`AgentActivated`, `AgentDeactivated`, `AgentExited`,
+/// `AgentProven`), then the event of its cause (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`); `AgentRegistered`
+/// comes before all events of its agent.
+/// @dev Warning: the stake token must move and keep exact amounts. Deposits with a fee are refused; a token that
+/// changes balances later (rebasing) is not supported: the last account to withdraw would get too little.
 /// @dev EIP-712 domain: name "ConclaveRegistry", version "1", this chain, this contract.
 interface IAgentRegistry {
-    /// @param stakeToken what is staked
+    /// @param stakeToken the token that is staked
     /// @param minStake smallest own stake of an active agent's operator, above 0
     /// @param maxStake largest bonded stake of an agent, at most 16 * minStake and below 2^96
     /// @param unbondingDelay seconds, 14 to 365 days
     /// @param epochBlocks blocks between two states of the registry that draws see, 25 to 7200
-    /// @param oracle records service and holds the pay
-    /// @param slasher slashes
-    /// @param treasury gets what is slashed, less the reporter's reward
+    /// @param oracle the contract that records service and holds the pay
+    /// @param slasher the contract that slashes
+    /// @param treasury the account that gets what is slashed, less the reporter's reward
     struct Deployment {
         IERC20 stakeToken;
         uint128 minStake;
@@ -40,16 +43,18 @@ interface IAgentRegistry {
         address treasury;
     }
 
-    /// @param operator answers for the agent with its own stake and gets the commission
+    /// @param operator the account that answers for the agent with its own stake and gets the commission
     /// @param signer address of the hot key that signs messages and decisions
     /// @param reputation parts per million, in (0, 1_000_000]
-    /// @param active in the draw
-    /// @param service settled requests that it was paid for, or recovered by, up to 16: from then on its stake weighs in full
-    /// @param exited out of the draw for good
-    /// @param bonded stake that weighs in the draw, everybody's
-    /// @param unbonding stake on its way out, everybody's
-    /// @param commission what the operator gets of the agent's pay before it is divided by shares, in parts per million
-    /// @param announcedCommission a higher one that the operator may let take effect from `raiseTime` on
+    /// @param active true if the agent takes part in draws
+    /// @param service how many settled requests paid the agent or raised its reputation, up to 16; from 16 on its stake
+    /// weighs in full
+    /// @param exited true if the agent has left the draw for good
+    /// @param bonded the stake that weighs in the draw, the operator's and the delegators' together
+    /// @param unbonding the stake that waits to be withdrawn, the operator's and the delegators' together
+    /// @param commission the operator's part of the agent's pay, taken before the rest is divided by shares, in parts
+    /// per million
+    /// @param announcedCommission a higher commission that the operator may put into effect from `raiseTime` on
     /// @param raiseTime unix seconds; 0 = no raise is announced
     struct Agent {
         address operator;
@@ -66,9 +71,9 @@ interface IAgentRegistry {
     }
 
     /// @notice What one account holds of an agent's stake.
-    /// @param shares of the bonded pot
+    /// @param shares how many shares of the bonded pot
     /// @param bonded what they are worth, rounded down
-    /// @param unbondingShares of the unbonding pot
+    /// @param unbondingShares how many shares of the unbonding pot
     /// @param unbonding what they are worth, rounded down
     /// @param unbondingEnd unix seconds from which on they may be withdrawn; 0 if there are none
     struct Position {
@@ -85,7 +90,7 @@ interface IAgentRegistry {
     /// @param model model descriptor, UTF-8, at most 256 bytes
     /// @param endpoint comma separated multiaddrs without the peer id, at most 512 bytes
     /// @param stake amount of the stake token that the operator bonds
-    /// @param commission of the operator, in parts per million, at most 500_000
+    /// @param commission the commission of the operator, in parts per million, at most 500_000
     struct Registration {
         bytes publicKey;
         bytes possession;
@@ -121,14 +126,15 @@ interface IAgentRegistry {
 
     /// @notice Stake was bonded.
     /// @param agentId the agent
-    /// @param account whose shares they are: the operator or a delegator
+    /// @param account the holder of the shares: the operator or a delegator
     /// @param amount what was added to the bonded pot
     /// @param shares minted for it
     event StakeBonded(AgentId indexed agentId, address indexed account, uint128 amount, uint128 shares);
 
-    /// @notice Stake began to unbond; the delay starts again for all that the account has unbonding with this agent.
+    /// @notice Stake began to unbond; the delay starts again for all the stake that the account unbonds from this
+    /// agent.
     /// @param agentId the agent
-    /// @param account whose shares they are
+    /// @param account the holder of the shares
     /// @param shares burnt in the bonded pot
     /// @param amount what moved from the bonded to the unbonding pot
     /// @param unbondingShares minted in the unbonding pot
@@ -144,7 +150,7 @@ interface IAgentRegistry {
 
     /// @notice An account's unbonded stake was paid out.
     /// @param agentId the agent
-    /// @param account whose it was
+    /// @param account the account that it belonged to
     /// @param to who received it
     /// @param amount how much left the unbonding pot
     /// @param unbondingShares burnt in it
@@ -156,10 +162,10 @@ interface IAgentRegistry {
         uint128 unbondingShares
     );
 
-    /// @notice An agent's stake was slashed. A pot of which nothing is left takes no more stake (bonded), or begins anew
-    /// without shares (unbonding).
+    /// @notice An agent's stake was slashed. A bonded pot that is now empty takes no more stake; an unbonding pot that
+    /// is now empty starts again without shares.
     /// @param agentId the agent
-    /// @param reporter who is owed the reward
+    /// @param reporter the account that is owed the reward
     /// @param bonded what was taken from the bonded pot
     /// @param unbonding what was taken from the unbonding pot
     /// @param reward the reporter's part of both; the rest is owed to the treasury
@@ -171,13 +177,13 @@ interface IAgentRegistry {
         uint256 reward
     );
 
-    /// @notice What an account was owed was paid out.
+    /// @notice An account was paid what it was owed.
     /// @param account the reporter or the treasury
     /// @param to who received it
-    /// @param amount of the stake token
+    /// @param amount the amount in the smallest unit of the stake token
     event Claimed(address indexed account, address indexed to, uint256 amount);
 
-    /// @notice The hot key was replaced, for committees drawn from the next epoch on.
+    /// @notice The hot key was replaced; committees drawn from the next epoch on use the new one.
     /// @param agentId the agent
     /// @param signer address of the new key
     /// @param publicKey 64 bytes
@@ -197,13 +203,13 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentActivated(AgentId indexed agentId);
 
-    /// @notice The operator's own stake fell below the minimum, or the agent exited; it takes no part in draws from the next epoch on, its duties in
-    /// committees drawn until then remain.
+    /// @notice The operator's own stake fell below the minimum, or the agent exited; the agent takes no part in draws
+    /// from the next epoch on. Its duties in committees drawn until then remain.
     /// @param agentId the agent
     event AgentDeactivated(AgentId indexed agentId);
 
-    /// @notice The agent's reputation fell below 100_000, or it was slashed while it was not active; it is never drawn again
-    /// from the next epoch on and takes no more stake. What is bonded can be unbonded as before.
+    /// @notice The agent's reputation fell below 100_000, or it was slashed while it was not active; it is never drawn
+    /// again from the next epoch on and takes no more stake. Its bonded stake can be unbonded as before.
     /// @param agentId the agent
     event AgentExited(AgentId indexed agentId);
 
@@ -217,17 +223,17 @@ interface IAgentRegistry {
     /// @param reputation parts per million, after it
     event ReputationChanged(AgentId indexed agentId, int8 steps, uint32 reputation);
 
-    /// @notice A settled request paid the agent. It is shared by the shares and the commission of this moment, whenever
-    /// they are claimed.
+    /// @notice A settled request paid the agent. The amount is divided by the shares and the commission at this moment,
+    /// whenever it is claimed.
     /// @param agentId the agent
-    /// @param currency of the amount
+    /// @param currency the currency of the amount
     /// @param amount in its smallest unit, above 0
     event RewardsCredited(AgentId indexed agentId, Currency currency, uint256 amount);
 
     /// @notice An account's part of an agent's pay was paid out.
     /// @param agentId the agent
-    /// @param account whose it was
-    /// @param currency of the amount
+    /// @param account the account that it belonged to
+    /// @param currency the currency of the amount
     /// @param to who received it
     /// @param amount in its smallest unit, above 0
     event RewardsClaimed(
@@ -238,7 +244,7 @@ interface IAgentRegistry {
         uint256 amount
     );
 
-    /// @notice The commission of pay from now on; a raise that was announced before is not announced any more.
+    /// @notice The commission changed for pay from now on; a raise that was announced before is void.
     /// @param agentId the agent
     /// @param commission parts per million
     event CommissionChanged(AgentId indexed agentId, uint24 commission);
@@ -263,7 +269,7 @@ interface IAgentRegistry {
     error NothingToWithdraw(AgentId agentId, address account);
     error StillUnbonding(AgentId agentId, address account, uint40 unbondingEnd);
     error InsufficientShares(AgentId agentId, address account, uint128 shares, uint128 wanted);
-    /// @notice Others than the operator bond to active agents only.
+    /// @notice Only the operator may bond to an agent that is not active.
     error AgentNotActive(AgentId agentId);
     /// @notice The agent is out of the draw for good; register a new one.
     error AgentHasExited(AgentId agentId);
@@ -271,16 +277,18 @@ interface IAgentRegistry {
     error PoolEmptied(AgentId agentId);
     /// @notice A share of the bonded stake is worth less than 2^-16 units after many slashes; register a new agent.
     error SharesAreDust(AgentId agentId, uint128 assets, uint128 shares);
-    /// @notice Out of reach unless one pot holds 2^96 of the stake token's smallest unit.
+    /// @notice The pot would have too many shares. This happens only if one pot holds 2^96 of the stake token's
+    /// smallest unit.
     error TooManyShares(uint256 shares);
     error NothingToSlash(AgentId agentId);
     error NothingOwed(address account);
     error NotOracle(address caller);
     error NotSlasher(address caller);
-    /// @notice Fewer than wanted were active when the epoch began, excluded ones not counted; `drawable` counts them, too.
+    /// @notice Fewer agents than `wanted` were active when the epoch began, without the excluded ones; `drawable`
+    /// includes the excluded ones.
     error TooFewAgents(uint256 drawable, uint256 wanted);
     error InvalidCommitteeSize(uint256 size, uint256 maximum);
-    /// @notice Deployment: 0 < minimum <= maximum <= 16 * minimum, maximum < 2^96 is broken.
+    /// @notice Deployment: the bounds must satisfy 0 < minimum <= maximum <= 16 * minimum and maximum < 2^96.
     error InvalidStakeBounds(uint128 minimum, uint128 maximum);
     /// @notice Deployment: the delay is too short for evidence, or too long.
     error InvalidUnbondingDelay(uint40 unbondingDelay, uint256 minimum, uint256 maximum);
@@ -293,20 +301,21 @@ interface IAgentRegistry {
     error TooManyServices(uint256 services, uint256 maximum);
     error CommissionAboveMaximum(uint24 commission, uint256 maximum);
     error NoRaiseAnnounced(AgentId agentId);
-    /// @notice Delegators have until then to leave at the commission that they know.
+    /// @notice The raise may not take effect before `raiseTime`: until then delegators can leave at the commission that
+    /// they know.
     error RaiseNotDue(AgentId agentId, uint40 raiseTime);
     error NoRewards(AgentId agentId, address account, Currency currency);
 
     /// @notice Registers an agent of the caller and bonds its first stake; it is active at once and drawn from the next epoch
     /// on.
-    /// @dev Every registration starts at full reputation and half the weight in the draw, see `Agent.service`: whoever leaves a bad
-    /// reputation behind pays with stake and with time. See docs/adr/010-fresh-agents.md.
+    /// @dev Every registration starts at full reputation and half the weight in the draw, see `Agent.service`: an
+    /// operator that abandons a bad reputation pays with stake and with time. See docs/adr/010-fresh-agents.md.
     /// @param registration see `Registration`
     /// @return agentId consecutive from 1
     function register(Registration calldata registration) external returns (AgentId agentId);
 
     /// @notice `register` with an EIP-2612 permit of the caller.
-    /// @dev A permit that somebody else submitted first does no harm: what counts is the allowance.
+    /// @dev A permit that somebody else has submitted before does no harm: only the allowance counts.
     /// @param registration see `Registration`
     /// @param permit signed by the caller for this contract
     /// @return agentId consecutive from 1
@@ -316,37 +325,39 @@ interface IAgentRegistry {
     ) external returns (AgentId agentId);
 
     /// @notice Bonds stake behind an agent, which weighs from the next epoch on: the operator's own, or a delegation by
-    /// anybody. The operator's reactivates the agent once its own is at least minStake.
-    /// @dev Whatever the agent is paid from now on is shared by the new shares, too, also for service before: a request pays
-    /// when it is settled. It takes nothing of the operator's commission, and the stake is locked for the unbonding delay.
+    /// anybody. The operator's bond reactivates the agent once the operator's own stake is at least minStake.
+    /// @dev The new shares take part in all pay from now on, also in pay for earlier service, since a request pays when
+    /// it is settled. They take nothing from the operator's commission, and the stake is locked for the unbonding
+    /// delay.
     /// @dev Warning: a delegation is slashed with the operator's stake, pro rata, for what the operator's key signs; and it
     /// trusts the operator not to sign two messages on purpose. The operator cannot hold it back, nor take it.
-    /// @dev Refused: more than maxStake in all; others than the operator while the agent is not active; an agent that has
-    /// exited or whose pool was slashed to nothing.
+    /// @dev Reverts if the agent's bonded stake would exceed maxStake, if the caller is not the operator while the
+    /// agent is not active, or if the agent has exited or its pool was slashed to nothing.
     /// @param agentId the agent
-    /// @param amount of the stake token
+    /// @param amount the amount in the smallest unit of the stake token
     /// @return shares minted for the caller, at least `amount`
     function bond(AgentId agentId, uint128 amount) external returns (uint128 shares);
 
     /// @notice `bond` with an EIP-2612 permit of the caller.
     /// @param agentId the agent
-    /// @param amount of the stake token
+    /// @param amount the amount in the smallest unit of the stake token
     /// @param permit signed by the caller for this contract
     /// @return shares minted for the caller
     function bondWithPermit(AgentId agentId, uint128 amount, Permit calldata permit) external returns (uint128 shares);
 
     /// @notice Begins to unbond shares of the caller, at any time and of any agent.
-    /// @dev What is unbonding earns nothing any more; what was earned before stays claimable.
-    /// @dev Warning: all that the caller has unbonding with one agent is one ticket; starting again extends the end of all of
-    /// it. It stays in reach of evidence until it is withdrawn, also after its end. An agent whose operator's own stake falls
-    /// below the minimum leaves the draw with the next epoch: it can still be drawn in this one, and its duties remain.
+    /// @dev Stake that unbonds earns nothing any more; earlier rewards stay claimable.
+    /// @dev Warning: all stake that the caller unbonds from one agent is one ticket; a new start extends the end of all
+    /// of it. Evidence can slash it until it is withdrawn, even after its end. An agent whose operator's own stake
+    /// falls below the minimum leaves the draw with the next epoch: it can still be drawn in this one, and its duties
+    /// remain.
     /// @param agentId the agent
-    /// @param shares of the bonded pot, see `positionOf`; what they are worth is rounded down and must not be 0
-    /// @return amount what they were worth
+    /// @param shares how many shares of the bonded pot, see `positionOf`; their value is rounded down and must not be 0
+    /// @return amount the value of the shares
     /// @return unbondingEnd unix seconds from which on it may be withdrawn
     function startUnbonding(AgentId agentId, uint128 shares) external returns (uint128 amount, uint40 unbondingEnd);
 
-    /// @notice Pays out what the caller has unbonded of an agent's stake, after its end.
+    /// @notice Pays out the stake that the caller has unbonded from an agent, after the unbonding delay.
     /// @param agentId the agent
     /// @param to receives the tokens
     /// @return amount what was left of it after slashes
@@ -365,53 +376,57 @@ interface IAgentRegistry {
     /// @return amount all of it, above 0
     function claimRewards(AgentId agentId, Currency currency, address to) external returns (uint256 amount);
 
-    /// @notice Lowers the commission at once, or announces a higher one, for which `raiseCommission` must be called after
-    /// the unbonding delay. Either replaces a raise that was announced before. Only the operator.
-    /// @dev What the agent has been paid before is divided by the commission before.
+    /// @notice Lowers the commission at once, or announces a higher one, which `raiseCommission` puts into effect after
+    /// the unbonding delay. Both replace a raise that was announced before. Only the operator may call.
+    /// @dev Earlier pay is divided by the earlier commission.
     /// @param agentId the agent
     /// @param commission parts per million, at most 500_000
     function setCommission(AgentId agentId, uint24 commission) external;
 
-    /// @notice Lets the announced commission take effect. Only the operator.
-    /// @dev Warning: it may wait for as long as it likes. Who delegates while a raise is announced has agreed to it.
+    /// @notice Puts the announced commission into effect. Only the operator may call.
+    /// @dev Warning: the operator may wait for as long as it likes. An account that delegates while a raise is
+    /// announced has agreed to it.
     /// @param agentId the agent
     function raiseCommission(AgentId agentId) external;
 
-    /// @notice Takes 100_000 ppm of an agent's bonded and of its unbonding stake, each rounded up. Only the slasher.
-    /// @dev The reporter is owed 100_000 ppm, rounded down, of what the operator's own stake lost by it, the treasury the
-    /// rest. So an operator that reports itself gets back a tenth of its own loss and nothing of its delegators'.
-    /// @dev A rest worth less than 2^-32 of the smallest unit per share is taken, too.
-    /// @dev An agent that is not active exits by it. Evidence can be made before its request is drawn: an agent could have it
-    /// consumed while next to nothing is at stake, and bond afterwards.
+    /// @notice Takes 100_000 ppm of an agent's bonded and of its unbonding stake, each rounded up. Only the slasher may
+    /// call.
+    /// @dev The reporter is owed 100_000 ppm, rounded down, of the loss of the operator's own stake; the treasury is
+    /// owed the rest. So an operator that reports itself gets back a tenth of its own loss and nothing of its
+    /// delegators'.
+    /// @dev A remainder worth less than 2^-32 of the smallest unit per share is taken as well.
+    /// @dev The slash makes an agent that is not active exit. Otherwise an agent could make evidence, have it consumed
+    /// while almost nothing is at stake, and bond afterwards.
     /// @param agentId the agent
     /// @param reporter is owed the reward
     function slash(AgentId agentId, address reporter) external;
 
-    /// @notice Replaces the hot key. Only the operator.
-    /// @dev Warning: committees drawn before, and those still drawn in this epoch, keep the old signer, so keep the old key
-    /// until they have settled. A key can never be used again, by no agent.
+    /// @notice Replaces the hot key. Only the operator may call.
+    /// @dev Warning: committees drawn before, and those still drawn in this epoch, keep the old signer, so keep the old
+    /// key until they have settled. No agent can ever use the old key again.
     /// @param agentId the agent
     /// @param publicKey 64 bytes
     /// @param possession as in `Registration`, by the new key
     function rotateSigner(AgentId agentId, bytes calldata publicKey, bytes calldata possession) external;
 
-    /// @notice Replaces the multiaddrs. Operator or signer.
+    /// @notice Replaces the multiaddrs. The operator or the signer may call.
     /// @param agentId the agent
     /// @param endpoint comma separated multiaddrs without the peer id, at most 512 bytes
     function setEndpoint(AgentId agentId, string calldata endpoint) external;
 
-    /// @notice Replaces the model descriptor. Operator or signer.
+    /// @notice Replaces the model descriptor. The operator or the signer may call.
     /// @param agentId the agent
     /// @param model UTF-8, at most 256 bytes
     function setModel(AgentId agentId, string calldata model) external;
 
-    /// @notice Applies what committees decided about their members, counts who served, and notes what they earned. Only the
-    /// oracle, when it settles a request and has credited this contract with the sum of the earnings.
+    /// @notice Applies the reputation changes that committees decided for their members, counts their services, and
+    /// records their earnings. Only the oracle may call, when it settles a request and has credited this contract with
+    /// the sum of the earnings.
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000. Below 100_000 the agent exits.
     /// @dev Warning: trusts the caller that the agents exist, the steps are well formed (see `Decision.merits`) and the money is there.
-    /// @param currency of the earnings
-    /// @param services of at most 160 agents
+    /// @param currency the currency of the earnings
+    /// @param services the services of at most 160 agents
     function recordServices(Currency currency, Service[] calldata services) external;
 
     /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation, where
@@ -434,37 +449,38 @@ interface IAgentRegistry {
         AgentId[] calldata excluded
     ) external view returns (Seat[] memory committee);
 
-    /// @notice Everything about an agent; reverts with `UnknownAgent`.
+    /// @notice The record of an agent; reverts with `UnknownAgent`.
     /// @param agentId the agent
     /// @return see `Agent`
     function getAgent(AgentId agentId) external view returns (Agent memory);
 
-    /// @notice What an account holds of an agent's stake; zeros for whoever holds nothing.
+    /// @notice The stake of an account behind an agent; zeros for an account without any.
     /// @param agentId the agent
     /// @param account the operator or a delegator
     /// @return see `Position`
     function positionOf(AgentId agentId, address account) external view returns (Position memory);
 
-    /// @notice What `claimRewards` would pay an account now; 0 for whoever has earned nothing.
+    /// @notice The amount that `claimRewards` would pay an account now.
     /// @param agentId the agent
     /// @param account the operator or a delegator
-    /// @param currency of the amount
+    /// @param currency the currency of the amount
     /// @return amount in its smallest unit
     function rewardsOf(AgentId agentId, address account, Currency currency) external view returns (uint256);
 
-    /// @notice What `claim` would pay an account.
+    /// @notice The amount that `claim` would pay an account.
     /// @param account a reporter or the treasury
-    /// @return amount of the stake token
+    /// @return the amount in the smallest unit of the stake token
     function owedTo(address account) external view returns (uint256);
 
     /// @notice The agent that uses or once used this key.
     /// @dev Warning: a rotated-out signer still answers its agent; compare with `getAgent(agentId).signer`.
     /// @param signer address of a hot key
     /// @return agentId 0 if the key was never used
-    /// @return end unix seconds after which it proves nothing any more, an unbonding delay after its rotation; 0 = in use
+    /// @return end unix seconds after which a signature of the key proves nothing any more, an unbonding delay after
+    /// its rotation; 0 = the key is in use
     function keyOf(address signer) external view returns (AgentId agentId, uint40 end);
 
-    /// @notice Who owns an agent; never changes. Reverts with `UnknownAgent`.
+    /// @notice The operator of an agent, which never changes. Reverts with `UnknownAgent`.
     /// @param agentId the agent
     /// @return operator the owner
     function operatorOf(AgentId agentId) external view returns (address operator);
@@ -482,26 +498,26 @@ interface IAgentRegistry {
     function agentCount() external view returns (uint256);
 
     /// @notice The smallest own stake of an active agent's operator.
-    /// @return amount of the stake token
+    /// @return the amount in the smallest unit of the stake token
     function minStake() external view returns (uint128);
 
     /// @notice The largest bonded stake of an agent, the operator's and the delegators' together.
-    /// @return amount of the stake token
+    /// @return the amount in the smallest unit of the stake token
     function maxStake() external view returns (uint128);
 
     /// @notice Seconds from `startUnbonding` until the stake may be withdrawn.
     /// @return seconds, 14 to 365 days
     function unbondingDelay() external view returns (uint40);
 
-    /// @notice Who records service and holds the pay.
+    /// @notice The contract that records service and holds the pay.
     /// @return its address
     function oracle() external view returns (address);
 
-    /// @notice Who slashes.
+    /// @notice The contract that slashes.
     /// @return its address
     function slasher() external view returns (address);
 
-    /// @notice Who gets what is slashed, less the reporter's reward.
+    /// @notice The account that gets what is slashed, less the reporter's reward.
     /// @return its address
     function treasury() external view returns (address);
 

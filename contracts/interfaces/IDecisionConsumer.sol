@@ -3,14 +3,16 @@ pragma solidity 0.8.34;
 
 import {RequestId, Status} from "../types/Types.sol";
 
-/// @title What a contract that asks must implement
+/// @title The callback of a contract that asks
 interface IDecisionConsumer {
-    /// @notice Called by the oracle, once with success, when the request is `Decided` or `Hung`.
-    /// @dev Warning: never called for a refund. A consumer that waits must look at its deadline and at `statusOf`, and take
-    /// the fee back out of its balance at the oracle.
+    /// @notice Receives the final decision of a request that is `Decided` or `Hung`. The oracle calls it until it
+    /// succeeds once.
+    /// @dev Warning: the oracle does not call it for a refund. A consumer that waits must watch its deadline and
+    /// `statusOf`, and withdraw the fee from its balance at the oracle.
     /// @dev Warning: check that `msg.sender` is the oracle. The call gets `callbackGasLimit` gas and no more; if it
-    /// reverts or runs out, settlement stands and anybody may retry it later, so state may have moved on in between.
-    /// @dev Warning: a hung request calls back, too, with outcome 0: branch on `status` before reading `outcome`.
+    /// reverts or runs out of gas, the decision stands and anybody may retry the callback later, when the consumer's
+    /// state may have changed.
+    /// @dev Warning: a hung request also calls back, with outcome 0: check `status` before you read `outcome`.
     /// @param requestId the request
     /// @param status `Decided` or `Hung`
     /// @param outcome see `Decision.outcome`; 0 when `Hung`

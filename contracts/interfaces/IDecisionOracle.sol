@@ -21,26 +21,29 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 import {ISettlement} from "./ISettlement.sol";
 
 /// @title Requests, committees, decisions, appeals and pay
-/// @notice Requested -> Drawn -> Decided | Hung. A hung committee is replaced while retries are left; while appeals are left a
-/// decision is provisional for a period, in which anybody may call a larger committee; a final one is delivered to the
-/// consumer, and its pay settled once. What nobody decides in time is Refunded. See docs/spec/settlement.md.
-/// @dev One storage word per request: status, attempt, flags and a hash of everything else, which is in the events and comes
-/// back in calldata.
-/// @dev The stored hash is truncated to 232 bits: the free choice of two colliding witnesses costs about 2^116 hashes, and
+/// @notice A request goes from Requested to Drawn to Decided or Hung. While retries are left, another committee
+/// replaces one that hung. While appeals are left, a decision is provisional for a period, in which anybody may call a
+/// larger committee. The oracle delivers a final decision to the consumer and settles its pay once. A request that no
+/// committee decides in time is Refunded. See docs/spec/settlement.md.
+/// @dev The oracle stores one word per request: status, attempt, flags and a hash of everything else. The events hold
+/// the rest, and callers pass it back in calldata.
+/// @dev The stored hash is truncated to 232 bits: to find two colliding witnesses costs about 2^116 hashes, and to find
 /// a second witness for somebody else's request about 2^232. EIP-712 domain: name "Conclave", version "1", this chain,
 /// this contract.
-/// @dev The draw: prevrandao of a block of one epoch picks from the registry as it was when that epoch began, and only while
-/// it lasts. Whoever knows the seed can change neither, and `draw` may come at any time in that epoch.
-/// @dev Warning, what remains (docs/adr/007-seed-from-prevrandao.md): whoever proposes the block before the seed block can
-/// withhold it, which costs the block, for another seed; an asker that proposes eight blocks in a row knows the seed when
-/// it asks; whoever keeps all draws out of the chain for the rest of the epoch forces another seed.
+/// @dev The draw: prevrandao of a block picks from the registry as it was when the epoch of that block began, and only
+/// while that epoch lasts. Whoever knows the seed can change neither of them. `draw` may be called at any time in that
+/// epoch.
+/// @dev Warning: three ways to influence the seed remain (docs/adr/007-seed-from-prevrandao.md). The proposer of the
+/// block before the seed block can withhold its block, and lose it, to get another seed. An asker that proposes eight
+/// blocks in a row knows the seed when it asks. Whoever keeps all draws out of the chain for the rest of the epoch
+/// forces another seed.
 /// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known eight blocks ahead.
 interface IDecisionOracle is IAccounts {
     /// @notice The oracle was deployed; emitted once.
-    /// @param registry where committees are drawn
+    /// @param registry the registry that draws the committees
     /// @param settlement deployed by this oracle
     /// @param supportedProtocols bit i set = protocol i can be asked for
-    /// @param epochBlocks the registry's, which this oracle draws by
+    /// @param epochBlocks blocks of an epoch of the registry
     event OracleDeployed(
         IAgentRegistry registry,
         ISettlement settlement,
@@ -50,7 +53,7 @@ interface IDecisionOracle is IAccounts {
 
     /// @notice A request was made and its fee escrowed.
     /// @param requestId see `RequestId`
-    /// @param consumer who asked; gets the callback
+    /// @param consumer the account that asked; it gets the callback
     /// @param terms packed, see `RequestTerms`
     /// @param round see `Round`; comes back in calldata
     /// @param seedBlock number of the block whose prevrandao seeds the draw
@@ -64,9 +67,10 @@ interface IDecisionOracle is IAccounts {
         bytes question
     );
 
-    /// @notice Another committee is drawn: the last one hung or did not answer in time, or somebody appealed.
+    /// @notice The request waits for another committee: the last one hung or did not answer in time, or somebody
+    /// appealed.
     /// @param requestId the request
-    /// @param attempt of the committee to come
+    /// @param attempt the attempt of the next committee
     /// @param round see `Round`; comes back in calldata
     /// @param seedBlock number of the block whose prevrandao seeds the draw
     /// @param appellant who appealed, 0 for a retry
@@ -80,31 +84,33 @@ interface IDecisionOracle is IAccounts {
         uint256 bond
     );
 
-    /// @notice The decision just committed can be appealed against until the deadline of the round.
+    /// @notice The decision that was just committed can be appealed against until the deadline of the round.
     /// @param requestId the request
     /// @param round see `Round`; comes back in calldata
     event DecisionProvisional(RequestId indexed requestId, Round round);
 
-    /// @notice A provisional decision, or the one before an attempt that nobody answered, is final.
+    /// @notice A decision became final: a provisional one, or the one before an attempt that no committee answered.
     /// @param requestId the request
-    /// @param attempt whose decision it is
+    /// @param attempt the attempt of the decision
     event DecisionFinalized(RequestId indexed requestId, uint32 attempt);
 
-    /// @notice Who made a decision final and delivered it was paid for its gas; what is left of what the request had put by for
-    /// that went back to its subscription, or to the credit of a consumer that paid directly. Follows `DecisionFinalized`.
+    /// @notice The caller that made a decision final and delivered it was paid for its gas. The rest of the request's
+    /// reserve for the delivery went back to its subscription, or to the credit of a consumer that paid directly.
+    /// Follows `DecisionFinalized`.
     /// @param requestId the request
-    /// @param deliverer whose credit grew
+    /// @param deliverer the account whose credit grew
     /// @param amount in the smallest unit of the request's currency
     /// @param rest in the same unit
     event DeliveryPaid(RequestId indexed requestId, address indexed deliverer, uint256 amount, uint256 rest);
 
     /// @notice No committee answered an appeal in time; the appellant's bond was credited back.
     /// @param requestId the request
-    /// @param appellant whose bond it was
+    /// @param appellant the account that had escrowed the bond
     /// @param bond in the smallest unit of the request's currency
     event AppealUnanswered(RequestId indexed requestId, address indexed appellant, uint256 bond);
 
-    /// @notice The seed block's epoch passed without a draw, or its hash cannot be had any more; a new one was scheduled.
+    /// @notice The seed block's epoch passed without a draw, or the chain no longer serves its hash; a new seed block
+    /// was scheduled.
     /// @param requestId the request
     /// @param seedBlock number of the new block whose prevrandao seeds the draw
     event SeedRescheduled(RequestId indexed requestId, uint64 seedBlock);
@@ -112,21 +118,21 @@ interface IDecisionOracle is IAccounts {
     /// @notice A committee was drawn and the attempt began.
     /// @param requestId the request
     /// @param attempt from 0
-    /// @param seed what the draw was derived from
+    /// @param seed the seed of the draw
     /// @param committee the seats in order, see `Seat`
     event CommitteeDrawn(RequestId indexed requestId, uint32 attempt, bytes32 seed, Seat[] committee);
 
-    /// @notice A committee decided or hung; see `Decision` for the fields in common.
-    /// @dev If `RequestReopened` or `DecisionProvisional` follows in the same call, it is not final. Else, unless `CallbackFailed`
-    /// follows, the consumer took the decision, or wanted no callback.
+    /// @notice A committee decided or hung; see `Decision`.
+    /// @dev The decision is not final if `RequestReopened` or `DecisionProvisional` follows in the same call. Otherwise
+    /// the consumer accepted it or asked for no callback, unless `CallbackFailed` follows.
     /// @param requestId the request
     /// @param head see `DecisionHead`
     /// @param outcome see `Decision`
     /// @param transcript see `Decision`
-    /// @param relay see `Relay`; comes back in calldata. Whoever submits may leave out signatures down to the quorum: a
-    /// clear bit of the signers proves nothing, so never pay by it
+    /// @param relay see `Relay`; comes back in calldata. The submitter may leave out signatures down to the quorum: a
+    /// clear bit of the signers proves nothing, so never base pay on it
     /// @param answer see `Decision`
-    /// @param merits see `Decision`; the registry emits what the reputation changes did
+    /// @param merits see `Decision`; the registry emits the resulting reputations
     event DecisionCommitted(
         RequestId indexed requestId,
         DecisionHead head,
@@ -137,8 +143,8 @@ interface IDecisionOracle is IAccounts {
         bytes merits
     );
 
-    /// @notice A callback that had failed went through, or is about to in a call that else reverts; nothing is pending any
-    /// more.
+    /// @notice A callback that had failed succeeded, or is about to succeed in a call that reverts otherwise; no
+    /// callback is pending any more.
     /// @param requestId the request
     event CallbackSucceeded(RequestId indexed requestId);
 
@@ -147,14 +153,15 @@ interface IDecisionOracle is IAccounts {
     event CallbackFailed(RequestId indexed requestId);
 
     /// @notice A call of `tryMulticall` reverted; the others stand.
-    /// @param index of the call in the array
-    /// @param reason the first 100 bytes of what it reverted with; empty also when it ran out of gas
+    /// @param index the index of the call in the array
+    /// @param reason the first 100 bytes of the revert data; empty also if the call ran out of gas
     event CallFailed(uint256 index, bytes reason);
 
-    /// @notice What was not earned went back to the request's subscription, or to the credit of a consumer that paid directly.
-    /// Emitted once per request, also when the amount is 0: with it the escrow of the request is gone.
+    /// @notice The part of the fee that nobody earned went back to the request's subscription, or to the credit of a
+    /// consumer that paid directly. Emitted once per request, even if the amount is 0: afterwards the request has no
+    /// escrow.
     /// @param requestId the request
-    /// @param consumer who asked
+    /// @param consumer the account that asked
     /// @param amount in the smallest unit of the request's currency
     event FeeRefunded(RequestId indexed requestId, address indexed consumer, uint256 amount);
 
@@ -166,32 +173,34 @@ interface IDecisionOracle is IAccounts {
     error NotBound(address bound);
     /// @notice The oracle was deployed without this protocol.
     error UnknownProtocol(uint8 protocol);
-    /// @notice `field` is the name of the member of `Terms` as a left-aligned string; or "seats", which all committees that the
-    /// terms allow can have together: at most 160.
+    /// @notice `field` is the name of the member of `Terms` as a left-aligned string; or "seats" if all committees that
+    /// the terms allow could have more than 160 seats together.
     error InvalidTerms(bytes32 field, uint256 value);
     error QuestionTooLong(uint256 length, uint256 maximum);
     error QuestionIsEmpty();
     /// @notice The request is not in the status that the call needs.
     error WrongStatus(RequestId requestId, Status status);
-    /// @notice What came in calldata is not what the stored hash covers; or a signature is not that of its seat, which with
-    /// another signer makes another committee. Find out off chain which one.
+    /// @notice The calldata does not match the stored hash, or a signature is not from the key of its seat (another
+    /// signer makes another committee hash). Find out off chain which of them is wrong.
     error WitnessMismatch(RequestId requestId);
     /// @notice The hash of `seedBlock` is known from the next block on.
     error SeedNotReady(RequestId requestId, uint64 seedBlock);
-    /// @notice The header is not that of the seed block, whose hash is `expected`. After a reorganization read it again.
+    /// @notice The header is not the seed block's header, whose hash is `expected`. Read it again after a
+    /// reorganization.
     error HeaderMismatch(RequestId requestId, bytes32 expected, bytes32 actual);
-    /// @notice `part` is the name of what the header fails at as a left-aligned string: list, length, item or mixHash; `offset`
-    /// the byte where.
+    /// @notice `part` names the malformed part of the header as a left-aligned string: list, length, item or mixHash;
+    /// `offset` is its first byte.
     error MalformedHeader(bytes32 part, uint256 offset);
-    /// @notice prevrandao of `seedBlock` is 0: a chain without a beacon cannot draw.
+    /// @notice The prevrandao of `seedBlock` is 0: a chain without a beacon cannot draw.
     error NoBeacon(RequestId requestId, uint64 seedBlock);
     /// @notice The period of the running round is over.
     error DeadlinePassed(RequestId requestId, uint40 deadline);
     error DeadlineNotPassed(RequestId requestId, uint40 deadline);
     error QuorumNotReached(uint256 signers, uint256 required);
-    /// @notice Nobody can have made the signature. One of somebody else, or of something else, is a `WitnessMismatch`.
+    /// @notice No key can have made the signature. A signature by another key, or over other data, is a
+    /// `WitnessMismatch`.
     error InvalidSignature(uint256 seat);
-    /// @notice `field` is the name of what is malformed in the decision or the certificate as a left-aligned string.
+    /// @notice `field` names the malformed part of the decision or the certificate as a left-aligned string.
     error InvalidDecision(bytes32 field, uint256 value);
     /// @notice The transaction carries too little gas for the callback that the consumer paid for.
     error InsufficientCallbackGas(uint256 available, uint256 required);
@@ -211,10 +220,11 @@ interface IDecisionOracle is IAccounts {
     /// @notice No other committee may be tried: `refund` or `fallBack` ends the request.
     error NoRetriesLeft(RequestId requestId);
 
-    /// @notice Asks; the fee goes into escrow.
-    /// @dev Warning: nothing checks that there are enough active agents. A request that cannot be drawn waits for more of
-    /// them, and can be refunded after its deadline.
-    /// @param subscriptionId that pays; 0 = the caller pays now, in tokens that it has approved or with the coins that come along
+    /// @notice Asks a question; the fee goes into escrow.
+    /// @dev Warning: nothing checks that there are enough active agents. A request without enough agents waits for more
+    /// of them, and can be refunded after its deadline.
+    /// @param subscriptionId the subscription that pays; 0 = the caller pays now, in tokens that it has approved or in
+    /// the coins that it sends
     /// @param terms packed by `RequestTermsLib.pack`; the fee is at least `quote`
     /// @param question UTF-8, 1 to 8192 bytes
     /// @return requestId see `RequestId`
@@ -224,8 +234,8 @@ interface IDecisionOracle is IAccounts {
         bytes calldata question
     ) external payable returns (RequestId requestId);
 
-    /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or its hash cannot be had
-    /// any more: after 256 blocks, or 8191 where EIP-2935 is served. Anybody may call.
+    /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or the chain no
+    /// longer serves its hash: after 256 blocks, or 8191 where EIP-2935 is served. Anybody may call.
     /// @dev The seed is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The seed block is the
     /// first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it; that is at most 32
     /// blocks ahead.
@@ -234,7 +244,7 @@ interface IDecisionOracle is IAccounts {
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param seedBlock as in the latest `Requested`, `RequestReopened` or `SeedRescheduled` event
-    /// @param header RLP of the seed block's header, from eth_getBlockByNumber; not read when the seed has expired
+    /// @param header RLP of the seed block's header, from eth_getBlockByNumber; ignored when the seed has expired
     /// @param past the rounds before this one, from the first
     function draw(
         Request calldata request_,
@@ -244,12 +254,15 @@ interface IDecisionOracle is IAccounts {
         PastRound[] calldata past
     ) external;
 
-    /// @notice Takes a committee's decision. A final one is delivered to the consumer; one that hung calls another committee while
-    /// retries are left; else, while appeals are left, it is provisional for the duration in the terms. Anybody may call.
-    /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the
-    /// answer, policies a bitmap that is not 0 and below 2^options. Of one seat at most three slashes are accepted; how many take effect is RE4 (docs/spec/invariants.md).
-    /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
-    /// @dev The order of the parameters makes a low selector, which is found early: 682 gas for each commit.
+    /// @notice Records a committee's decision. A hung decision calls another committee while retries are left.
+    /// Otherwise a decision is provisional for the duration in the terms while appeals are left, and is delivered to
+    /// the consumer when no appeal is left. Anybody may call.
+    /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256
+    /// of the answer, policies a bitmap that is not 0 and below 2^options. The decision may slash a seat at most three
+    /// times; RE4 (docs/spec/invariants.md) says how many take effect.
+    /// @dev The signers are the keys of the drawn seats: a key that was rotated out since then still signs here.
+    /// @dev The order of the parameters yields a low selector, which the dispatcher finds early: it saves 682 gas per
+    /// commit.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param certificate signatures of more than two thirds of the seats, packed as in `CertificateLib`
@@ -261,14 +274,16 @@ interface IDecisionOracle is IAccounts {
         Decision calldata decision
     ) external;
 
-    /// @notice Calls a committee of twice the size plus one against a provisional decision, until the deadline of its round.
-    /// Anybody may, with a bond in the request's currency: the most that the committees that it calls, and their relayers, can
-    /// earn (`settlement.bondOf`).
-    /// @dev Upheld if the final decision is another one: the bond comes back with half of the overturned round's pay. If not,
-    /// also if the last committee hung, it pays for the committees that the appeal called, and the rest of it comes back;
-    /// all of it if none of them answers in time.
-    /// @dev Warning: it is taken although fewer other agents may be left than its committee has seats. Then it changes nothing,
-    /// but delays the decision by the duration, and as often again as there are retries left.
+    /// @notice Calls a committee of twice the size plus one against a provisional decision, until the deadline of its
+    /// round. Anybody may call, with a bond in the request's currency: the most that the committees that the appeal
+    /// calls, and their relayers, can earn (`settlement.bondOf`).
+    /// @dev The appeal is upheld if the final decision differs: the appellant gets the bond back and half of the
+    /// overturned round's pay. Otherwise, also if the last committee hung, the bond pays for the committees that the
+    /// appeal called, and the appellant gets the rest back; it gets the whole bond back if no committee answers in
+    /// time.
+    /// @dev Warning: the oracle accepts an appeal even if fewer other agents are left than its committee has seats.
+    /// Such an appeal changes nothing, but delays the decision by the duration, once for the appeal and once for every
+    /// retry that is left.
     /// @param request_ as in the `Requested` event
     /// @param round as in the `DecisionProvisional` event
     /// @param committeeHash keccak256 of the seats' words, concatenated
@@ -282,8 +297,8 @@ interface IDecisionOracle is IAccounts {
         Relay relay
     ) external payable;
 
-    /// @notice Makes a provisional decision final after the deadline of its round and delivers it. Anybody may call, and is paid
-    /// its gas, at the gas price cap at most (`DeliveryPaid`).
+    /// @notice Makes a provisional decision final after the deadline of its round and delivers it. Anybody may call;
+    /// the oracle pays the caller's gas, at most at the gas price cap (`DeliveryPaid`).
     /// @dev The parameters are those of `appeal`.
     function finalize(
         Request calldata request_,
@@ -295,7 +310,7 @@ interface IDecisionOracle is IAccounts {
 
     /// @notice Retries a failed callback. Anybody may call, without pay; reverts if it fails again.
     /// @param request_ as in the `Requested` event
-    /// @param round of the final decision, as in `settlement.settle`
+    /// @param round the round of the final decision, as in `settlement.settle`
     /// @param committeeHash keccak256 of the seats' words, concatenated
     /// @param decision as in the `DecisionCommitted` event
     /// @param relay as in the `DecisionCommitted` event
@@ -307,24 +322,25 @@ interface IDecisionOracle is IAccounts {
         Relay relay
     ) external;
 
-    /// @notice Distributes the escrow of a request whose decision is final, once. Only `settlement`, which has worked it out.
-    /// @param commitment of the final decision, see `RequestLib.settledCommitment`
-    /// @param payout together with what was paid out before exactly the fee and the bonds; and what the decisions that stand
-    /// change in reputations
+    /// @notice Distributes the escrow of a request whose decision is final, once. Only `settlement` may call; it
+    /// computes the payout.
+    /// @param commitment the commitment of the final decision, see `RequestLib.settledCommitment`
+    /// @param payout all payments, which with those made before are exactly the fee and the bonds, and the reputation
+    /// changes of the decisions that stand
     function payOut(RequestId requestId, bytes32 commitment, Payout calldata payout) external;
 
-    /// @notice Calls functions of this contract for the caller, one after the other; one that reverts is undone and announced
-    /// by `CallFailed`, and the others stand.
-    /// @dev Each call gets 63/64 of the gas that is left, and its callback all of its own gas or the call fails.
-    /// @dev Warning: a node estimates the least gas with which this call succeeds, which it also does if all of its calls
-    /// fail. Send what they need one by one, each callback with its whole limit, for no consumer need do what it did in a
-    /// simulation.
+    /// @notice Calls functions of this contract for the caller, one after the other. A call that reverts is undone and
+    /// announced by `CallFailed`; the others stand.
+    /// @dev Each call gets 63/64 of the gas that is left. A call fails unless its callback can get its whole gas limit.
+    /// @dev Warning: a node estimates the least gas with which this call succeeds, and it succeeds even if all inner
+    /// calls fail. Add up the gas that each inner call needs, each callback with its whole limit: a consumer may behave
+    /// differently than in a simulation.
     /// @param calls at most 128, ABI-encoded
     function tryMulticall(bytes[] calldata calls) external;
 
-    /// @notice Calls another committee of the same size for one that has not decided in time, while retries are left. Anybody may
-    /// call.
-    /// @dev The seats of the committee that it replaces can be drawn again: nothing proves that they were silent.
+    /// @notice Replaces a committee that has not decided in time by another one of the same size, while retries are
+    /// left. Anybody may call.
+    /// @dev The agents of the replaced committee can be drawn again: nothing proves that they were silent.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param witness as for `refund`
@@ -338,8 +354,9 @@ interface IDecisionOracle is IAccounts {
     /// `abi.encode(attempt, committeeHash)` once Drawn
     function refund(Request calldata request_, Round round, bytes calldata witness) external;
 
-    /// @notice Gives an attempt up whose committee has not decided in time, when no retries are left: the decision before it is
-    /// final and delivered, and the bond of who appealed against it comes back. Anybody may call, and is paid as for `finalize`.
+    /// @notice Gives up an attempt whose committee has not decided in time, when no retries are left. The decision
+    /// before it becomes final and is delivered, and the appellant gets its bond back. Anybody may call, and is paid as
+    /// for `finalize`.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `RequestReopened` event
     /// @param witness as for `refund`
@@ -351,8 +368,8 @@ interface IDecisionOracle is IAccounts {
         DecidedRound calldata last
     ) external;
 
-    /// @notice Where a request stands.
-    /// @param requestId any number; an unused one is `None`
+    /// @notice The state of a request.
+    /// @param requestId any number; the status of an unused id is `None`
     /// @return status see `Status`
     /// @return attempt the latest attempt, from 0
     /// @return provisional the decision can be appealed against, or finalized after the deadline of its round
@@ -374,19 +391,19 @@ interface IDecisionOracle is IAccounts {
     ) external view returns (bytes32);
 
     /// @notice The EIP-712 digest that an agent signs for one message of the deliberation.
-    /// @param message what it is about, its place and its payload
+    /// @param message the message, see `Message`
     /// @return the digest
     function messageDigest(Message calldata message) external view returns (bytes32);
 
-    /// @notice Where committees are drawn and reputations kept.
+    /// @notice The registry, which draws committees and keeps reputations.
     /// @return the registry
     function registry() external view returns (IAgentRegistry);
 
-    /// @notice Who works out what a final request pays.
+    /// @notice The contract that computes what a final request pays.
     /// @return the contract, deployed by this one
     function settlement() external view returns (ISettlement);
 
-    /// @notice Bit i set = protocol i can be asked for.
+    /// @notice The protocols that a request may name: bit i set = protocol i.
     /// @return the bitmap
     function supportedProtocols() external view returns (uint256);
 }

@@ -5,29 +5,32 @@ import {AgentId, Request, RequestId} from "../types/Types.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
 
 /// @title Slashing by proof
-/// @notice Two different things that one agent signed for one place cost it a tenth of its stake. Anybody may submit them,
-/// for a reward. Nothing else slashes, and no opinion does: the proof is two signatures.
-/// @dev One slash per agent, request and attempt, whatever the proofs: what a single fault costs is bounded.
-/// @dev What is proven is a signature of the agent's key, past or present, not that the request or the committee exists: an
-/// honest agent signs a slot once. So keep the key and the journal in one place; see docs/operating.md.
-/// @dev Nothing is accepted about an attempt before its committee is drawn: nobody has the evidence of a later fault consumed
-/// while little is at stake. A request's hash covers its id, so evidence about a request names the one id whose state is read.
+/// @notice An agent that signs two different things for one place loses a tenth of its stake. Anybody may submit the
+/// two signatures as proof, for a reward. Nothing else slashes, and no opinion does.
+/// @dev An agent is slashed once per request and attempt, however many proofs there are: this bounds the cost of a
+/// single fault.
+/// @dev The proof shows two signatures of the agent's key, past or present. It does not show that the request or the
+/// committee exists: an honest agent signs a slot once. So keep the key and the journal in one place; see
+/// docs/operating.md.
+/// @dev The slasher accepts no proof about an attempt before its committee is drawn. So nobody can have the evidence of
+/// a later fault consumed while little is at stake. A request's hash covers its id, so evidence about a request names
+/// the one id whose state is read.
 /// @dev The signed structs are those of the oracle's domain (EIP-712: "Conclave", "1", this chain, the oracle), so a
 /// signature for another chain or another oracle proves nothing here.
 interface ISlasher {
-    /// @notice What was proven.
+    /// @notice The kind of fault that was proven.
     enum Fault {
         Messages,
         Decisions
     }
 
-    /// @notice The place of a message about a request: an agent signs one payload for it.
-    /// @param committeeHash of the attempt's committee
+    /// @notice The place of a message about a request. An honest agent signs one payload for it.
+    /// @param committeeHash the hash of the attempt's committee
     /// @param attempt from 0
     /// @param protocol code of the protocol
-    /// @param phase of the protocol
-    /// @param round of the phase
-    /// @param seat of the sender
+    /// @param phase the phase of the protocol
+    /// @param round the round of the phase
+    /// @param seat the seat of the sender
     struct MessageSlot {
         bytes32 committeeHash;
         uint32 attempt;
@@ -37,25 +40,26 @@ interface ISlasher {
         uint32 seat;
     }
 
-    /// @notice The place of a signature on a decision about a request: an agent signs one decision in each certify round. In a later round it
-    /// may sign another one, after an unlock (docs/spec/certify.md), so the round is part of the place.
-    /// @param committeeHash of the attempt's committee
+    /// @notice The place of a signature on a decision about a request. An honest agent signs one decision in each
+    /// certify round. In a later round it may sign another one, after an unlock (docs/spec/certify.md), so the round is
+    /// part of the place.
+    /// @param committeeHash the hash of the attempt's committee
     /// @param attempt from 0
-    /// @param round of certify
+    /// @param round the round of certify
     struct DecisionSlot {
         bytes32 committeeHash;
         uint32 attempt;
         uint32 round;
     }
 
-    /// @notice The rest of a decision, its bytes as their keccak256.
-    /// @param status number of `Status`
-    /// @param outcome canonical
-    /// @param answerHash of the answer
+    /// @notice The rest of a decision, with the keccak256 of each byte string.
+    /// @param status the number of the `Status`
+    /// @param outcome the canonical outcome
+    /// @param answerHash the keccak256 of the answer
     /// @param confidence parts per million
     /// @param transcript digest of the root block
-    /// @param reputationChangesHash of the pairs (seat, steps)
-    /// @param sharesHash of the shares
+    /// @param reputationChangesHash the keccak256 of the pairs (seat, steps)
+    /// @param sharesHash the keccak256 of the shares
     struct DecisionBody {
         uint8 status;
         bytes32 outcome;
@@ -67,17 +71,18 @@ interface ISlasher {
     }
 
     /// @notice The slasher was deployed; emitted once.
-    /// @param registry whose agents it slashes
-    /// @param oracle whose domain the agents sign in
+    /// @param registry the registry of the agents
+    /// @param oracle the oracle in whose EIP-712 domain the agents sign
     event SlasherDeployed(IAgentRegistry registry, address oracle);
 
-    /// @notice An agent signed two things for one place. The registry's `StakeSlashed` has the amounts.
+    /// @notice An agent signed two things for one place. The registry's `StakeSlashed` event has the amounts.
     /// @param agentId the agent
-    /// @param requestId of the request; asked, and drawn at this attempt
+    /// @param requestId the request, whose committee of this attempt is drawn
     /// @param reporter who submitted the proof
-    /// @param attempt of the request
+    /// @param attempt the attempt of the request
     /// @param fault what it signed twice
-    /// @param requestHash that it signed: not the request's own if it was shown other terms or another question
+    /// @param requestHash the hash that the agent signed; it differs from the request's own hash if the agent saw other
+    /// terms or another question
     event EquivocationProven(
         AgentId indexed agentId,
         RequestId indexed requestId,
@@ -89,7 +94,7 @@ interface ISlasher {
 
     /// @notice Deployment: the registry is bound to this other slasher.
     error NotBound(address bound);
-    /// @notice The two are the same: nothing is proven.
+    /// @notice The two are equal: they prove nothing.
     error NoConflict();
     /// @notice `first` and `second` recovered from the signatures differ, or are 0: malformed or malleable.
     error InvalidEvidence(address first, address second);
@@ -99,7 +104,7 @@ interface ISlasher {
     error AttemptNotDrawn(RequestId requestId, uint32 attempt);
     /// @notice The agent has been slashed for this attempt.
     error EvidenceConsumed(AgentId agentId, RequestId requestId, uint32 attempt);
-    /// @notice The key was rotated out so long ago that it proves nothing any more.
+    /// @notice The key was rotated out too long ago: its signatures prove nothing any more.
     error KeyHasEnded(address signer, uint40 end);
 
     /// @notice Slashes an agent for two payloads that it signed for one slot; the order does not matter.
@@ -138,16 +143,16 @@ interface ISlasher {
 
     /// @notice Whether the agent has been slashed for this attempt.
     /// @param agentId the agent
-    /// @param requestId of the request
+    /// @param requestId the id of the request
     /// @param attempt from 0
     /// @return true after one accepted proof
     function isConsumed(AgentId agentId, RequestId requestId, uint32 attempt) external view returns (bool);
 
-    /// @notice Whose agents are slashed.
+    /// @notice The registry of the agents.
     /// @return the registry
     function registry() external view returns (IAgentRegistry);
 
-    /// @notice In whose EIP-712 domain the agents sign.
+    /// @notice The oracle in whose EIP-712 domain the agents sign.
     /// @return its address
     function oracle() external view returns (address);
 }

@@ -86,7 +86,7 @@ library AgentBook {
         self.keys[signer].agentId = agentId;
     }
 
-    /// @param end of what the earlier key proves
+    /// @param end the end of what the earlier key proves
     function rotate(State storage self, Rules memory rules, AgentId agentId, address signer, uint40 end) internal {
         claimSigner(self, agentId, signer);
         Record storage record = self.records[agentId];

@@ -15,7 +15,7 @@ library BalancesLib {
     uint256 private constant MAX = type(uint104).max;
     uint256 private constant COUNT_SHIFT = 2 * BITS;
 
-    /// @notice So much of a currency does not exist.
+    /// @notice The balance would exceed 2^104 - 1, which is more than exists of a currency.
     error BalanceOverflow(uint256 balance, uint256 added);
 
     function amountIn(Balances balances, Currency currency) internal pure returns (uint256) {
@@ -31,7 +31,7 @@ library BalancesLib {
         }
     }
 
-    /// @dev Of an amount that is there: compare with `amountIn` before.
+    /// @dev The amount must not exceed the balance: compare it with `amountIn` before.
     function sub(Balances balances, Currency currency, uint256 amount) internal pure returns (Balances) {
         unchecked {
             return Balances.wrap(Balances.unwrap(balances) - (amount << _shift(currency)));

@@ -21,7 +21,8 @@ library CertificateLib {
     uint256 private constant INVALID_SIGNATURE = 0x52bf984800000000000000000000000000000000000000000000000000000000;
 
     /// @notice What the certificate says the committee is; `verify` and the stored commitment tell whether it is true.
-    /// @dev Of a certificate that is too short it is what comes after in calldata; `verify` refuses its length.
+    /// @dev If the certificate is too short, this reads the bytes that follow it in calldata; `verify` refuses its
+    /// length.
     function committeeHash(bytes calldata certificate) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             result := calldataload(certificate.offset)
@@ -31,7 +32,7 @@ library CertificateLib {
     /// @notice Reverts unless more than two thirds of `size` seats come with a signature.
     /// @dev A certificate without its whole head has another length than its seats make.
     /// @param certificate see above
-    /// @param size of the committee that was drawn, at most 64
+    /// @param size the size of the committee that was drawn, at most 64
     /// @param digest what they signed
     /// @return signers bit i set = seat i
     /// @return rebuilt hash of the seats with the addresses that the signatures on `digest` recover to: the signatures are
@@ -62,7 +63,7 @@ library CertificateLib {
     /// the word of its seat would then hold what was there before, so this is an error of its own. An s above half of the curve's
     /// order almost never fits beside the parity, and nothing here depends on a signature being unique. What is read beyond
     /// the certificate's end makes another length.
-    /// @param bits of the signers, and one above those of the seats, which ends the loop
+    /// @param bits the bits of the signers, and one above those of the seats, which ends the loop
     function _rebuild(
         bytes calldata certificate,
         uint256 bits,

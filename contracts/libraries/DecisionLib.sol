@@ -8,7 +8,7 @@ import {CalldataLib} from "./CalldataLib.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
-/// @title What committees and agents sign (EIP-712), and what makes a decision well formed
+/// @title The signed structs of committees and agents (EIP-712), and the checks of a decision
 library DecisionLib {
     using CalldataLib for bytes;
     using DecisionHeadLib for DecisionHead;
@@ -100,7 +100,7 @@ library DecisionLib {
     }
 
     /// @notice Reverts unless the decision is one that a committee of `size` may make about a request of these terms.
-    /// @dev Of a decision that has a struct hash for this size: the merits begin with a share for each seat.
+    /// @dev The decision must have a struct hash for this size: its merits begin with a share for each seat.
     function validate(Decision calldata decision, RequestTerms terms, uint256 size) internal pure {
         DecisionHead head = decision.head;
         uint256 status = head.statusCode();

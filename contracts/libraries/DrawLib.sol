@@ -50,7 +50,7 @@ library DrawLib {
     uint256 private constant WEIGHT_ONE = CandidateLib.STAKE_ONE * REPUTATION_ONE;
 
     /// @dev One draw.
-    /// @param count of the candidates
+    /// @param count the number of the candidates
     /// @param seen indices that are in, or that were found to be excluded
     /// @param excluded agent ids
     struct Bowl {

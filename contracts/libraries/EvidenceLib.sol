@@ -7,7 +7,7 @@ import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/Messa
 import {ISlasher} from "../interfaces/ISlasher.sol";
 import {DecisionLib} from "./DecisionLib.sol";
 
-/// @title Who signed two things for one place
+/// @title Recovers who signed two things for one place
 library EvidenceLib {
     bytes32 private constant DOMAIN_TYPEHASH = keccak256(
         "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"

@@ -6,24 +6,24 @@ import {Decision, RequestTerms, Status} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
-/// @title What a round earns, and whether its decision stands (SE10, SE11)
+/// @title The pay of a round, and whether its decision stands (SE10, SE11)
 library PayLib {
     using RequestTermsLib for RequestTerms;
 
-    /// @dev Of a head that nobody has checked yet: dirty bits make it another status, and then another commitment.
+    /// @dev The head may be unchecked: dirty bits make it another status, and then another commitment.
     function isDecided(Decision calldata decision) internal pure returns (bool) {
         return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Decided);
     }
 
-    /// @notice Units of pay of a round.
+    /// @notice The units of pay of a round.
     function units(Decision calldata decision) internal pure returns (uint256) {
         uint256 size = DecisionHeadLib.seats(decision.head);
         return isDecided(decision) ? DECIDED_UNITS * size : size;
     }
 
     /// @notice Whether the final decision says that another one was wrong. A hung committee says nothing of others.
-    /// @param terms of the request: numbers agree within their tolerance
-    /// @param decision of an earlier round
+    /// @param terms the terms of the request: numbers agree within their tolerance
+    /// @param decision the decision of an earlier round
     /// @param last the final decision
     function isOverturned(
         RequestTerms terms,
@@ -43,7 +43,7 @@ library PayLib {
 
     /// @notice What each seat earns and what is left.
     /// @dev Every division rounds down, in favour of the asker, who gets the rest. At most 64 shares.
-    /// @param pay of the whole committee, below 2^96
+    /// @param pay the pay of the whole committee, below 2^96
     /// @param shares one byte per seat
     /// @return amounts per seat
     /// @return rest what nobody earned; all of it if all shares are 0

@@ -21,7 +21,7 @@ library PossessionLib {
         return keccak256(abi.encode(POSSESSION_TYPEHASH, operator, keccak256(publicKey)));
     }
 
-    /// @notice Reverts unless `signature` on `digest` is of `signer`.
+    /// @notice Reverts unless `signer` made `signature` on `digest`.
     function verify(bytes32 digest, bytes calldata signature, address signer) internal pure {
         // slither-disable-next-line unused-return: a failed recovery gives address(0), which no key has
         (address recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);

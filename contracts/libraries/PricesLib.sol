@@ -13,7 +13,7 @@ import {PriceTerms, Prices, RequestTerms, Round} from "../types/Types.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 import {RoundLib} from "./RoundLib.sol";
 
-/// @title What a request costs (SE11, SE13, SE18)
+/// @title The price of a request (SE11, SE13, SE18)
 /// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose.
 library PricesLib {
     using RequestTermsLib for RequestTerms;
@@ -80,8 +80,8 @@ library PricesLib {
         }
     }
 
-    /// @notice What of the fee is put by for gas, at the cap: the relay of every round that the terms allow, and one delivery. It is
-    /// made by a commit unless there are appeals or retries.
+    /// @notice The part of the fee that is reserved for gas, at the cap: the relay of every round that the terms allow,
+    /// and one delivery. It is made by a commit unless there are appeals or retries.
     function reserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // At most seven rounds.
@@ -120,12 +120,12 @@ library PricesLib {
             gasCost(prices, (1 + retries) * relayGas(size), AT_CAP);
     }
 
-    /// @notice What is put by for whoever finalizes or falls back.
+    /// @notice The reserve for the caller of `finalize` or `fallBack`.
     function deliveryReserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         return gasCost(prices, deliveryGas(terms), AT_CAP);
     }
 
-    /// @notice Gas that who finalizes or falls back is paid for, with the callback.
+    /// @notice The gas that the caller of `finalize` or `fallBack` is paid for, with the callback.
     function deliveryGas(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // The limit is a uint32.

@@ -4,21 +4,21 @@ pragma solidity 0.8.34;
 import {GAS_PRICE_UNIT, MAX_TIP} from "../types/Limits.sol";
 import {Relay} from "../types/Types.sol";
 
-/// @title Who relayed a decision, in one word
+/// @title The relay of a decision, in one word
 /// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose.
 library RelayLib {
     /// @dev The price is rounded down, against the relayer, and saturates at about 4,295 gwei.
     /// @param signers_ bit i set = seat i
     /// @param gasPriceWei wei per gas
-    /// @param relayer_ who submits
+    /// @param relayer_ the account that submits
     function pack(uint64 signers_, uint256 gasPriceWei, address relayer_) internal pure returns (Relay) {
         uint256 units = gasPriceWei / GAS_PRICE_UNIT;
         if (units > type(uint32).max) units = type(uint32).max;
         return Relay.wrap((uint256(signers_) << 192) | (units << 160) | uint256(uint160(relayer_)));
     }
 
-    /// @notice What the caller is paid back per gas: its price, up to the tip that it may add to what is burnt. Without that bound
-    /// bidding the cap would pay best, since more gas is paid for than used.
+    /// @notice The price per gas that the caller is paid: its gas price, at most the base fee plus `MAX_TIP`. Without
+    /// that bound, a bid at the cap would earn most, since the oracle pays for more gas than a commit uses.
     /// @return wei per gas
     function paidGasPrice() internal view returns (uint256) {
         unchecked {

@@ -3,7 +3,7 @@ pragma solidity 0.8.34;
 
 import {FALL_PERIOD, RECOVERY_STEP_PPM, REPUTATION_FLOOR, REPUTATION_ONE, SLASH_FACTOR_PPM} from "../types/Limits.sol";
 
-/// @title How a reputation moves
+/// @title Changes of a reputation
 library ReputationLib {
     /// @notice The reputation after `steps`: negative ones are slashes, positive ones recoveries.
     /// @dev The loop ends at the floor, after at most 21 slashes from the top, and `steps` has 8 bits anyway.
@@ -25,11 +25,12 @@ library ReputationLib {
         return uint32(value);
     }
 
-    /// @notice What counts of a fall: of those of one period only the deepest, so what an earlier one took is taken off (RE4).
+    /// @notice The slashes of a fall that take effect: in one period only the deepest fall counts, so earlier slashes
+    /// are subtracted (RE4).
     /// @param fall the deepest of the last period with one: number of the period, 14 bits, then slashes, 2 bits
     /// @param steps -`MAX_SLASHES` to -1
     /// @return counted 0 if there was one as deep in this period
-    /// @return deepest of this period
+    /// @return deepest the deepest fall of this period
     function fallen(uint16 fall, int8 steps) internal view returns (int8 counted, uint16 deepest) {
         // 14 bits of weeks are 314 years.
         uint16 period = uint16(block.timestamp / FALL_PERIOD) & 0x3fff;

@@ -3,19 +3,19 @@ pragma solidity 0.8.34;
 
 import {RequestId} from "../types/Types.sol";
 
-/// @title What a request's id says of it
+/// @title The id of a request, in one word
 /// @dev The casts to narrower types cut the number to the member's width on purpose.
 library RequestIdLib {
     function pack(uint16 priceVersion_, uint48 subscription_, uint48 count) internal pure returns (RequestId) {
         return RequestId.wrap((uint256(priceVersion_) << 96) | (uint256(subscription_) << 48) | count);
     }
 
-    /// @notice Of the price list that was in force.
+    /// @notice The version of the price list that was in force.
     function priceVersion(RequestId requestId) internal pure returns (uint16) {
         return uint16(RequestId.unwrap(requestId) >> 96);
     }
 
-    /// @notice What paid for it; 0 when its consumer did directly.
+    /// @notice The subscription that paid; 0 if the consumer paid directly.
     function subscription(RequestId requestId) internal pure returns (uint48) {
         return uint48(RequestId.unwrap(requestId) >> 48);
     }

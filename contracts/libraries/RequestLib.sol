@@ -69,9 +69,9 @@ library RequestLib {
     /// @notice What is stored while `Decided` or `Hung`.
     /// @dev keccak256(abi.encode(structHash, relay, round)) beyond the free memory pointer. The length is that of a `Requested`
     /// commitment; the status beside it tells them apart.
-    /// @param structHash of the decision; it covers the request's and the committee's hashes
+    /// @param structHash the EIP-712 struct hash of the decision; it covers the request's and the committee's hashes
     /// @param relay who is to be paid back, for which gas price
-    /// @param round of the decision; of a provisional one with the end of its appeal period
+    /// @param round the round of the decision; of a provisional one with the end of its appeal period
     function settledCommitment(bytes32 structHash, Relay relay, Round round) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             let pointer := mload(0x40)

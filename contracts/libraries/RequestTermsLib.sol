@@ -87,7 +87,7 @@ library RequestTermsLib {
         return uint40(RequestTerms.unwrap(packed) >> 80);
     }
 
-    /// @dev Of valid terms, else it panics.
+    /// @dev Panics unless the terms are valid.
     function currency(RequestTerms packed) internal pure returns (Currency) {
         return Currency((RequestTerms.unwrap(packed) >> 32) & 0xf);
     }
@@ -108,7 +108,7 @@ library RequestTermsLib {
         return uint8(RequestTerms.unwrap(packed) >> 8);
     }
 
-    /// @notice Reverts unless the terms can be asked for; the fee is for the price list to judge.
+    /// @notice Reverts unless a request may have these terms. The price list checks the fee.
     /// @param packed the terms
     /// @param protocols bitmap of the supported protocols
     function validate(RequestTerms packed, uint256 protocols) internal pure {

@@ -5,7 +5,7 @@ import {PPM_ONE} from "../types/Limits.sol";
 import {Currency} from "../types/Types.sol";
 import {Balances} from "./BalancesLib.sol";
 
-/// @title What one agent has earned, and whose it is (RW1 to RW6)
+/// @title The earnings of one agent, and their owners (RW1 to RW6)
 /// @notice Pay comes in as pending. It is divided before anything that it is divided by changes (the shares of the bonded
 /// pot, the commission) and before anybody claims: the operator's commission first, the rest by the shares. A claim reads
 /// and writes as much however many share.
@@ -26,7 +26,7 @@ library RewardsLib {
         uint256 owed;
     }
 
-    /// @param pending of each currency, not divided yet
+    /// @param pending the pending amount of each currency, not divided yet
     /// @param growth what a share has earned since the beginning, of each currency, in units of 2^-128, modulo 2^256
     struct State {
         Balances pending;
@@ -65,7 +65,7 @@ library RewardsLib {
     }
 
     /// @notice Credits an account with what its shares have earned; before they change.
-    /// @param shares of the bonded pot, the same since the account's last update
+    /// @param shares how many shares of the bonded pot, the same since the account's last update
     function update(State storage self, address account, uint256 shares) internal {
         for (uint256 i = 0; i < CURRENCIES; ++i) {
             Holder storage holder = self.holders[account][i];

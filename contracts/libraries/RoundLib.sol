@@ -4,7 +4,7 @@ pragma solidity 0.8.34;
 import {Relay, RequestTerms, Round} from "../types/Types.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
-/// @title Where a request stands in its course (SE1, SE3)
+/// @title The round of a request, in one word (SE1, SE3)
 /// @dev The link is cut to 208 bits: somebody who may choose both histories needs about 2^104 hashes for a collision, and a
 /// second history for a given link costs about 2^208.
 library RoundLib {
@@ -37,9 +37,9 @@ library RoundLib {
 
     /// @notice The link of the round after this one.
     /// @param round this one
-    /// @param committeeHash of its committee
-    /// @param structHash of its decision
-    /// @param relay of its decision
+    /// @param committeeHash the hash of its committee
+    /// @param structHash the EIP-712 struct hash of its decision
+    /// @param relay the relay of its decision
     /// @param appellant who appealed; 0 when it hung and is retried
     function linkAfter(
         Round round,
@@ -51,8 +51,8 @@ library RoundLib {
         return uint256(keccak256(abi.encode(round, committeeHash, structHash, relay, appellant))) >> LINK_SHIFT;
     }
 
-    /// @notice Whether another committee may be tried after this attempt of the round. Each attempt but the first came of an appeal
-    /// or of a retry.
+    /// @notice Whether another committee may replace the one of this attempt. Every attempt but the first follows an
+    /// appeal or a retry.
     function hasRetry(Round round, RequestTerms terms, uint256 attempt) internal pure returns (bool) {
         return attempt - appeals(round) < RequestTermsLib.retries(terms);
     }

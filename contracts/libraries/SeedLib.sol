@@ -28,7 +28,7 @@ library SeedLib {
         }
     }
 
-    /// @notice Hash of a seed block.
+    /// @notice The hash of a seed block.
     /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.
     /// @return 0 if the seed has expired
     function hashOf(uint64 seedBlock, uint256 epochBlocks) internal view returns (bytes32) {

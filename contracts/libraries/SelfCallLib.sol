@@ -3,11 +3,11 @@ pragma solidity 0.8.34;
 
 import {MAX_REASON_BYTES} from "../types/Limits.sol";
 
-/// @title Calls a function of this contract so that its failure can be survived
+/// @title Calls a function of this contract and survives its failure
 library SelfCallLib {
     /// @notice Runs `data` as a call of the same sender to this contract; what it did is undone if it reverts.
-    /// @dev The call gets 63/64 of the gas that is left. Of what it returns nothing is copied, of what it reverts with at most
-    /// `MAX_REASON_BYTES`.
+    /// @dev The call gets 63/64 of the gas that is left. Returned data is not copied; of revert data at most
+    /// `MAX_REASON_BYTES` are copied.
     /// @return success false if it reverted or ran out of gas
     /// @return reason the beginning of the revert data
     function tryCall(bytes calldata data) internal returns (bool success, bytes memory reason) {

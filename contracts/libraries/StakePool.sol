@@ -6,24 +6,25 @@ import {EQUIVOCATION_SLASH_PPM, MAX_BOND_SHARE_BITS, MAX_SHARE_BITS, PPM_ONE} fr
 import {AgentId, Pot} from "../types/Types.sol";
 
 /// @title The stake behind one agent, its operator's and its delegators', in shares
-/// @notice Two pots: what is bonded, and what is on its way out. Who bonds gets shares of the first, who unbonds changes
-/// them for shares of the second, a slash takes assets from both and leaves the shares as they are.
+/// @notice There are two pots: the bonded stake and the unbonding stake. An account that bonds gets shares of the
+/// first; one that unbonds exchanges them for shares of the second. A slash takes assets from both pots and leaves the
+/// shares as they are.
 /// @dev Every rounding is against the mover, so a move of one account never lowers what another's shares are worth (ST2).
 /// Assets enter through `bond` alone: a token sent to the registry is nobody's, and the price of a share cannot be pushed
 /// up. A pot begins at 1 : 1 and a share is never worth more than 1, so a bond mints at least as many shares as it adds
 /// assets, and the first depositor cannot round a later one down to nothing (ST3).
 library StakePool {
-    /// @param shares of the unbonding pot
+    /// @param shares how many shares of the unbonding pot
     /// @param end unix seconds from which on they may be withdrawn
-    /// @param generation of the pot that the shares are of
+    /// @param generation the generation of the pot that the shares are of
     struct Ticket {
         uint128 shares;
         uint40 end;
         uint32 generation;
     }
 
-    /// @param generation of the unbonding pot: one that was slashed to nothing is given up with its tickets, so that its
-    /// worthless shares do not stop others from unbonding
+    /// @param generation the generation of the unbonding pot: one that was slashed to nothing is given up with its
+    /// tickets, so that its worthless shares do not stop others from unbonding
     struct State {
         Pot bonded;
         Pot unbonding;

@@ -3,10 +3,10 @@ pragma solidity 0.8.34;
 
 // Every bound of the contracts, in one place. Nothing here can be changed after deployment.
 
-/// @dev A seed block comes at least so many blocks after the request (or the reschedule), and has at least so many blocks of
-/// its epoch before it.
+/// @dev Fewest blocks between the request (or the reschedule) and its seed block, and fewest blocks of the epoch before
+/// the seed block.
 uint256 constant SEED_DELAY = 8;
-/// @dev A seed block has at least so many blocks of its epoch after it: time to draw.
+/// @dev Fewest blocks of the epoch after the seed block: the time to draw.
 uint256 constant DRAW_BLOCKS = 16;
 /// @dev Smallest committee: n = 3f + 1 with f = 1.
 uint256 constant MIN_COMMITTEE = 4;
@@ -39,14 +39,14 @@ uint256 constant MAX_RETRIES = 3;
 /// @dev Most seats of all committees that terms may allow: settling them all, at the worst, takes some 13.5 million gas, four
 /// fifths of what a transaction may take.
 uint256 constant MAX_REQUEST_SEATS = 160;
-/// @dev Units of pay of each seat of a committee that decided; one that hung earns one each.
+/// @dev Units of pay for each seat of a committee that decided; each seat of a committee that hung earns one unit.
 uint256 constant DECIDED_UNITS = 2;
 /// @dev Gas that a relayer is paid for a commit, without its signatures and its callback: what `npm run bench:gas` measures.
 uint256 constant RELAY_BASE_GAS = 42_000;
 /// @dev Gas that a relayer is paid for each signature of the smallest quorum.
 uint256 constant RELAY_SIGNATURE_GAS = 4_900;
-/// @dev Gas that who finalizes or falls back is paid for, without what the callback uses: what `npm run bench:gas` measures, with
-/// a first credit, and a callback that fails.
+/// @dev Gas that the caller of `finalize` or `fallBack` is paid for, without the callback's gas: what `npm run
+/// bench:gas` measures, with a first credit, and a callback that fails.
 uint256 constant DELIVERY_GAS = 70_000;
 /// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
 /// relaying is paid below its cost; where it is much, the cap of the price list is the bound.
@@ -56,7 +56,7 @@ uint256 constant MAX_TIP = 1 gwei;
 uint256 constant APPEAL_REWARD_DIVISOR = 2;
 /// @dev Most that the treasury can get of a round's pay, in parts per million.
 uint256 constant MAX_TREASURY_PPM = 200_000;
-/// @dev Wei of gas that a gas rate is for.
+/// @dev A gas rate is the price of this many wei of gas.
 uint256 constant GAS_RATE_WEI = 1e18;
 /// @dev Most decimals of a number: the outcome stays far inside int256.
 uint256 constant MAX_DECIMALS = 18;
@@ -71,10 +71,11 @@ uint256 constant CONFIDENCE_ONE = 1_000_000;
 uint256 constant MAX_SLASHES = 3;
 /// @dev A smaller committee slashes a seat once at most: it is cheap to ask until one's own agents hold it (docs/adr/012).
 uint256 constant SLASHING_COMMITTEE = 13;
-/// @dev In so many seconds, counted from 1970, only the deepest fall of an agent's reputation takes effect (docs/adr/012).
+/// @dev Length of a period in seconds, counted from 1970. Only the deepest fall of an agent's reputation in a period
+/// takes effect (docs/adr/012).
 uint256 constant FALL_PERIOD = 7 days;
 
-/// @dev Reputation of 1.
+/// @dev The reputation 1, in parts per million.
 uint256 constant REPUTATION_ONE = 1_000_000;
 /// @dev Reputation never falls below this, so that no weight is 0.
 uint256 constant REPUTATION_FLOOR = 10_000;
@@ -84,11 +85,12 @@ uint256 constant EXIT_REPUTATION = 100_000;
 uint256 constant SLASH_FACTOR_PPM = 800_000;
 /// @dev One recovery step adds this many parts per million.
 uint256 constant RECOVERY_STEP_PPM = 10_000;
-/// @dev Settled requests that an agent was paid for, or recovered by, until its stake weighs in full in the draw; before, half.
+/// @dev How many settled requests must pay an agent or raise its reputation until its stake weighs in full in the draw;
+/// before, it weighs half.
 uint256 constant PROVEN_SERVICE = 16;
 /// @dev maxStake <= minStake * this, so that a proven candidate at full reputation is accepted at least once in so many probes.
 uint256 constant MAX_STAKE_RATIO = 16;
-/// @dev A draw probes this often, and `PROBES_PER_SEAT` times more for each wanted seat, before it ignores the weights.
+/// @dev How many probes a draw makes before it ignores the weights, besides `PROBES_PER_SEAT` for each wanted seat.
 uint256 constant BASE_PROBES = 192;
 /// @dev See `BASE_PROBES`. With 64 seats and a new slot at every probe a draw must stay far below a transaction's 2^24 gas.
 uint256 constant PROBES_PER_SEAT = 24;
@@ -110,7 +112,7 @@ uint256 constant MAX_STAKE_BOUND = type(uint96).max;
 uint256 constant MAX_SHARE_BITS = 32;
 /// @dev Nobody bonds to a pot whose shares are worth less than 2^-16 units; see `StakePool.bond`.
 uint256 constant MAX_BOND_SHARE_BITS = 16;
-/// @dev What an equivocation costs, in parts per million of the bonded and of the unbonding stake.
+/// @dev The cost of an equivocation, in parts per million of the bonded and of the unbonding stake.
 uint256 constant EQUIVOCATION_SLASH_PPM = 100_000;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
 uint256 constant REPORTER_PPM = 100_000;

@@ -38,13 +38,13 @@ type DecisionHead is uint256;
 /// lowest.
 type Relay is uint256;
 
-/// @notice What fees, bonds and pay are in: the oracle's fee token, or the coin of the chain. They never mix.
+/// @notice The currency of fees, bonds and pay: the oracle's fee token, or the coin of the chain. They never mix.
 enum Currency {
     Token,
     Native
 }
 
-/// @notice Where a request stands. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional.
+/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional.
 enum Status {
     None,
     Requested,
@@ -55,18 +55,19 @@ enum Status {
 }
 
 /// @notice The unpacked form of `RequestTerms`.
-/// @param fee what the asker escrows for all that can come, in the smallest unit of the currency; at least `quote`
+/// @param fee the amount that the asker escrows for all rounds that can follow, in the smallest unit of the currency;
+/// at least `quote`
 /// @param duration seconds that each committee has to decide, and that an appealable decision waits for an appeal
-/// @param appeals how many there may be, 0 to 3; 0 = the first decision is final. Each calls a committee of twice the size plus
-/// one. Not for texts: whether two committees' texts agree is nothing that a contract can tell
-/// @param retries how many hung or silent committees are replaced by another one of the same size, 0 to 3
-/// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals. Better above 0
-/// with appeals: with 0, a committee whose answer differs in the last digit overturns the one before
-/// @param callbackGasLimit gas the callback gets; 0 means no callback
-/// @param committeeSize number of seats of the first committee; of the one that the last appeal can call at most 64, of
-/// all with their retries at most 160
+/// @param appeals the most appeals, 0 to 3; 0 = the first decision is final. Each appeal calls a committee of twice the
+/// size plus one. Must be 0 for texts: a contract cannot tell whether two committees' texts agree
+/// @param retries how often another committee of the same size replaces one that hung or stayed silent, 0 to 3
+/// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals.
+/// Choose it above 0 with appeals: with 0, a committee whose answer differs in the last digit overturns the one before
+/// @param callbackGasLimit the gas that the callback gets; 0 = no callback
+/// @param committeeSize the number of seats of the first committee. The committee of the last appeal may have at most
+/// 64 seats, and all committees with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
-/// @param currency of the fee, bonds and pay, see `Currency`
+/// @param currency the currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
 /// @param options choice and policies only: how many options or policies, 2 to 26
 /// @param kind 0 boolean, 1 choice, 2 number, 3 text, 4 policies (a non-empty set)
@@ -87,7 +88,8 @@ struct Terms {
     uint8 protocol;
 }
 
-/// @notice What the oracle keeps only the hash of; it is in the event and comes back in calldata.
+/// @notice A request. The oracle stores only its hash; the `Requested` event holds it, and callers pass it back in
+/// calldata.
 struct Request {
     RequestId id;
     address consumer;
@@ -97,8 +99,8 @@ struct Request {
 
 /// @notice What a committee decided. See `DecisionLib` for the EIP-712 type that it signs, where every member stands alone.
 /// @param head status, attempt, seats, round and confidence, see `DecisionHead`
-/// @param outcome canonical: boolean 0/1, choice index, number int256, text keccak256 of the answer, policies a bitmap (bit i
-/// set = policy i, A being 0); 0 when Hung
+/// @param outcome the canonical outcome: boolean 0/1, choice index, number int256, text keccak256 of the answer,
+/// policies a bitmap (bit i set = policy i, A being 0); 0 when Hung
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
 /// @param answer the canonical answer as UTF-8; empty when Hung
 /// @param merits first the shares, one byte per seat: the seat's share of the pay, where all may be 0; then the reputation
@@ -111,10 +113,10 @@ struct Decision {
     bytes merits;
 }
 
-/// @notice A round of a request that came before, as far as a draw needs it: its agents do not sit again.
+/// @notice An earlier round of a request, as far as a draw needs it: its agents do not sit again.
 /// @param round as it was when the decision was made
 /// @param committee the seats in order
-/// @param structHash of the decision, see `DecisionLib`
+/// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
 /// @param relay as in the `DecisionCommitted` event
 /// @param appellant who appealed against the decision; 0 if it hung and was retried
 struct PastRound {
@@ -130,7 +132,7 @@ struct PastRound {
 /// @param committee the seats in order
 /// @param decision as in the `DecisionCommitted` event
 /// @param relay as in the `DecisionCommitted` event
-/// @param appellant who appealed against the decision; 0 if it hung and was retried; not read of the last one
+/// @param appellant who appealed against the decision; 0 if it hung and was retried; ignored for the last round
 struct DecidedRound {
     Round round;
     Seat[] committee;
@@ -145,7 +147,7 @@ struct Payment {
     uint256 amount;
 }
 
-/// @notice What a settled request means for one agent that served it.
+/// @notice The effect of a settled request on one agent that served it.
 /// @param steps see `Decision`: negative = that many slashes, positive = that many recovery steps, 0 = its reputation stays
 /// @param earned what the seat was paid, in the smallest unit of the payout's currency
 struct Service {
@@ -154,12 +156,13 @@ struct Service {
     uint256 earned;
 }
 
-/// @notice What becomes of the escrow of a request.
-/// @param currency of all amounts
-/// @param consumer who asked
+/// @notice How the escrow of a request is distributed.
+/// @param currency the currency of all amounts
+/// @param consumer the account that asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
-/// @param services of who was paid or changes its reputation; each agent once, for nobody sits twice for one request
+/// @param services one for each agent that was paid or whose reputation changes; each agent once, since no agent sits
+/// twice for one request
 struct Payout {
     Currency currency;
     address consumer;
@@ -168,7 +171,7 @@ struct Payout {
     Service[] services;
 }
 
-/// @notice What governance sets for one currency.
+/// @notice The prices that governance sets for one currency.
 /// @param unitPrice what a seat of a hung committee earns before shares and deductions; one of a committee that decided earns
 /// twice as much. In the smallest unit of the currency
 /// @param gasRate smallest units of the currency for 10^18 wei of gas; 10^18 for the native coin

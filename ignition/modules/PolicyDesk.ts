@@ -1,6 +1,6 @@
 import { buildModule } from "@nomicfoundation/ignition-core";
 
-/** What the example asks from: the first of an oracle that was deployed just before. */
+/** The subscription that the example asks from: the first one of an oracle that was just deployed. */
 export const EXAMPLE_SUBSCRIPTION = 1;
 
 /** The example consumer, and the subscription that it asks from; the deployer owns both and funds it. */

@@ -7,7 +7,7 @@ export function currencyOf(code: i32): string {
   return code == 0 ? TOKEN : "Native";
 }
 
-/** Of a decision, which is one or the other. */
+/** Status of a decision, which is one of the two. */
 export function statusOf(code: i32): string {
   return code == 3 ? "Decided" : "Hung";
 }

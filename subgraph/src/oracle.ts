@@ -214,7 +214,7 @@ export function handleDecisionFinalized(event: DecisionFinalized): void {
   request.save();
 }
 
-/** Out of the fee, before the rest of it is settled. */
+/** Paid from the fee before the rest of it is settled. */
 export function handleDeliveryPaid(event: DeliveryPaid): void {
   const request = Request.load(event.params.requestId.toString())!;
   const delivery = new Delivery(request.id);
@@ -292,7 +292,7 @@ export function handleFeeRefunded(event: FeeRefunded): void {
   tally.count(request.protocol, event.block.timestamp);
 }
 
-/** To where its fee came from. */
+/** Returns an amount to the source of the fee: the subscription or the consumer's credit. */
 function giveBack(request: Request, amount: BigInt): void {
   const subscription = request.subscription;
   if (subscription) fundSubscription(subscription, request.currency, amount);

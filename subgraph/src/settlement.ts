@@ -1,4 +1,4 @@
-// What the rounds of a request pay (SE10 to SE15).
+// The pay of the rounds of a request (SE10 to SE15).
 import { AppealResolved, PayCredited, RoundDeducted } from "../generated/Settlement/Settlement";
 import { Agent, Appeal, Attempt, Decision, Deduction, Pay, Request } from "../generated/schema";
 import { TOKEN, attemptId, seatId } from "./names";

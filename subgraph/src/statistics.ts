@@ -4,7 +4,7 @@ import { Statistic } from "../generated/schema";
 import { TOKEN, ZERO } from "./names";
 
 const DAY_SECONDS = 86400;
-/** Of an event that has no protocol. */
+/** Stands for the protocol of an event that has none. */
 export const NO_PROTOCOL: i32 = -1;
 
 /** What one event adds. */
@@ -19,7 +19,7 @@ export class Tally {
   appealsUpheld: i32 = 0;
   callbacksFailed: i32 = 0;
   evidence: i32 = 0;
-  /** Of the amounts. */
+  /** Currency of the amounts. */
   currency: string = TOKEN;
   fees: BigInt = ZERO;
   refunds: BigInt = ZERO;

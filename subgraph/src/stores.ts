@@ -69,7 +69,7 @@ export function loadOperator(address: Bytes): Operator {
   return operator;
 }
 
-/** Of an agent that is registered. */
+/** Loads an agent that is registered. */
 export function loadAgent(number: BigInt): Agent {
   return Agent.load(number.toString())!;
 }

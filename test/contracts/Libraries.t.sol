@@ -357,7 +357,7 @@ contract LibrariesTest is Assertions {
         return PayLib.split(pay, shares);
     }
 
-    /// @dev Members of four bits.
+    /// @dev A term of four bits.
     function _cut(Terms memory terms) private pure {
         terms.appeals &= 0xf;
         terms.retries &= 0xf;
@@ -411,7 +411,7 @@ contract CertificateTest is Assertions {
         this.verify(certificate, size);
     }
 
-    /// @dev One of another size, cut anywhere or with something after it, never passes.
+    /// @dev A certificate of another size, a truncated one and one with trailing bytes never pass.
     function testFuzz_lengthIsExact(uint256 size, uint256 length) public {
         size = bound(size, 4, 64);
         bytes memory certificate = _certificate(size, type(uint64).max >> (64 - size));

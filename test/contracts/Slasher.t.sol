@@ -451,7 +451,7 @@ contract SlasherTest is ConclaveTest {
         assertEq(position.unbonding, unbonding, "position unbonding");
     }
 
-    /// @dev Of a `drawnRequest`.
+    /// @dev The hash of a `drawnRequest`.
     function _hashOf(uint256 index) private view returns (bytes32) {
         return keccak256(abi.encode(drawnRequest(index)));
     }

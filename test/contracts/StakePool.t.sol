@@ -131,7 +131,7 @@ contract StakePoolTest is Assertions {
         this.bondBy(_accounts[1], 10);
     }
 
-    /// @dev Out of reach but for a pot of 2^96 units; made here by hand.
+    /// @dev This state needs a pot of 2^96 units; the test makes it by hand.
     function test_sharesThatDoNotFitAreRefused() public {
         _pool.bonded = Pot({assets: 2 ** 112, shares: type(uint128).max});
         uint256 total = type(uint128).max + (uint256(2 ** 112) * type(uint128).max) / 2 ** 112;

@@ -38,7 +38,7 @@ const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
 const gwei = 10n ** 9n;
-/** Of contracts/mocks/HostileConsumer.sol. */
+/** Modes of contracts/mocks/HostileConsumer.sol. */
 const HostileMode = { BurnGas: 2 } as const;
 
 /** 24 agents, asked for from the deployer's subscription; Mallory plays against them, Alice appeals. */

@@ -154,7 +154,7 @@ async function start() {
 
 type Answer = Partial<SignedDecision> & { readonly gasPrice?: bigint };
 
-/** Of who finalizes or falls back. */
+/** A call of finalize or fallBack. */
 interface Delivery {
   readonly list?: PriceTerms;
   readonly gasPrice?: bigint;

@@ -32,7 +32,7 @@ import { stages } from "./utils/stages.ts";
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time, mine } = networkHelpers;
 const { tenAgents, asked, drawn } = stages(ethers);
-/** Of the first request from the world's subscription. */
+/** Id of the first request from the world's subscription. */
 const firstId = packRequestId(0n, subscription, 1n);
 
 describe("DecisionOracle", () => {

@@ -241,7 +241,7 @@ describe("settlement", () => {
       const paid = await Promise.all(
         [0, 1, 2, 3].map((seat) => registry.rewardsOf(agentIn(seat), operator.address, Currency.Token)),
       );
-      // Of each less than a unit is left, which comes with what the agent earns next.
+      // Less than one unit of each is left; the agent gets it with its next pay.
       expect(paid).to.deep.equal([165n, 332n, 0n, 499n]);
       for (const seat of [0, 1, 3])
         await registry.connect(operator).claimRewards(agentIn(seat), Currency.Token, operator.address);

@@ -66,7 +66,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     DecisionOracle internal oracle;
     ISettlement internal settlement;
     Slasher internal slasher;
-    /// @dev Of this contract, which is also its consumer.
+    /// @dev The subscription of this contract, which is also its consumer.
     uint48 internal subscriptionId;
     /// @dev The first round of every request that `ask` made.
     mapping(RequestId requestId => Round round) internal firstRounds;
@@ -259,7 +259,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         vm.setBlockhash(blockNumber, keccak256(header));
     }
 
-    /// @dev Of the first attempt.
+    /// @dev The seed of the first attempt.
     function seedOf(Request memory request, uint64 seedBlock) internal pure returns (bytes32) {
         return seedOf(request, seedBlock, 0);
     }

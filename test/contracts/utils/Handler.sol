@@ -45,7 +45,7 @@ contract Handler is ConclaveTest {
     uint256 private constant AGENTS = 13;
 
     /// @param round that runs
-    /// @param attempt of the round
+    /// @param attempt the attempt of the round
     /// @param rounds that came before, and the decided one that nobody has reopened
     /// @param bonds that the oracle holds
     /// @param delivery what was given out of the fee when it was finalized
@@ -128,7 +128,8 @@ contract Handler is ConclaveTest {
         ++done["withdraw"];
     }
 
-    /// @dev Of the next agent that has earned something. All are this contract's, and nobody delegates to them.
+    /// @dev Claims for the next agent that has earned something. This contract owns all agents, and nobody delegates to
+    /// them.
     function claimRewards(uint256 agent, uint256 currency) external {
         Currency which = _currency(currency);
         for (uint256 i = 0; i < AGENTS; ++i) {
@@ -474,7 +475,7 @@ contract Handler is ConclaveTest {
         entry.deliveries += consumer.calls() - calls;
     }
 
-    /// @dev Of the round after the last one.
+    /// @dev The link of the round after the last one.
     function _linkAfter(Entry storage entry) private view returns (uint256) {
         uint256 last = entry.rounds.length - 1;
         return _tool.linkAfter(entry.rounds[last], entry.structHashes[last]);
@@ -489,7 +490,7 @@ contract Handler is ConclaveTest {
         brokenBecause = because;
     }
 
-    /// @dev One whose deadline is over. Where there is none, a deadline is now and then waited for, which lets those of others pass, too.
+    /// @dev A request whose deadline is over. If no deadline is over, it sometimes waits for one, and others may pass meanwhile.
     function _overdue(uint256 index, Stage stage) private returns (bool found, Entry storage entry) {
         (found, entry) = _next(index, stage, true);
         if (found || index % 4 != 0) return (found, entry);

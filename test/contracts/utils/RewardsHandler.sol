@@ -88,7 +88,7 @@ contract RewardsHandler is ConclaveTest {
         ++done["startUnbonding"];
     }
 
-    /// @dev All of it, so that agents without shares are paid, too.
+    /// @dev Pays the whole amount, so that agents without shares are also paid.
     function leave(uint256 agent) external keepsRewards(agent) {
         AgentId id = _id(agent);
         for (uint256 i = 0; i < ACCOUNTS; ++i) {
@@ -100,7 +100,7 @@ contract RewardsHandler is ConclaveTest {
         }
     }
 
-    /// @dev Of an active agent, which goes on.
+    /// @dev Slashes an active agent, which stays active.
     function slash(uint256 agent) external keepsRewards(agent) {
         AgentId id = _id(agent);
         if (!registry.getAgent(id).active || _slashes == EVIDENCE) return;

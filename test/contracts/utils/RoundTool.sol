@@ -20,7 +20,7 @@ contract RoundTool {
             );
     }
 
-    /// @dev Of the round after this one.
+    /// @dev The link of the round after this one.
     function linkAfter(DecidedRound calldata round, bytes32 structHash) external pure returns (uint256) {
         bytes32 committeeHash = keccak256(abi.encodePacked(round.committee));
         bytes memory record = abi.encode(round.round, committeeHash, structHash, round.relay, round.appellant);

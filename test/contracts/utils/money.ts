@@ -26,17 +26,17 @@ const mostUnits = (terms: Terms): bigint => {
 export const unitOf = (terms: Terms, prices: PriceTerms): bigint =>
   (BigInt(terms.fee) - reserveOf(terms, prices)) / mostUnits(terms);
 
-/** Of an appeal after so many (SE5). */
+/** Bond of an appeal after so many appeals (SE5). */
 export function bondAfter(terms: Terms, appeals: number, prices: PriceTerms): bigint {
   const size = sizeAfter(terms, appeals + 1);
   const relays = BigInt(1 + terms.retries) * gasOf(size);
   return BigInt((2 + terms.retries) * size) * unitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
 }
 
-/** Of a commit, without its callback. */
+/** Gas of a commit, without its callback. */
 const gasOf = (size: number): bigint => 42_000n + 4_900n * BigInt(quorum(size));
 
-/** Of finalize or fallBack, and the callback. */
+/** Gas of finalize or fallBack, and of the callback. */
 const deliveryGasOf = (terms: Terms): bigint => 70_000n + BigInt(terms.callbackGasLimit);
 
 const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
@@ -64,7 +64,7 @@ export interface Pay {
   readonly credits: Map<string, bigint>;
   /** What goes back to the asker. */
   readonly rest: bigint;
-  /** Of each round: attempt, the treasury's part, the relayer and what its gas is paid with. */
+  /** For each round: the attempt, the treasury's part, the relayer and its pay for gas. */
   readonly deductions: readonly (readonly [bigint, bigint, string, bigint])[];
 }
 

@@ -45,7 +45,7 @@ export interface Asked {
   readonly attempt: number;
   readonly seedBlock: bigint;
   readonly past: readonly DecidedRound[];
-  /** Of the transaction that asked or reopened. */
+  /** Receipt of the transaction that asked or reopened. */
   readonly receipt: ContractTransactionReceipt;
 }
 
@@ -179,10 +179,10 @@ function keyOfSeat(world: World, seat: string): SigningKey {
 export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision, signers?: number[]) =>
   [drawn.request, drawn.round, certificateFor(world, drawn, decision, signers), packDecision(decision)] as const;
 
-/** Of what is paid for its gas: an estimate is to the unit, and of the last block's base fee, at which a branch may take less. */
+/** A fixed gas limit: an estimate is exact and assumes the last block's base fee, at which a branch may use less gas. */
 export const enoughGas = { gasLimit: 4_000_000n } as const;
 
-/** Of the next transaction, nearly all of whose price is the base fee: only that and a tip are paid back (SE13). */
+/** Overrides of the next transaction, whose price is almost only the base fee: only that and a tip are paid back (SE13). */
 export async function priceGas(
   { ethers }: World,
   gasPrice: bigint,

@@ -124,7 +124,7 @@ export const maxStake = 16n * minStake;
 export const unbondingDelay = 14 * 24 * 3600;
 export const epochBlocks = 32n;
 export const supportedProtocols = 0b11n;
-/** Of the deployer, who may ask from it. */
+/** The deployer's subscription; the deployer may ask from it. */
 export const subscription = 1n;
 export const subscriptionFunds = 10n ** 24n;
 export const subscriptionCoins = 10n ** 20n;

@@ -72,7 +72,7 @@ function mayWin(attempt: Attempt, evaluators: number, ratings: readonly Rating[]
   return isSupermajority(supportersOf(attempt, ratings, rating).length, attempt.committee.length);
 }
 
-/** LL10: the sum of the five coordinates of the geometric median (L13), in 1/1000 of a mark. */
+/** LL10: the sum of the five coordinates of the geometric median, in 1/1000 of a mark. */
 export function robustScore(marks: readonly Marks[]): number {
   return marks.length === 0 ? 0 : geometricMedian(marks).reduce((sum, coordinate) => sum + coordinate, 0);
 }
