@@ -135,7 +135,7 @@ describe("TR6: an audit of many requests", () => {
     assert.deepEqual(verified, ["1", "2", "3"]);
   });
 
-  it("passes over what is not included, what is known, and what was asked before", async () => {
+  it("skips requests that are not included, known, or asked before", async () => {
     const { counts, verified } = run([...three, ...decided(9, 8)], {
       includes: (requestId) => requestId !== 2n,
       isKnown: ({ requestId }) => requestId === 1n,
@@ -177,7 +177,7 @@ describe("TR6: an audit of many requests", () => {
     assert.equal(blocks.at(-1), 20n);
   });
 
-  it("reads on only while fewer than so many are being verified", async () => {
+  it("reads on only while fewer than the bound are being verified", async () => {
     const many = Array.from({ length: 12 }, (_, index) => [asked(index + 1, index), ...decided(index + 1, index)]);
     const pending: (() => void)[] = [];
     let most = 0;

@@ -101,7 +101,7 @@ describe("chain: the words of a settlement", () => {
     );
   });
 
-  it("refuse what is malformed", () => {
+  it("refuse malformed words", () => {
     const [certificate] = certificates;
     assert.ok(certificate !== undefined);
     const { committee, signatures, packed } = certificate;

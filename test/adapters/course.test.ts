@@ -129,7 +129,7 @@ const steps = fc.array(
 );
 
 describe("the progress of a request", () => {
-  it("SE3 to SE8, SE15: whatever happens, it says what the chain says and what the chain takes; the money adds up", async () => {
+  it("SE3 to SE8, SE15: after any events it agrees with the chain and names what the chain accepts; the money adds up", async () => {
     const seen = new Set<string>();
     const terms = fc.record({ appeals: fc.integer({ min: 0, max: 2 }), retries: fc.integer({ min: 0, max: 2 }) });
     await fc.assert(

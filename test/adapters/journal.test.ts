@@ -112,7 +112,7 @@ describe("journal: file, two processes", () => {
     }
   });
 
-  it("fails the append that the disk does not take, and opens again with what was acknowledged", async () => {
+  it("fails an append that the disk refuses, and opens again with the acknowledged records", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
     try {
       const limited = ["-c", 'ulimit -f 16; exec "$0" "$@"', process.execPath, fileURLToPath(writer), directory];

@@ -194,7 +194,7 @@ describe("model: openai, several servers", () => {
 });
 
 describe("model: openai, calls at the same time", () => {
-  it("more places than it is given: the others wait, and what is too much fails at once", async () => {
+  it("runs as many calls as it has places: further calls wait, and too many fail at once", async () => {
     let most = 0;
     let running = 0;
     const slow: Handler = (_, response) => {

@@ -84,7 +84,7 @@ describe("AV8: pinning services", () => {
     );
   });
 
-  it("lists what is as old as the last of a page, and all of a service that gives fewer than it is asked for", async () => {
+  it("lists pins as old as the last of a page, and all pins of a service that returns short pages", async () => {
     // Ninety at the same time, across the end of a page.
     for (let number = 0; number < 250; number++) {
       const second = number < 60 ? 2 : number < 150 ? 1 : 0;

@@ -65,7 +65,7 @@ describe("subgraph: what it says", () => {
     assert.equal(second?.decision, null);
   });
 
-  it("is asked for by every filter, and by pages of which each begins after the last row of the one before", async (context) => {
+  it("takes every filter, and pages that begin after the last row of the page before", async (context) => {
     const { subgraph, asked } = await serve(context, ({ variables }, response) => {
       const { number_lt: before = 8 } = variables["where"] as { readonly number_lt?: number };
       const numbers = Array.from({ length: before - 1 }, (_, index) => before - 1 - index);

@@ -81,7 +81,7 @@ async function isProven({ attempt }: Decided, folder: string): Promise<boolean> 
 }
 
 describe("AV10: conclave gc", () => {
-  it("removes what is over and old: said first by --dry-run, which also works while an agent runs", async () => {
+  it("removes old transcripts that are over; --dry-run shows them first, even while an agent runs", async () => {
     const folder = await createAgent("keeper");
     await fill(folder);
     const holder = await createFolderContentStore(folder, "seat");
@@ -200,7 +200,7 @@ describe("AV7: conclave unpin", () => {
 });
 
 describe("AV10: an agent that runs", () => {
-  it("collects by itself what is over and old, leaves what is young, and ends with its store free again", async () => {
+  it("collects old transcripts that are over by itself, keeps young ones, and frees its store at the end", async () => {
     const model = ["--model-url", "http://127.0.0.1:1/v1", "--model-name", "none"];
     const folder = await createAgent("running", ...model);
     await fill(folder);

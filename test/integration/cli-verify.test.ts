@@ -46,7 +46,7 @@ async function spoil(index: number, spoilt: boolean): Promise<string> {
 }
 
 describe("conclave verify of many requests", () => {
-  it("TR6: since a block, or a range of ids: all are proven, and what was read is reported", async () => {
+  it("TR6: proves all requests since a block or in a range of ids, and reports what it read", async () => {
     const { code, value } = await cli.json("verify", "--since", "0", ...source);
     assert.equal(code, 0, JSON.stringify(value));
     const { ok, requests, proven, refuted, undecided, partial, messages, signatures, failures } = value;
@@ -185,7 +185,7 @@ describe("conclave verify of many requests", () => {
     assert.equal((await readFile(path, "utf8")).split("\n").length, COUNT + 2);
   });
 
-  it("TR7: what is no state of this oracle is refused and left as it is", async () => {
+  it("TR7: refuses a file that is no state of this oracle, and leaves it as it is", async () => {
     for (const other of ["a letter", '{"format":"conclave verify 1","chainId":1}\n']) {
       await writeFile(join(world.folder, "other"), other);
       const { code, data } = await cli.failure("verify", "--since", "0", ...source, "--state", "other");

@@ -100,7 +100,7 @@ for (const [name, createHarness] of [
     const harness = await createHarness();
     after(() => harness.stop());
 
-    it("SE9: settles what was final before it stopped and was settled by nobody; then the past is left behind", async () => {
+    it("SE9: settles requests that were final before it stopped and that nobody settled; then it forgets them", async () => {
       const journals = createMemoryJournals();
       const { request, committedAt } = await leaveUnsettled(harness, journals, QUIET_BLOCKS);
       const reader = await harness.reader();
