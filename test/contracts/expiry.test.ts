@@ -30,7 +30,7 @@ const { sixtyAgents, deadlineOf } = crowd(ethers);
 
 describe("a committee that does not answer in time", () => {
   for (const isDrawn of [false, true]) {
-    it(`SE8: can be replaced by any account ${isDrawn ? "after" : "before"} the draw while retries are left`, async () => {
+    it(`SE8: can be replaced by anybody ${isDrawn ? "after" : "before"} the draw while retries are left`, async () => {
       const { world, oracle, stranger, askFor, calls } = await loadFixture(sixtyAgents);
       const asked = await askFor({ retries: 1 });
       const { id } = asked.request;

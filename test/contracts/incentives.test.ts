@@ -119,7 +119,7 @@ describe("nobody gains", () => {
     expect(await creditOf(mallory)).to.equal(bond + 320n);
   });
 
-  it("SE13: by relaying a provisional decision: the oracle does not pay for a callback that the commit does not make", async () => {
+  it("SE13: by relaying a provisional decision: nobody is paid for a callback that is not made", async () => {
     const { world, oracle, mallory, creditOf, earned, settle, charge } = await loadFixture(playground);
     await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap: gwei });
     const terms = termsFor({ appeals: 3, callbackGasLimit: 400_000 });
