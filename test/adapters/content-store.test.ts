@@ -115,7 +115,7 @@ describe("content store: walking a DAG", () => {
     assert.equal(visits, 61);
   });
 
-  it("refuses more bytes than a transcript has, in however few blocks", async () => {
+  it("refuses more bytes than a transcript may have, no matter how few blocks hold them", async () => {
     const leaf = dagCbor.encode(new Uint8Array(MAX_BLOCK_BYTES - 5));
     const children = Array.from({ length: 2_000 }, (_, i) => sha256(Uint8Array.of(i, i >> 8)));
     const wide = encodeBlock(children.map((link) => ({ link })));
@@ -144,7 +144,7 @@ describe("content store: walking a DAG", () => {
 });
 
 describe("content store: Kubo client", () => {
-  it("tells a node that is not there, or fails, from a block that is not there", async () => {
+  it("tells an absent or failing node from an absent block", async () => {
     const server = await startKuboLoopback();
     const { bytes, digest } = freshBlock();
     const store = createKuboContentStore({ url: `${server.url}/wrong`, timeoutMs: 2_000 });

@@ -50,7 +50,7 @@ describe("journal: memory crash", () => {
 });
 
 describe("journal: file, a request's", () => {
-  it("TR5: is named by an id that is no number of JavaScript's, and gives back the message about it", async () => {
+  it("TR5: is named by an id beyond JavaScript's numbers, and gives back the message about it", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
     try {
       const name = `request-${wideId}-0`;
@@ -132,7 +132,7 @@ describe("journal: file, two processes", () => {
     }
   });
 
-  it("locks within one process as well, and lets go with the last journal", async () => {
+  it("locks within one process as well, and unlocks with the last journal", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
     try {
       const one = createFileJournals(directory);

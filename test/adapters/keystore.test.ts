@@ -88,7 +88,7 @@ describe("keystore", () => {
     );
   });
 
-  it("types every failure and shows no secret in it", async () => {
+  it("gives every failure a code and shows no secret in it", async () => {
     const path = join(directory, "known.json");
     await createKeystore(path, "hunter2", fast);
     await assert.rejects(
@@ -101,7 +101,7 @@ describe("keystore", () => {
     });
   });
 
-  it("refuses a file that is no keystore or asks for absurd work", async () => {
+  it("refuses a file that is not a keystore or asks for absurd work", async () => {
     const path = join(directory, "bad.json");
     await createKeystore(path, "x", fast);
     const good = JSON.parse(await readFile(path, "utf8"));
@@ -171,7 +171,7 @@ describe("keys", () => {
     assert.equal(JSON.stringify(keys), JSON.stringify({ address: keys.address }));
   });
 
-  it("refuses bytes that are no key, without showing them", () => {
+  it("refuses bytes that are not a key, without showing them", () => {
     for (const bytes of [new Uint8Array(32), new Uint8Array(32).fill(0xff), new Uint8Array(31).fill(1)]) {
       assert.throws(() => keysFromPrivateKey(bytes), { name: "RangeError", message: /not 32 bytes in \[1, n\)/u });
     }
