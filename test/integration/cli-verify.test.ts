@@ -85,11 +85,15 @@ describe("conclave verify of many requests", () => {
     assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
   });
 
-  it("TR6: verifies transcripts one after the other if they are too large to be in memory together", async () => {
+  const openChain = (signal: AbortSignal): ReturnType<typeof createAuditReader> => {
     const { rpcUrl } = world.chain;
-    const { signal } = new AbortController();
     const place = { ...world.deployment, rpcUrl, finalityDepth: 0, pollIntervalMs: 100, deploymentBlock: 0n };
-    const chain = await createAuditReader(place, signal);
+    return createAuditReader(place, signal);
+  };
+
+  it("TR6: verifies transcripts one after the other if they are too large to be in memory together", async () => {
+    const { signal } = new AbortController();
+    const chain = await openChain(signal);
     const owners = new Map(
       world.decisions.flatMap(({ blocks }, index) => blocks.map((bytes) => [sha256(bytes), { bytes, index }] as const)),
     );
@@ -121,6 +125,34 @@ describe("conclave verify of many requests", () => {
     }
     assert.equal(most, 1);
   });
+
+  for (const jobs of [1, 2])
+    it(`closing a pool of ${jobs} ends what is under way, so that nothing fetches afterwards`, async () => {
+      const { signal } = new AbortController();
+      const chain = await openChain(signal);
+      const asked = Promise.withResolvers<void>();
+      const ended = Promise.withResolvers<void>();
+      const store = {
+        get: (_: Digest, fetching?: AbortSignal): Promise<Uint8Array> =>
+          new Promise((_resolve, reject) => {
+            fetching?.addEventListener("abort", () => {
+              reject(fetching.reason as Error);
+              ended.resolve();
+            });
+            asked.resolve();
+          }),
+      };
+      const pool = await createAuditPool(jobs, { chain, store, signal });
+      const [decision] = world.decisions;
+      assert.ok(decision);
+      const { id } = decision.attempt.request;
+      const events = await chain.requestEvents(id, signal);
+      const report = Promise.allSettled([pool.verify({ requestId: id, events } as Subject)]);
+      await asked.promise;
+      await pool.close();
+      await ended.promise;
+      await report;
+    });
 
   it("TR6: counts and names a transcript that no source has as unavailable, not refuted; ends with 1, and tries it again later", async () => {
     await mkdir(join(world.folder, "partly"));

@@ -14,7 +14,7 @@ import {
   type Wanted,
 } from "./audit-messages.ts";
 
-/** Threads that verify. Signatures take nearly all the time, so this thread fetches meanwhile. */
+/** Threads that verify while this thread fetches. With one job, this thread does both. */
 export interface AuditPool {
   /** Verifies a subject on the least busy of the `jobs` threads. */
   verify(subject: Subject): Promise<VerifyReport>;
@@ -62,14 +62,35 @@ class Here implements Verifier {
   readonly load = 0;
   readonly #sources: AuditSources;
   readonly #room: Room;
+  readonly #closed = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #running = new Set<Promise<unknown>>();
 
   constructor(sources: AuditSources, room: Room) {
     this.#sources = sources;
     this.#room = room;
+    this.#signal = AbortSignal.any([sources.signal, this.#closed.signal]);
   }
 
-  async verify({ requestId, events }: Subject): Promise<VerifyReport> {
-    const { chain, store, signal } = this.#sources;
+  async verify(subject: Subject): Promise<VerifyReport> {
+    const report = this.#verify(subject);
+    this.#running.add(report);
+    try {
+      return await report;
+    } finally {
+      this.#running.delete(report);
+    }
+  }
+
+  /** Ends what is under way, so that nothing fetches or reports after the pool. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  async #verify({ requestId, events }: Subject): Promise<VerifyReport> {
+    const { chain, store } = this.#sources;
+    const signal = this.#signal;
     const visitor = this.#room.enter();
     const get: AuditSources["store"]["get"] = async (digest, ended) => {
       const bytes = await store.get(digest, ended);
@@ -86,10 +107,6 @@ class Here implements Verifier {
     } finally {
       visitor.leave();
     }
-  }
-
-  async close(): Promise<void> {
-    // Nothing is open.
   }
 }
 
