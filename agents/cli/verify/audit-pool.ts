@@ -14,7 +14,7 @@ import {
   type Wanted,
 } from "./audit-messages.ts";
 
-/** Threads that verify. Signatures take nearly all the time, so this thread fetches meanwhile. */
+/** Threads that verify. This thread fetches for them; where there is to be only one, it verifies, too. */
 export interface AuditPool {
   /** Verifies a subject on the least busy of the `jobs` threads. */
   verify(subject: Subject): Promise<VerifyReport>;
