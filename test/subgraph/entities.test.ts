@@ -1,4 +1,5 @@
-// The mappings on the real graph-node: a scripted economy on anvil, then every entity and the client's answers compared with the contracts.
+// The mappings on the real graph-node: a scripted economy on anvil, then every entity and the client's answers compared
+// with the contracts.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -94,7 +94,8 @@ export async function checkAgentRecord(
   );
   const slashed = answer.slashes.reduce((sum, { bonded, unbonding }) => sum + bonded + unbonding, 0n);
   assert.equal(String(slashed), agent["slashed"]);
-  // The changes form a curve: each begins where the one before ended, and the newest ends at the agent's present reputation.
+  // The changes form a curve: each begins where the one before ended, and the newest ends at the agent's present
+  // reputation.
   const points = answer.reputationChanges.toReversed();
   assert.equal(points.length, own("ReputationChange").length);
   for (const [index, { before }] of points.entries()) if (index > 0) assert.equal(before, points[index - 1]!.after);

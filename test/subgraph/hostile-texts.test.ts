@@ -1,4 +1,5 @@
-// Texts that anybody may write: an agent's model and endpoint, a question, an answer. None may stop the index, whatever its bytes are.
+// Texts that anybody may write: an agent's model and endpoint, a question, an answer. None may stop the index, whatever
+// its bytes are.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keccak256 } from "ethers";
