@@ -275,7 +275,7 @@ export function findEvents(
   });
 }
 
-/** The first event of that name; fails if there is none. */
+/** The first event of that name; fails without one. */
 export function findEvent(contract: Emitter, receipt: ContractTransactionReceipt, name: string): LogDescription {
   const [event] = findEvents(contract, receipt, name);
   if (event === undefined) throw new Error(`No event ${name} in ${receipt.hash}`);

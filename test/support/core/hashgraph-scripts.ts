@@ -94,8 +94,8 @@ export function growLine(
 export const CLAIMS = ["last", "stuck", "line", "pace"] as const;
 
 /**
- * Script that makes free claims: that it has the order, that it gave up after all its events, all events at once, or always
- * as many as it needs to be deep. It relays nothing and does not certify.
+ * Script that makes free claims: that it has the order, that it gave up after all its events, all events at once, or
+ * always as many as it needs to be deep. It relays nothing and does not certify.
  */
 export function claims(script: SeatScript, claim: (typeof CLAIMS)[number]): SeatScript {
   const said = new Map<number, readonly SendEffect[]>();

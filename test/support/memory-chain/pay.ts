@@ -22,7 +22,8 @@ export function bondOf(terms: Terms, round: Round): bigint {
 }
 
 /**
- * Pays like contracts/Settlement.sol under a price list of zeros: nothing for the treasury, and no reserve for gas (SE10 to SE14).
+ * Pays like contracts/Settlement.sol under a price list of zeros: nothing for the treasury, no reserve for gas (SE10 to
+ * SE14).
  * @param operatorOf gives the operator of an agent id, null for an unknown one
  * @returns the payments, and the rest that the asker gets
  */
