@@ -1,6 +1,6 @@
 import { ONE_PPM, type Ppm } from "./types.ts";
 
-/** How often a model is right at a raw confidence (docs/spec/confidence.md). */
+/** Calibration: the share of right answers of a model at a raw confidence (docs/spec/confidence.md). */
 
 /** CF5: answers in a bin; a smaller bin says little. */
 export const BIN_ANSWERS = 20;

@@ -14,7 +14,7 @@ export type Address = Brand<Hex, "Address">;
  * by all who pay directly: under the first price list their ids are 1, 2, 3 ...
  */
 export type RequestId = Brand<bigint, "RequestId">;
-/** Where a request stands in its course, see agents/core/request/rounds.ts. It comes back in every call of the oracle. */
+/** The packed round of a request (agents/core/request/rounds.ts). Every call of the oracle takes it again. */
 export type Round = Brand<bigint, "Round">;
 /** Consecutive from 1 within one registry. */
 export type AgentId = Brand<number, "AgentId">;

@@ -12,14 +12,16 @@ import {HeaderLib} from "./HeaderLib.sol";
 library SeedLib {
     using CalldataLib for bytes;
 
-    /// @notice The first block, `SEED_DELAY` or more after this one, that has `SEED_DELAY` blocks of its epoch before it and
-    /// `DRAW_BLOCKS` after it. Each epoch has one, being at least so long. Before: prevrandao of a block is fixed by the
-    /// block before it, so whoever proposes the last blocks of an epoch would know the seed of an early block of the next
-    /// one while changes of the registry still count for that draw. Now, as with asking, it has to propose all blocks from
-    /// its change to the seed block, which are more than `SEED_DELAY`. After: nobody has to hurry to draw in the epoch.
+    /// @notice Returns the seed block: the first block, at least `SEED_DELAY` after this one, that has `SEED_DELAY`
+    /// blocks of its epoch before it and `DRAW_BLOCKS` after it. Each epoch is long enough to have such a block. The
+    /// blocks before protect the draw: the block before fixes the prevrandao of a block, so the proposer of the last
+    /// blocks of an epoch would know the seed of an early block of the next epoch while changes of the registry still
+    /// count for that draw. With them the proposer must propose all blocks from its change to the seed block, more than
+    /// `SEED_DELAY` of them; the same holds for a proposer that chooses when to ask. The blocks after give everybody
+    /// time to draw within the epoch.
     function next(uint256 epochBlocks) internal view returns (uint64) {
         unchecked {
-            // Block numbers stay below 2^64, and the offset is below the epoch's length.
+            // Block numbers stay below 2^64, and the offset is below the length of the epoch.
             uint256 seedBlock = block.number + SEED_DELAY;
             uint256 offset = seedBlock % epochBlocks;
             if (offset < SEED_DELAY) seedBlock += SEED_DELAY - offset;
@@ -28,15 +30,15 @@ library SeedLib {
         }
     }
 
-    /// @notice The hash of a seed block.
-    /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.
+    /// @notice Returns the hash of a seed block.
+    /// @dev A seed belongs to the registry of its own epoch. In another epoch everybody would know the seed beforehand.
     /// @return 0 if the seed has expired
     function hashOf(uint64 seedBlock, uint256 epochBlocks) internal view returns (bytes32) {
         if (block.number / epochBlocks != seedBlock / epochBlocks) return 0;
         return BlockHashLib.hashOf(seedBlock);
     }
 
-    /// @notice The randomness of the block that a header is of.
+    /// @notice Returns the randomness of the block that the header belongs to.
     function prevRandao(
         RequestId requestId,
         uint64 seedBlock,

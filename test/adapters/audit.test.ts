@@ -135,7 +135,7 @@ describe("TR6: an audit of many requests", () => {
     assert.deepEqual(verified, ["1", "2", "3"]);
   });
 
-  it("skips requests that are excluded, known already, or asked before the start", async () => {
+  it("skips requests that are not included, known, or asked before", async () => {
     const { counts, verified } = run([...three, ...decided(9, 8)], {
       includes: (requestId) => requestId !== 2n,
       isKnown: ({ requestId }) => requestId === 1n,
@@ -177,7 +177,7 @@ describe("TR6: an audit of many requests", () => {
     assert.equal(blocks.at(-1), 20n);
   });
 
-  it("stops reading while too many transcripts are being verified", async () => {
+  it("reads on only while fewer than the bound are being verified", async () => {
     const many = Array.from({ length: 12 }, (_, index) => [asked(index + 1, index), ...decided(index + 1, index)]);
     const pending: (() => void)[] = [];
     let most = 0;

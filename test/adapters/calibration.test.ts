@@ -253,7 +253,7 @@ describe("measuring a model", () => {
     { confidence: () => 980_000 },
   );
 
-  it("CF4: counts right answers and verdicts without abstentions, and lowers the error on held-out questions", async () => {
+  it("CF4: counts right answers and verdicts, leaves abstentions out, and improves the held-out answers", async () => {
     const { curves, failed } = await measureModel(sure, made, measurement, never(), () => {});
     const { answer, verdict } = curves;
     assert.equal(failed, 0);

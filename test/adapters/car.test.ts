@@ -65,7 +65,7 @@ async function faultOf(...parts: readonly Uint8Array[]): Promise<unknown> {
 }
 
 describe("AV2: CARs", () => {
-  it("are read as they were written, in pieces of any size: parents first, each block once", async () => {
+  it("reads what was written in chunks of any size: parents first, each block once", async () => {
     const car = await written();
     for (const size of [1, 7, 100_000])
       assert.deepEqual(

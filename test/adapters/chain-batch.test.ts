@@ -78,7 +78,7 @@ describe("batches of commits on a node", () => {
     assert.deepEqual(await statusesOf(all), ["decided", "decided", "decided"]);
   });
 
-  it("sends a batch one by one when the node refuses it as a whole", async () => {
+  it("sends a refused batch one by one", async () => {
     const all = await several(2);
     const refusing = await bent(() => () => {
       throw new ConclaveError("CHAIN_UNREACHABLE", "Commit: transaction gas limit too high", { kind: "refused" });
@@ -141,7 +141,7 @@ describe("batches of commits on a node", () => {
     }
   });
 
-  it("throws an error that concerns the whole batch", async () => {
+  it("throws failures that concern all commits", async () => {
     const all = await several(2);
     await harness.setReachable(false);
     await rejects(writer.commitAll(all), "CHAIN_UNREACHABLE");

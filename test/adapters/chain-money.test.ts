@@ -69,7 +69,7 @@ describe("chain: money at the oracle", () => {
     assert.ok(event?.kind === "requested" && event.request.terms.currency === "native");
   });
 
-  it("SE2: credits what was not earned to the asker's account, which withdraws it", async () => {
+  it("SE2: the unearned part of the fee is a credit, which its account withdraws", async () => {
     const operator = await operatorOf(13);
     const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");

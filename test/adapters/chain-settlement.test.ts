@@ -101,7 +101,7 @@ describe("chain: the packed words of a settlement", () => {
     );
   });
 
-  it("are refused when malformed", () => {
+  it("refuse malformed words", () => {
     const [certificate] = certificates;
     assert.ok(certificate !== undefined);
     const { committee, signatures, packed } = certificate;

@@ -228,7 +228,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal((await reader.requestState(unknown)).status, "none");
     });
 
-    it("delivers each final event exactly once and in order", async () => {
+    it("follows final events exactly once and in order", async () => {
       const shy = await harness.reader({ finalityDepth: 3 });
       const follower = startFollowing(shy, null);
       const { request } = await asked(harness);

@@ -184,7 +184,7 @@ describe("AV10: the policy of collection", () => {
     assert.equal((await collector.pass(signal)).swept.blocks, 2);
   });
 
-  it("looks at a bounded number of pins per pass, and reaches all of them in turn", async () => {
+  it("looks at a bounded number of pins in a pass, and reaches all of them in turn", async () => {
     const world = new World();
     for (let id = 1; id <= 7; id++) await world.keep(id, { settled: id !== 4 });
     world.now += WINDOW_MS + 1;

@@ -129,7 +129,7 @@ describe("content store: walking a DAG", () => {
     assert.ok(bytes > MAX_PINNED_BYTES - MAX_BLOCK_BYTES && bytes <= MAX_PINNED_BYTES, `${bytes} bytes`);
   });
 
-  it("refuses too many blocks, other codecs and blocks that are not dag-cbor", async () => {
+  it("refuses too many blocks, other codecs and malformed dag-cbor", async () => {
     const children = Array.from({ length: MAX_PINNED_BLOCKS }, (_, i) => sha256(Uint8Array.of(i, i >> 8, i >> 16)));
     const wide = encodeBlock(children.map((link) => ({ link })));
     const raw = CID.createV1(0x55, await sha256Hasher.digest(Uint8Array.of(1)));

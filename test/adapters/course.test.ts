@@ -129,7 +129,7 @@ const steps = fc.array(
 );
 
 describe("the progress of a request", () => {
-  it("SE3 to SE8, SE15: agrees with the chain's state, names the calls that the chain accepts, and the money adds up", async () => {
+  it("SE3 to SE8, SE15: after any events it agrees with the chain and names what the chain accepts; the money adds up", async () => {
     const seen = new Set<string>();
     const terms = fc.record({ appeals: fc.integer({ min: 0, max: 2 }), retries: fc.integer({ min: 0, max: 2 }) });
     await fc.assert(

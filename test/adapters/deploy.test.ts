@@ -223,7 +223,7 @@ describe("deploy", () => {
     assert.ok((await client.getCode({ address: slasher })) !== undefined);
   });
 
-  it("says what is missing", async () => {
+  it("names the missing field", async () => {
     const elsewhere = ["--out", join(folder, "none.json")];
     assert.equal(codeOf(await run(...elsewhere)), "USAGE");
     assert.equal(codeOf(await run(...elsewhere, "--test-token")), "USAGE");
@@ -257,8 +257,8 @@ describe("deploy", () => {
     assert.deepEqual(granted.map(Number), [0, 1]);
   });
 
-  it("says what is wrong with a number that is not a private key, without showing it", async () => {
-    // The second key is the order of the curve.
+  it("explains why a number is no private key, and never shows the number", async () => {
+    // The second is the order of the curve.
     for (const key of ["f".repeat(64), "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"]) {
       await writeFile(join(folder, "bad.env"), `CONCLAVE_DEPLOYER_KEY=0x${key}\n`);
       const refused = await run("--test-token", "--key-file", join(folder, "bad.env"));

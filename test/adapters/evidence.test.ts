@@ -77,7 +77,7 @@ for (const [name, create] of [
 }
 
 describe("evidence: files alone", () => {
-  it("are readable by the owner only and survive; a file that is not a proof is named, the others are read", async () => {
+  it("belong to their owner and survive; an unreadable one is named beside the others", async () => {
     const path = join(folder, "own");
     await createFileEvidence(path).keep(proofOf(7n));
     const [name] = await readdir(path);

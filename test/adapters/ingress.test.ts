@@ -44,14 +44,14 @@ function harness(): Harness {
 }
 
 describe("ingress", () => {
-  it("delivers a message of a seat once, whichever peer relays it", () => {
+  it("delivers a seat's message once, whichever peer relays it", () => {
     const { ingress, sink, delivered } = harness();
     ingress.opened(sink);
     for (const from of [peer, attempt.committee[2]!.signer]) ingress.receive(from, encodeMessage(good()));
     assert.equal(delivered.length, 1);
   });
 
-  it("D25, L03: drops malformed, oversize and unsigned frames and those of another seat or protocol, with a reason", () => {
+  it("D25, L03: drops a malformed, oversize, unsigned or foreign message with its reason", () => {
     const { ingress, sink, delivered, reasons } = harness();
     ingress.opened(sink);
     const message = good();

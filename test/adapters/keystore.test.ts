@@ -222,7 +222,7 @@ describe("password", () => {
     }
   });
 
-  it("asks on the terminal without showing what is typed", async () => {
+  it("asks on the terminal without showing the typed password", async () => {
     const host = terminal("sec", "rex\u007ft", "\r");
     assert.equal(await readPassword({ env: "P", prompt: "Password" }, host), "secret");
     assert.deepEqual(host.shown, ["Password: ", "\n"]);
@@ -230,7 +230,7 @@ describe("password", () => {
     assert.equal(await readPassword({ prompt: "Password" }, terminal("wrong\u0015right\n")), "right");
   });
 
-  it("names the ways to give a password when nobody gives one, also after Ctrl-C", async () => {
+  it("names the ways to give a password if there is none, also after Ctrl-C", async () => {
     const ways = /in a file, in the environment variable CONCLAVE_PASSWORD, or type it on a terminal/u;
     const sources = { env: "CONCLAVE_PASSWORD", prompt: "Password" };
     await assert.rejects(

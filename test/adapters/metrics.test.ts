@@ -239,7 +239,7 @@ describe("the server of metrics", () => {
     await metrics.close();
   });
 
-  it("counts an unexpected error as a bug of ours", async () => {
+  it("counts any other error as our own bug", async () => {
     const metrics = await servedMetrics();
     const error = new ConclaveError("CALIBRATION_WRONG", "Use the table failed", {});
     const ask: Model["ask"] = async () => await Promise.reject(error);

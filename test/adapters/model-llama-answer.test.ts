@@ -70,7 +70,7 @@ describe("model: llama, text that the schema forces", () => {
     assert.deepEqual([at(schema, whole).ended(), at(schema, whole.slice(0, -1)).ended()], [true, false]);
   });
 
-  it("leaves a grammar for the rest of the answer", () => {
+  it("returns the grammar of the rest of the answer", () => {
     const rest = (text: string): string => grammarOfParts(at(schema, text).rest()).split("\n")[0]!;
     const end = String.raw`(",\"answer\":\"") ("yes\"" | "no\"") ("}")`;
     assert.equal(rest(""), String.raw`root ::= ("{\"proof\":\"") character{0,512} "\"" ${end}`);

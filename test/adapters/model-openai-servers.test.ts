@@ -194,7 +194,7 @@ describe("model: openai, several servers", () => {
 });
 
 describe("model: openai, calls at the same time", () => {
-  it("makes calls wait when all places are taken, and fails at once when too many wait", async () => {
+  it("runs as many calls as it has places: further calls wait, and too many fail at once", async () => {
     let most = 0;
     let running = 0;
     const slow: Handler = (_, response) => {

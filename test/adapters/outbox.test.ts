@@ -50,7 +50,7 @@ describe("what a session sends", () => {
     assert.deepEqual(secondsOfRelays, [0, 0, 0, 1, 3, 7, 15, 31, 63]);
   });
 
-  it("offers the latest vote first, then what was relayed last", () => {
+  it("offers the latest vote first, then the last relayed messages", () => {
     const { outbox } = harness();
     for (const [phase, round] of [
       [1, 0],
@@ -66,7 +66,7 @@ describe("what a session sends", () => {
     assert.deepEqual(outbox.backlog().map(place), ["202.1", "202.0", "201.0", "1.1", "2.0", "1.0", "202.0"]);
   });
 
-  it("CE17: keeps the precommits of the last round left for peers that were cut off, whatever is relayed after them", () => {
+  it("CE17: keeps the precommits of the round left last for a disconnected peer, even if other messages are relayed later", () => {
     const { outbox } = harness();
     const left = (round: number) => [0, 1, 2].map((seat) => say(203, round, seat));
     const others = () =>

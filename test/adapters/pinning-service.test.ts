@@ -84,8 +84,8 @@ describe("AV8: pinning services", () => {
     );
   });
 
-  it("lists pins as old as the last of a page, and all pins of a service whose pages are shorter than asked", async () => {
-    // Ninety pins have the same time, across the end of a page.
+  it("lists pins as old as the last of a page, and all pins of a service that returns short pages", async () => {
+    // Ninety at the same time, across the end of a page.
     for (let number = 0; number < 250; number++) {
       const second = number < 60 ? 2 : number < 150 ? 1 : 0;
       const created = new Date(Date.UTC(2026, 0, 1) + (second * 1_000 || number)).toISOString();

@@ -65,7 +65,7 @@ describe("subgraph: its answers", () => {
     assert.equal(second?.decision, null);
   });
 
-  it("can be asked for by every filter, in pages that each begin after the last row of the page before", async (context) => {
+  it("takes every filter, and pages that begin after the last row of the page before", async (context) => {
     const { subgraph, asked } = await serve(context, ({ variables }, response) => {
       const { number_lt: before = 8 } = variables["where"] as { readonly number_lt?: number };
       const numbers = Array.from({ length: before - 1 }, (_, index) => before - 1 - index);

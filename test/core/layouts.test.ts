@@ -216,7 +216,7 @@ function shiftIn(body: string, source: string): number {
   return shift === undefined ? 0 : numberOf(shift, source);
 }
 
-/** The narrowest of casts and masks; null where there is none. */
+/** The narrowest of casts and masks; null without one. */
 function widthIn(body: string, source: string): number | null {
   const casts = [...body.matchAll(/uint(\d+)\(/g)].map(([, bits]) => Number(bits));
   const masks = [...body.matchAll(/& 0x(f+)/g)].map(([, digits = ""]) => 4 * digits.length);

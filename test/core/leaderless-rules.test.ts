@@ -47,7 +47,7 @@ const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Att
 const flat = (total: number): Marks => CRITERIA.map((_, index) => Math.floor(total / 5) + (index < total % 5 ? 1 : 0));
 
 interface Acts {
-  /** Of a worker; null = its model failed, undefined = silent. */
+  /** The answer of a worker; null = its model failed, undefined = silent. */
   readonly answer?: (worker: SeatIndex, round: number) => string | null | undefined;
   /** Marks of an evaluator for a worker's answer; null = absent, undefined = it says nothing at all. */
   readonly marks?: (evaluator: SeatIndex, worker: SeatIndex, answer: string) => Marks | null | undefined;

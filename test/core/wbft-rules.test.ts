@@ -100,7 +100,7 @@ function concluded(attempt: Attempt, tally: Tally): Outcome | null {
   return conclusion.kind === "final" ? conclusion.outcome : null;
 }
 
-/** Of the views given, then lost ones up to the bound. */
+/** The given views, then lost ones up to the bound. */
 function outcomeOf(attempt: Attempt, acts: Acts): Outcome | null {
   const rest = Array.from({ length: viewsOf(attempt) - acts.views.length }, () => lost);
   return concluded(attempt, build(attempt, { ...acts, views: [...acts.views, ...rest] }));

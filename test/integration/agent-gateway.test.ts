@@ -84,7 +84,7 @@ describe("AV5: the gateway of an agent", () => {
     await assert.rejects(fetch(place));
   });
 
-  it("refuses a value that is not HOST:PORT and a port that is taken, and closes what was opened", async () => {
+  it("names a value that is no HOST:PORT, and a port that is taken; closes what it opened", async () => {
     for (const gateway of ["8080", 8080, "127.0.0.1:", "http://127.0.0.1:8080"]) {
       await configure(gateway);
       const { code, data } = await cli.failure("gc", "--dir", "a");

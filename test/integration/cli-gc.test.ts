@@ -81,7 +81,7 @@ async function isProven({ attempt }: Decided, folder: string): Promise<boolean> 
 }
 
 describe("AV10: conclave gc", () => {
-  it("removes transcripts that are over and old; --dry-run names them first, also while an agent runs", async () => {
+  it("removes old transcripts that are over; --dry-run shows them first, even while an agent runs", async () => {
     const folder = await createAgent("keeper");
     await fill(folder);
     const holder = await createFolderContentStore(folder, "seat");
@@ -200,7 +200,7 @@ describe("AV7: conclave unpin", () => {
 });
 
 describe("AV10: an agent that runs", () => {
-  it("collects transcripts that are over and old, leaves young ones, and frees its store when it ends", async () => {
+  it("collects old transcripts that are over by itself, keeps young ones, and frees its store at the end", async () => {
     const model = ["--model-url", "http://127.0.0.1:1/v1", "--model-name", "none"];
     const folder = await createAgent("running", ...model);
     await fill(folder);

@@ -99,7 +99,7 @@ describe("command line: history", () => {
     assert.doesNotMatch(cli.printed.join(""), /secret-key/);
   });
 
-  it("writes spreadsheets that run no text, whatever they take for the end of a cell; numbers stay numbers", async (context) => {
+  it("a spreadsheet runs no part of a text, however it splits cells; numbers stay numbers", async (context) => {
     const questions = [
       "=1+1",
       "+1+1",
@@ -131,7 +131,7 @@ describe("command line: history", () => {
     ]);
   });
 
-  it("prints nothing for machines that steers a terminal", async (context) => {
+  it("output for machines does not steer a terminal either", async (context) => {
     const question = "a\u001b[2J\u009b31m\u202e\u2028\u{e0041}b";
     const { cli, url } = await startPlace(context, [requestRow(1, { question })]);
     const { stdout } = await cli.run(["history", "--json", "--subgraph", url]);
@@ -217,7 +217,7 @@ describe("command line: history", () => {
     assert.deepEqual([failure.code, failure.data["head"]], ["SUBGRAPH_WRONG_CHAIN", HEAD]);
   });
 
-  it("names an agent that is not registered, and a misspelt command of `agent`", async (context) => {
+  it("names an unknown agent and a misspelt command of `agent`", async (context) => {
     const { cli, url } = await startPlace(context, []);
     const error = await cli.failure("agent", "7", "--subgraph", url);
     assert.deepEqual([error.code, error.data["agentId"], error.data["block"]], ["AGENT_NOT_REGISTERED", 7, 90]);

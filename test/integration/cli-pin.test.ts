@@ -99,7 +99,7 @@ describe("conclave pin and serve", () => {
     await assertProven(join(elsewhere, "d"));
   });
 
-  it("AV4: a transcript of another chain or oracle, and a block that is not a transcript, is refused and not pinned", async () => {
+  it("AV4: refuses to pin a root of another chain or oracle, and a root of no transcript", async () => {
     const cases = [
       ["--chain-id", "1"],
       ["--oracle", `0x${"ab".repeat(20)}`],
@@ -284,7 +284,7 @@ describe("conclave pin and serve", () => {
     assert.match(removed.message, /version 1, codec dag-cbor, hash function sha2-256 and a digest of 32 bytes$/);
   });
 
-  it("ask for a missing option, and name option, value and way out of a wrong one", async () => {
+  it("asks for missing options, and names option, value and way out of wrong ones", async () => {
     for (const args of [[], ["bafynonsense"], [cid], ["-1"], [cid, "--wait", "30d"]])
       assert.equal((await far.failure("pin", ...args)).code, "USAGE", args.join(" "));
     for (const [option, value] of [

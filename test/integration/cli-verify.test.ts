@@ -185,7 +185,7 @@ describe("conclave verify of many requests", () => {
     assert.equal((await readFile(path, "utf8")).split("\n").length, COUNT + 2);
   });
 
-  it("TR7: refuses a file that is not a state of this oracle, and leaves it as it is", async () => {
+  it("TR7: refuses a file that is no state of this oracle, and leaves it as it is", async () => {
     for (const other of ["a letter", '{"format":"conclave verify 1","chainId":1}\n']) {
       await writeFile(join(world.folder, "other"), other);
       const { code, data } = await cli.failure("verify", "--since", "0", ...source, "--state", "other");

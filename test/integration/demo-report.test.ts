@@ -106,7 +106,7 @@ describe("the demo's subgraph", () => {
     assert.equal(differences([decisions, reputation, cheap]).length, 1);
   });
 
-  it("prints each query with its answer, and where it differs from the chain", () => {
+  it("prints each query with its answer, and the differences from the chain", () => {
     const answers = [{ query: "query Fees {}\n", data: fees }];
     const said = { queryUrl: "http://127.0.0.1:1", block: 9, entities: 4, comparisons: 7, differences: [], answers };
     assert.match(

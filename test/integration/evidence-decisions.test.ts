@@ -26,7 +26,7 @@ const LIAR = 3;
 const STAKE = 10n ** 18n;
 
 /**
- * Network of a seat that certifies as an honest seat does, but sends with its prevotes a certificate of another transcript,
+ * Network of a seat that certifies like an honest seat, but sends with its prevotes a certificate of another transcript,
  * which leaves out its own last message. In that certificate only its own signature is valid.
  */
 function signingTwice(network: Network, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Network {

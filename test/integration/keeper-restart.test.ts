@@ -100,7 +100,7 @@ for (const [name, createHarness] of [
     const harness = await createHarness();
     after(() => harness.stop());
 
-    it("SE9: settles a request that was final before it stopped and that nobody settled; then moves its position on", async () => {
+    it("SE9: settles requests that were final before it stopped and that nobody settled; then it forgets them", async () => {
       const journals = createMemoryJournals();
       const { request, committedAt } = await leaveUnsettled(harness, journals, QUIET_BLOCKS);
       const reader = await harness.reader();

@@ -181,7 +181,7 @@ describe("the runtime over in-memory adapters", () => {
 });
 
 describe("a settled request that a lagging node still calls open", () => {
-  it("is not signed anew, whatever the model says now", async () => {
+  it("is not signed again, even if the model now answers otherwise", async () => {
     const signed = new Map<string, Set<string>>();
     const note = (frame: Uint8Array): void => {
       const { header } = decodeMessage(frame)!;

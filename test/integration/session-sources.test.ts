@@ -79,7 +79,7 @@ describe("documents of a question, in a session", () => {
     }
   });
 
-  it("are brought as null if they are not documents or nobody has them", async () => {
+  it("a block that is missing or no document counts as missing", async () => {
     const table = encode({ rows: 3 });
     const absent = sha256(new Uint8Array(1));
     const attempt = asking(sha256(table), sha256(rules), absent);

@@ -52,7 +52,7 @@ export function taskPrompt(
       ["task", task.name, "trusted"],
       ["kind", kindLine(terms), "trusted"],
       ["question", question, "untrusted"],
-      ...data.map(([name, value]) => [name, textOf(value, shareBytes), "untrusted"] as const),
+      ...data.map(([name, value]) => [name, shownText(value, shareBytes), "untrusted"] as const),
     ]);
   const [whole, brief] = [user(Infinity), user(shareOf(data.map(([, value]) => value)))];
   const system = `${COMMON} ${task.instructions}`;
@@ -65,7 +65,7 @@ function shareOf(values: readonly (string | PeerTexts)[]): number {
   return Math.floor(limits.briefBytes / Math.max(1, texts));
 }
 
-function textOf(value: string | PeerTexts, maxBytes: number): string {
+function shownText(value: string | PeerTexts, maxBytes: number): string {
   return typeof value === "string" ? value : value.texts.map((text) => cutText(text, maxBytes)).join(" | ");
 }
 

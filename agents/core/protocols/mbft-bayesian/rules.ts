@@ -38,11 +38,11 @@ export interface Hypothesis {
 }
 
 export interface Belief {
-  /** In the canonical order of their outcomes. */
+  /** The hypotheses in the canonical order of their outcomes. */
   readonly hypotheses: readonly Hypothesis[];
   /** K: the hypotheses, answers that nobody gave, and "none of these". */
   readonly size: number;
-  /** The hypothesis with the most evidence; null if there is none, or a tie. */
+  /** The hypothesis with the most evidence; null without hypotheses, or if two tie. */
   readonly top: Hypothesis | null;
   /** Posterior of `top`; 0 without one. */
   readonly posterior: Ppm;

@@ -8,12 +8,12 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
 import { sharesOf } from "./pay.ts";
 import { gradePolicies, isSettled, judgeTurn, type Turn } from "./rules.ts";
 
-/** What the rounds before leave behind. */
+/** What rounds leave behind for later ones. */
 export interface UnanimousCarry {
   readonly turns: readonly Turn[];
-  /** Per seat, so far. */
+  /** Slashes per seat so far. */
   readonly slashes: readonly number[];
-  /** Whether the next round is the conclusion round. */
+  /** True if the next round is the conclusion round. */
   readonly concluding: boolean;
 }
 
@@ -27,12 +27,12 @@ export function initialCarry(attempt: Attempt): UnanimousCarry {
   return { turns: [], slashes: attempt.committee.map(() => 0), concluding: false };
 }
 
-/** UN2: policies are prioritised, all else is definitive; fixed by the request. */
+/** UN2: true for policies, which are prioritised; all other kinds are definitive. The request fixes it. */
 export function isPrioritised(attempt: Attempt): boolean {
   return attempt.request.terms.kind === "policies";
 }
 
-/** UN10, UN11, UN14: a turn decides, leads to another one or to the conclusion, or the deliberation is Hung. */
+/** UN10, UN11, UN14: a turn decides, leads to another turn or to the conclusion round, or ends the deliberation as Hung. */
 export function judgeUnanimousRound(
   book: RoundBook,
   carry: UnanimousCarry,
@@ -43,7 +43,7 @@ export function judgeUnanimousRound(
   const slashes = addSlashes(carry.slashes, equivocatorsIn(book));
   const turns = [...carry.turns, turn];
   const end = (winner: Winner | null): JudgedRound<UnanimousCarry> => ({
-    // PH7: others may have gone on from here; what they do then is a conclusion again.
+    // PH7: other seats may have gone on from here; their next round is a conclusion round again.
     carry: { turns, slashes, concluding: carry.concluding },
     outcome: outcomeOf(attempt, turns, slashes, winner),
   });
@@ -63,7 +63,7 @@ function next(carry: UnanimousCarry): JudgedRound<UnanimousCarry> {
   return { carry, outcome: null };
 }
 
-/** UN9: confidence is 1 when nobody who answered holds out, else the share of those who agree. */
+/** UN9: confidence is 1 if no seat that answered holds out, else the share of seats that agree. */
 function agreement({ unanimous, candidates }: Turn): Winner | null {
   if (unanimous === null) return null;
   const { representative, seats } = unanimous;
@@ -71,7 +71,7 @@ function agreement({ unanimous, candidates }: Turn): Winner | null {
   return { answer: representative, confidence, supporters: seats };
 }
 
-/** UN13: the accepted policies of the conclusion round, if more than 2/3 of the seats took part. */
+/** UN13: the accepted policies of the conclusion round; null unless more than 2/3 of the seats took part. */
 function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
   const seats = attempt.committee.length;
   if (!isSupermajority(candidates.length, seats)) return null;

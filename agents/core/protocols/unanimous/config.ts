@@ -2,11 +2,11 @@ import { ConclaveError } from "../../errors.ts";
 import { canonicalRanks } from "../../seat/order.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
 
-/** What a deliberation is run with; fixed by the protocol's version, varied only by the evaluation harness. */
+/** Settings of a deliberation. The protocol's version fixes them; only the evaluation harness varies them. */
 export interface UnanimousSettings {
   /** Share of the seats that are told to reason step by step in the initial round (UN3). */
   readonly promptRatio: Ppm;
-  /** T: reflection turns at most (UN1). */
+  /** T: the largest number of reflection turns (UN1). */
   readonly turns: number;
 }
 

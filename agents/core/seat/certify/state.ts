@@ -6,7 +6,7 @@ import type { Decision, Digest, Hex, Message, SeatIndex } from "../../types.ts";
 export type ProposedRoot =
   | {
       readonly kind: "loading";
-      /** Who offered it; one offer per seat is loaded at a time (CE3). */
+      /** The seat that offered it; one offer per seat is loaded at a time (CE3). */
       readonly from: SeatIndex;
       /** Number of failed loads before this one. */
       readonly tries: number;

@@ -39,7 +39,7 @@ export interface Node {
   readonly sequence: number;
   /** Bit i is set if the node with index i is an ancestor; a node is its own ancestor. */
   readonly ancestors: Uint32Array;
-  /** Per member, its newest event among the ancestors; null if there is none, "forked" if it forked there. */
+  /** Per member, its newest event among the ancestors; null without one, "forked" if it forked there. */
   readonly latest: readonly (Node | "forked" | null)[];
   readonly round: number;
   readonly isWitness: boolean;
