@@ -69,7 +69,8 @@ describe("model: llama, what it answers", () => {
     await Promise.all([one.close(), many.close()]);
   });
 
-  // A kernel may round by what shares the batch, so this asks where the model is sure. It asks often, because leaks are rare.
+  // A kernel may round by what shares the batch, so this asks where the model is sure. It asks often, because leaks are
+  // rare.
   it("gives the same answer alone and among other calls", async () => {
     const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
     const model = await load({ path, sequences: 8, temperature: 0 });

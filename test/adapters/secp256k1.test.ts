@@ -268,7 +268,7 @@ describe("secp256k1: the choice of the curve", () => {
     const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...environment } });
     return stdout.trim();
   };
-  /** Makes node-gyp-build look for a binary where there is none. */
+  /** Makes node-gyp-build look for a binary in a folder without one. */
   const withoutBinary = { SECP256K1_PREBUILD: import.meta.dirname };
 
   it("is the fastest that loads: native code, else WebAssembly, else noble", async () => {

@@ -1,4 +1,5 @@
-// Money of accounts on the command line. No agents run here: the test certifies with their keys, so that it controls what they decide.
+// Money of accounts on the command line. No agents run here: the test certifies with their keys, so that it controls
+// what they decide.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -56,7 +57,9 @@ async function decide(requestId: RequestId, decision: Partial<Decision>): Promis
   return committee.length;
 }
 
-/** Moves the clock just beyond the end of the running period: a command that waits would give up if it moved further. */
+/**
+ * Moves the clock just beyond the end of the running period: a command that waits would give up if it moved further.
+ */
 async function passDeadline(requestId: RequestId): Promise<void> {
   const { round } = await courseNow(reader, requestId);
   await harness.passTime(unpackRound(round).deadline - (await reader.head()).timestamp + 5);
@@ -260,7 +263,8 @@ describe("command line: money", () => {
     const bonded = await cli.json("delegate", id, "1", ...account);
     assert.deepEqual([bonded.code, bonded.value["bonded"]], [0, String(parseEther("1"))]);
     await settle(asked);
-    // Three of the four seats share 8. The operator's stake is also 1 and its commission 0, so the delegator gets half of a third.
+    // Three of the four seats share 8. The operator's stake is also 1 and its commission 0, so the delegator gets half
+    // of a third.
     const listed = await cli.json("delegations", ...account);
     const [found] = listed.value["delegations"] as { agentId: number; shares: string; rewards: { token: string } }[];
     assert.deepEqual([String(found?.agentId), found?.shares], [id, String(parseEther("1"))]);

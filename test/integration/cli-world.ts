@@ -56,7 +56,10 @@ export interface Cli {
   failure(...args: string[]): Promise<Failure>;
 }
 
-/** Command line against a local chain and a model server that answers "yes", or A and C to a question of policies. Its folder holds deployment.json. */
+/**
+ * Command line against a local chain and a model server that answers "yes", or A and C to a question of policies. Its
+ * folder holds deployment.json.
+ */
 export interface CliWorld extends Cli {
   readonly chain: LocalChain;
   readonly deployment: Deployment;

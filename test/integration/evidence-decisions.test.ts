@@ -26,7 +26,7 @@ const LIAR = 3;
 const STAKE = 10n ** 18n;
 
 /**
- * Network of a seat that certifies as an honest seat does, but sends with its prevotes a certificate of another transcript,
+ * Network of a seat that certifies like an honest seat, but sends with its prevotes a certificate of another transcript,
  * which leaves out its own last message. In that certificate only its own signature is valid.
  */
 function signingTwice(network: Network, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Network {
@@ -135,7 +135,8 @@ describe("evidence of two signed decisions", () => {
       const one = signatures.find((signature) => signature.seat === seat)!;
       return { ...one, decision };
     };
-    // Seat 0 holds decisions: seat 1 signed another one, seat 2 the one on the chain, seat 3 another one that only it signed.
+    // Seat 0 holds decisions: seat 1 signed another one, seat 2 the one on the chain, seat 3 another one that only it
+    // signed.
     const other = certifying({ answer: "false", outcome: `0x${"00".repeat(32)}` as never });
     const held = [signed(other, 1), signed(certificate, 2), { ...signed(other, 2), seat: 3 as SeatIndex }];
     let reads = 0;

@@ -27,7 +27,9 @@ interface Killed {
   readonly failures: readonly ConclaveError[];
 }
 
-/** A model whose process is killed at the first token of its first answer, and at every later start unless it may go on. */
+/**
+ * A model whose process is killed at the first token of its first answer, and at every later start unless it may go on.
+ */
 async function killed(mayGoOn: boolean): Promise<Killed> {
   const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
   const starts: number[] = [];

@@ -44,7 +44,10 @@ function watched(truth: string): Watched {
 
 type Observed = Extract<Input, { readonly kind: "observed" }>;
 
-/** What a seat whose first prompt has a brief asks its model, and what its journal says of it. `fails` gives the kind of failure of a prompt. */
+/**
+ * What a seat whose first prompt has a brief asks its model, and what its journal says of it. `fails` gives the kind of
+ * failure of a prompt.
+ */
 async function askedOnce(
   fails: (user: string) => ModelFailureKind | null,
   user = "long",

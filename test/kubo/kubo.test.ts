@@ -50,7 +50,7 @@ async function damage(digest: Digest, bytes: Uint8Array): Promise<void> {
 }
 
 describe("content store: a pinned block that Kubo's disk broke", () => {
-  it("is named, with what to do", async () => {
+  it("is named with the way out", async () => {
     const store = createKuboContentStore({ url: kubo.url });
     const { bytes, digest } = freshBlock();
     await store.put(bytes);
@@ -77,7 +77,7 @@ describe("transcripts and the real Kubo", () => {
 
   after(() => world.close());
 
-  /** Each test has a decision of its own, of which Kubo has heard nothing. */
+  /** Chooses a decision for one test alone, whose blocks Kubo does not have. */
   function choose(index: number): void {
     decided = transcriptAt(world, index);
     ({ cid, id } = decided);
@@ -108,7 +108,7 @@ describe("transcripts and the real Kubo", () => {
     await assertKept();
   });
 
-  it("AV3: pinned into Kubo, it can be fetched from there and is proven", async () => {
+  it("AV3: a transcript pinned into Kubo can be fetched from there and is proven", async () => {
     choose(1);
     await assertAbsent();
     const pinned = await cli.json("pin", id, "--into-kubo", kubo.url, ...fromHere);
@@ -118,7 +118,7 @@ describe("transcripts and the real Kubo", () => {
     assert.deepEqual([verified.code, verified.value["ok"]], [0, true]);
   });
 
-  it("AV2: a CAR that Kubo exports is read: the same blocks under the same root", async () => {
+  it("AV2: a CAR that Kubo exports is read as the same blocks under the same root", async () => {
     choose(2);
     const store = createKuboContentStore({ url: kubo.url });
     for (const bytes of decided.blocks) await store.put(bytes);
@@ -132,13 +132,13 @@ describe("transcripts and the real Kubo", () => {
     assert.deepEqual([verified.code, verified.value["ok"]], [0, true]);
   });
 
-  it("AV8: a pinning service that is a Kubo fetches it by bitswap from the agent that is named as its origin", async () => {
+  it("AV8: a pinning service on Kubo fetches a transcript by bitswap from the agent that is named as its origin", async () => {
     choose(3);
     await assertAbsent();
     const network = await createLibp2pNetwork({ privateKey: signerKey(0) });
     const agent = await createHeliaContentStore({ libp2p: network.libp2p, path: join(elsewhere, "helia") });
     const server = await startPinningServer("key");
-    // It begins when it is first asked how far it is.
+    // The pinning service begins when it is first asked for the state of the pin.
     server.misbehave = async ({ method, url = "" }) => {
       const [asked] = server.pins;
       if (method !== "GET" || !url.includes("/pins/") || asked === undefined) return false;
@@ -163,7 +163,7 @@ describe("transcripts and the real Kubo", () => {
     await assertKept();
   });
 
-  it("AV5: Kubo's own gateway is read as ours is: block by block, and as a CAR", async () => {
+  it("AV5: Kubo's own gateway is read like ours, block by block and as a CAR", async () => {
     choose(4);
     await assertAbsent();
     const store = createKuboContentStore({ url: kubo.url });

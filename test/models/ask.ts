@@ -13,7 +13,7 @@ export interface HeldOut {
   readonly proof: string;
   readonly wrongAnswer: string;
   readonly wrongProof: string;
-  /** Of citations only. */
+  /** Sources, quoted one and quote: of the citation family only. */
   readonly sources?: readonly string[];
   readonly source?: string;
   readonly quote?: string;
@@ -45,7 +45,7 @@ export function answerOf(kind: string): Properties[number] {
   return { name: "answer", maxLength: 128 };
 }
 
-/** What the peers A, B, C ... said, right or wrong. */
+/** Prompt fields for the answers of peers A, B, C ..., each right or wrong. */
 export function peersOf(row: HeldOut, rights: readonly boolean[]): Texts {
   return rights.map((isRight, index) => [
     `answer${letters[index]}`,
@@ -59,7 +59,7 @@ export interface Asked {
   close(): Promise<void>;
 }
 
-/** A model file without the product's host around it: greedy, under the agents' grammar and with the agents' prompt. */
+/** Opens a model file without the product's host: it samples greedily, with the agents' grammar and prompt. */
 export async function openFile(modelPath: string): Promise<Asked> {
   const llama = await getLlama({ gpu: false, build: "never", skipDownload: true, maxThreads: 1 });
   const model = await llama.loadModel({ modelPath });

@@ -38,7 +38,7 @@ const configWith = (fields: object): ReturnType<typeof modelConfigSchema.parse> 
   modelConfigSchema.parse({ kind: "llama", path: gguf, ...fields });
 
 describe("conclave calibrate", () => {
-  it("CF4, CF6, CF7: measures the embedded model; its config takes the table, another sampling's does not", async () => {
+  it("CF4, CF6, CF7: measures the embedded model; its config accepts the table, one with another sampling refuses it", async () => {
     const words = ["--model", gguf, "--families", "sum,choose", "--out", "table.json", "--json"];
     const { code, out, err } = await calibrate(words);
     assert.equal(code, 0, err);
@@ -90,7 +90,7 @@ describe("conclave calibrate", () => {
     );
   });
 
-  it("says what is wrong, and measures nothing", async () => {
+  it("names what is wrong with its input, and measures nothing", async () => {
     writeFileSync(join(folder, "wrong.jsonl"), '{"question":"?","kind":"boolean","answer":"perhaps"}\n');
     const wrong: readonly (readonly [words: readonly string[], code: number, says: RegExp])[] = [
       [["--model", gguf, "--questions", "wrong.jsonl"], 2, /CONFIG_INVALID: .*line 1, answer/],

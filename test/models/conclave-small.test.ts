@@ -45,7 +45,7 @@ describe("conclave-small: through node-llama-cpp", () => {
   const uncited = heldOut.filter(({ sources }) => sources === undefined);
   const families = [...new Set(uncited.map(({ family }) => family))];
 
-  /** The bits differ between processors, so this asks for most of a sample, not for all. */
+  /** Requires most of a sample to be right, not all, because the bits differ between processors. */
   async function mostly(rows: readonly HeldOut[], isRight: (row: HeldOut) => Promise<readonly boolean[]>) {
     const sample = rows.filter((_, index) => index % 5 === 0);
     const outcomes: boolean[] = [];
@@ -99,7 +99,7 @@ describe("conclave-small: through node-llama-cpp", () => {
       });
     });
 
-    // Of texts and policies its critiques are often wrong (models/README.md); no decision rests on them.
+    // Its critiques of texts and policies are often wrong (models/README.md), but no decision rests on them.
     if (family !== "text" && family !== "policies")
       it(`${family}: criticises three peers in order`, async () => {
         await mostly(rows, async (row) => {
@@ -140,7 +140,7 @@ describe("conclave-small: through node-llama-cpp", () => {
     });
   }
 
-  it("tells texts that say the same from texts that do not", async () => {
+  it("tells texts of the same meaning from others", async () => {
     const rows = uncited.filter(({ kind }) => kind === "text");
     await mostly(rows, async (row) => {
       const matched = async (other: string) => {

@@ -29,11 +29,11 @@ const digestOf = (file: string): string =>
     .update(readFileSync(join(folder, file)))
     .digest("hex");
 
-/** Of each family's proposals, the least that is right; of a file without a line, nothing is promised. */
+/** Least share of right proposals in each family, by file; a file without an entry promises nothing. */
 const PROPOSES: Readonly<Record<string, number>> = { "conclave-lean": 0.7, "conclave-slim": 0.7, "conclave-tiny": 0.7 };
 
 describe("the model files", () => {
-  it("are at least three different ones, within 12 MB together", () => {
+  it("are at least three different files of at most 12 MB together", () => {
     const bytes = files.reduce((sum, file) => sum + readFileSync(join(folder, file)).length, 0);
     assert.ok(bytes <= 12_000_000, `${bytes} bytes`);
     assert.ok(new Set(files.map(digestOf)).size >= 3, files.join());
@@ -42,7 +42,7 @@ describe("the model files", () => {
   for (const file of files) {
     const name = basename(file, ".gguf");
 
-    it(`${name}: says its name and how it is asked, and has a card with its digest`, () => {
+    it(`${name}: holds its name and prompt style, and has a card with its digest`, () => {
       const header = readGgufHeader(join(folder, file));
       assert.deepEqual([header.name, header.prompt], [name, "user-only"]);
       const card = readme.split(/^### /mu).find((one) => one.startsWith(`${name}\n`)) ?? "";
@@ -56,7 +56,7 @@ const families = [...new Set(uncited.map(({ family }) => family))];
 
 type Form = readonly [task: string, row: HeldOut, data: Texts, properties: Properties];
 
-/** One request of every task, as the protocols make them. */
+/** Returns one request of every task, as the protocols make them. */
 function forms(): readonly Form[] {
   const [row, text, cited] = [
     uncited[0],

@@ -13,7 +13,7 @@ import { slotOf, type Certified, type SeatTrace, type Trace } from "../../sim/tr
 import { runWorld } from "../../sim/world.ts";
 import { assertIncludes, assertIncludesAll, assertSameMembers } from "../support/assertions.ts";
 
-/** One sound run with real signatures, bent by hand. */
+/** Changes one sound run with real signatures by hand, and asks the checkers about it. */
 describe("checkers", () => {
   let good: Trace;
   before(async () => {
@@ -57,13 +57,13 @@ describe("checkers", () => {
     return { ...good, messages };
   };
 
-  it("SI1 agreement: another answer, another transcript", () => {
+  it("SI1 agreement: reports another answer and another transcript", () => {
     assertIncludes(says("agreement", decide({ answer: "maybe" })), "maybe");
     assertIncludes(says("agreement", decide({ transcript: `0x${"ab".repeat(32)}` as Digest })), "0xabababab");
     assert.equal(says("agreement", decide({ round: 9 })), "");
   });
 
-  it("SI2 validity: a lie; an answer that no model gave when models may err; no promise beyond f; a chair's word counts as far as others agree", () => {
+  it("SI2 validity: reports a lie, and with models that err an answer that none gave; nothing beyond f; a chair's word only if others agree", () => {
     const lie = good.truth === "yes" ? "no" : "yes";
     assertIncludes(says("validity", decide({ answer: lie })), "the truth is");
     const erring = { ...decide({ answer: lie }), truthful: false };
@@ -86,7 +86,7 @@ describe("checkers", () => {
     assert.equal(says("validity", { ...word(1_000_000), truthful: false }), "");
   });
 
-  it("SI3 certificate uniqueness: too few signatures, forged ones, a rival transcript", () => {
+  it("SI3 certificate uniqueness: reports too few signatures, forged ones and a rival transcript", () => {
     const resigned = (change: (one: Certified) => Certified["certificate"]["signatures"]): Trace =>
       bend(honest(good).seat, ({ certificates: [first] }) => ({
         certificates: [{ ...first!, certificate: { ...first!.certificate, signatures: change(first!) } }],
@@ -103,7 +103,7 @@ describe("checkers", () => {
     assert.equal(says("certificate-uniqueness", withMessages(...rivals.slice(1))), "");
   });
 
-  it("SI4 no honest slash: a step down, two payloads in a slot, evidence or a pair of decisions against an honest seat", () => {
+  it("SI4 no honest slash: reports a step down, two payloads in a slot, evidence or two decisions against an honest seat", () => {
     const { seat } = honest(good);
     assertIncludes(says("no-honest-slash", decide({ reputationChanges: [{ seat, steps: -1 }] })), "slashes");
     const twice = [message(seat, 202, 8, { root: null }), message(seat, 202, 8, { root: new Uint8Array(32) })];
@@ -125,7 +125,7 @@ describe("checkers", () => {
     assert.equal(says("no-honest-slash", decide({ reputationChanges: [{ seat: liar, steps: -1 }] })), "");
   });
 
-  it("SI5 accountability: both halves at one seat, one half each at two seats", () => {
+  it("SI5 accountability: requires evidence of two messages that one seat holds, or two seats together", () => {
     const { seat } = honest(good);
     const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
     const first = [...good.messages.values()].flat().find(({ header }) => header.seat === liar && header.phase === 1)!;
@@ -156,7 +156,7 @@ describe("checkers", () => {
     );
   });
 
-  it("SI5 accountability: a seat with two messages for one slot in the transcript is slashed", () => {
+  it("SI5 accountability: requires a slash for two messages of one slot in the transcript", () => {
     const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
     const { transcript } = honest(good).certificates[0]!.certificate.decision;
     const root = decodeBlock(good.block(transcript)!, limits.rootBytes) as { readonly messages: BlockValue[] };
@@ -171,7 +171,7 @@ describe("checkers", () => {
     assert.equal(says("accountability", { ...slashed, block }), "");
   });
 
-  it("SI6 termination: no certificate, a seat that fell silent; no promise beyond f", () => {
+  it("SI6 termination: reports a missing certificate and a seat that fell silent; nothing beyond f", () => {
     const { seat } = honest(good);
     assertIncludes(
       says(
@@ -190,7 +190,7 @@ describe("checkers", () => {
     assert.equal(says("termination", { ...bend(seat, () => ({ certificates: [] })), tolerable: false }), "");
   });
 
-  it("SI6 termination: Hung is a certificate, except in a world without any fault", () => {
+  it("SI6 termination: accepts Hung as a certificate, except in a world without any fault", () => {
     const hung = decide({ status: "hung" });
     assert.equal(says("termination", hung), "");
     const calm = { ...hung, seats: hung.seats.map((one) => ({ ...one, byzantine: null })) };
@@ -199,7 +199,7 @@ describe("checkers", () => {
     assert.equal(says("termination", { ...calm, truthful: false }), "");
   });
 
-  it("report and help name the checkers that are off beyond f", () => {
+  it("names the checkers that are off beyond f, in report and help", () => {
     const { seat } = honest(good);
     const missing = message(0, 9, 0, { nothing: null });
     const worst: readonly Trace[] = [
@@ -221,19 +221,19 @@ describe("checkers", () => {
     assertIncludesAll(beyond, ["agreement", "replay", "mbft", "bounded-memory"]);
   });
 
-  it("SI7 bounded memory: events, waiting frames, journal, backlog", () => {
+  it("SI7 bounded memory: reports too many events, waiting frames, journal records and backlog messages", () => {
     assertIncludes(says("bounded-memory", { ...good, events: 1_000_000 }), "events");
     assertIncludes(says("bounded-memory", { ...good, pending: 1_000_000 }), "waited");
     assertIncludes(says("bounded-memory", everywhere({ journalBytes: 1_000_000_000 })), "journal");
     assertIncludes(says("bounded-memory", everywhere({ backlog: 10_000 })), "resend");
   });
 
-  it("SI8 replay: a block that no seat holds, a decision that the blocks do not yield", () => {
+  it("SI8 replay: reports a block that no seat holds, and a decision that the blocks do not yield", () => {
     assertIncludes(says("replay", { ...good, block: () => null }), "no honest seat holds its root block");
     assertIncludes(says("replay", decide({ confidence: 1 as never })), "confidence is");
   });
 
-  it("SI9 nothing left out: a message that all honest seats held in time", () => {
+  it("SI9 nothing left out: reports a missing message that all honest seats held in time", () => {
     const missing = message(0, 9, 0, { nothing: null });
     assertIncludes(says("omission", everywhere({ inTime: [missing] })), "the transcript lacks it");
     assert.equal(
@@ -245,7 +245,7 @@ describe("checkers", () => {
     );
   });
 
-  it("SI10 mbft: pay without an answer, too little support", () => {
+  it("SI10 mbft: reports pay without an answer, and too little support", () => {
     const paid = honest(good).certificates[0]!.certificate.decision.shares.findIndex((share) => share > 0);
     const reveal = good.messages.get(`2.0.${paid}`)![0]!;
     const nobody = everywhere({ answers: [], approved: [] });

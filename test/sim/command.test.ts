@@ -34,7 +34,7 @@ const options: SimOptions = {
 };
 
 describe("npm run sim", () => {
-  it("prints one JSON object with everything that was asked for", () => {
+  it("prints one JSON object with all options and results", () => {
     const { code, out } = sim(
       "--protocol",
       "mbft",
@@ -67,7 +67,7 @@ describe("npm run sim", () => {
     assert.deepEqual(report["violations"], []);
   });
 
-  it("with --json an error is one JSON object", () => {
+  it("prints an error as one JSON object with --json", () => {
     const { code, out, err } = sim("--protocol", "mbft", "--n", "4", "--byzantine", "4", "--json");
     assert.deepEqual({ code, err }, { code: 2, err: "" });
     const { error } = JSON.parse(out) as { readonly error: object };
@@ -116,7 +116,7 @@ describe("npm run sim", () => {
       assert.match(err, message);
     });
 
-  it("K > f is allowed and announced: on stderr, in the summary and in JSON, with the checkers that are off", () => {
+  it("allows K > f, and names the checkers that are off on stderr, in the summary and in JSON", () => {
     const words = "--protocol mbft --n 4 --byzantine 2 --seeds 2 --jobs 1 --faults none --byzantine-kinds silent".split(
       " ",
     );
@@ -129,7 +129,7 @@ describe("npm run sim", () => {
     assert.deepEqual(report["checkersOff"], ["validity", "no-honest-slash", "termination", "omission"]);
   });
 
-  it('--help explains every name after "struck:"', () => {
+  it('explains every name after "struck:" in --help', () => {
     const sources = globSync("sim/**/*.ts").map((path) => readFileSync(path, "utf8"));
     const names = sources.flatMap((text) =>
       [...text.matchAll(/recorder\.count\(([^;`]*)\)/g)].flatMap(([, inside]) =>
@@ -142,7 +142,7 @@ describe("npm run sim", () => {
     for (const name of names) assert.match(struck, new RegExp(`\\b${name}\\b`), name);
   });
 
-  it("one command per seed, after all its violations", () => {
+  it("prints one command per seed, after all its violations", () => {
     const found = (seed: number, checker: "agreement" | "replay") => ({
       seed,
       checker,
@@ -162,7 +162,7 @@ describe("npm run sim", () => {
     ]);
   });
 
-  it("a planted bug: exit code 1, a command that repeats it, and a shrunk one", { timeout: 120_000 }, () => {
+  it("finds a planted bug: exit code 1, a command that repeats it, and a shrunk one", { timeout: 120_000 }, () => {
     const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant MB11-refuted --json".split(" ");
     const { code, out } = sim(...words);
     assert.equal(code, 1);
@@ -188,7 +188,7 @@ describe("npm run sim", () => {
 });
 
 describe("commands and shrinking", () => {
-  it("a command states all its options", () => {
+  it("state all options in the command", () => {
     const odd: SimOptions = {
       ...options,
       faults: ["crash", "skew"],
@@ -203,7 +203,7 @@ describe("commands and shrinking", () => {
     }
   });
 
-  it("removes what the failure does not need, in bounded tries", async () => {
+  it("remove what the failure does not need, in a bounded number of tries", async () => {
     let tries = 0;
     const shrunk = await shrink(options, 5, async (one) => {
       tries++;
@@ -213,18 +213,18 @@ describe("commands and shrinking", () => {
     assertBelow(tries, 151);
   });
 
-  it("forbidding a fault that does not strike leaves the world as it is", () => {
+  it("leave the world as it is when a fault is forbidden that does not strike", () => {
     for (let seed = 1; seed <= 50; seed++) {
       const world = createPlan(options, seed);
       const kinds = [...world.byzantine.values()];
       const forbidden = { ...options, byzantineKinds: kinds, kind: world.attempt.request.terms.kind };
-      // One alone strikes always.
+      // A fault that is the only one allowed always strikes.
       const faults = world.faults.length === 1 ? options.faults : world.faults;
       assert.deepEqual(createPlan({ ...forbidden, faults }, seed), world);
     }
   });
 
-  it("keeps what cannot be removed", async () => {
+  it("keep what cannot be removed", async () => {
     const shrunk = await shrink(options, 5, async () => false);
     assert.deepEqual({ options: shrunk.options, seed: shrunk.seed }, { options, seed: 5 });
   });

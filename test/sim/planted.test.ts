@@ -6,9 +6,9 @@ import { plant } from "../../sim/hooks.ts";
 import { mutants } from "../../sim/mutants.ts";
 import { assertIncludes } from "../support/assertions.ts";
 
-/** `mutants.test.ts` hunts the bugs; here is what breaks as soon as their source changes. */
+/** `mutants.test.ts` hunts the bugs; these tests fail as soon as the source of a bug changes. */
 describe("planted bugs", () => {
-  it("every planted bug has its place: the text occurs once and differs from its replacement", () => {
+  it("match the source: each text occurs once and differs from its replacement", () => {
     assert.equal(new Set(mutants.map(({ id }) => id)).size, mutants.length);
     for (const mutant of mutants) {
       const source = readFileSync(mutant.file, "utf8");
@@ -17,7 +17,7 @@ describe("planted bugs", () => {
     }
   });
 
-  it("a mutant whose text is missing or occurs twice is an error", () => {
+  it("are refused if their text is missing or occurs twice", () => {
     const mutant = { ...mutants[0]!, find: "a" };
     assert.throws(() => plant(mutant, "b"), /occurs 0 times/);
     assert.throws(() => plant(mutant, "aba"), /occurs 2 times/);

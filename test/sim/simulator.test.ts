@@ -28,7 +28,7 @@ describe("simulator", () => {
   });
   after(() => pool.close());
 
-  it("SM1: a seed is one world, whatever ran before it and in any thread", async () => {
+  it("SM1: makes the same world of a seed in any thread, whatever ran before", async () => {
     const first = await pool.run(options, seeds(12));
     const again = await pool.run(options, seeds(12).toReversed());
     const key = ({ seed, hash, frames, virtualMs }: SeedResult) => ({ seed, hash, frames, virtualMs });
@@ -67,7 +67,7 @@ describe("simulator", () => {
       }
     });
 
-  it("SM2: without faults and Byzantine seats mbft decides; if all are in time, with one call on the critical path", async () => {
+  it("SM2: mbft decides without faults and Byzantine seats; if all are in time, with one call on the critical path", async () => {
     const results = await pool.run({ ...options, byzantine: 0, faults: [], kind: "boolean" }, seeds(20));
     assert.deepEqual(
       results.map(({ status }) => status),
@@ -96,7 +96,7 @@ describe("simulator", () => {
       const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
       for (const what of misdeeds[kind] ?? []) assertIncludes([...counted], what);
       assert.deepEqual(described(results), []);
-      // A bent mind makes others verify, judge or revise.
+      // A Byzantine mind makes others verify, judge or revise.
       const honest = await pool.run({ ...bent, byzantine: 0 }, seeds(40));
       assert.notDeepEqual(
         results.map(({ hash }) => hash),
@@ -104,7 +104,7 @@ describe("simulator", () => {
       );
     });
 
-  it("forking-gossiper of hashgraph: has two faces or makes free claims; without faults all decide", async () => {
+  it("forking-gossiper of hashgraph: forks or makes free claims; without faults all decide", async () => {
     const bent: SimOptions = { ...options, protocol: "hashgraph", byzantineKinds: ["forking-gossiper"], faults: [] };
     const results = await pool.run(bent, seeds(24));
     const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
@@ -113,7 +113,7 @@ describe("simulator", () => {
     assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(["decided"]));
   });
 
-  it("more than f liars break it, and the checkers of promises for K <= f stay silent", async () => {
+  it("keeps the checkers of promises for K <= f silent when more than f seats lie", async () => {
     const results = await pool.run({ ...options, byzantine: 3, byzantineKinds: ["lying"], faults: [] }, seeds(10));
     assertIncludes(
       results.map(({ status }) => status),
@@ -125,7 +125,7 @@ describe("simulator", () => {
     );
   });
 
-  it("real signatures: the same events, other bytes", async () => {
+  it("gives the same events with other bytes under real signatures", async () => {
     const real = await createPool(1, { realSignatures: true, mutant: null });
     try {
       const [slow] = await real.run({ ...options, faults: ["reorder"] }, [3]);

@@ -1,4 +1,5 @@
-// The mappings on the real graph-node: a scripted economy on anvil, then every entity compared with the contracts, and what is asked of it.
+// The mappings on the real graph-node: a scripted economy on anvil, then every entity and the client's answers compared
+// with the contracts.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +18,7 @@ import { checkAgentRecord, checkRequests } from "./history.ts";
 const REQUESTS = 24;
 
 test(
-  "every entity equals the contracts' state and events, in the end and at earlier blocks; the client says the same",
+  "every entity equals the contracts' state and events, at the end and at earlier blocks; the client agrees",
   { timeout: LIMIT_MS },
   async (context) => {
     const random = createRandom(1, "subgraph");
@@ -30,9 +31,9 @@ test(
     const entities = await check(context, node, chain, deployed, last);
     for (const part of [0.7, 0.3]) await check(context, node, chain, deployed, Math.floor(last * part));
 
-    // Nothing is equal because nothing happened.
+    // The comparison would prove nothing if nothing had happened.
     assert.ok(Object.keys(fates).length >= 7, JSON.stringify(fates));
-    // The scenario's consumers take every answer.
+    // The scenario's consumers accept every answer.
     const empty = Object.entries(entities).filter(([type, { size }]) => size === 0 && type !== "Callback");
     assert.deepEqual(
       empty.map(([type]) => type),

@@ -7,9 +7,9 @@ import { readEntities, type Entities } from "../../devnet/subgraph/entities.ts";
 import { startGraphNode, type GraphNode } from "../../devnet/subgraph/graph-node.ts";
 import type { Deployed } from "../../scripts/subgraph/manifest.ts";
 
-/** As many as appeals of the scenario need, one of which may have left and one been slashed. */
+/** As many operators as the scenario's appeals need, although one may have left and one been slashed. */
 export const OPERATORS = 22;
-/** Of a whole test; a busy machine takes five times as long as an idle one. */
+/** Time limit of a whole test; a busy machine takes five times as long as an idle one. */
 export const LIMIT_MS = 280_000;
 
 export async function startChain(context: TestContext): Promise<EconomyChain> {

@@ -1,4 +1,4 @@
-// What the typed client says of a chain, compared with the chain's events and with every entity.
+// Compares the typed client's answers about a chain with the chain's events and with every entity.
 import assert from "node:assert/strict";
 import { openRecentHistory } from "../../agents/adapters/chain/recent.ts";
 import type { ReaderOptions } from "../../agents/adapters/chain/reader.ts";
@@ -10,12 +10,12 @@ import type { Entities, Entity } from "../../devnet/subgraph/entities.ts";
 import { rows } from "../../devnet/subgraph/ledger.ts";
 import { ANYTHING } from "../adapters/fixtures/subgraph-server.ts";
 
-/** More than any test mines. */
+/** More blocks than any test mines. */
 const BLOCKS = 1_000_000;
-/** Pages that do not divide what is there. */
+/** Rows per page: a number that does not divide the number of rows. */
 const LIMIT = 7;
 
-/** The same requests, whatever is filtered by, from the subgraph as from the events. */
+/** Checks that subgraph and events give the same requests under every filter. */
 export async function checkRequests(
   queryUrl: string,
   source: ReaderOptions,
@@ -64,7 +64,7 @@ async function allPages(read: (page: PageWanted) => Promise<RequestPage>): Promi
   }
 }
 
-/** An agent's record has every entity of it, and no other. */
+/** Checks that an agent's record has every entity of the agent, and no other. */
 export async function checkAgentRecord(
   subgraph: Subgraph,
   entities: Entities,
@@ -94,7 +94,8 @@ export async function checkAgentRecord(
   );
   const slashed = answer.slashes.reduce((sum, { bonded, unbonding }) => sum + bonded + unbonding, 0n);
   assert.equal(String(slashed), agent["slashed"]);
-  // A curve: each change begins where the one before ended, and the newest ends where the agent is now.
+  // The changes form a curve: each begins where the one before ended, and the newest ends at the agent's present
+  // reputation.
   const points = answer.reputationChanges.toReversed();
   assert.equal(points.length, own("ReputationChange").length);
   for (const [index, { before }] of points.entries()) if (index > 0) assert.equal(before, points[index - 1]!.after);

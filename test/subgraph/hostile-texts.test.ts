@@ -1,4 +1,5 @@
-// Texts of anybody: an agent's model and endpoint, a question, an answer. None may stop the index, whatever its bytes are.
+// Texts that anybody may write: an agent's model and endpoint, a question, an answer. None may stop the index, whatever
+// its bytes are.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keccak256 } from "ethers";
@@ -9,12 +10,12 @@ import { packTerms, testKey } from "../support/contracts/typed-data.ts";
 import { deployWorld, maxStake, registerAgents, registration, subscription } from "../support/contracts/world.ts";
 import { LIMIT_MS, headOf, startChain, startNode } from "./follow.ts";
 
-/** No UTF-8 at all, zeros within and at the end, half of a surrogate pair, a character that is cut off. */
+/** Bytes that are not UTF-8, zeros within and at the end, half of a surrogate pair, a character that is cut off. */
 const HOSTILE = "ff00fe41eda080f09f9800";
-/** PostgreSQL has no zeros in texts. */
+/** The text as stored: PostgreSQL allows no zeros in texts. */
 const READ = new TextDecoder().decode(Buffer.from(HOSTILE, "hex")).replaceAll("\0", "");
 
-test("texts that are no UTF-8, and those with zeros, do not stop the index", { timeout: LIMIT_MS }, async (context) => {
+test("texts that are not UTF-8, or contain zeros, do not stop the index", { timeout: LIMIT_MS }, async (context) => {
   const chain = await startChain(context);
   const world = await deployWorld(chain.ethers);
   await registerAgents(world, 4);

@@ -8,12 +8,12 @@ import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { LIMIT_MS, OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
 
 /**
- * Blocks that are dropped: a settlement; one with its decision and draw. No more, because anvil forgets dropped blocks and graph-node
- * asks for those that it has not kept itself.
+ * Numbers of blocks to drop: those of a settlement alone, or also of its decision and draw. No more, because anvil
+ * forgets dropped blocks, and graph-node asks for blocks that it has not kept itself.
  */
 const DEPTHS = [1, 6];
 
-test("after a reorganization the entities are those of a clean sync", { timeout: LIMIT_MS }, async (context) => {
+test("the entities equal those of a clean sync after a reorganization", { timeout: LIMIT_MS }, async (context) => {
   const random = createRandom(2, "subgraph");
   const chain = await startChain(context);
   const economy = await openEconomy(chain.ethers, OPERATORS, random.fork("economy"));

@@ -19,9 +19,9 @@ import type {
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 export interface Answering {
-  /** Null = it proposes nothing. */
+  /** Null = the seat proposes nothing. */
   readonly answer: string | null;
-  /** On the ladder, in ppm. */
+  /** Confidence on the ladder, in ppm. */
   readonly tier: number;
 }
 
@@ -37,7 +37,9 @@ export interface SeatActs extends Answering {
 
 const SALT = new Uint8Array(32);
 
-/** A boolean question for the protocol with this code; nothing of it is signed, because `conclude` looks at no signature. */
+/**
+ * A boolean question for the protocol with this code. Nothing is signed, because `conclude` does not read signatures.
+ */
 export function attemptFor(
   protocol: number,
   seats: number,
@@ -61,7 +63,7 @@ export function attemptFor(
   };
 }
 
-/** A message set in the making: what one phase after the other says, in one round. */
+/** A message set of one round in the making, phase by phase. */
 export interface Saying {
   readonly tally: Tally;
   readonly attempt: Attempt;
@@ -95,7 +97,7 @@ export function say<Body>(
 
 const NOTHING = `0x${"00".repeat(32)}` as Digest;
 
-/** COMMIT and REVEAL of everybody's answer. */
+/** Adds COMMIT and REVEAL of every seat's answer. */
 export function propose(tally: Tally, attempt: Attempt, round: number, answers: readonly Answering[]): Saying {
   const proposals = answers.map(({ answer, tier }): Proposal | null =>
     answer === null ? null : { answer, proof: "proof", tier: tier as Ppm },

@@ -29,7 +29,7 @@ import type { RequestWitness, SignedDecision, Terms } from "./typed-data.ts";
 import { findEvent, findEvents, mineSeed, subscription } from "./world.ts";
 import type { Oracle, World } from "./world.ts";
 
-/** `DecidedRound` of contracts/types/Types.sol, the decision as it was signed. */
+/** `DecidedRound` of contracts/types/Types.sol, with the decision as it was signed. */
 export interface DecidedRound {
   readonly round: string;
   readonly committee: readonly string[];
@@ -55,9 +55,9 @@ export interface Drawn extends Asked {
 
 export interface Committed {
   readonly request: RequestWitness;
-  /** From the first to this one, whose round is the one to appeal against if it is provisional. */
+  /** Rounds from the first to this one, which is the one to appeal against if it is provisional. */
   readonly rounds: readonly DecidedRound[];
-  /** As in the event. */
+  /** Relay word of the event. */
   readonly relay: string;
   readonly receipt: ContractTransactionReceipt;
   /** The next attempt, if this one hung and is retried. */
@@ -97,7 +97,7 @@ export async function ask(
   return { request, round, attempt: 0, seedBlock, past: [], receipt };
 }
 
-/** What `draw` wants of the rounds before. */
+/** Past rounds in the form that `draw` takes. */
 export const pastOf = ({ request, past }: Asked) =>
   past.map(({ decision, ...round }) => ({
     ...round,
@@ -114,7 +114,7 @@ export async function draw(world: World, asked: Asked): Promise<Drawn> {
   return { ...asked, receipt, committee: [...(args["committee"] as bigint[])].map(word) };
 }
 
-/** A yes with equal shares. */
+/** Decision for yes with equal shares. */
 export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {}): SignedDecision {
   return {
     attempt: drawn.attempt,
@@ -130,10 +130,10 @@ export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {
   };
 }
 
-/** What a committee without consensus signs. */
+/** Fields of the decision that a committee without consensus signs. */
 export const hung = { status: Status.Hung, outcome: word(0n), answer: "0x", confidence: 0 } as const;
 
-/** The other answer. */
+/** Fields of a decision for no. */
 export const no = { outcome: word(0n), answer: hexlify(toUtf8Bytes("no")) } as const;
 
 const messageOf = (request: RequestWitness, committee: readonly string[], decision: SignedDecision) => ({
@@ -151,10 +151,10 @@ export const digestOf = (domain: TypedDataDomain, drawn: Drawn, decision: Signed
 /** The fewest seats that are more than two thirds. */
 export const quorum = (size: number): number => Math.floor((size * 2) / 3) + 1;
 
-/** The first `count` seats; by default just more than two thirds. */
+/** The first `count` seats; by default the smallest quorum. */
 export const firstSeats = (size: number, count = quorum(size)): number[] => [...Array(count).keys()];
 
-/** Packed as in calldata. */
+/** Certificate packed as in calldata. */
 export function certificateFor(
   world: World,
   drawn: Drawn,
@@ -179,10 +179,15 @@ function keyOfSeat(world: World, seat: string): SigningKey {
 export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision, signers?: number[]) =>
   [drawn.request, drawn.round, certificateFor(world, drawn, decision, signers), packDecision(decision)] as const;
 
-/** A fixed gas limit: an estimate is exact and assumes the last block's base fee, at which a branch may use less gas. */
+/**
+ * A fixed gas limit. An estimate is exact and assumes the last block's base fee, at which a branch may use less gas.
+ */
 export const enoughGas = { gasLimit: 4_000_000n } as const;
 
-/** Overrides of the next transaction, whose price is almost only the base fee: only that and a tip are paid back (SE13). */
+/**
+ * Overrides of the next transaction that set its gas price as base fee, because only base fee and a tip are paid back
+ * (SE13).
+ */
 export async function priceGas(
   { ethers }: World,
   gasPrice: bigint,
@@ -205,7 +210,7 @@ export async function commit(
   return committedBy(world, drawn, decision, (await sent.wait())!);
 }
 
-/** What a commit made of the request. */
+/** State of the request after a commit, read from the receipt. */
 export function committedBy(
   world: World,
   drawn: Drawn,
@@ -255,7 +260,7 @@ export function latestOf({ request, rounds }: Committed) {
   return [request, round, hashCommittee(committee), packDecision(decision), relay] as const;
 }
 
-/** In calldata. */
+/** Decided round packed as in calldata. */
 export const packDecided = ({ decision, ...round }: DecidedRound) => ({ ...round, decision: packDecision(decision) });
 
 /** The arguments of `settle`. */
@@ -264,7 +269,7 @@ export const recordOf = ({ request, rounds }: Committed) => [request, rounds.map
 export const bondOf = ({ settlement }: World, { request, rounds }: Committed): Promise<bigint> =>
   settlement.bondOf(request.id, request.terms, rounds.at(-1)!.round) as Promise<bigint>;
 
-/** Appeals with the bond that is due; in tokens the caller has approved it. */
+/** Appeals with the bond that is due. If the bond is in tokens, the caller has approved it before. */
 export async function appeal(world: World, committed: Committed, oracle: Oracle = world.oracle): Promise<Asked> {
   const { request, rounds } = committed;
   const isNative = memberOf(LAYOUTS.requestTerms, request.terms, "currency") === BigInt(Currency.Native);
@@ -285,7 +290,7 @@ export const witnessOf = (running: Asked | Drawn): string =>
 /** The arguments of `replace` and `refund`. */
 export const refundArgs = (running: Asked | Drawn) => [running.request, running.round, witnessOf(running)] as const;
 
-/** Calls another committee for one that nobody has heard of in time. */
+/** Calls another committee for one that did not answer in time. */
 export async function replace(world: World, running: Asked | Drawn): Promise<Asked> {
   await passDeadline(world, running.round);
   const sent: ContractTransactionResponse = await world.oracle.replace(...refundArgs(running));
@@ -296,7 +301,7 @@ export async function replace(world: World, running: Asked | Drawn): Promise<Ask
 export const fallBackArgs = (running: Asked | Drawn) =>
   [...refundArgs(running), packDecided(running.past.at(-1)!)] as const;
 
-/** What is on record once an attempt was given up. */
+/** Record of a request after an attempt was given up. */
 export const givenUp = (running: Asked | Drawn): Committed => ({
   request: running.request,
   rounds: running.past,
@@ -305,7 +310,7 @@ export const givenUp = (running: Asked | Drawn): Committed => ({
   reopened: null,
 });
 
-/** Ends the running period, if it is not over. */
+/** Moves the clock beyond the end of the running period, if it is not over. */
 export async function passDeadline(world: World, round: string): Promise<void> {
   const deadline = unpackRound(round).deadline;
   const { timestamp } = (await world.ethers.provider.getBlock("latest"))!;

@@ -63,10 +63,10 @@ export type Terms = { readonly [Name in Exclude<Member<typeof LAYOUTS.requestTer
   readonly fee: bigint | string;
 };
 
-/** Every term 0, which is the code of the first kind, assurance and currency. */
+/** Terms that are all 0, the code of the first kind, assurance and currency. */
 export const zeroTerms = Object.fromEntries(LAYOUTS.requestTerms.map(([name]) => [name, 0])) as unknown as Terms;
 
-/** 32 bytes, big endian. */
+/** The value in 32 bytes, big endian. */
 export const word = (value: bigint): string => toBeHex(value, 32);
 
 /** Joins the members of a word, each of which must fit its bits. */
@@ -110,7 +110,7 @@ export const packSeat = (agentId: number, reputation: number, signer: string): s
 
 export const hashCommittee = (words: readonly string[]): string => keccak256(concat(words));
 
-/** What a committee signs, each member alone. */
+/** Decision that a committee signs, with each member as a field of its own. */
 export interface SignedDecision {
   readonly attempt: number;
   readonly round: number;
@@ -160,7 +160,7 @@ export const hashRequest = (request: RequestWitness): string =>
     ),
   );
 
-/** What the link of the next round is of. */
+/** Fields of a round that the link of the next round hashes. */
 export interface PastFields {
   readonly round: string;
   readonly committeeHash: string;
@@ -169,7 +169,7 @@ export interface PastFields {
   readonly appellant: string;
 }
 
-/** How many of the lowest bits of a hash a link leaves out. */
+/** Number of the lowest bits of a hash that a link leaves out. */
 const LINK_CUT = 256n - BigInt(placeOf(LAYOUTS.round, "link").bits);
 
 /** The link of the round after this one: the upper 208 bits of a hash. */
@@ -178,11 +178,11 @@ export const linkAfter = ({ round, committeeHash, structHash, relay, appellant }
   return BigInt(keccak256(coder.encode(types, [round, committeeHash, structHash, relay, appellant]))) >> LINK_CUT;
 };
 
-/** What is stored of a request that is decided. */
+/** Commitment stored for a decided request. */
 export const settledCommitment = (structHash: string, relay: string, round: string): string =>
   keccak256(coder.encode(["bytes32", "uint256", "uint256"], [structHash, relay, round]));
 
-/** What is stored of a request that waits for its draw, or for its decision: the witness says which. */
+/** Commitment stored for a request that waits for its draw or its decision: the witness says which. */
 export const runningCommitment = (requestHash: string, round: string, witness: string): string =>
   keccak256(concat([requestHash, round, witness]));
 
@@ -196,7 +196,7 @@ export const drawnWitness = (attempt: number, committeeHash: string): string =>
 /** A key for tests, reproducible from its label. */
 export const testKey = (label: string): SigningKey => new SigningKey(id(label));
 
-/** 64 bytes: uncompressed, without the 0x04. */
+/** Public key of 64 bytes: uncompressed, without the 0x04. */
 export const publicKeyOf = (key: SigningKey): string => `0x${key.publicKey.slice(4)}`;
 
 export const addressOf = (key: SigningKey): string => computeAddress(key.publicKey);

@@ -117,14 +117,14 @@ export interface World {
 }
 
 export const pauserRole = 2n;
-/** Who gets what is slashed. */
+/** Account that gets the slashed stake. */
 export const treasury = "0x0000000000000000000000000000000000007077";
 export const minStake = 10n ** 18n;
 export const maxStake = 16n * minStake;
 export const unbondingDelay = 14 * 24 * 3600;
 export const epochBlocks = 32n;
 export const supportedProtocols = 0b11n;
-/** The deployer's subscription; the deployer may ask from it. */
+/** Id of the deployer's subscription, from which the deployer may ask. */
 export const subscription = 1n;
 export const subscriptionFunds = 10n ** 24n;
 export const subscriptionCoins = 10n ** 20n;
@@ -138,7 +138,7 @@ export interface PriceTerms {
   readonly treasuryPpm: bigint;
 }
 
-/** Everything is free and nobody but the seats is paid. */
+/** Prices under which everything is free and only the seats are paid. */
 export const freeTokens: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
 export const freeCoins: PriceTerms = { ...freeTokens, gasRate: 10n ** 18n };
 
@@ -181,13 +181,13 @@ export async function deployWorld(
   return { ethers, deployer: deployer!, ...contracts, domain, registryDomain, keys: new Map() };
 }
 
-/** Bound to the oracle that the deployer deploys next, and to the slasher after it. */
+/** Deploys a registry bound to the oracle that the deployer deploys next, and to the slasher after it. */
 export async function deployRegistry(ethers: HardhatEthers, stakeToken: string): Promise<Registry> {
   const terms = await registryTerms(ethers, stakeToken);
   return (await ethers.deployContract("AgentRegistry", [terms])) as unknown as Registry;
 }
 
-/** What a registry is deployed with, bound to the addresses of the deployer's next two contracts. */
+/** Arguments of a registry's constructor, with the addresses of the deployer's next two contracts. */
 export async function registryTerms(ethers: HardhatEthers, stakeToken: string) {
   const [deployer] = await ethers.getSigners();
   const nonce = await deployer!.getNonce();
@@ -210,7 +210,7 @@ export function registration(world: World, operator: string, key: SigningKey, st
   };
 }
 
-/** A `Service` for each of these agents: so many reputation steps, and pay. */
+/** A `Service` with these reputation steps and this pay for each of these agents. */
 export function servicesOf(agentIds: readonly number[], steps: number, earned = 0n) {
   return agentIds.map((agentId) => ({ agentId, steps, earned }));
 }
@@ -275,7 +275,7 @@ export function findEvents(
   });
 }
 
-/** The first of them. */
+/** The first event of that name; fails without one. */
 export function findEvent(contract: Emitter, receipt: ContractTransactionReceipt, name: string): LogDescription {
   const [event] = findEvents(contract, receipt, name);
   if (event === undefined) throw new Error(`No event ${name} in ${receipt.hash}`);

@@ -20,7 +20,7 @@ import type { Attempt, DecisionConflict, Digest, Hex, SeatIndex, Value } from ".
 import { attemptOf, keyOf, runCommittee, signDigest, signMessage, timing } from "./committee.ts";
 import { honest } from "./mbft-scripts.ts";
 
-/** One seat that certifies, driven message by message, with two roots that are both good to it. */
+/** One seat that certifies, driven message by message, with two roots that it both accepts. */
 export class Bench {
   readonly attempt: Attempt;
   readonly self: number;
@@ -31,9 +31,9 @@ export class Bench {
   private state: CertifyState = initialCertify;
   /** Votes of this seat: `phase.round` -> root or nil. */
   readonly said = new Map<string, string>();
-  /** Pairs of decisions that it has evidence of, as seat.ts looks for them. */
+  /** Conflicting decisions of which the seat has evidence, as seat.ts looks for them. */
   readonly conflicts: DecisionConflict[] = [];
-  /** Precommits of others that it handed on: `round.seat`. */
+  /** Precommits of others that the seat handed on: `round.seat`. */
   readonly handedOn = new Set<string>();
 
   constructor(seats: number) {
@@ -43,7 +43,7 @@ export class Bench {
       this.attempt,
       Array.from({ length: seats }, () => honest("yes")),
     );
-    // Proposes in no round that the tests reach.
+    // This seat proposes in no round that the tests reach.
     this.self = proposerOf(this.attempt, seats - 1);
     const { tally, byBlock } = run.states[this.self]!;
     const spare = proposerOf(this.attempt, 0);
@@ -87,12 +87,12 @@ export class Bench {
     this.hear(proposerOf(this.attempt, round), PROPOSE, round, { root: transcript.rootBlock, validRound });
   }
 
-  /** A seat shows its root without being the proposer, which is replayed but not voted on. */
+  /** Delivers a root of a seat that is not the proposer; the bench replays it but does not vote on it. */
   share(seat: number, round: number, { rootBlock }: Transcript): void {
     this.hear(seat, PROPOSE, round, { root: rootBlock, validRound: null });
   }
 
-  /** What the seat signs to precommit a root in a round. */
+  /** Signature of a seat that precommits a root in a round. */
   signature(seat: number, { root }: Transcript, round: number): Hex {
     const conclusion = mbft.conclude(this.attempt, root === this.first.root ? this.context.tally : this.inTime);
     if (conclusion.kind === "open") throw new Error("a root of the bench is not conclusive");
@@ -105,7 +105,7 @@ export class Bench {
     this.hear(seat, PRECOMMIT, round, { root: hexToBytes(transcript.root), signature });
   }
 
-  /** A certificate of which only the first signature is one. */
+  /** Delivers a certificate of which only the first signature is valid. */
   certificate(from: number, signer: number, transcript: Transcript, round: number): void {
     const junk = `0x${"00".repeat(64)}1b` as const;
     const seats = [signer, ...this.attempt.committee.map((_, seat) => seat).filter((seat) => seat !== signer)];
@@ -121,7 +121,7 @@ export class Bench {
       this.hear(seat, PREVOTE, round, { root: root && hexToBytes(root) });
   }
 
-  /** The round fails: everybody else precommits nil, and the timer fires. */
+  /** Lets the round fail: everybody else precommits nil, and the timers fire. */
   fail(round: number): void {
     for (const seat of this.others()) this.hear(seat, PRECOMMIT, round, { root: null, signature: null });
     this.take(certifyElapsed(this.state, this.context, `certify.prevote.${round}`));
@@ -132,7 +132,7 @@ export class Bench {
     return this.attempt.committee.map((_, seat) => seat).filter((seat) => seat !== this.self);
   }
 
-  /** Own messages come back as the host does it. */
+  /** Applies a step and returns the seat's own messages to it, as the host does. */
   private take({ state, effects }: Step<CertifyState>): void {
     for (const effect of newConflicts(this.state, state))
       if (effect.kind === "conflict") this.conflicts.push(effect.conflict);

@@ -57,7 +57,7 @@ export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations
   };
 }
 
-/** As wide as they get in an oracle, and no number of JavaScript's. */
+/** Request id as wide as an oracle makes them, beyond JavaScript's numbers. */
 export const wideId = ((0xffffn << 80n) | (2n << 40n) | 9n) as RequestId;
 
 export function withId(attempt: Attempt, id: RequestId): Attempt {
@@ -82,20 +82,20 @@ export const timing: Timing = { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_00
 type SendEffect = Extract<Effect, { kind: "send" }>;
 type AskEffect = Extract<Effect, { kind: "ask" }>;
 
-/** What a test may bend per seat; everything else is the real core. */
+/** Behaviour that a test may change per seat; everything else is the real core. */
 export interface SeatScript {
   /** Fields and confidence of a model answer; null = the model fails. */
   readonly answer: (ask: AskEffect) => { readonly fields: Record<string, string>; readonly confidence?: number } | null;
   /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
   readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
-  /** Every message that reaches it. */
+  /** Called with every message that reaches the seat. */
   readonly hear?: (message: Message) => void;
   readonly crashed?: boolean;
-  /** How long its model takes; some 50 ms if not given. */
+  /** Time that its model takes; some 50 ms if not given. */
   readonly thinkMs?: number;
-  /** Relays nothing. */
+  /** True if the seat relays nothing. */
   readonly hoards?: boolean;
-  /** Cannot get any document. */
+  /** True if the seat cannot get any document. */
   readonly lacks?: boolean;
 }
 
@@ -123,11 +123,11 @@ export function runCommittee(
   options: {
     readonly seed?: number;
     readonly delayMs?: number;
-    /** How long a message is on its way between two seats, in the place of `delayMs`; `draw` is a number of the seed. */
+    /** Time that a message takes between two seats, instead of `delayMs`; `draw` is a random number from the seed. */
     readonly delayOf?: (from: number, to: number, draw: number) => number;
-    /** What content stores hold of a question's documents. */
+    /** Documents of a question that the content stores hold. */
     readonly documents?: ReadonlyMap<Digest, Uint8Array>;
-    /** How long it takes to get them. */
+    /** Time that fetching the documents takes. */
     readonly fetchMs?: number;
   } = {},
 ): CommitteeRun {
@@ -238,7 +238,7 @@ function verified(attempt: Attempt, message: Message): boolean {
   return known;
 }
 
-/** What the host does with a `send` that carries a decision. */
+/** Signs a decision that a `send` carries, as the host does. */
 export function withSignature(
   attempt: Attempt,
   seat: number,

@@ -26,7 +26,7 @@ export function letteredIn(prompt: Prompt, name: string): readonly string[] {
   return texts.filter((text) => text !== undefined);
 }
 
-/** Fields for any task, from somebody who holds one answer to be right. */
+/** Script of a seat that believes in one answer, for any task. */
 export function believing(answer: string, proof = "computed"): SeatScript {
   return {
     answer: ({ prompt }) => {
@@ -54,17 +54,17 @@ export function believing(answer: string, proof = "computed"): SeatScript {
   };
 }
 
-/** Whose model fails at some tasks. */
+/** Script of a seat whose model fails at some tasks. */
 export function failingAt(script: SeatScript, ...tasks: readonly string[]): SeatScript {
   return { ...script, answer: (ask) => (tasks.includes(taskOf(ask.prompt)) ? null : script.answer(ask)) };
 }
 
-/** Says nothing in some phases. */
+/** Script of a seat that says nothing in some phases. */
 export function silentIn(script: SeatScript, ...phases: readonly number[]): SeatScript {
   return { ...script, say: (effect) => (phases.includes(effect.phase) ? [] : [effect]) };
 }
 
-/** Tells the upper half of the seats another thing in a phase. */
+/** Script of a seat that tells the seats with an odd index something else in a phase. */
 export function equivocatingIn(script: SeatScript, phase: number, payload: Send["payload"]): SeatScript {
   return {
     ...script,
@@ -74,7 +74,7 @@ export function equivocatingIn(script: SeatScript, phase: number, payload: Send[
   };
 }
 
-/** All seats alike, some by their canonical rank otherwise. */
+/** The usual script for all seats, except for those whose canonical rank has another one. */
 export function byRank(
   attempt: Attempt,
   usual: SeatScript,
@@ -121,7 +121,7 @@ export function messagesIn(run: CommitteeRun): number {
   return run.effects.flat().filter((effect) => effect.kind === "send" && effect.phase <= CLOSE).length;
 }
 
-/** A message set with other messages in the place of some, or besides them. */
+/** Message set in which `instead` replaces each message by others. */
 export function retold(tally: Tally, instead: (message: Message) => readonly Message[]): Tally {
   return [...messagesOf(tally)].flatMap(instead).reduce((all, message) => addMessage(all, message).tally, emptyTally);
 }

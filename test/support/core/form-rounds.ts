@@ -7,19 +7,21 @@ import type { Attempt, Digest, Ppm, SeatIndex } from "../../../agents/core/types
 import { keyOf } from "./committee.ts";
 import { put } from "./mbft-set.ts";
 
-/** Payload digests of what was said so far in the round. */
+/** Payload digest of what a seat said in an earlier phase of the round. */
 export type SaidSoFar = (phase: number, seat: number) => Digest | null;
 
 export interface RoundScript {
-  /** What a seat says in a phase; undefined = nothing. */
+  /** Payload of a seat in a phase; undefined = nothing. */
   readonly body: (phase: number, seat: number, said: SaidSoFar) => unknown;
   /** Phases in which only some seats speak: their messages list nothing (PH3). */
   readonly partial?: readonly number[];
-  /** Whether a seat held another's message when it closed a phase; everything that was said if not given. */
+  /** True if a seat held another's message when it closed a phase; by default it held every message. */
   readonly sees?: (phase: number, seat: number, of: number) => boolean;
 }
 
-/** Builds the message set of one round of any phased protocol; signatures are not looked at by `conclude`. */
+/**
+ * Builds the message set of one round of any phased protocol, unsigned, because `conclude` does not read signatures.
+ */
 export function addFormRound(
   tally: Tally,
   attempt: Attempt,
@@ -52,7 +54,7 @@ export function addFormRound(
   return next;
 }
 
-/** A seat's words in COMMIT and REVEAL; null = it has no answer. */
+/** Payloads of a seat in COMMIT and REVEAL; null = the seat has no answer. */
 export function proposalBody(
   attempt: Attempt,
   round: number,

@@ -1,6 +1,9 @@
 import type { GossipEvent, GraphRules } from "../../../agents/core/protocols/hashgraph/graph/graph.ts";
 
-/** Every definition of SWIRLDS-TR-2016-01 as it stands there, by sets and recursion; events with parents before children. */
+/**
+ * Every definition of SWIRLDS-TR-2016-01 word for word, by sets and recursion, over events with parents before
+ * children.
+ */
 export interface Literal {
   readonly round: Record<string, number>;
   readonly witness: Record<string, boolean>;

@@ -8,11 +8,11 @@ export interface RandomGossip {
   readonly seed: number;
   /** These members fork now and then, the first of the list most. */
   readonly forkers?: readonly number[];
-  /** Members that gossip among themselves only, for the middle third. */
+  /** Members that gossip only among themselves during the middle third. */
   readonly apart?: readonly number[];
 }
 
-/** Gossip between random pairs; parents before children. */
+/** Makes gossip between random pairs, with parents before children. */
 export function randomGossip({
   members,
   events,

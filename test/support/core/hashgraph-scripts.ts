@@ -13,7 +13,7 @@ type EventPayload = { readonly [key: string]: Value };
 export const hashgraphAttempt = (seats: number, terms: Partial<Terms> = {}): Attempt =>
   attemptOf(seats, { protocol: hashgraph.code, ...terms });
 
-/** Answers what it is told to, by answer round, the last of it from then on and in a vote. */
+/** Script that gives these answers by answer round; it repeats the last one in later rounds and votes for it. */
 export function holds(...answers: readonly string[]): SeatScript {
   return {
     answer: ({ ask, prompt }) => {
@@ -30,7 +30,7 @@ export function holds(...answers: readonly string[]): SeatScript {
   };
 }
 
-/** Answers a text per round, and judges two texts to mean the same iff both name the city or neither does. */
+/** Script that answers a text per round, and calls two texts the same iff both name the city or neither does. */
 export function rewords(city: string, wordings: readonly string[]): SeatScript {
   return {
     answer: ({ ask, prompt }) => {
@@ -45,7 +45,7 @@ export function rewords(city: string, wordings: readonly string[]): SeatScript {
   };
 }
 
-/** Follows more than half of those it is shown, as a model would (HG22). */
+/** Script that follows an answer of more than half of the members it is shown, as a model would (HG22). */
 export function follows(first: string): SeatScript {
   return {
     answer: ({ ask, prompt }) => {
@@ -63,7 +63,7 @@ function mostSupported(user: string): string | null {
   return null;
 }
 
-/** What a Byzantine seat does to its events, per receiver; certification it leaves alone. */
+/** Script of a Byzantine seat that changes its events per receiver, but certifies honestly. */
 export function bends(
   script: SeatScript,
   bend: (payload: EventPayload, to: number, sequence: number) => readonly EventPayload[],
@@ -75,7 +75,7 @@ export function bends(
   };
 }
 
-/** Makes a line of events that rest on nobody's so long; each says what the first one does but for what is changed. */
+/** Extends a line of events without foreign parents to this length; each repeats the first except for the changes. */
 export function growLine(
   line: SendEffect[],
   effect: SendEffect,
@@ -90,12 +90,12 @@ export function growLine(
   }
 }
 
-/** What a seat can claim of itself by events that rest on nobody's, right at the start or as it goes. */
+/** Claims that a seat can make by events without foreign parents, right at the start or as it goes. */
 export const CLAIMS = ["last", "stuck", "line", "pace"] as const;
 
 /**
- * Free claims: that it has the order, that it has given up and used all its events, all of them at once, or always as many as it takes
- * to be deep. It relays nothing, and takes no part in certification.
+ * Script that makes free claims: that it has the order, that it gave up after all its events, all events at once, or
+ * always as many as it needs to be deep. It relays nothing and does not certify.
  */
 export function claims(script: SeatScript, claim: (typeof CLAIMS)[number]): SeatScript {
   const said = new Map<number, readonly SendEffect[]>();
@@ -128,7 +128,7 @@ export function run(attempt: Attempt, scripts: readonly SeatScript[], seed = 1):
   return runCommittee(hashgraph, attempt, scripts, { seed });
 }
 
-/** What the honest seats certified, e.g. "decided yes", "hung ", "nothing". */
+/** Results that the honest seats certified, e.g. "decided yes", "hung ", "nothing". */
 export function results(done: CommitteeRun, honest: readonly number[]): readonly string[] {
   return honest.map((seat) => {
     const decision = done.certificates[seat]?.decision;

@@ -6,7 +6,7 @@ import { addMessage, emptyTally, type Tally } from "../../../agents/core/seat/ta
 import type { Attempt, Message, Ppm, SeatIndex } from "../../../agents/core/types.ts";
 import { generator } from "./committee.ts";
 
-/** Says nothing and rests on nothing. */
+/** Event without a record and without parents. */
 export const bareEvent: EventBody = {
   selfParent: null,
   otherParent: null,
@@ -17,7 +17,7 @@ export const bareEvent: EventBody = {
   record: null,
 };
 
-/** Messages as they stand in a tally; the protocol does not look at signatures. */
+/** Message of an event as it stands in a tally, unsigned, because the protocol does not read signatures. */
 export function eventMessage(attempt: Attempt, seat: number, sequence: number, body: EventBody): Message {
   const payload = encodeEvent(body);
   const header = {
@@ -38,7 +38,7 @@ export function tallyOf(messages: Iterable<Message>): Tally {
   return tally;
 }
 
-/** Hand-made gossip: who makes which event on whose newest one. */
+/** Gossip made by hand: each call says who makes an event on whose newest one. */
 export class GossipWorld {
   readonly attempt: Attempt;
   readonly messages: Message[] = [];
@@ -84,7 +84,7 @@ export class GossipWorld {
     return message;
   }
 
-  /** All seats say their record, then gossip in random pairs until everybody has everything (HG8). */
+  /** Makes all seats say their record, then gossip in random pairs until every seat has every event (HG8). */
   stage(records: readonly (StageRecord | null)[], random: () => number): void {
     const said = records.flatMap((record, seat) => (record === null ? [] : [this.event(seat, null, record)]));
     const wanted = said.map(({ header }) => header.payloadDigest + header.seat);

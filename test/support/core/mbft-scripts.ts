@@ -1,6 +1,6 @@
 import type { SeatScript } from "./committee.ts";
 
-/** Knows the truth: answers it, accepts it, rejects anything else, judges by it. */
+/** Script that knows the truth: answers it, accepts it, rejects everything else, judges by it. */
 export function honest(truth: string, confidence = 900_000): SeatScript {
   return {
     answer: ({ ask, prompt }) => {
@@ -13,7 +13,7 @@ export function honest(truth: string, confidence = 900_000): SeatScript {
   };
 }
 
-/** Answers the opposite with full confidence, vetoes the truth, upholds every lie. */
+/** Script that answers the opposite with full confidence, vetoes the truth and upholds every lie. */
 export const liar: SeatScript = {
   answer: ({ ask, prompt }) => {
     const right = prompt.user.includes('\nanswer: "yes"');

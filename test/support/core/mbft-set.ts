@@ -15,7 +15,7 @@ export { JUDGE, VOTE };
 interface SeatVote {
   readonly verdict: Verdict;
   readonly tier?: number;
-  /** The answer it says it is about; that of the seat it names if not given. */
+  /** Answer that the vote says it is about; by default that of the seat it names. */
   readonly about?: string;
 }
 
@@ -26,15 +26,15 @@ export interface SeatActs {
   readonly votes?: Readonly<Record<number, SeatVote>>;
   /** `author>accused` -> verdict. */
   readonly judgements?: Readonly<Record<string, "uphold" | "refute" | "abstain">>;
-  /** Says nothing at all. */
+  /** The seat says nothing at all. */
   readonly silent?: boolean;
-  /** Whether it held a seat's message when it closed a phase; everything if not given. */
+  /** True if it held the message of that seat when it closed a phase; by default it held every message. */
   readonly sees?: (phase: number, seat: number) => boolean;
 }
 
 const NOTHING = `0x${"00".repeat(32)}` as Digest;
 
-/** Builds the message set of one round; signatures are not looked at by `conclude`. */
+/** Builds the message set of one round, unsigned, because `conclude` does not read signatures. */
 export function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly SeatActs[]): Tally {
   const commits = acts.map((act, seat) => {
     if (act.answer === undefined) return { commitment: null };
@@ -96,7 +96,7 @@ export function roundOf(attempt: Attempt, acts: readonly SeatActs[]): Tally {
   return addRound(emptyTally, attempt, 0, acts);
 }
 
-/** Adds an unsigned message; for void slots, too. */
+/** Adds an unsigned message, also for void slots. */
 export function put(tally: Tally, attempt: Attempt, round: number, seat: number, phase: number, payload: Value): Tally {
   const header = {
     requestId: attempt.request.id,

@@ -5,7 +5,7 @@ export function faultsOf(seats: number): number {
   return Math.floor((seats - 1) / 3);
 }
 
-/** All seats that run to the end hold the same decision. */
+/** Returns the decision of the seats that did not crash; fails if they hold different ones. */
 export function decisionOf(run: CommitteeRun, scripts: readonly SeatScript[]): string {
   const held = run.certificates.filter((_, seat) => scripts[seat]?.crashed !== true);
   const decisions = new Set(
@@ -16,7 +16,7 @@ export function decisionOf(run: CommitteeRun, scripts: readonly SeatScript[]): s
   return `${decision?.status} ${decision?.answer}`;
 }
 
-/** Rounds of phases in which honest seats waited for their models: the critical path. */
+/** Number of steps in which honest seats waited for their models: the critical path. */
 export function criticalCalls(run: CommitteeRun, honest: (seat: number) => boolean): number {
   const waits = run.effects.flatMap((effects, seat) =>
     honest(seat)

@@ -7,7 +7,7 @@ type Ask = Parameters<SeatScript["answer"]>[0];
 const GOOD = ["20", "20", "20", "20", "12"];
 const BAD = ["2", "6", "10", "10", "2"];
 
-/** Gives `answer` and holds what `approves` to be right: marks it well, accepts it. */
+/** Script that gives `answer`, and accepts and marks well every text that `approves` is true of. */
 export function mind(answer: string, approves: (text: string) => boolean): SeatScript {
   return {
     answer: ({ ask, prompt }: Ask) => {
@@ -40,12 +40,12 @@ function loose(text: string): string {
   return text.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/** Knows the truth. */
+/** Script of a seat that knows the truth. */
 export function truthful(truth: string): SeatScript {
   return mind(truth, (text) => loose(text) === loose(truth));
 }
 
-/** Gives a lie, praises it and damns all else. */
+/** Script of a seat that gives a lie, praises it and damns every other answer. */
 export function lying(lie: string): SeatScript {
   return mind(lie, (text) => text === lie);
 }
@@ -54,15 +54,15 @@ export function crashed(script: SeatScript): SeatScript {
   return { ...script, crashed: true };
 }
 
-/** Every call of its model fails. */
+/** Script of a seat whose model always fails. */
 export const failing: SeatScript = { answer: () => null };
 
-/** Speaks to some seats only, and relays nothing. */
+/** Script of a seat that speaks to some seats only, and relays nothing. */
 export function selective(script: SeatScript, hears: (to: number) => boolean): SeatScript {
   return { ...script, hoards: true, say: (effect, to) => (hears(to) ? [effect] : []) };
 }
 
-/** Tells seats with an odd index something else, in every phase of deliberation. */
+/** Script of a seat that tells seats with an odd index something else in every phase of deliberation. */
 export function equivocating(script: SeatScript): SeatScript {
   return {
     ...script,
@@ -71,7 +71,7 @@ export function equivocating(script: SeatScript): SeatScript {
   };
 }
 
-/** Another well-formed payload: what it held is denied, what it committed to replaced, what it scored withdrawn. */
+/** Another well-formed payload: denies what the seat held, replaces its commitment, withdraws its scores. */
 function other(payload: PayloadMap): PayloadMap {
   const { seen } = payload;
   if (Array.isArray(seen))

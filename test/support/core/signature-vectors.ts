@@ -3,7 +3,7 @@ import { publicKeyToAddress } from "../../../agents/core/encoding/digest.ts";
 import type { Address, Hex } from "../../../agents/core/types.ts";
 import { G, N, P, lift, mod, multiply, number, recover, sign, word } from "./textbook-curve.ts";
 
-/** A signature that everybody makes byte for byte. */
+/** A signature that every implementation must make byte for byte. */
 export interface SignedVector {
   readonly name: string;
   readonly secret: Hex;
@@ -12,7 +12,7 @@ export interface SignedVector {
   readonly signature: Hex;
 }
 
-/** What everybody says of a signature of any form: `signer` is the zero address where nobody signed. */
+/** Signer that every implementation must recover from a signature of any form; the zero address if nobody signed. */
 export interface RecoveredVector {
   readonly name: string;
   readonly digest: Hex;
@@ -29,7 +29,7 @@ export interface SignatureVectors {
 const NOBODY: Address = `0x${"00".repeat(20)}` as Address;
 const TOP = 2n ** 256n - 1n;
 
-/** All of it by textbook-curve.ts. */
+/** Makes all vectors by textbook-curve.ts. */
 export function makeSignatureVectors(): SignatureVectors {
   return {
     description:
@@ -62,7 +62,7 @@ function makeSigned(): readonly SignedVector[] {
   });
 }
 
-/** Signatures that name somebody, most of whose keys nobody has. */
+/** Signatures with a signer, most of whose keys nobody knows. */
 function makeSound(): readonly RecoveredVector[] {
   const digest = number(hexToBytes(keccak256(utf8("sound"))));
   const low = xFrom(1n, 1n);
@@ -119,7 +119,7 @@ function makeMalformed(): readonly RecoveredVector[] {
   return [...named, ...makeInfinite()];
 }
 
-/** R = kG and the digest s * k: s * R less the digest times G is the point at infinity. */
+/** Signatures with R = kG and the digest s * k: s * R minus the digest times G is the point at infinity. */
 function makeInfinite(): readonly RecoveredVector[] {
   return [5n, 6n, 11n].map((k) => {
     const point = multiply(G, k);
@@ -135,7 +135,10 @@ function makeInfinite(): readonly RecoveredVector[] {
   });
 }
 
-/** The first x from there on, and in that direction, that a point has, or that none has. */
+/**
+ * The first x, from `from` on in this direction, that a point of the curve has; with `isPoint` false, that no point
+ * has.
+ */
 function xFrom(from: bigint, step: bigint, isPoint = true): bigint {
   for (let x = from; ; x += step) if ((lift(x, false) !== null) === isPoint) return x;
 }

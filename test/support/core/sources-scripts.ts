@@ -18,7 +18,7 @@ export function asking(n: number, texts: readonly string[], terms: Partial<Terms
   return { ...attempt, request: { ...attempt.request, question } };
 }
 
-/** Answers at first one thing, afterwards another, always quoting the same; verifies by its second belief. */
+/** Script that answers `first`, later `last`, always with the same quote, and verifies by `last`. */
 export function quoting(quote: string, first: string, last = first, source = "A"): SeatScript {
   let asked = 0;
   return {

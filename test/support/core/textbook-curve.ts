@@ -37,7 +37,7 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return result;
 }
 
-/** Euclid's; both moduli are primes, and 0 has none. */
+/** Inverse by Euclid's algorithm. Both moduli are primes; 0 has no inverse. */
 function inverse(value: bigint, modulus: bigint): bigint {
   let [low, high] = [mod(value, modulus), modulus];
   let [a, b] = [1n, 0n];
@@ -49,7 +49,7 @@ function inverse(value: bigint, modulus: bigint): bigint {
   return mod(a, modulus);
 }
 
-/** Null is the point at infinity. */
+/** A point of the curve; null is the point at infinity. */
 function add(a: Point | null, b: Point | null): Point | null {
   if (a === null) return b;
   if (b === null) return a;
@@ -69,7 +69,7 @@ export function multiply(point: Point | null, scalar: bigint): Point | null {
   return result;
 }
 
-/** The point of that x whose y has the parity; null when there is none. */
+/** The point with this x whose y has this parity; null if the curve has no such point. */
 export function lift(x: bigint, odd: boolean): Point | null {
   const square = mod(x * x * x + 7n, P);
   const root = power(square, (P + 1n) / 4n, P);
@@ -77,7 +77,7 @@ export function lift(x: bigint, odd: boolean): Point | null {
   return { x, y: (root & 1n) === (odd ? 1n : 0n) ? root : P - root };
 }
 
-/** RFC 6979, 3.2, with SHA-256; s low. */
+/** Signs by RFC 6979, 3.2, with SHA-256; s is low. */
 export function sign(digest: bigint, secret: bigint): TextbookSignature {
   const nonces = noncesOf(secret, digest);
   for (;;) {
@@ -116,7 +116,7 @@ function noncesOf(secret: bigint, digest: bigint): () => bigint {
   };
 }
 
-/** SEC 1, 4.1.6; null for r and s out of range, a high s, r without a point, and the point at infinity. */
+/** Recovers by SEC 1, 4.1.6; null for r and s out of range, a high s, r without a point, and the point at infinity. */
 export function recover(digest: bigint, { r, s, recovery }: TextbookSignature): Point | null {
   if (r <= 0n || r >= N || s <= 0n || s > N / 2n) return null;
   const point = lift(r, recovery === 1);

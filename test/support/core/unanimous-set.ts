@@ -17,21 +17,21 @@ export const CLOSE = closeForm.phase;
 
 /** What one seat does in one turn. */
 export interface TurnActs {
-  /** None = it abstains. */
+  /** Absent = the seat abstains. */
   readonly answer?: string;
-  /** Default: another one in each turn. */
+  /** By default another text in each turn. */
   readonly proof?: string;
-  /** Pairs of texts that it calls the same. */
+  /** Pairs of texts that the seat calls the same. */
   readonly same?: readonly (readonly [string, string])[];
-  /** Says nothing at all. */
+  /** The seat says nothing at all. */
   readonly silent?: boolean;
-  /** Says two things in this phase. */
+  /** Phase in which the seat says two things. */
   readonly equivocates?: number;
-  /** Whether it held a seat's message when it closed a phase; everything if not given. */
+  /** True if it held the message of that seat when it closed a phase; by default it held every message. */
   readonly sees?: (phase: number, seat: number) => boolean;
 }
 
-/** Builds the message set of one turn; signatures are not looked at by `conclude`. */
+/** Builds the message set of one turn, unsigned, because `conclude` does not read signatures. */
 export function addTurn(tally: Tally, attempt: Attempt, round: number, acts: readonly TurnActs[]): Tally {
   let next = tally;
   let before: readonly PayloadMap[] = [];
@@ -97,7 +97,7 @@ function otherThan(form: AnyForm, payload: PayloadMap): PayloadMap {
   return { ...payload, seen };
 }
 
-/** The set of several turns, the first of which is round 0. */
+/** Message set of several turns, the first of which is round 0. */
 export function turnsOf(attempt: Attempt, turns: readonly (readonly TurnActs[])[]): Tally {
   return turns.reduce((tally, acts, round) => addTurn(tally, attempt, round, acts), emptyTally);
 }
@@ -120,7 +120,7 @@ export const faults = (n: number): number => Math.floor((n - 1) / 3);
 export const policies = (options: number, assurance: Terms["assurance"] = "normal") =>
   ({ kind: "policies", options, assurance }) as const;
 
-/** The outcome of so many turns from 0 on; `act` gives every seat's part in each. */
+/** Outcome of `count` turns from 0 on; `act` gives every seat's part in each turn. */
 export function decide(
   attempt: Attempt,
   count: number,

@@ -57,7 +57,7 @@ export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryC
     for (const resume of waiting) resume();
   };
   let reachable = true;
-  /** What a node does for a call: refuse while it is down, else act and tell the followers of a new block. */
+  /** Does what a node does for a call: refuses while it is down, else acts and tells the followers of a new block. */
   const serve = <T>(signal: AbortSignal | undefined, action: () => T): Promise<T> =>
     new Promise((resolve) => {
       signal?.throwIfAborted();
@@ -149,7 +149,7 @@ async function follow(
   }
   let down = false;
   while (!signal.aborted) {
-    // Registered before looking, so that no block is missed.
+    // The follower registers before it looks, so that it misses no block.
     const { changed, forget } = nextChange(waiting, signal);
     const block = await serve(signal, () =>
       next < ledger.blocks.length - finalityDepth ? ledger.blocks[next] : undefined,
@@ -240,7 +240,7 @@ function commitEach(ledger: Ledger, commits: readonly CertifiedDecision[], accou
   return commits.map((one) => outcomes[open.indexOf(one)] ?? "already");
 }
 
-/** Somebody else drew too late and so scheduled a new seed block. */
+/** True if somebody else drew too late and so scheduled a new seed block. */
 function wasRescheduled({ blocks }: Ledger, requestId: RequestId, seedBlock: bigint): boolean {
   const later = blocks.slice(Number(seedBlock)).flatMap(({ events }) => events);
   return later.some(

@@ -47,13 +47,13 @@ import {
   type State,
 } from "./state.ts";
 
-/** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
+/** The contracts' rules without a chain: who gets what, and when. It does not check the sizes of terms again. */
 export interface Ledger {
   readonly domain: Domain;
   readonly blocks: readonly Block[];
   readonly agents: ReadonlyMap<AgentId, AgentRecord>;
   readonly requests: ReadonlyMap<RequestId, RequestEntry>;
-  /** Askers have what they ask with; this is what they and others get. */
+  /** Credit of an account. Askers need no funds to ask; the ledger only counts what accounts get. */
   creditOf(account: Address, currency: Currency): bigint;
   /** Appends empty blocks. */
   mine(count?: number): void;
@@ -72,9 +72,9 @@ export interface Ledger {
   isConsumed(proof: EquivocationProof): boolean;
   submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
   certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
-  /** Up to `PROVEN_SERVICES`. */
+  /** Services of an agent, counted up to `PROVEN_SERVICES`. */
   servicesOf(agentId: AgentId): number;
-  /** In stake tokens, for reports. */
+  /** Stake tokens that an account is owed for reports of evidence. */
   owedTo(account: Address): bigint;
 }
 
@@ -142,7 +142,7 @@ function addAgent(state: State, agent: NewAgent): AgentRecord {
   return record;
 }
 
-/** As contracts/Slasher.sol; all stake here is the operator's own. */
+/** Slashes like contracts/Slasher.sol; all stake here is the operator's own. */
 function submitEvidence(state: State, proof: EquivocationProof, reporter: Address): Receipt {
   const signer = equivocator(state.options.domain, proof);
   const agent = state.agents.values().find((one) => one.signer === signer);

@@ -2,7 +2,7 @@ import { committeeSizeAfter, unpackRound } from "../../../agents/core/request/ro
 import type { Address, Decision, Round, Terms } from "../../../agents/core/types.ts";
 import type { DecidedRound } from "../../../agents/core/request/events.ts";
 
-/** Of each seat of a committee that decided; one that hung has one. */
+/** Units for each seat of a committee that decided; a seat of a committee that hung has one. */
 const DECIDED_UNITS = 2n;
 /** An upheld appeal earns what the seats of the overturned round would have got, divided by this. */
 const APPEAL_REWARD_DIVISOR = 2n;
@@ -12,16 +12,20 @@ export interface Payment {
   readonly amount: bigint;
 }
 
-/** As contracts/libraries/PricesLib.sol where gas costs nothing: the most that the committees that an appeal in this round calls can earn (SE5). */
+/**
+ * Bond as in contracts/libraries/PricesLib.sol if gas costs nothing: the most that the committees of an appeal in this
+ * round can earn (SE5).
+ */
 export function bondOf(terms: Terms, round: Round): bigint {
   const size = committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals + 1);
   return (DECIDED_UNITS + BigInt(terms.retries)) * BigInt(size) * unitOf(terms);
 }
 
 /**
- * As contracts/Settlement.sol under a price list of zeros: without treasury, and nothing is put by for gas (SE10 to SE14).
- * @param operatorOf of an agent id; null for one that is unknown
- * @returns what everybody gets and what is left for the asker
+ * Pays like contracts/Settlement.sol under a price list of zeros: nothing for the treasury, no reserve for gas (SE10 to
+ * SE14).
+ * @param operatorOf gives the operator of an agent id, null for an unknown one
+ * @returns the payments, and the rest that the asker gets
  */
 export function payOut(
   terms: Terms,
@@ -55,7 +59,7 @@ export function standing(terms: Terms, rounds: readonly DecidedRound[]): readonl
   );
 }
 
-/** The rounds that the appeal against this one called: those up to the next appeal. */
+/** Rounds that the appeal against this round called: those up to the next appeal. */
 function calledBy(rounds: readonly DecidedRound[], index: number): readonly DecidedRound[] {
   const later = rounds.slice(index + 1);
   const next = later.findIndex(({ appellant }) => appellant !== null);
@@ -70,7 +74,7 @@ function seatPay(terms: Terms, one: DecidedRound, operatorOf: (agentId: number) 
   });
 }
 
-/** What each seat of a round that stands gets. */
+/** Pay of each seat of a round that is not overturned. */
 export function earnings(terms: Terms, { committee, decision }: DecidedRound): readonly bigint[] {
   const total = BigInt(decision.shares.reduce((sum, share) => sum + share, 0));
   const pay = unitOf(terms) * unitsOf(decision);
@@ -89,7 +93,7 @@ function unitsOf({ status, shares }: Decision): bigint {
   return (status === "decided" ? DECIDED_UNITS : 1n) * BigInt(shares.length);
 }
 
-/** SE10: of the fee, which is for every round that can come. */
+/** SE10: value of one unit of the fee, which covers every round that can come. */
 function unitOf({ fee, committeeSize, appeals, retries }: Terms): bigint {
   const sizes = Array.from({ length: appeals + 1 }, (_, level) => BigInt(committeeSizeAfter(committeeSize, level)));
   const decided = sizes.reduce((sum, size) => sum + DECIDED_UNITS * size, 0n);

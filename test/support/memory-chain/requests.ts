@@ -30,19 +30,19 @@ import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
 import { drawSeats, refused, requireDuration, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
 import { append, certificateKey, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
 
-/** As its event says. */
+/** A request as its event says. */
 export interface AskedRequest {
   readonly request: Request;
   readonly round: Round;
   readonly seedBlock: bigint;
 }
 
-/** A seed block comes so many blocks after the request, with as many of its epoch before it, and lives as long as the epoch. */
+/** Blocks from the request to its seed block, and the fewest blocks of its epoch before the seed block. */
 const SEED_DELAY = 8n;
 const EPOCH_BLOCKS = 256n;
-/** So many blocks of the epoch come after it at least. */
+/** Fewest blocks of the epoch after the seed block. */
 const DRAW_BLOCKS = 16n;
-/** A smaller committee slashes a seat once at most. */
+/** A committee of fewer seats slashes a seat at most once. */
 const SLASHING_COMMITTEE = 13;
 const WEEK_SECONDS = 604_800;
 
@@ -82,7 +82,7 @@ export function commit(state: State, one: CertifiedDecision, relayer: Address): 
   return withCertificate(state, one, append(state, decide(state, one, relayer)));
 }
 
-/** As `tryMulticall`: one transaction, and what is refused changes nothing. */
+/** Commits like `tryMulticall`: in one transaction, in which a refused commit changes nothing. */
 export function commitAll(
   state: State,
   commits: readonly CertifiedDecision[],
@@ -98,7 +98,7 @@ export function commitAll(
   );
 }
 
-/** What can be read from the transaction later. */
+/** Keeps the certificate, which can be read from the transaction later. */
 function withCertificate(
   { certificates }: State,
   { request, certificate }: CertifiedDecision,
@@ -117,7 +117,7 @@ function unlessRefused<T>(action: () => T): T | ConclaveError {
   }
 }
 
-/** What a commit makes of the request, and its events; changes nothing when it throws. */
+/** Applies a commit to its request and returns the events; changes nothing when it throws. */
 function decide(
   state: State,
   { request, round, committee, certificate }: CertifiedDecision,
@@ -204,7 +204,7 @@ export function fallBack(state: State, request: Request, round: Round, witness: 
   const { id, terms } = request;
   const entry = requireGivenUp(state, request, round, witness);
   if (linkOf(request, last) !== unpackRound(round).link) throw refused("WitnessMismatch", { requestId: String(id) });
-  // The attempt that was drawn last.
+  // The attempt whose committee was drawn last.
   const attempt = entry.status === "drawn" ? entry.attempt : entry.attempt - 1;
   const { decision, appellant } = last;
   state.requests.set(id, standing(decision.status, attempt, settledCommitment(request, last)));
@@ -213,7 +213,7 @@ export function fallBack(state: State, request: Request, round: Round, witness: 
   return append(state, [{ kind: "decisionFinalized", requestId: id, attempt: decision.attempt }]);
 }
 
-/** What a commit makes of the request (SE4), and the event that says so; none when the decision is final. */
+/** Moves a request on after a commit (SE4) and returns the event of it; no event if the decision is final. */
 function advance(state: State, request: Request, decided: DecidedRound): readonly Body[] {
   const { terms, id } = request;
   const { round, decision } = decided;
@@ -234,7 +234,7 @@ function advance(state: State, request: Request, decided: DecidedRound): readonl
   return [{ kind: "decisionProvisional", requestId: id, round: waiting }];
 }
 
-/** What leads to the next attempt. */
+/** Values that the next attempt starts with. */
 interface Step {
   readonly attempt: number;
   readonly link: bigint;
@@ -254,7 +254,7 @@ function roundFrom(state: State, { terms }: Request, link: bigint, appeals: numb
   return packRound({ link, appeals, deadline: nextTimestamp(state) + terms.duration });
 }
 
-/** As contracts/DecisionOracle.sol. */
+/** Seed block as contracts/DecisionOracle.sol computes it. */
 function nextSeedBlock({ blocks }: State): bigint {
   const seedBlock = BigInt(blocks.length) + SEED_DELAY;
   const offset = seedBlock % EPOCH_BLOCKS;
@@ -276,7 +276,10 @@ function callBack({ options }: State, request: Request, decision: Decision): boo
   }
 }
 
-/** As contracts/libraries/AgentBook.sol: who is paid or recovers has served, who is slashed has not (ADR 10). */
+/**
+ * Counts services like contracts/libraries/AgentBook.sol: an agent that is paid or recovers has served, a slashed one
+ * has not (ADR 10).
+ */
 function recordService(state: State, terms: Terms, one: DecidedRound): readonly Body[] {
   const { agents, services } = state;
   const amounts = earnings(terms, one);
@@ -296,7 +299,7 @@ function recordService(state: State, terms: Terms, one: DecidedRound): readonly 
   });
 }
 
-/** SE11, RE4: what of a decision's steps takes effect; as contracts/libraries/PayLib.sol and ReputationLib.sol. */
+/** SE11, RE4: steps of a decision that take effect, as in contracts/libraries/PayLib.sol and ReputationLib.sol. */
 function counted(state: State, agentId: AgentId, size: number, steps: number): number {
   if (steps >= 0) return steps;
   const slashes = size < SLASHING_COMMITTEE ? 1 : -steps;
@@ -343,7 +346,7 @@ function requireGivenUp(state: State, request: Request, round: Round, witness: W
   return entry;
 }
 
-/** The rounds lead to the link of the round after them. */
+/** Refuses rounds that do not lead to the link of this round. */
 function requireHistory(request: Request, round: Round, past: readonly DecidedRound[]): void {
   const links = [0n, ...past.map((one) => linkOf(request, one))];
   const rounds = [...past.map((one) => one.round), round];
@@ -361,7 +364,7 @@ function requireAfter(state: State, round: Round): void {
   if (nextTimestamp(state) <= deadline) throw refused("DeadlineNotPassed", { deadline });
 }
 
-/** As contracts/libraries/RoundLib.sol. */
+/** Link as contracts/libraries/RoundLib.sol computes it. */
 function linkOf(request: Request, { round, committee, decision, relay, appellant }: DecidedRound): bigint {
   const structHash = decisionStructHash({ request, committee }, decision);
   return linkAfter(round, committeeHash(committee), structHash, packRelay(relay), appellant);

@@ -29,18 +29,21 @@ const EXIT_REPUTATION = 100_000;
 const SLASH_PPM = 800_000;
 const RECOVERY_PPM = 10_000;
 
-/** As the contracts' custom errors arrive through the chain adapter. */
+/** Refusal in the form in which the chain adapter reports the contracts' custom errors. */
 export function refused(error: string, data: Readonly<Record<string, string | number>>): ConclaveError {
   return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
 }
 
-/** SE1, as contracts/libraries/RequestTermsLib.sol. */
+/** SE1: checks the duration like contracts/libraries/RequestTermsLib.sol. */
 export function requireDuration({ duration }: Terms): void {
   if (duration < limits.minDurationSeconds || duration > limits.maxDurationSeconds)
     throw refused("InvalidTerms", { field: "duration", value: duration });
 }
 
-/** As contracts/libraries/DecisionLib.sol: a hung decision has no outcome, any other one that fits the kind. */
+/**
+ * Checks the outcome like contracts/libraries/DecisionLib.sol: a hung decision has none, any other has one that fits
+ * the kind.
+ */
 export function requireOutcome(terms: Terms, decision: Decision): void {
   const outcome = BigInt(decision.outcome);
   const { kind } = terms;
@@ -48,7 +51,7 @@ export function requireOutcome(terms: Terms, decision: Decision): void {
   if (!fits) throw refused("InvalidDecision", { field: "outcome", value: String(outcome) });
 }
 
-/** As contracts/libraries/CertificateLib.sol. Bit i = seat i. */
+/** Checks a certificate like contracts/libraries/CertificateLib.sol and returns its signers: bit i = seat i. */
 export function verifyCertificate(attempt: Attempt, { decision, signatures }: Certificate): bigint {
   const { committee, request } = attempt;
   const digest = decisionDigest(attempt, decision);
@@ -57,13 +60,13 @@ export function verifyCertificate(attempt: Attempt, { decision, signatures }: Ce
   if (nobody !== undefined) throw refused("InvalidSignature", { seat: nobody.seat });
   const seats = new Set(signatures.map(({ seat }) => seat));
   if (!isSupermajority(seats.size, committee.length)) throw refused("QuorumNotReached", { signers: seats.size });
-  // Another signer makes another committee.
+  // The contract reads another signer as another committee.
   if (recovered.some(({ seat, signer }) => committee[seat]?.signer !== signer))
     throw refused("WitnessMismatch", { requestId: String(request.id) });
   return [...seats].reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 }
 
-/** As contracts/libraries/EvidenceLib.sol: who signed two things for one place. */
+/** Agent that signed two payloads for one slot, as in contracts/libraries/EvidenceLib.sol. */
 export function equivocator(domain: Domain, proof: EquivocationProof): Address {
   const [first, second] = digestsOf(domain, proof);
   if (first === second) throw refused("NoConflict", {});
@@ -73,7 +76,7 @@ export function equivocator(domain: Domain, proof: EquivocationProof): Address {
   return one;
 }
 
-/** The request is what the caller says it is, whatever hash the slot names. */
+/** Digests of a proof, with the hash of the caller's request, whatever hash the slot names. */
 function digestsOf(domain: Domain, proof: EquivocationProof): readonly [Digest, Digest] {
   const requestHash = requestHashOf(proof.request);
   if (proof.kind === "messages") {
@@ -86,12 +89,15 @@ function digestsOf(domain: Domain, proof: EquivocationProof): readonly [Digest, 
   return [digestOf(proof.first), digestOf(proof.second)];
 }
 
-/** A tenth, rounded up. */
+/** Slashed part of a stake: a tenth, rounded up. */
 export function slashOf(stake: bigint): bigint {
   return (stake + 9n) / 10n;
 }
 
-/** Distinct active agents with probability proportional to stake x reputation, halved for a fresh one; another draw than the contract's, same law. */
+/**
+ * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one. Same law as
+ * the contract's draw, other results.
+ */
 export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
   const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
   if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
@@ -117,7 +123,7 @@ export function withReputation(agent: AgentRecord, steps: number): AgentRecord {
   return { ...agent, reputation, exited, active: agent.active && !exited };
 }
 
-/** As contracts/libraries/ReputationLib.sol. */
+/** Reputation after these steps, as in contracts/libraries/ReputationLib.sol. */
 export function moved(reputation: Ppm, steps: number): Ppm {
   let value: number = Math.min(ONE_PPM, reputation + Math.max(steps, 0) * RECOVERY_PPM);
   for (let step = steps; step < 0; step += 1)

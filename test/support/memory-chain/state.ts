@@ -32,11 +32,11 @@ export interface Block {
 }
 
 export interface RequestEntry extends RequestState {
-  /** What the caller must bring along: the hash of request, round and seed block, committee or decision. */
+  /** Hash of request, round and seed block, committee or decision, which the caller must give. */
   readonly commitment: Digest;
 }
 
-/** RE4. */
+/** RE4: slashes of an agent in one week. */
 export interface Fall {
   readonly week: number;
   readonly slashes: number;
@@ -46,16 +46,16 @@ export interface State {
   readonly options: LedgerOptions;
   readonly blocks: Block[];
   readonly agents: Map<AgentId, AgentRecord>;
-  /** Of each agent, up to `PROVEN_SERVICES`. */
+  /** Services of each agent, counted up to `PROVEN_SERVICES`. */
   readonly services: Map<AgentId, number>;
-  /** Of each agent whose reputation fell, its deepest fall in the last week with one. */
+  /** Deepest fall of each agent whose reputation fell, in the last week with a fall. */
   readonly falls: Map<AgentId, Fall>;
   readonly requests: Map<RequestId, RequestEntry>;
-  /** By account and currency. */
+  /** Credits by account and currency. */
   readonly credits: Map<string, bigint>;
   readonly owed: Map<Address, bigint>;
   readonly consumed: Set<string>;
-  /** By transaction and request (`certificateKey`). */
+  /** Signatures by transaction and request (`certificateKey`). */
   readonly certificates: Map<string, Certificate["signatures"]>;
 }
 

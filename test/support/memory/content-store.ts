@@ -4,7 +4,7 @@ import type { CollectedStore, Pin, PinOwner, Sweep, Swept } from "../../../agent
 import { blockMissing, decodeLinks, digestOfBlock, verifiedBlock } from "../../../agents/adapters/ipfs/block.ts";
 import { walkDag } from "../../../agents/adapters/ipfs/walk.ts";
 
-/** Stores of one world: each fetches from the others what it does not hold. */
+/** Stores of one world: each fetches blocks that it does not hold from the others. */
 export interface MemoryContentHub {
   readonly stores: Set<ReadonlyMap<Digest, Uint8Array>>;
   /** Called after every block that one of them stores. */
@@ -17,7 +17,7 @@ export function createMemoryContentHub(): MemoryContentHub {
 
 export interface MemoryContentStoreOptions {
   readonly clock: Clock;
-  /** A world of its own when missing. */
+  /** The world of the store; by default one of its own. */
   readonly hub?: MemoryContentHub;
   readonly getTimeoutMs?: number;
   /** The blocks to start with and to write to: pass the same map again to reopen a store. */
@@ -26,7 +26,7 @@ export interface MemoryContentStoreOptions {
   readonly owner?: PinOwner;
 }
 
-/** When whose roots were pinned. */
+/** Times at which each owner pinned its roots. */
 export type MemoryPins = Readonly<Record<PinOwner, Map<Digest, number>>>;
 
 export function createMemoryPins(): MemoryPins {
@@ -134,7 +134,7 @@ function pinning(stored: Stored): Omit<CollectedStore, "put" | "get" | "has" | "
   };
 }
 
-/** All blocks of a DAG that is here. Throws BLOCK_MISSING. */
+/** All blocks of a DAG that is stored here. Throws BLOCK_MISSING if one is not. */
 function below(root: Digest, blocks: ReadonlyMap<Digest, Uint8Array>): ReadonlySet<Digest> {
   const found = new Set<Digest>([root]);
   for (const digest of found) {
@@ -150,7 +150,7 @@ interface Found {
   readonly more: boolean;
 }
 
-/** Blocks below no pin that are old enough. */
+/** Old enough blocks that are below no pin. */
 function free(stored: Stored, { beforeMs, maxBlocks }: Sweep, without: ReadonlySet<Digest>): Found {
   const { blocks, pins, owner, storedSince } = stored;
   const roots = Object.values(pins).flatMap((all: ReadonlyMap<Digest, number>) =>
