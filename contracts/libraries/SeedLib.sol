@@ -13,10 +13,7 @@ library SeedLib {
     using CalldataLib for bytes;
 
     /// @notice The first block, `SEED_DELAY` or more after this one, that has `SEED_DELAY` blocks of its epoch before it and
-    /// `DRAW_BLOCKS` after it. Each epoch has one, being at least so long. Before: prevrandao of a block is fixed by the
-    /// block before it, so whoever proposes the last blocks of an epoch would know the seed of an early block of the next
-    /// one while changes of the registry still count for that draw. Now, as with asking, it has to propose all blocks from
-    /// its change to the seed block, which are more than `SEED_DELAY`. After: nobody has to hurry to draw in the epoch.
+    /// `DRAW_BLOCKS` after it. Every epoch is long enough to have one. Why so: docs/adr/007-seed-from-prevrandao.md.
     function next(uint256 epochBlocks) internal view returns (uint64) {
         unchecked {
             // Block numbers stay below 2^64, and the offset is below the epoch's length.
