@@ -6,8 +6,8 @@ import { TASKS_VERSION } from "../../agents/core/prompts/task-prompt.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 
 /**
- * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A protocol of
- * version 1 needs no row: it counts as built on all that protocols share.
+ * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
+ * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
 const TASKS = { tasks: 2 };
 const SCORES = { ...TASKS, scores: 2 };

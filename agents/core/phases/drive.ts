@@ -46,8 +46,8 @@ const opening: Omit<PhasedState, "relayed"> = {
 };
 
 /**
- * Moves one seat through the phases of a protocol: decides when a phase closes, what the seat asks its model and what it says.
- * Local: none of this takes part in a conclusion.
+ * Moves one seat through the phases of a protocol: decides when a phase closes, what the seat asks its model and what
+ * it says. Local: none of this takes part in a conclusion.
  */
 export class Drive<Carry> {
   private readonly rules: PhasedRules<Carry>;
@@ -121,8 +121,8 @@ export class Drive<Carry> {
   }
 
   /**
-   * Enters the phase after the one that closes. A seat that has not spoken by then says what answers have arrived; without any it
-   * says an abstention.
+   * Enters the phase after the one that closes. A seat that has not spoken by then says what answers have arrived;
+   * without any it says an abstention.
    */
   private closePhase(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const form = this.formAt(context, state);

@@ -84,9 +84,9 @@ export class Patience {
   }
 
   /**
-   * The deadline of the phase that is entered. If several seats but not all speak in it, the deadline of the next phase starts
-   * here, too, and is twice as long: one seat may hear all speakers and go on at once, while another one waits for the deadline of
-   * this phase before it speaks in the next.
+   * The deadline of the phase that is entered. If several seats but not all speak in it, the deadline of the next phase
+   * starts here, too, and is twice as long: one seat may hear all speakers and go on at once, while another one waits
+   * for the deadline of this phase before it speaks in the next.
    */
   deadlines(waiting: Waiting, context: SeatContext): readonly Effect[] {
     const { attempt, timing } = context;

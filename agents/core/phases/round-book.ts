@@ -59,8 +59,8 @@ export interface RoundPlan {
 }
 
 /**
- * PH3: the phases of which a message says what its sender held. A message of a full phase says it of the previous full phase and
- * of the partial phases since. A message of a partial phase or of a round's first phase says it of none.
+ * PH3: the phases of which a message says what its sender held. A message of a full phase says it of the previous full
+ * phase and of the partial phases since. A message of a partial phase or of a round's first phase says it of none.
  */
 function phasesSeenIn({ forms, partial }: RoundPlan, form: AnyForm): readonly AnyForm[] {
   if (partial.has(form.phase)) return [];

@@ -235,9 +235,10 @@ function handOnPrecommits(state: CertifyState, { attempt }: CertifyContext): Ste
 }
 
 /**
- * CE13: a seat that waited for a proposal in vain, or that is still in the same ballot long after, shares its own root in its
- * slot. This copy is not voted on. Seats that lack some of its messages fetch them, and a seat whose own messages did not
- * conclude can begin to certify: perhaps the proposal, or votes of the deliberation, reached this seat alone.
+ * CE13: a seat that waited for a proposal in vain, or that is still in the same ballot long after, shares its own root
+ * in its slot. This copy is not voted on. Seats that lack some of its messages fetch them, and a seat whose own
+ * messages did not conclude can begin to certify: perhaps the proposal, or votes of the deliberation, reached this seat
+ * alone.
  */
 function shareRoot(state: CertifyState, context: CertifyContext): Step<CertifyState> {
   if (proposerOf(context.attempt, state.ballot) === context.self) return { state, effects: [] };
