@@ -15,8 +15,8 @@ import {GAS_PRICE_UNIT, GAS_RATE_WEI, MAX_TREASURY_PPM} from "./types/Limits.sol
 import {Currency, PriceTerms, Prices, RequestTerms} from "./types/Types.sol";
 
 /// @title Subscriptions, credits and prices (SE16 to SE19)
-/// @dev Money comes in before anything is credited (see `TokenLib.pullExact`) and goes out after everything is written. Balances
-/// are checked arithmetic of 104 bits: so much of a currency does not exist.
+/// @dev Money comes in before anything is credited (see `TokenLib.pullExact`) and goes out after everything is written.
+/// Balances use checked arithmetic of 104 bits, which is more than all units of a currency.
 abstract contract Accounts is IAccounts, AccessManaged {
     using Address for address payable;
     using PricesLib for Prices;
@@ -24,8 +24,8 @@ abstract contract Accounts is IAccounts, AccessManaged {
     using SafeERC20 for IERC20;
     using TokenLib for IERC20;
 
-    /// @param balances what asking writes, with the count of requests
-    /// @param pending who may accept it
+    /// @param balances the funds and the count of requests, the only word that a request writes
+    /// @param pending the account that may accept the ownership
     struct Subscription {
         Balances balances;
         address owner;
@@ -125,7 +125,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
     /// @inheritdoc IAccounts
     function setPrices(Currency currency, PriceTerms calldata prices) external restricted {
         Prices current = _prices[currency];
-        // Checked arithmetic: the last version stays in force.
+        // Checked arithmetic: after the last version, this reverts and that version stays in force.
         _setPrices(currency, prices, current.version() + 1, current.isOpen());
     }
 
@@ -190,9 +190,9 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     /// @dev Escrows the fee of a request that the caller makes, and counts it.
-    /// @param subscriptionId 0 = the caller pays now
+    /// @param subscriptionId the subscription that pays; 0 = the caller pays now
     /// @return priceVersion the version of the price list in force
-    /// @return count the number of the subscription's requests, this one included
+    /// @return count the number of the subscription's requests, with this one
     function _escrow(uint48 subscriptionId, RequestTerms terms) internal returns (uint16 priceVersion, uint48 count) {
         Currency currency = terms.currency();
         uint256 fee = terms.fee();
@@ -215,7 +215,8 @@ abstract contract Accounts is IAccounts, AccessManaged {
         return (prices.version(), balances.count());
     }
 
-    /// @dev Takes exactly `amount` from the caller. A token may call back: write nothing before that a repetition could use.
+    /// @dev Takes exactly `amount` from the caller. A token may call back, so write nothing before this call that a
+    /// repeated call could use.
     function _receive(Currency currency, uint256 amount) internal {
         uint256 expected = currency == Currency.Native ? amount : 0;
         require(msg.value == expected, WrongValue(expected, msg.value));
@@ -242,7 +243,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
         subscription.balances = subscription.balances.add(currency, amount);
     }
 
-    /// @dev What the subscription has after `amount` is taken.
+    /// @dev Returns the balances without `amount`.
     function _without(
         Balances balances,
         uint48 subscriptionId,

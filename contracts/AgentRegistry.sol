@@ -31,10 +31,10 @@ import {
 } from "./types/Limits.sol";
 import {AgentId, Currency, Permit, Seat, Service} from "./types/Types.sol";
 
-/// @title Agents, the stakes behind them and their reputations
-/// @dev Nobody has a role here: the oracle, the slasher and the treasury are bound at deployment. Reentrancy: tokens come in
-/// before anything is credited (see `TokenLib.pullExact`) and go out after everything is written. Pay is held by the oracle, as
-/// this contract's credit: it comes with `recordServices` and leaves with `claimRewards`.
+/// @title Agents, their stakes and their reputations
+/// @dev Nobody has a role here: the oracle, the slasher and the treasury are bound at deployment. Reentrancy: tokens
+/// come in before anything is credited (see `TokenLib.pullExact`) and go out after everything is written. The oracle
+/// holds the agents' pay as this contract's credit: the pay comes with `recordServices` and leaves with `claimRewards`.
 contract AgentRegistry is IAgentRegistry, EIP712 {
     using AgentBook for AgentBook.State;
     using EpochArray for EpochArray.State;
@@ -69,7 +69,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         _;
     }
 
-    /// @param deployment see `Deployment`; the oracle and the slasher may be addresses where they are deployed later
+    /// @param deployment see `Deployment`; it may name the addresses of an oracle and a slasher that are deployed later
     constructor(Deployment memory deployment) EIP712("ConclaveRegistry", "1") {
         _validate(deployment);
         stakeToken = deployment.stakeToken;
@@ -167,7 +167,8 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _book.slash(_rules(), agentId);
         uint256 slashed = uint256(bonded) + unbonding;
         require(slashed != 0, NothingToSlash(agentId));
-        // A tenth, rounded down, of no more than one unit above what was slashed: never more than that.
+        // The operator loses at most one unit more than was slashed. A tenth of that, rounded down, never exceeds what
+        // was slashed.
         uint256 reward = (ownLoss * REPORTER_PPM) / PPM_ONE;
         _owed[reporter] += reward;
         _owed[treasury] += slashed - reward;
@@ -319,7 +320,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         _bond(agentId, registration.stake);
     }
 
-    /// @dev Tokens first: nothing is credited, nor drawn, that has not arrived.
+    /// @dev Takes the tokens first, so that no tokens are credited or count in a draw before they arrive.
     function _bond(AgentId agentId, uint128 amount) private returns (uint128 shares) {
         require(amount != 0, AmountIsZero());
         stakeToken.pullExact(amount);
@@ -336,7 +337,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         return AgentBook.Rules({minStake: minStake, maxStake: maxStake, epoch: _epoch()});
     }
 
-    /// @dev The cast is safe for 34,000 years, and the delay is at most one.
+    /// @dev The cast is safe for 34,000 years, and the delay is at most one year.
     function _afterDelay() private view returns (uint40) {
         return uint40(block.timestamp) + unbondingDelay;
     }

@@ -63,9 +63,9 @@ contract DecisionOracle is Accounts, Requests {
     using SeatLib for Seat;
     using SeatLib for Seat[];
 
-    /// @dev The cause of the next round.
-    /// @param appeals made, this one included
-    /// @param appellant 0 for a retry, which has no bond
+    /// @dev What leads to the next round.
+    /// @param appeals number of appeals so far, with this one
+    /// @param appellant the account that appealed; 0 for a retry, which has no bond
     struct RoundStep {
         uint256 link;
         uint256 appeals;
@@ -79,13 +79,13 @@ contract DecisionOracle is Accounts, Requests {
     ISettlement public immutable settlement;
     /// @inheritdoc IDecisionOracle
     uint256 public immutable supportedProtocols;
-    /// @dev The registry's.
+    /// @dev Length of an epoch, which the registry sets.
     uint256 private immutable _epochBlocks;
 
     /// @param authority access manager that says who may set prices and pause new requests
-    /// @param registry_ draws committees; this contract is the oracle that it is bound to
+    /// @param registry_ registry that draws committees and is bound to this contract as its oracle
     /// @param feeToken_ token of fees and pay in `Currency.Token`
-    /// @param supportedProtocols_ bit i set = protocol i can be asked for
+    /// @param supportedProtocols_ bit i set = a request may ask for protocol i
     /// @param token first prices in the token
     /// @param native first prices in the chain's coin
     constructor(
@@ -181,7 +181,7 @@ contract DecisionOracle is Accounts, Requests {
     ) external payable {
         RequestId requestId = request_.id;
         RequestTerms terms = request_.terms;
-        // The request is proven below; an unknown currency panics.
+        // `_requireProvisional` below proves the request. An unknown currency panics.
         uint256 bond = _bondOf(request_, round);
         _receive(terms.currency(), bond);
         (, bytes32 structHash) = _requireProvisional(request_, round, committeeHash, decision, relay);
@@ -233,12 +233,12 @@ contract DecisionOracle is Accounts, Requests {
 
         _states[requestId] = state.set(RequestStateLib.SETTLED);
         Currency currency = payout.currency;
-        // A relayer, the treasury and an appellant for each of at most seven rounds.
+        // There are a relayer, the treasury and an appellant for each of at most seven rounds.
         for (uint256 i = 0; i < payout.payments.length; ++i) {
             _credit(currency, payout.payments[i].account, payout.payments[i].amount);
         }
         uint256 earned = 0;
-        // At most MAX_REQUEST_SEATS.
+        // There are at most MAX_REQUEST_SEATS services.
         for (uint256 i = 0; i < payout.services.length; ++i) earned += payout.services[i].earned;
         _credit(currency, address(registry), earned);
         _refundRest(requestId, payout.consumer, currency, payout.rest);
@@ -285,7 +285,7 @@ contract DecisionOracle is Accounts, Requests {
         (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
         require(link == round.link(), WitnessMismatch(requestId));
 
-        // The attempt that was drawn last, whose evidence is still taken.
+        // The attempt that was drawn last: the slasher still accepts evidence about it.
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         uint256 attempt = state.status() == Status.Drawn ? state.attempt() : state.attempt() - 1;
         _states[requestId] = RequestStateLib.make(
@@ -301,7 +301,7 @@ contract DecisionOracle is Accounts, Requests {
         _conclude(request_, last.decision);
     }
 
-    /// @dev No agent of an earlier committee sits again (SE3).
+    /// @dev An agent of an earlier committee does not sit again (SE3).
     function _drawFrom(
         Request calldata request_,
         Round round,
@@ -321,8 +321,8 @@ contract DecisionOracle is Accounts, Requests {
         emit CommitteeDrawn(requestId, attempt, seed, committee);
     }
 
-    /// @dev The effect of a commit on the request (SE4).
-    /// @return isFinal the decision is to be delivered
+    /// @dev Moves the request on after a commit (SE4).
+    /// @return isFinal true if the decision is final and must be delivered
     function _advance(
         Request calldata request_,
         Round round,
@@ -342,7 +342,7 @@ contract DecisionOracle is Accounts, Requests {
         }
         isFinal = appeals == terms.appeals();
         if (!isFinal) round = round.withDeadline(block.timestamp + terms.duration());
-        // The witness covers the attempt, so it is the one of the state.
+        // The witness covers the attempt, so it is the attempt of the state.
         RequestState state = RequestStateLib.make(
             head.status(),
             attempt,
@@ -361,12 +361,12 @@ contract DecisionOracle is Accounts, Requests {
             attempt,
             RequestLib.requestedCommitment(request_.hash(), round, seedBlock)
         );
-        // At most MAX_APPEALS + MAX_RETRIES.
+        // The attempt is at most MAX_APPEALS + MAX_RETRIES.
         emit RequestReopened(requestId, uint32(attempt), round, seedBlock, step.appellant, step.bond);
     }
 
-    /// @dev Pays the caller for the delivery, and delivers a decision that became final without a commit. The reserve
-    /// for the delivery is paid out here, since the settlement cannot know who delivered at which gas price.
+    /// @dev Pays the caller for the delivery, and delivers a decision that became final without a commit. The delivery
+    /// is paid here, out of its reserve, since the settlement cannot know who delivered at which gas price.
     function _conclude(Request calldata request_, Decision calldata decision) private {
         RequestId requestId = request_.id;
         RequestTerms terms = request_.terms;
@@ -380,12 +380,12 @@ contract DecisionOracle is Accounts, Requests {
         _deliver(request_, decision);
     }
 
-    /// @dev Calls the consumer back, if it wants that. The caller has written all else.
+    /// @dev Calls the consumer back if the request wants a callback. The caller has written everything else.
     function _deliver(Request calldata request_, Decision calldata decision) private {
         if (request_.terms.callbackGasLimit() == 0) return;
-        // While the consumer runs nothing is pending, so that it cannot be called back twice by reentrancy.
+        // While the consumer runs, no callback is pending, so reentrancy cannot call the consumer back twice.
         if (!CallbackLib.tryCall(request_, decision)) {
-            // What a failed call did, to this request's word too, was reverted with it.
+            // A failed call reverted all its changes, also those to this request's word.
             RequestId requestId = request_.id;
             // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
             _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
@@ -412,7 +412,7 @@ contract DecisionOracle is Accounts, Requests {
         return _pricesOf(request_).bondOf(request_.terms, round);
     }
 
-    /// @dev The price list of the request.
+    /// @dev Returns the price list of the request.
     function _pricesOf(Request calldata request_) private view returns (Prices) {
         return priceListOf(request_.terms.currency(), request_.id.priceVersion());
     }

@@ -23,8 +23,8 @@ import {
     Status
 } from "./types/Types.sol";
 
-/// @title The stored word of each request, and the witnesses that change it
-/// @dev No function here writes.
+/// @title The stored word of each request, and the checks of the witnesses that change it
+/// @dev The functions here write nothing.
 abstract contract Requests is IDecisionOracle, EIP712 {
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
@@ -92,7 +92,7 @@ abstract contract Requests is IDecisionOracle, EIP712 {
         require(rebuilt == committeeHash, WitnessMismatch(requestId));
     }
 
-    /// @dev The decision of the state, provisional or final.
+    /// @dev Reverts unless this is the decision of the state, provisional or final.
     function _requireDecided(
         Request calldata request_,
         Round round,
@@ -130,7 +130,7 @@ abstract contract Requests is IDecisionOracle, EIP712 {
         require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
     }
 
-    /// @dev The running committee, drawn or not, is past its deadline.
+    /// @dev Reverts unless the running committee, drawn or not, is past its deadline.
     function _requireUnanswered(
         Request calldata request_,
         Round round,
@@ -145,7 +145,7 @@ abstract contract Requests is IDecisionOracle, EIP712 {
         _requireAfter(requestId, round);
     }
 
-    /// @dev The same, and no retries are left.
+    /// @dev Reverts unless the running committee is past its deadline and no retries are left.
     function _requireGivenUp(
         Request calldata request_,
         Round round,

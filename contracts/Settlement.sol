@@ -31,7 +31,8 @@ import {
 
 /// @title Computes what the rounds of a request pay (SE10 to SE15)
 /// @dev Holds no money and no state. The oracle trusts this contract with everything except the record itself: it
-/// compares the record's commitment with its own. So the commitment must cover everything that is read here of a round.
+/// compares the record's commitment with its own. So the commitment must cover everything that this contract reads of a
+/// round.
 contract Settlement is ISettlement {
     using DecisionHeadLib for DecisionHead;
     using PricesLib for Prices;
@@ -42,12 +43,12 @@ contract Settlement is ISettlement {
     using SeatLib for Seat;
 
     /// @param prices the request's price list
-    /// @param unit price of a unit of pay
-    /// @param rest what is left of the escrow, not yet paid
-    /// @param payments room for all that can come
-    /// @param payees how many of them are filled in
-    /// @param services room for all that can come, of who was paid or changes its reputation
-    /// @param served how many of them are filled in
+    /// @param unit price of one unit of pay
+    /// @param rest the part of the escrow that is not paid yet
+    /// @param payments payments to accounts, with room for the largest number of them
+    /// @param payees number of payments so far
+    /// @param services pay and reputation changes of agents, with room for the largest number of them
+    /// @param served number of services so far
     struct Book {
         Prices prices;
         uint256 unit;
@@ -61,7 +62,7 @@ contract Settlement is ISettlement {
     /// @inheritdoc ISettlement
     IDecisionOracle public immutable oracle;
 
-    /// @dev The oracle deploys this.
+    /// @dev The oracle deploys this contract.
     constructor() {
         oracle = IDecisionOracle(msg.sender);
     }
@@ -71,10 +72,10 @@ contract Settlement is ISettlement {
         bytes32 commitment = HistoryLib.commitment(request, rounds);
         RequestTerms terms = request.terms;
         Book memory book = _open(request, rounds);
-        // One round per attempt with a decision, of which there are at most seven.
+        // There is one round for each attempt with a decision, so at most seven.
         for (uint256 i = 0; i < rounds.length; ++i) {
             uint256 pay = _payOf(book, rounds[i]);
-            // Never below 0: the units of all rounds are at most those that the fee, less the reserve, was divided by.
+            // Never below 0: the rounds have at most as many units as the fee, less the reserve, was divided by.
             book.rest -= pay;
             pay -= _deduct(book, request, rounds[i], pay);
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
@@ -104,14 +105,14 @@ contract Settlement is ISettlement {
         return oracle.priceListOf(terms.currency(), requestId.priceVersion()).bondOf(terms, round);
     }
 
-    /// @dev Notes what the seats of a round that stands earn (SE11), and whose reputation changes.
+    /// @dev Notes the pay of the seats of a round that stands (SE11), and the agents whose reputation changes.
     function _paySeats(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
         uint256 size = round.committee.length;
         (uint256[] memory amounts, uint256 rest) = PayLib.split(pay, round.decision.merits[:size]);
         int8[] memory steps = PayLib.steps(round.decision.merits[size:], size);
         book.rest += rest;
         uint32 attempt = round.decision.head.attempt();
-        // At most 64 seats.
+        // There are at most 64 seats.
         for (uint256 seat = 0; seat < size; ++seat) {
             uint256 amount = amounts[seat];
             if (amount == 0 && steps[seat] == 0) continue;
@@ -123,8 +124,9 @@ contract Settlement is ISettlement {
         }
     }
 
-    /// @dev The treasury's part of a round's pay, rounded down, and the relayer's gas out of the reserve.
-    /// @return treasuryPay
+    /// @dev Notes the treasury's part of a round's pay, rounded down, and the relayer's pay for gas, which comes from
+    /// the reserve.
+    /// @return treasuryPay the treasury's part
     function _deduct(
         Book memory book,
         Request calldata request,
@@ -135,7 +137,7 @@ contract Settlement is ISettlement {
         uint256 gas = PricesLib.relayGas(round.committee.length);
         if (_isFinalAtOnce(request.terms, round)) gas += request.terms.callbackGasLimit();
         uint256 relayerPay = book.prices.gasCost(gas, round.relay.gasPrice());
-        // Never below 0: the reserve has each relay and the delivery at the cap.
+        // Never below 0: the reserve includes each relay and the delivery at the cap.
         book.rest -= relayerPay;
         address relayer = round.relay.relayer();
         _add(book, oracle.treasury(), treasuryPay);
@@ -143,8 +145,8 @@ contract Settlement is ISettlement {
         emit RoundDeducted(request.id, round.decision.head.attempt(), treasuryPay, relayer, relayerPay);
     }
 
-    /// @dev An upheld appeal (SE12).
-    /// @param pay what the seats of the overturned round would have got
+    /// @dev Rewards the appellant of an upheld appeal (SE12).
+    /// @param pay the pay that the seats of the overturned round would have earned
     function _rewardAppeal(
         Book memory book,
         Request calldata request,
@@ -156,8 +158,8 @@ contract Settlement is ISettlement {
         _resolve(book, request, round, true, book.prices.bondOf(request.terms, round.round) + reward);
     }
 
-    /// @dev A lost appeal pays for the committees that it called: those up to the next appeal (SE12).
-    /// @param index the index of the round that was appealed against
+    /// @dev Lets a lost appeal pay for the committees that it called: those up to the next appeal (SE12).
+    /// @param index the index of the round that the appeal was against
     function _chargeAppeal(
         Book memory book,
         Request calldata request,
@@ -167,12 +169,12 @@ contract Settlement is ISettlement {
         uint256 cost = 0;
         for (uint256 i = index + 1; i < rounds.length; ++i) {
             cost += _payOf(book, rounds[i]);
-            // Not its callback, which would have been made without the appeal, too.
+            // The appeal does not pay for the callback, which the request would have made without it, too.
             cost += book.prices.gasCost(PricesLib.relayGas(rounds[i].committee.length), rounds[i].relay.gasPrice());
             if (rounds[i].appellant != address(0)) break;
         }
         book.rest += cost;
-        // Never below 0: the bond is the most that they can cost.
+        // Never below 0: the bond is the most that these committees can cost.
         uint256 left = book.prices.bondOf(request.terms, rounds[index].round) - cost;
         _resolve(book, request, rounds[index], false, left);
     }
@@ -193,7 +195,7 @@ contract Settlement is ISettlement {
         ++book.payees;
     }
 
-    /// @dev Room for each seat, and for a payment to the relayer of each round, the treasury and an appellant.
+    /// @dev Makes room for each seat, and for payments to a relayer, the treasury and an appellant of each round.
     function _open(Request calldata request, DecidedRound[] calldata rounds) private view returns (Book memory book) {
         uint256 seats = 0;
         for (uint256 i = 0; i < rounds.length; ++i) seats += rounds[i].committee.length;
@@ -202,18 +204,19 @@ contract Settlement is ISettlement {
         book.prices = prices;
         book.unit = prices.unitOf(terms);
         book.rest = terms.fee();
-        // Else who has delivered was paid then, and what that left has gone back (SE13).
+        // Otherwise the oracle has already paid the account that delivered, and has refunded the rest of the delivery's
+        // reserve (SE13).
         if (!_isFinalAtOnce(terms, rounds[rounds.length - 1])) book.rest -= prices.deliveryReserve(terms);
         book.payments = new Payment[](3 * rounds.length);
         book.services = new Service[](seats);
     }
 
-    /// @dev Cuts the arrays to what is filled in.
+    /// @dev Cuts the arrays to the entries that are filled in.
     function _close(Book memory book) private pure {
         (Payment[] memory payments, uint256 payees) = (book.payments, book.payees);
         (Service[] memory services, uint256 served) = (book.services, book.served);
         assembly ("memory-safe") {
-            // Fewer than there is room for.
+            // The new lengths are at most the allocated ones.
             mstore(payments, payees)
             mstore(services, served)
         }
@@ -223,7 +226,8 @@ contract Settlement is ISettlement {
         return PayLib.units(round.decision) * book.unit;
     }
 
-    /// @dev Whether the commit delivered the decision: it called no other committee and was not provisional.
+    /// @dev True if the commit delivered the decision: it called no other committee and the decision was not
+    /// provisional.
     function _isFinalAtOnce(RequestTerms terms, DecidedRound calldata round) private pure returns (bool) {
         bool isRetried =
             !PayLib.isDecided(round.decision) && round.round.hasRetry(terms, round.decision.head.attempt());

@@ -8,8 +8,9 @@ import {EvidenceLib} from "./libraries/EvidenceLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
 import {AgentId, Request, RequestId, Status} from "./types/Types.sol";
 
-/// @title Slashing by proof
-/// @dev No owner, no upgrade, nothing to configure. Proofs hold after a rotation, as long as stake that leaves can be slashed.
+/// @title Slashes agents by proof
+/// @dev The contract has no owner, no upgrade and no settings. A proof stays valid after a key rotation, as long as
+/// stake that leaves can be slashed.
 contract Slasher is ISlasher {
     using EvidenceLib for MessageSlot;
     using EvidenceLib for DecisionSlot;
@@ -22,7 +23,7 @@ contract Slasher is ISlasher {
 
     mapping(bytes32 faultId => bool consumed) private _consumed;
 
-    /// @param registry_ that is bound to this contract's address and to the oracle
+    /// @param registry_ the registry that is bound to the oracle and to this contract's address
     constructor(IAgentRegistry registry_) {
         address slasher = registry_.slasher();
         require(slasher == address(this), NotBound(slasher));
@@ -80,9 +81,10 @@ contract Slasher is ISlasher {
         registry.slash(agentId, msg.sender);
     }
 
-    /// @dev Refuses an attempt that is still to be drawn: a proof made before would use up the one slash that the attempt allows.
-    /// That is the latest one while its request is `Requested`, and every later one. All others are past: they were drawn,
-    /// or given up before their draw (`replace`, `refund`, `fallBack`) and never will be, so they have no later faults.
+    /// @dev Refuses an attempt that may still be drawn: a proof made before the draw would use up the one slash that
+    /// the attempt allows. Such attempts are the latest one while its request is `Requested`, and every later one. All
+    /// other attempts are past: they were drawn, or were given up before their draw (`replace`, `refund`, `fallBack`)
+    /// and never will be drawn, so they have no later faults.
     function _requireDrawn(RequestId requestId, uint32 attempt) private view {
         // slither-disable-next-line unused-return: the flags say nothing about the draw
         (Status status, uint32 latest, , , ) = IDecisionOracle(oracle).statusOf(requestId);
@@ -92,7 +94,8 @@ contract Slasher is ISlasher {
         );
     }
 
-    /// @dev By what the chain knows of the request: its hash may be of a consumer, terms and question that nobody asked.
+    /// @dev Identifies a fault by facts that the chain knows: a request hash may name a consumer, terms and a question
+    /// that nobody asked.
     function _faultId(AgentId agentId, RequestId requestId, uint32 attempt) private pure returns (bytes32) {
         return keccak256(abi.encode(agentId, requestId, attempt));
     }

@@ -17,7 +17,7 @@ export async function persistently(
       return;
     } catch (error) {
       if (signal.aborted || !isPassing(error)) throw error;
-      ports.log.warn({ failures: failures + 1, error: messageOf(error) }, "chain trouble; trying again");
+      ports.log.warn({ failures: failures + 1, error: messageOf(error) }, "the chain does not answer; trying again");
     }
     const full = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 16));
     await sleep(ports.clock, full * (0.5 + Math.random() / 2), signal);

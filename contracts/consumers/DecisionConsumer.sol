@@ -6,17 +6,18 @@ import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {RequestTermsLib} from "../libraries/RequestTermsLib.sol";
 import {Currency, RequestId, Status, Terms} from "../types/Types.sol";
 
-/// @title Base of a contract that asks
-/// @notice Derive from it, let a funded subscription's owner allow it with `oracle.setConsumer(subscriptionId, this, true)`, ask
-/// with `_ask`, and act in `_onDecision`. What is not spent goes back to the subscription, or, where this contract paid at once
-/// (subscription 0), to its credit, which leaves by `_withdrawCredit`.
+/// @title Base contract of consumers
+/// @notice Derive from it. Let the owner of a funded subscription allow the contract with
+/// `oracle.setConsumer(subscriptionId, this, true)`. Ask with `_ask`, and act in `_onDecision`. The unspent part of a
+/// fee goes back to the subscription. If the contract paid directly (subscription 0), that part becomes its credit,
+/// which `_withdrawCredit` pays out.
 abstract contract DecisionConsumer is IDecisionConsumer {
     /// @notice The only contract that may deliver decisions.
     IDecisionOracle public immutable oracle;
 
     error NotOracle(address caller);
 
-    /// @param oracle_ asked and trusted to deliver
+    /// @param oracle_ the oracle that this contract asks and trusts to deliver
     constructor(IDecisionOracle oracle_) {
         oracle = oracle_;
     }
@@ -33,12 +34,12 @@ abstract contract DecisionConsumer is IDecisionConsumer {
         _onDecision(requestId, status, outcome, answer, confidence);
     }
 
-    /// @notice Asks; the fee leaves the subscription.
-    /// @dev Warning: guard whatever calls this, since every question spends `terms.fee`.
-    /// @param subscriptionId that this contract is a consumer of
-    /// @param terms see `Terms`; `oracle.quote` says what they cost
+    /// @notice Asks a question. The subscription pays the fee.
+    /// @dev Warning: guard every function that calls this one, since every question spends `terms.fee`.
+    /// @param subscriptionId a subscription that has this contract as a consumer
+    /// @param terms see `Terms`; `oracle.quote` returns the smallest fee
     /// @param question UTF-8
-    /// @return requestId what `_onDecision` will be called with
+    /// @return requestId the id with which `_onDecision` will be called
     function _ask(
         uint48 subscriptionId,
         Terms memory terms,
@@ -47,16 +48,17 @@ abstract contract DecisionConsumer is IDecisionConsumer {
         return oracle.request(subscriptionId, RequestTermsLib.pack(terms), question);
     }
 
-    /// @notice Pays out what the oracle owes this contract: what was left of fees that it paid at once, and returned bonds.
-    /// @dev Warning: guard whatever calls this.
+    /// @notice Pays out the credit that the oracle holds for this contract: the unspent parts of fees that it paid
+    /// directly, and returned bonds.
+    /// @dev Warning: guard every function that calls this one.
     /// @param amount at most `oracle.creditOf(address(this), currency)`
     function _withdrawCredit(Currency currency, uint256 amount, address to) internal {
         oracle.withdraw(currency, amount, to);
     }
 
     /// @notice Acts on a decision; the parameters are those of `onDecision`.
-    /// @dev Warning: must fit into `callbackGasLimit`. A hung request comes here, too; a decision only once
-    /// it is final.
+    /// @dev Warning: it must fit into `callbackGasLimit`. The oracle also delivers a hung request. It delivers a
+    /// decision only once it is final.
     function _onDecision(
         RequestId requestId,
         Status status,

@@ -12,19 +12,20 @@ import {SeatLib} from "./SeatLib.sol";
 import {StakePool} from "./StakePool.sol";
 
 /// @title The agents and the dense array of the active ones
-/// @notice Owns every transition of an agent; the registry adds permissions, tokens and events. Each transition brings the
-/// agent's word in the latest view of the array up to date, so the two cannot differ.
+/// @notice Owns every transition of an agent; the registry adds permissions, tokens and events. Each transition also
+/// updates the agent's word in the latest view of the array, so the two always agree.
 library AgentBook {
     using EpochArray for EpochArray.State;
     using RewardsLib for RewardsLib.State;
     using StakePool for StakePool.State;
 
-    /// @param position index in the latest view of `active` plus 1; 0 = not active
-    /// @param service settled requests that it was paid for, up to PROVEN_SERVICE
-    /// @param fall see `ReputationLib.fallen`
-    /// @param exited the reputation once fell below EXIT_REPUTATION, or a slash met the agent while it was not active
-    /// @param commission parts per million
-    /// @param announced a higher commission, from `raiseTime` on if the operator then says so
+    /// @param position index of the agent in the latest view of `active`, plus 1; 0 = the agent is not active
+    /// @param service number of settled requests that paid the agent, at most PROVEN_SERVICE
+    /// @param fall the deepest recent fall, see `ReputationLib.fallen`
+    /// @param exited true if the reputation once fell below EXIT_REPUTATION, or the agent was slashed while it was not
+    /// active
+    /// @param commission the operator's part of the pay, in parts per million
+    /// @param announced a higher commission that the operator may put into force from `raiseTime` on
     /// @param raiseTime unix seconds; 0 = no raise is announced
     struct Record {
         address operator;
@@ -41,8 +42,8 @@ library AgentBook {
         RewardsLib.State rewards;
     }
 
-    /// @param agentId whose it is, for ever; 0 = nobody's
-    /// @param end unix seconds after which it proves nothing any more; 0 = in use
+    /// @param agentId the agent that the key belongs to for ever; 0 = no agent has used the key
+    /// @param end unix seconds after which the key proves nothing any more; 0 = the key is in use
     struct Key {
         AgentId agentId;
         uint40 end;
@@ -57,7 +58,7 @@ library AgentBook {
 
     /// @param minStake smallest own stake of an active agent's operator
     /// @param maxStake largest bonded stake
-    /// @param epoch the current one: draws see what changes from the next one on
+    /// @param epoch the current epoch: draws see its changes from the next epoch on
     struct Rules {
         uint128 minStake;
         uint128 maxStake;
@@ -70,7 +71,7 @@ library AgentBook {
         address signer,
         uint24 commission
     ) internal returns (AgentId agentId) {
-        // Checked arithmetic: 2^32 agents do not fit.
+        // Checked arithmetic: the 2^32nd agent reverts.
         agentId = AgentId.wrap(++self.count);
         claimSigner(self, agentId, signer);
         Record storage record = self.records[agentId];
@@ -86,7 +87,7 @@ library AgentBook {
         self.keys[signer].agentId = agentId;
     }
 
-    /// @param end the end of what the earlier key proves
+    /// @param end unix seconds after which the earlier key proves nothing any more
     function rotate(State storage self, Rules memory rules, AgentId agentId, address signer, uint40 end) internal {
         claimSigner(self, agentId, signer);
         Record storage record = self.records[agentId];
@@ -95,8 +96,9 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @dev While the agent is not active only its operator bonds: others would share in pay for service before theirs, and
-    /// could take the room under the maximum that the operator needs to come back.
+    /// @dev While the agent is not active, only its operator may bond. Others would share in the pay for service before
+    /// their bond, and they could use up the room below the maximum that the operator needs to make the agent active
+    /// again.
     function bond(
         State storage self,
         Rules memory rules,
@@ -126,8 +128,9 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @notice See `StakePool.slash`. An agent that is not active exits by it: it could otherwise have the evidence against
-    /// it consumed while next to nothing is at stake, bond, and be drawn for the same request.
+    /// @notice Slashes the agent, see `StakePool.slash`. A slash makes an agent that is not active exit. Otherwise the
+    /// agent could have the evidence against it consumed while almost nothing is at stake, then bond and be drawn for
+    /// the same request.
     function slash(
         State storage self,
         Rules memory rules,
@@ -142,7 +145,7 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @notice Moves the reputation, and counts the service of an agent that was not slashed.
+    /// @notice Changes the reputation, and counts the service of an agent that was not slashed.
     function settle(State storage self, Rules memory rules, AgentId agentId, int8 steps) internal {
         Record storage record = self.records[agentId];
         (uint32 earlier, uint8 service) = (record.reputation, record.service);
@@ -159,7 +162,7 @@ library AgentBook {
         }
         bool proven = served && service == PROVEN_SERVICE;
         if (proven) emit IAgentRegistry.AgentProven(agentId);
-        // Only these change the stake's weight, or the place in the array.
+        // Only these changes affect the weight of the stake or the place in the array.
         if (record.exited || proven) {
             _sync(self, rules, agentId, record);
         } else if (record.position != 0 && reputation != earlier) {
@@ -169,9 +172,9 @@ library AgentBook {
         }
     }
 
-    /// @notice Lowers the commission, or announces a higher one; either replaces what was announced before.
-    /// @param due when a higher one may take effect
-    /// @return lowered it was, or stays as it is
+    /// @notice Lowers the commission, or announces a higher one. Either replaces an earlier announcement.
+    /// @param due unix seconds from which on a higher commission may take effect
+    /// @return lowered true if the commission was lowered or stays the same
     function setCommission(
         State storage self,
         AgentId agentId,
@@ -187,7 +190,7 @@ library AgentBook {
         _changeCommission(record, commission);
     }
 
-    /// @notice The announced commission takes effect.
+    /// @notice Puts the announced commission into force.
     function raiseCommission(State storage self, AgentId agentId) internal returns (uint24 commission) {
         Record storage record = self.records[agentId];
         uint40 due = record.raiseTime;
@@ -197,7 +200,7 @@ library AgentBook {
         _changeCommission(record, commission);
     }
 
-    /// @notice Takes all that the account is owed of the agent's pay.
+    /// @notice Takes everything that the agent's pay owes to the account.
     function takeRewards(
         State storage self,
         AgentId agentId,
@@ -210,7 +213,7 @@ library AgentBook {
         require(amount != 0, IAgentRegistry.NoRewards(agentId, account, currency));
     }
 
-    /// @notice What `takeRewards` would take.
+    /// @notice Returns what `takeRewards` would take.
     function rewardsOf(
         State storage self,
         AgentId agentId,
@@ -221,13 +224,13 @@ library AgentBook {
         return record.rewards.rewardsOf(_division(record), account, record.pool.shares[account], currency);
     }
 
-    /// @dev What is pending is divided by the one before.
+    /// @dev Divides the pending pay by the old commission first.
     function _changeCommission(Record storage record, uint24 commission) private {
         record.rewards.divide(_division(record));
         (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
     }
 
-    /// @dev Before the account's shares change.
+    /// @dev Call this before the account's shares change.
     function _divide(Record storage record, address account) private {
         record.rewards.divide(_division(record));
         record.rewards.update(account, record.pool.shares[account]);
@@ -242,7 +245,7 @@ library AgentBook {
             });
     }
 
-    /// @dev Adds, updates or removes the agent's word in the array, as its operator's own stake demands.
+    /// @dev Adds, updates or removes the agent's word in the array, as the operator's own stake demands.
     function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
         if (!record.exited && record.pool.bondedOf(record.operator) >= rules.minStake) {
@@ -257,7 +260,7 @@ library AgentBook {
                 return;
             }
             self.active.push(rules.epoch, Candidate.unwrap(candidate));
-            // At most one per agent id, a uint32.
+            // The array holds at most one word for each agent id, which is a uint32.
             record.position = uint32(self.active.length());
             emit IAgentRegistry.AgentActivated(agentId);
         } else if (position != 0) {
@@ -265,7 +268,7 @@ library AgentBook {
         }
     }
 
-    /// @dev The last one takes the free place.
+    /// @dev Moves the last word to the place that becomes free.
     function _remove(
         State storage self,
         uint64 epoch,

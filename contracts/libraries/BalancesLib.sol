@@ -15,7 +15,7 @@ library BalancesLib {
     uint256 private constant MAX = type(uint104).max;
     uint256 private constant COUNT_SHIFT = 2 * BITS;
 
-    /// @notice The balance would exceed 2^104 - 1, which is more than exists of a currency.
+    /// @notice The balance would exceed 2^104 - 1, which is more than all units of a currency.
     error BalanceOverflow(uint256 balance, uint256 added);
 
     function amountIn(Balances balances, Currency currency) internal pure returns (uint256) {
@@ -26,12 +26,12 @@ library BalancesLib {
         uint256 held = amountIn(balances, currency);
         require(amount <= MAX - held, BalanceOverflow(held, amount));
         unchecked {
-            // The sum stays within its bits.
+            // The check above keeps the sum within its bits.
             return Balances.wrap(Balances.unwrap(balances) + (amount << _shift(currency)));
         }
     }
 
-    /// @dev The amount must not exceed the balance: compare it with `amountIn` before.
+    /// @dev The amount must not exceed the balance: compare it with `amountIn` first.
     function sub(Balances balances, Currency currency, uint256 amount) internal pure returns (Balances) {
         unchecked {
             return Balances.wrap(Balances.unwrap(balances) - (amount << _shift(currency)));
@@ -39,11 +39,11 @@ library BalancesLib {
     }
 
     function count(Balances balances) internal pure returns (uint48) {
-        // The highest bits.
+        // The count has the highest bits.
         return uint48(Balances.unwrap(balances) >> COUNT_SHIFT);
     }
 
-    /// @dev Checked arithmetic: more than 2^48 do not fit.
+    /// @dev Checked arithmetic: a count of 2^48 reverts.
     function counted(Balances balances) internal pure returns (Balances) {
         return Balances.wrap(Balances.unwrap(balances) + (1 << COUNT_SHIFT));
     }

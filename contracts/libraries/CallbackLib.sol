@@ -11,11 +11,12 @@ import {RequestTermsLib} from "./RequestTermsLib.sol";
 library CallbackLib {
     using RequestTermsLib for RequestTerms;
 
-    /// @notice Hands the decision to the consumer with exactly the gas that it asked for, and ignores what it returns.
-    /// @dev Reverts when there is too little gas to forward that (a call gets at most 63/64 of what is left) and finish
-    /// afterwards: the submitter cannot make the callback fail by saving gas. Returned data is not copied, so its size costs
-    /// the caller nothing.
-    /// @return success false if it reverted, ran out of gas or has no code
+    /// @notice Delivers the decision to the consumer with exactly the gas that it asked for, and ignores the returned
+    /// data.
+    /// @dev Reverts if too little gas is left to forward that much (a call gets at most 63/64 of what is left) and to
+    /// finish afterwards. So the submitter cannot make the callback fail by sending less gas. Returned data is not
+    /// copied, so its size costs the caller nothing.
+    /// @return success false if the callback reverted, ran out of gas or met an address without code
     function tryCall(Request calldata request_, Decision calldata decision) internal returns (bool success) {
         address consumer = request_.consumer;
         uint256 gasLimit = request_.terms.callbackGasLimit();
@@ -23,7 +24,7 @@ library CallbackLib {
         uint256 available = gasleft();
         uint256 required;
         unchecked {
-            // Rounded up, in favour of the consumer. The limit is a uint32, so nothing overflows.
+            // Rounds up, in favour of the consumer. The limit is a uint32, so nothing overflows.
             required = (gasLimit * 64) / 63 + 1 + CALLBACK_RESERVE_GAS;
         }
         require(available >= required, IDecisionOracle.InsufficientCallbackGas(available, required));
@@ -34,8 +35,9 @@ library CallbackLib {
         }
     }
 
-    /// @dev abi.encodeCall(IDecisionConsumer.onDecision, (id, status, outcome, answer, confidence)) beyond the free memory
-    /// pointer, for the call that follows: a third of the gas. The answer is where `DecisionLib` reads it.
+    /// @dev Writes abi.encodeCall(IDecisionConsumer.onDecision, (id, status, outcome, answer, confidence)) beyond the
+    /// free memory pointer, for the call that follows. This takes a third of the gas of the compiler's encoder. It
+    /// reads the answer where `DecisionLib` reads it.
     function _encode(uint256 id, Decision calldata decision) private pure returns (uint256 data, uint256 size) {
         DecisionHead head = decision.head;
         bytes4 selector = IDecisionConsumer.onDecision.selector;
@@ -43,14 +45,14 @@ library CallbackLib {
             data := mload(0x40)
             mstore(data, selector)
             mstore(add(data, 0x04), id)
-            // The status; dirty bits above it do not settle.
+            // The status. A decision whose status has dirty bits above it never settles.
             mstore(add(data, 0x24), shr(80, head))
             // outcome
             mstore(add(data, 0x44), calldataload(add(decision, 0x20)))
             mstore(add(data, 0x64), 0xa0)
             // confidence
             mstore(add(data, 0x84), and(head, 0xffffffff))
-            // The answer's length and bytes; its last word is padded with zeros.
+            // The answer's length and bytes. Zeros fill its last word.
             let answer := add(decision, calldataload(add(decision, 0x60)))
             size := add(calldataload(answer), 0x20)
             mstore(add(data, add(0xa4, size)), 0)

@@ -4,8 +4,8 @@ pragma solidity 0.8.34;
 import {DecisionHead, Status} from "../types/Types.sol";
 
 /// @title The small members of a decision in one word
-/// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose. The status is not cut:
-/// dirty bits above it make it another one, which nothing accepts.
+/// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose. `statusCode` does
+/// not cut: dirty bits above the status turn it into another number, which nothing accepts.
 library DecisionHeadLib {
     function pack(
         Status status_,
@@ -24,12 +24,12 @@ library DecisionHeadLib {
             );
     }
 
-    /// @notice The number of the `Status`; larger than all of them if the word has dirty bits.
+    /// @notice Returns the number of the `Status`. If the word has dirty bits, the number is larger than every status.
     function statusCode(DecisionHead head) internal pure returns (uint256) {
         return DecisionHead.unwrap(head) >> 80;
     }
 
-    /// @dev Panics unless `statusCode` is that of a status.
+    /// @dev Panics unless `statusCode` is the number of a status.
     function status(DecisionHead head) internal pure returns (Status) {
         return Status(statusCode(head));
     }

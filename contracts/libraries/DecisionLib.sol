@@ -8,7 +8,7 @@ import {CalldataLib} from "./CalldataLib.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
-/// @title The signed structs of committees and agents (EIP-712), and the checks of a decision
+/// @title The structs that committees and agents sign (EIP-712), and the checks of a decision
 library DecisionLib {
     using CalldataLib for bytes;
     using DecisionHeadLib for DecisionHead;
@@ -21,15 +21,16 @@ library DecisionLib {
         "Message(bytes32 requestHash,bytes32 committeeHash,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)"
     );
 
-    /// @dev Where in a `Decision` the offset of its answer is, from the struct's beginning as the offset itself.
+    /// @dev Place of the answer's offset in a `Decision`. Both the place and the offset count from the beginning of the
+    /// struct.
     uint256 private constant ANSWER = 0x60;
-    /// @dev The same of its merits.
+    /// @dev Place of the merits' offset, counted in the same way.
     uint256 private constant MERITS = 0x80;
 
-    /// @notice The EIP-712 struct hash of a decision about a request by a committee of `size`.
-    /// @dev Reverts unless the merits begin with `size` shares and the head says so: then a decision has one reading. Where
-    /// calldata has the answer and the merits is not checked: all of this library and the callback read them there, so
-    /// what is signed is what takes effect.
+    /// @notice Returns the EIP-712 struct hash of a decision about a request by a committee of `size`.
+    /// @dev Reverts unless the merits begin with `size` shares and the head says so: then a decision can be read in one
+    /// way only. The function does not check where the answer and the merits lie in calldata. All functions of this
+    /// library and the callback read them at the same place, so what is signed is what takes effect.
     function structHash(
         Decision calldata decision,
         bytes32 requestHash,
@@ -42,7 +43,7 @@ library DecisionLib {
         require(meritsLength >= size, IDecisionOracle.InvalidDecision("merits", meritsLength));
         bytes32 typeHash = DECISION_TYPEHASH;
         assembly ("memory-safe") {
-            // All beyond the free memory pointer: 12 words, then room for what is hashed.
+            // Everything lies beyond the free memory pointer: 12 words, then the bytes to be hashed.
             let words := mload(0x40)
             let room := add(words, 0x180)
             mstore(words, typeHash)
@@ -50,7 +51,7 @@ library DecisionLib {
             mstore(add(words, 0x40), and(shr(72, head), 0xff))
             mstore(add(words, 0x60), committeeHash)
             mstore(add(words, 0x80), and(shr(32, head), 0xffffffff))
-            // The status, with all that is dirty above it.
+            // The status, with any dirty bits above it.
             mstore(add(words, 0xa0), shr(80, head))
             // outcome
             mstore(add(words, 0xc0), calldataload(add(decision, 0x20)))
@@ -69,23 +70,24 @@ library DecisionLib {
         }
     }
 
-    /// @notice The EIP-712 struct hash of an agent's message.
+    /// @notice Returns the EIP-712 struct hash of an agent's message.
     function messageStructHash(Message calldata message) internal pure returns (bytes32) {
         return keccak256(abi.encode(MESSAGE_TYPEHASH, message));
     }
 
-    /// @notice emit DecisionCommitted(requestId, head, outcome, transcript, relay, answer, merits), for half of the gas.
+    /// @notice Does emit DecisionCommitted(requestId, head, outcome, transcript, relay, answer, merits), for half of
+    /// the gas.
     function emitCommitted(Decision calldata decision, RequestId requestId, Relay relay) internal {
         bytes32 topic = IDecisionOracle.DecisionCommitted.selector;
         assembly ("memory-safe") {
-            // The length and the bytes, and zeros up to a full word.
+            // Each byte string is its length and its bytes, and zeros up to a full word.
             function copyBytes(target, source) -> end {
                 let size := add(calldataload(source), 0x20)
                 mstore(add(target, size), 0)
                 calldatacopy(target, source, size)
                 end := add(target, and(add(size, 0x1f), not(0x1f)))
             }
-            // Beyond the free memory pointer: six words, then the byte strings.
+            // The data lies beyond the free memory pointer: six words, then the byte strings.
             let data := mload(0x40)
             let tail := add(data, 0xc0)
             // head, outcome, transcript
@@ -99,8 +101,9 @@ library DecisionLib {
         }
     }
 
-    /// @notice Reverts unless the decision is one that a committee of `size` may make about a request of these terms.
-    /// @dev The decision must have a struct hash for this size: its merits begin with a share for each seat.
+    /// @notice Reverts unless a committee of `size` may make this decision about a request of these terms.
+    /// @dev The caller must have made the struct hash for this size, which proves that the merits begin with a share
+    /// for each seat.
     function validate(Decision calldata decision, RequestTerms terms, uint256 size) internal pure {
         DecisionHead head = decision.head;
         uint256 status = head.statusCode();
@@ -127,7 +130,8 @@ library DecisionLib {
         }
     }
 
-    /// @dev Consumers read the outcome of a boolean, a choice or policies as it is; the one of a text stands for its answer.
+    /// @dev Consumers read the outcome of a boolean, a choice or policies as it is. The outcome of a text is the hash
+    /// of its answer.
     function _validateOutcome(Decision calldata decision, RequestTerms terms) private pure {
         uint256 kind = terms.kind();
         uint256 outcome = uint256(decision.outcome);
@@ -139,14 +143,14 @@ library DecisionLib {
         require(fits, IDecisionOracle.InvalidDecision("outcome", outcome));
     }
 
-    /// @dev At most `size` pairs, so the loop is capped by the committee's size.
+    /// @dev The merits hold at most `size` pairs, so the committee's size bounds the loop.
     function _validateChanges(bytes calldata changes, uint256 size) private pure {
         uint256 length = changes.length;
         require(length % 2 == 0 && length <= 2 * size, IDecisionOracle.InvalidDecision("reputationChanges", length));
         uint256 next = 0;
         for (uint256 i = 0; i < length; i += 2) {
             uint256 seat = uint8(changes[i]);
-            // The second byte is a two's complement number: 1 is a recovery, the highest ones are slashes.
+            // The second byte is a two's complement number: 1 is a recovery, the highest values are slashes.
             uint256 steps = uint8(changes[i + 1]);
             require(
                 seat >= next && seat < size && (steps == 1 || steps >= 0x100 - MAX_SLASHES),

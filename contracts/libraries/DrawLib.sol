@@ -15,17 +15,17 @@ using CandidateLib for Candidate global;
 
 /// @title The word of an active agent
 library CandidateLib {
-    /// @dev The stake at maxStake.
+    /// @dev The fraction that stands for maxStake.
     uint256 internal constant STAKE_ONE = type(uint32).max;
     uint256 private constant SEAT_MASK = (1 << 224) - 1;
     uint256 private constant REPUTATION_MASK = uint256(type(uint32).max) << 160;
 
-    /// @dev Rounds the stake's fraction down: an error of at most 2^-27, since stake >= maxStake / 32.
+    /// @dev Rounds the stake's fraction down, which is an error of at most 2^-27, since stake >= maxStake / 32.
     function pack(uint128 stake, uint128 maxStake, Seat seat_) internal pure returns (Candidate) {
         return Candidate.wrap((((uint256(stake) * STAKE_ONE) / maxStake) << 224) | Seat.unwrap(seat_));
     }
 
-    /// @notice The same candidate with another reputation.
+    /// @notice Returns the same candidate with another reputation.
     function withReputation(Candidate candidate, uint32 reputation) internal pure returns (Candidate) {
         return Candidate.wrap((Candidate.unwrap(candidate) & ~REPUTATION_MASK) | (uint256(reputation) << 160));
     }
@@ -34,7 +34,7 @@ library CandidateLib {
         return Seat.wrap(Candidate.unwrap(candidate) & SEAT_MASK);
     }
 
-    /// @notice stake x reputation, at most STAKE_ONE * REPUTATION_ONE.
+    /// @notice Returns stake x reputation, at most STAKE_ONE * REPUTATION_ONE.
     function weight(Candidate candidate) internal pure returns (uint256) {
         uint256 word = Candidate.unwrap(candidate);
         // The cast cuts the word to the reputation.
@@ -42,17 +42,17 @@ library CandidateLib {
     }
 }
 
-/// @title Draws a committee without looking at more than a few candidates
+/// @title Draws a committee and looks at only a few candidates
 library DrawLib {
     using EpochArray for EpochArray.State;
     using SeatLib for Seat;
 
     uint256 private constant WEIGHT_ONE = CandidateLib.STAKE_ONE * REPUTATION_ONE;
 
-    /// @dev One draw.
-    /// @param count the number of the candidates
-    /// @param seen indices that are in, or that were found to be excluded
-    /// @param excluded agent ids
+    /// @dev The state of one draw.
+    /// @param count the number of candidates
+    /// @param seen indices of candidates that have a seat or were found to be excluded
+    /// @param excluded ids of the agents that may not be drawn
     struct Bowl {
         uint64 epoch;
         uint256 count;
@@ -61,7 +61,7 @@ library DrawLib {
     }
 
     /// @notice Draws `size` distinct candidates of the epoch, see `IAgentRegistry.draw`.
-    /// @dev Two storage words per probe; an index that was seen costs none.
+    /// @dev A probe reads two storage words; a probe of an index that was seen reads nothing.
     function draw(
         EpochArray.State storage candidates,
         uint64 epoch,
@@ -81,7 +81,7 @@ library DrawLib {
         });
         uint256 probes = BASE_PROBES + size * PROBES_PER_SEAT;
         uint256 filled = 0;
-        // At most 1,728 probes, then at most 64 seats; count is not 0 when a seat is wanted.
+        // At most 1,728 probes, then at most 64 seats. If a seat is wanted, count is not 0.
         for (uint256 i = 0; filled < size && i < probes; ++i) {
             (bool accepted, Seat seat) = _probe(candidates, bowl, _random(seed, i));
             if (!accepted) continue;
@@ -93,15 +93,16 @@ library DrawLib {
         }
     }
 
-    /// @dev Looks at one candidate and takes it with the probability weight / WEIGHT_ONE unless it was seen or is excluded.
+    /// @dev Looks at one candidate. Takes it with the probability weight / WEIGHT_ONE unless it was seen or is
+    /// excluded.
     function _probe(
         EpochArray.State storage candidates,
         Bowl memory bowl,
         uint256 random
     ) private view returns (bool accepted, Seat seat) {
         unchecked {
-            // The low half picks (bias below 2^-96), the upper 96 bits accept. The weight and WEIGHT_ONE are below 2^52, so
-            // their products with 96 bits stay below 2^148.
+            // The low half of the random word picks the candidate (bias below 2^-96); its upper 96 bits decide about
+            // the weight. The weight and WEIGHT_ONE are below 2^52, so their products with 96 bits stay below 2^148.
             uint256 index = uint128(random) % bowl.count;
             (uint256 place, bool isNew) = _find(bowl.seen, index);
             if (!isNew) return (false, seat);
@@ -120,7 +121,8 @@ library DrawLib {
         uint256 size
     ) private view returns (Seat) {
         uint256 index = random % bowl.count;
-        // Every step meets another index that was seen or is now; no more are than seats and excluded agents.
+        // Each step meets an index that was seen before or is seen now. There are at most as many of them as seats and
+        // excluded agents.
         for (uint256 step = 0; step < bowl.count; ++step) {
             (uint256 place, bool isNew) = _find(bowl.seen, index);
             if (isNew) {
@@ -147,22 +149,23 @@ library DrawLib {
         }
     }
 
-    /// @dev A set of up to `size` numbers: a hash table with open addressing, at most half full, its length a power of two.
+    /// @dev Makes a set for up to `size` numbers: a hash table with open addressing that is at most half full. Its
+    /// length is a power of two.
     function _newSet(uint256 size) private pure returns (uint256[] memory) {
         uint256 length = 2;
-        // As many steps as `size` has bits.
+        // The loop takes as many steps as `size` has bits.
         while (length < 2 * size) length *= 2;
         return new uint256[](length);
     }
 
-    /// @notice Where the number is in the table or belongs.
+    /// @notice Finds the place of a number in the table, or the place where it belongs.
     /// @dev At most half of the table is taken, so the search ends.
     /// @return place address of the entry
-    /// @return isNew the number is not in yet
+    /// @return isNew true if the table does not hold the number yet
     function _find(uint256[] memory set, uint256 index) private pure returns (uint256 place, bool isNew) {
         assembly ("memory-safe") {
             let mask := sub(mload(set), 1)
-            // The entries hold the index plus 1; 0 is free.
+            // An entry holds the index plus 1; 0 is a free entry.
             let entry := add(index, 1)
             let position := and(index, mask)
             for {} 1 {} {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-/// @title A dense array whose changes show from the next epoch on
-/// @notice Has two views: the latest one, on which every write works, and the one of the current epoch, which stays as it
-/// was when the epoch began. Nothing migrates at the boundary and nothing loops: a word keeps its value from before its
-/// epoch of change beside the latest one, and the reader takes the one that counts.
-/// @dev Epochs are numbers from 0 that never decrease; reads and writes name the current one.
+/// @title A dense array that shows its changes from the next epoch on
+/// @notice The array has two views. Every write works on the latest view. The view of the current epoch stays as it was
+/// when the epoch began. No data moves at the boundary of an epoch and nothing loops: a word keeps its latest value and
+/// its value from before the epoch of its last change, and the reader takes the one that counts.
+/// @dev Epochs are numbers from 0 that never decrease. Reads and writes name the current one.
 library EpochArray {
-    /// @param before what readers of `changedEpoch` see
-    /// @param latest what was written last, and what readers of later epochs see
+    /// @param before the value that readers see in `changedEpoch`
+    /// @param latest the value that was written last, which readers see in later epochs
     /// @param changedEpoch the epoch of the last write
     struct Word {
         uint256 before;
@@ -16,15 +16,15 @@ library EpochArray {
         uint64 changedEpoch;
     }
 
-    /// @dev As `Word`, in one slot.
+    /// @dev A length, kept like a `Word`, in one slot.
     struct Length {
         uint64 before;
         uint64 latest;
         uint64 changedEpoch;
     }
 
-    /// @dev A word beyond the length stays behind after `pop`, since the current epoch may still show it; the next `push`
-    /// writes over it.
+    /// @dev A word beyond the length stays in storage after `pop`, since the current epoch may still show it. The next
+    /// `push` overwrites it.
     struct State {
         Length size;
         mapping(uint256 index => Word word) words;
@@ -33,7 +33,7 @@ library EpochArray {
     function push(State storage self, uint64 epoch, uint256 value) internal {
         uint64 last = self.size.latest;
         set(self, epoch, last, value);
-        // 2^64 pushes do not happen; checked anyway.
+        // The array never sees 2^64 pushes; the addition is checked anyway.
         _resize(self, epoch, last + 1);
     }
 

@@ -7,7 +7,7 @@ import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/Messa
 import {ISlasher} from "../interfaces/ISlasher.sol";
 import {DecisionLib} from "./DecisionLib.sol";
 
-/// @title Recovers who signed two things for one place
+/// @title Recovers the signer of two conflicting statements in one slot
 library EvidenceLib {
     bytes32 private constant DOMAIN_TYPEHASH = keccak256(
         "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
@@ -15,7 +15,8 @@ library EvidenceLib {
     bytes32 private constant NAME_HASH = keccak256("Conclave");
     bytes32 private constant VERSION_HASH = keccak256("1");
 
-    /// @notice The EIP-712 struct hash of a message with this payload in the slot of the request, see `Message`.
+    /// @notice Returns the EIP-712 struct hash of a message with this payload in this slot of the request, see
+    /// `Message`.
     function messageHash(
         ISlasher.MessageSlot calldata slot,
         bytes32 requestHash,
@@ -37,7 +38,8 @@ library EvidenceLib {
             );
     }
 
-    /// @notice The EIP-712 struct hash of a decision with this body in the slot of the request, see `DecisionLib`.
+    /// @notice Returns the EIP-712 struct hash of a decision with this body in this slot of the request, see
+    /// `DecisionLib`.
     function decisionHash(
         ISlasher.DecisionSlot calldata slot,
         bytes32 requestHash,
@@ -62,8 +64,10 @@ library EvidenceLib {
             );
     }
 
-    /// @notice Who signed both for the oracle; reverts unless they differ and one key signed each of them.
-    /// @dev A high s, a v other than 27 and 28 or another length recovers to 0, which is nobody.
+    /// @notice Returns the account that signed both for the oracle. Reverts unless the two differ and one key signed
+    /// both.
+    /// @dev A signature with a high s, a v other than 27 and 28 or another length recovers to address 0, which has no
+    /// key.
     function signerOf(
         address oracle,
         bytes32 firstHash,
@@ -78,7 +82,7 @@ library EvidenceLib {
         require(signer == second && signer != address(0), ISlasher.InvalidEvidence(signer, second));
     }
 
-    /// @dev The oracle's EIP-712 domain separator on this chain.
+    /// @dev Returns the oracle's EIP-712 domain separator on this chain.
     function _domainSeparator(address oracle) private view returns (bytes32) {
         return keccak256(abi.encode(DOMAIN_TYPEHASH, NAME_HASH, VERSION_HASH, block.chainid, oracle));
     }

@@ -4,25 +4,27 @@ pragma solidity 0.8.34;
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 
 /// @title Reads the RLP of a block header
-/// @dev For bytes whose hash is that of a block: what is checked is that they are a list and that reading stays inside, and
-/// not that each length is written in its shortest form. Members after the one that is read are not looked at, so headers of
-/// later forks, which append, are read as well.
+/// @dev Use it only for bytes whose hash is the hash of a block. The library checks that the bytes are a list and that
+/// no read leaves it; it does not check that each length has its shortest form. It ignores the members after mixHash,
+/// so it also reads headers of later forks, which append members.
 library HeaderLib {
     /// @dev Position of mixHash, which is prevrandao since the merge (EIP-4399).
     uint256 private constant MIX_HASH = 13;
-    /// @dev A list whose length is in the next two bytes. With its bloom filter no header is shorter than 256 bytes.
+    /// @dev Prefix of a list whose length is in the next two bytes. A header is at least 256 bytes long, since it has a
+    /// bloom filter.
     bytes1 private constant LIST = 0xf9;
     uint256 private constant LIST_HEAD_BYTES = 3;
-    /// @dev A string of 32 bytes.
+    /// @dev Prefix of a string of 32 bytes.
     bytes1 private constant WORD = 0xa0;
-    /// @dev Below, a byte that stands for itself.
+    /// @dev A smaller first byte is a string of one byte, which stands for itself.
     uint256 private constant SHORT_STRING = 0x80;
-    /// @dev Up to here, a string of up to 55 bytes; beyond it the number of bytes of its length is added.
+    /// @dev A first byte up to this one is a string of up to 55 bytes. A larger one also tells how many bytes hold the
+    /// length.
     uint256 private constant LAST_SHORT_STRING = 0xb7;
-    /// @dev A string whose length is in the next two bytes: a longer one does not fit into the list.
+    /// @dev Prefix of a string whose length is in the next two bytes. A longer string does not fit into the list.
     uint256 private constant LONGEST_STRING = 0xb9;
 
-    /// @notice The beacon's randomness of the block before.
+    /// @notice Returns the prevrandao of a header: the beacon's randomness of the block before.
     /// @param header RLP
     function prevRandao(bytes calldata header) internal pure returns (bytes32) {
         uint256 end = header.length;
@@ -47,7 +49,7 @@ library HeaderLib {
             uint256 body = next + head - LAST_SHORT_STRING;
             require(head <= LONGEST_STRING && body <= end, IDecisionOracle.MalformedHeader("item", offset));
             uint256 length = uint8(header[next]);
-            // Two bytes of length.
+            // The length has two bytes.
             if (head == LONGEST_STRING) length = (length << 8) | uint8(header[next + 1]);
             next = body + length;
         } else if (head >= SHORT_STRING) {

@@ -8,7 +8,7 @@ import {RequestLib} from "./RequestLib.sol";
 import {RoundLib} from "./RoundLib.sol";
 import {SeatLib} from "./SeatLib.sol";
 
-/// @title The rounds of a request that come back in calldata, checked against its chain of links (SE3)
+/// @title Checks the rounds of a request that come back in calldata against the chain of links (SE3)
 library HistoryLib {
     using DecisionLib for Decision;
     using RequestLib for Request;
@@ -16,9 +16,10 @@ library HistoryLib {
     using SeatLib for Seat;
     using SeatLib for Seat[];
 
-    /// @notice The agents of all rounds before this one; reverts unless they lead to its link.
-    /// @param round the one that is to be drawn
-    /// @param past from the first; at most MAX_APPEALS + MAX_RETRIES of them lead to a link that was made
+    /// @notice Returns the agents of all rounds before this one. Reverts unless those rounds lead to its link.
+    /// @param round the round that is to be drawn
+    /// @param past the earlier rounds, from the first on; at most MAX_APPEALS + MAX_RETRIES rounds lead to a link that
+    /// exists
     function agents(
         RequestId requestId,
         Round round,
@@ -44,8 +45,8 @@ library HistoryLib {
         }
     }
 
-    /// @notice What is stored of a request with these rounds, the last of which is final.
-    /// @param rounds from the first
+    /// @notice Returns the stored commitment of a request with these rounds, the last of which is final.
+    /// @param rounds all rounds, from the first on
     function commitment(Request calldata request, DecidedRound[] calldata rounds) internal pure returns (bytes32) {
         bytes32 requestHash = request.hash();
         uint256 link = 0;
@@ -59,7 +60,7 @@ library HistoryLib {
         revert IDecisionOracle.WitnessMismatch(request.id);
     }
 
-    /// @notice The link of the round after this one, and the struct hash of its decision.
+    /// @notice Returns the link of the round after this one, and the struct hash of this one's decision.
     function linkAfter(
         bytes32 requestHash,
         DecidedRound calldata one

@@ -10,18 +10,19 @@ import {RequestTermsLib} from "./RequestTermsLib.sol";
 library PayLib {
     using RequestTermsLib for RequestTerms;
 
-    /// @dev The head may be unchecked: dirty bits make it another status, and then another commitment.
+    /// @dev The head may be unchecked: dirty bits turn the status into another one, and then the commitment differs.
     function isDecided(Decision calldata decision) internal pure returns (bool) {
         return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Decided);
     }
 
-    /// @notice The units of pay of a round.
+    /// @notice Returns the units of pay of a round.
     function units(Decision calldata decision) internal pure returns (uint256) {
         uint256 size = DecisionHeadLib.seats(decision.head);
         return isDecided(decision) ? DECIDED_UNITS * size : size;
     }
 
-    /// @notice Whether the final decision says that another one was wrong. A hung committee says nothing of others.
+    /// @notice True if the final decision says that an earlier one was wrong. A hung committee says nothing about
+    /// earlier decisions.
     /// @param terms the terms of the request: numbers agree within their tolerance
     /// @param decision the decision of an earlier round
     /// @param last the final decision
@@ -33,7 +34,7 @@ library PayLib {
         if (!isDecided(last)) return false;
         if (!isDecided(decision)) return true;
         if (terms.kind() != RequestTermsLib.KIND_NUMBER) return decision.outcome != last.outcome;
-        // Two's complement numbers, whose distance may need all 256 bits.
+        // The outcomes are two's complement numbers, and their distance may need all 256 bits.
         (int256 left, int256 right) = (int256(uint256(decision.outcome)), int256(uint256(last.outcome)));
         unchecked {
             uint256 distance = left > right ? uint256(left) - uint256(right) : uint256(right) - uint256(left);
@@ -41,12 +42,12 @@ library PayLib {
         }
     }
 
-    /// @notice What each seat earns and what is left.
-    /// @dev Every division rounds down, in favour of the asker, who gets the rest. At most 64 shares.
+    /// @notice Returns what each seat earns, and the rest.
+    /// @dev Every division rounds down, in favour of the asker, who gets the rest. There are at most 64 shares.
     /// @param pay the pay of the whole committee, below 2^96
     /// @param shares one byte per seat
-    /// @return amounts per seat
-    /// @return rest what nobody earned; all of it if all shares are 0
+    /// @return amounts the pay of each seat
+    /// @return rest the pay that no seat earned; all of it if all shares are 0
     function split(uint256 pay, bytes calldata shares) internal pure returns (uint256[] memory amounts, uint256 rest) {
         uint256 size = shares.length;
         amounts = new uint256[](size);
@@ -55,19 +56,20 @@ library PayLib {
         rest = pay;
         if (total == 0) return (amounts, rest);
         for (uint256 seat = 0; seat < size; ++seat) {
-            // The amounts sum to at most pay.
+            // The sum of the amounts is at most pay.
             uint256 amount = (pay * uint8(shares[seat])) / total;
             amounts[seat] = amount;
             rest -= amount;
         }
     }
 
-    /// @notice The reputation change of each seat; a small committee slashes once where its decision says more (SE11).
-    /// @param changes pairs of bytes, see `Decision.merits`; at most one for each seat
+    /// @notice Returns the reputation change of each seat. A small committee slashes a seat once even where its
+    /// decision says more (SE11).
+    /// @param changes pairs of bytes, see `Decision.merits`; at most one pair for each seat
     function steps(bytes calldata changes, uint256 size) internal pure returns (int8[] memory result) {
         result = new int8[](size);
         for (uint256 i = 0; i < changes.length; i += 2) {
-            // A two's complement number.
+            // The byte is a two's complement number.
             int8 change = int8(uint8(changes[i + 1]));
             result[uint8(changes[i])] = change < -1 && size < SLASHING_COMMITTEE ? int8(-1) : change;
         }

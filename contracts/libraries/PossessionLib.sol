@@ -9,8 +9,8 @@ import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
 library PossessionLib {
     bytes32 internal constant POSSESSION_TYPEHASH = keccak256("Possession(address operator,bytes publicKey)");
 
-    /// @notice The address of an uncompressed public key without its 0x04 prefix.
-    /// @dev That the point is on the curve follows from a signature that recovers to its address.
+    /// @notice Returns the address of an uncompressed public key without its 0x04 prefix.
+    /// @dev A signature that recovers to this address proves that the point is on the curve.
     function signerOf(bytes calldata publicKey) internal pure returns (address) {
         require(publicKey.length == 64, IAgentRegistry.InvalidPublicKey(publicKey.length));
         // An address is the lowest 160 bits of the hash.

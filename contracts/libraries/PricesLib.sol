@@ -20,10 +20,10 @@ library PricesLib {
     using RoundLib for Round;
 
     uint256 private constant OPEN = 1;
-    /// @dev A gas price that is above every cap.
+    /// @dev A gas price above every cap.
     uint256 private constant AT_CAP = type(uint256).max;
 
-    /// @dev The cap is rounded down to its unit, which a uint64 of wei fits after.
+    /// @dev Stores the gas price cap in units of `GAS_PRICE_UNIT`. `Accounts` accepts only caps that fit exactly.
     function pack(PriceTerms memory terms, uint16 version_, bool open) internal pure returns (Prices) {
         return
             Prices.wrap(
@@ -47,7 +47,7 @@ library PricesLib {
     /// @return wei per gas
     function gasPriceCap(Prices prices) internal pure returns (uint64) {
         unchecked {
-            // Below 2^32 * 10^6.
+            // The result is below 2^32 * 10^6.
             return uint64(uint32(Prices.unwrap(prices) >> 48) * GAS_PRICE_UNIT);
         }
     }
@@ -60,7 +60,7 @@ library PricesLib {
         return uint16(Prices.unwrap(prices) >> 8);
     }
 
-    /// @notice Whether requests are taken.
+    /// @notice True if the price list takes requests.
     function isOpen(Prices prices) internal pure returns (bool) {
         return Prices.unwrap(prices) & OPEN != 0;
     }
@@ -69,10 +69,11 @@ library PricesLib {
         return Prices.wrap((Prices.unwrap(prices) & ~OPEN) | (open ? OPEN : 0));
     }
 
-    /// @notice The most units of pay that a request can come to: U = 2 (n_0 + ... + n_K) + R n_K for K appeals and R retries.
+    /// @notice Returns the most units of pay that a request can cost: U = 2 (n_0 + ... + n_K) + R n_K for K appeals and
+    /// R retries.
     function maxUnits(RequestTerms terms) internal pure returns (uint256 units) {
         unchecked {
-            // A committee has at most 64 seats, of valid terms.
+            // The terms are valid, so a committee has at most 64 seats.
             uint256 first = terms.committeeSize();
             uint256 appeals = terms.appeals();
             units = DECIDED_UNITS * RoundLib.seatsUpTo(first, appeals);
@@ -80,11 +81,11 @@ library PricesLib {
         }
     }
 
-    /// @notice The part of the fee that is reserved for gas, at the cap: the relay of every round that the terms allow,
-    /// and one delivery. It is made by a commit unless there are appeals or retries.
+    /// @notice Returns the part of the fee that is reserved for gas, at the cap: the relay of every round that the
+    /// terms allow, and one delivery. A commit makes this delivery unless the terms have appeals or retries.
     function reserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         unchecked {
-            // At most seven rounds.
+            // There are at most seven rounds.
             uint256 first = terms.committeeSize();
             uint256 appeals = terms.appeals();
             uint256 retries = terms.retries();
@@ -95,22 +96,24 @@ library PricesLib {
         }
     }
 
-    /// @notice The smallest fee of a request: every unit that it can come to at the unit price, and the reserve.
+    /// @notice Returns the smallest fee of a request: the most units that it can cost, at the unit price, plus the
+    /// reserve.
     function quote(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         unchecked {
-            // Below 2^10 * 2^80 + 2^98.
+            // The result is below 2^10 * 2^80 + 2^98.
             return maxUnits(terms) * unitPrice(prices) + reserve(prices, terms);
         }
     }
 
-    /// @notice The price of a unit of pay, rounded down: of what the fee leaves beside the reserve, at least the unit price.
-    /// @param prices the list that the request was made under, so that nothing that is set later moves it
+    /// @notice Returns the price of a unit of pay: the fee less the reserve, divided by the units and rounded down. It
+    /// is at least the unit price of the list.
+    /// @param prices the list that the request was made under, so that later prices do not change the result
     function unitOf(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         return (terms.fee() - reserve(prices, terms)) / maxUnits(terms);
     }
 
-    /// @notice The bond of an appeal against a decision of this round: the most that the committees that it calls can earn, and
-    /// the relays of their decisions at the cap (SE5).
+    /// @notice Returns the bond of an appeal against a decision of this round: the most that the committees of the
+    /// appeal can earn, and the relays of their decisions at the cap (SE5).
     /// @param prices the list that the request was made under
     function bondOf(Prices prices, RequestTerms terms, Round round) internal pure returns (uint256) {
         uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
@@ -120,12 +123,12 @@ library PricesLib {
             gasCost(prices, (1 + retries) * relayGas(size), AT_CAP);
     }
 
-    /// @notice The reserve for the caller of `finalize` or `fallBack`.
+    /// @notice Returns the reserve for the caller of `finalize` or `fallBack`.
     function deliveryReserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         return gasCost(prices, deliveryGas(terms), AT_CAP);
     }
 
-    /// @notice The gas that the caller of `finalize` or `fallBack` is paid for, with the callback.
+    /// @notice Returns the gas for which the caller of `finalize` or `fallBack` is paid, with the callback.
     function deliveryGas(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // The limit is a uint32.
@@ -133,22 +136,22 @@ library PricesLib {
         }
     }
 
-    /// @notice Gas that the relayer of a committee of `size` is paid for, without a callback.
+    /// @notice Returns the gas for which the relayer of a committee of `size` is paid, without a callback.
     function relayGas(uint256 size) internal pure returns (uint256) {
         unchecked {
-            // At most 64 seats, of valid terms.
+            // The terms are valid, so there are at most 64 seats.
             return RELAY_BASE_GAS + ((size * 2) / 3 + 1) * RELAY_SIGNATURE_GAS;
         }
     }
 
-    /// @notice What that much gas costs in the currency, at the cap at most. Rounded down, so that parts come to no more than
-    /// the whole.
+    /// @notice Returns the cost of the gas in the currency; a gas price above the cap counts as the cap. Rounds down,
+    /// so that the costs of parts never exceed the cost of the whole.
     /// @param gasPrice wei per gas
     function gasCost(Prices prices, uint256 gas, uint256 gasPrice) internal pure returns (uint256) {
         uint256 cap = gasPriceCap(prices);
         if (gasPrice > cap) gasPrice = cap;
         unchecked {
-            // Below 2^40 * 2^52 * 2^80, of terms that nobody has checked, too.
+            // The product is below 2^40 * 2^52 * 2^80, even for terms that nobody has checked.
             return (gas * gasPrice * gasRate(prices)) / GAS_RATE_WEI;
         }
     }

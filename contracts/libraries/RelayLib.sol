@@ -7,8 +7,8 @@ import {Relay} from "../types/Types.sol";
 /// @title The relay of a decision, in one word
 /// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose.
 library RelayLib {
-    /// @dev The price is rounded down, against the relayer, and saturates at about 4,295 gwei.
-    /// @param signers_ bit i set = seat i
+    /// @dev Rounds the price down, against the relayer. The price saturates at about 4.3 million gwei.
+    /// @param signers_ bit i set = seat i signed
     /// @param gasPriceWei wei per gas
     /// @param relayer_ the account that submits
     function pack(uint64 signers_, uint256 gasPriceWei, address relayer_) internal pure returns (Relay) {
@@ -17,12 +17,13 @@ library RelayLib {
         return Relay.wrap((uint256(signers_) << 192) | (units << 160) | uint256(uint160(relayer_)));
     }
 
-    /// @notice The price per gas that the caller is paid: its gas price, at most the base fee plus `MAX_TIP`. Without
-    /// that bound, a bid at the cap would earn most, since the oracle pays for more gas than a commit uses.
+    /// @notice Returns the gas price that the caller is paid for: its own gas price, at most the base fee plus
+    /// `MAX_TIP`. The oracle pays for more gas than a commit uses, so without this bound a relayer would earn most by a
+    /// bid at the cap.
     /// @return wei per gas
     function paidGasPrice() internal view returns (uint256) {
         unchecked {
-            // Wei per gas stay far below 2^255.
+            // Gas prices in wei stay far below 2^255.
             uint256 most = block.basefee + MAX_TIP;
             return tx.gasprice < most ? tx.gasprice : most;
         }

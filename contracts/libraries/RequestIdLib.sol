@@ -10,12 +10,12 @@ library RequestIdLib {
         return RequestId.wrap((uint256(priceVersion_) << 96) | (uint256(subscription_) << 48) | count);
     }
 
-    /// @notice The version of the price list that was in force.
+    /// @notice Returns the version of the price list that was in force.
     function priceVersion(RequestId requestId) internal pure returns (uint16) {
         return uint16(RequestId.unwrap(requestId) >> 96);
     }
 
-    /// @notice The subscription that paid; 0 if the consumer paid directly.
+    /// @notice Returns the subscription that paid; 0 if the consumer paid directly.
     function subscription(RequestId requestId) internal pure returns (uint48) {
         return uint48(RequestId.unwrap(requestId) >> 48);
     }

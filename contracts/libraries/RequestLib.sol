@@ -3,10 +3,10 @@ pragma solidity 0.8.34;
 
 import {Relay, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
 
-/// @title The hash of a request and what the oracle's storage word commits to
+/// @title The hash of a request, and the commitments in the oracle's storage word
 library RequestLib {
-    /// @notice keccak256(abi.encode(Request)).
-    /// @dev Copies the four static words as they are: a dirty address in calldata then matches no stored hash.
+    /// @notice Returns keccak256(abi.encode(Request)).
+    /// @dev Copies the four static words as they are, so an address with dirty bits in calldata matches no stored hash.
     function hash(Request calldata request) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             let pointer := mload(0x40)
@@ -15,7 +15,7 @@ library RequestLib {
         }
     }
 
-    /// @notice The same of a request that is being made.
+    /// @notice Returns the same hash for a request that is being made.
     function hash(
         RequestId id,
         address consumer,
@@ -32,8 +32,8 @@ library RequestLib {
         }
     }
 
-    /// @notice What is stored while `Requested`.
-    /// @dev keccak256(abi.encode(requestHash, round, seedBlock)) beyond the free memory pointer.
+    /// @notice Returns the commitment that is stored while the request is `Requested`.
+    /// @dev Computes keccak256(abi.encode(requestHash, round, seedBlock)) beyond the free memory pointer.
     function requestedCommitment(
         bytes32 requestHash,
         Round round,
@@ -48,8 +48,8 @@ library RequestLib {
         }
     }
 
-    /// @notice What is stored while `Drawn`.
-    /// @dev keccak256(abi.encode(requestHash, round, attempt, committeeHash)) beyond the free memory pointer.
+    /// @notice Returns the commitment that is stored while the request is `Drawn`.
+    /// @dev Computes keccak256(abi.encode(requestHash, round, attempt, committeeHash)) beyond the free memory pointer.
     function drawnCommitment(
         bytes32 requestHash,
         Round round,
@@ -66,12 +66,12 @@ library RequestLib {
         }
     }
 
-    /// @notice What is stored while `Decided` or `Hung`.
-    /// @dev keccak256(abi.encode(structHash, relay, round)) beyond the free memory pointer. The length is that of a `Requested`
-    /// commitment; the status beside it tells them apart.
+    /// @notice Returns the commitment that is stored while the request is `Decided` or `Hung`.
+    /// @dev Computes keccak256(abi.encode(structHash, relay, round)) beyond the free memory pointer. A `Requested`
+    /// commitment hashes the same number of bytes; the status beside the commitment tells the two apart.
     /// @param structHash the EIP-712 struct hash of the decision; it covers the request's and the committee's hashes
-    /// @param relay who is to be paid back, for which gas price
-    /// @param round the round of the decision; of a provisional one with the end of its appeal period
+    /// @param relay the account that is paid back, and the gas price
+    /// @param round the round of the decision; for a provisional decision it has the end of the appeal period
     function settledCommitment(bytes32 structHash, Relay relay, Round round) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             let pointer := mload(0x40)
@@ -82,8 +82,9 @@ library RequestLib {
         }
     }
 
-    /// @notice What is stored while `Requested` or `Drawn`, from what is beside the request in calldata.
-    /// @dev The lengths differ (96 and 128 bytes), so one cannot be taken for the other.
+    /// @notice Returns the commitment of a request that is `Requested` or `Drawn`, from the words that accompany the
+    /// request in calldata.
+    /// @dev The hashed lengths differ (96 and 128 bytes), so one commitment cannot be mistaken for the other.
     function commitment(bytes32 requestHash, Round round, bytes calldata witness) internal pure returns (bytes32) {
         return keccak256(bytes.concat(requestHash, bytes32(Round.unwrap(round)), witness));
     }

@@ -12,23 +12,23 @@ import {Status} from "../types/Types.sol";
 /// covers requestHash and committeeHash
 /// * `Refunded`: 0
 ///
-/// @dev 232 bits are enough: somebody who may choose both witnesses needs about 2^116 hashes for a collision, and
-/// a second witness for a given word costs about 2^232.
+/// @dev 232 bits are enough. An attacker who may choose both witnesses needs about 2^116 hashes for a collision; a
+/// second witness for a given word costs about 2^232 hashes.
 type RequestState is uint256;
 
 using RequestStateLib for RequestState global;
 
-/// @title Reading and writing the storage word of a request
+/// @title Reads and writes the storage word of a request
 library RequestStateLib {
     uint256 internal constant CALLBACK_PENDING = 1 << 16;
     uint256 internal constant SETTLED = 1 << 17;
-    /// @dev The decision may be appealed against, and nobody has been called back.
+    /// @dev Flag: the decision may still be appealed against, and the consumer has not been called back.
     uint256 internal constant PROVISIONAL = 1 << 18;
 
     uint256 private constant COMMITMENT_SHIFT = 24;
 
     function make(Status status_, uint256 attempt_, bytes32 commitment) internal pure returns (RequestState) {
-        // Attempts are counted by the oracle alone: at most MAX_APPEALS + MAX_RETRIES.
+        // Only the oracle counts attempts: there are at most MAX_APPEALS + MAX_RETRIES.
         return
             RequestState.wrap(
                 ((uint256(commitment) >> COMMITMENT_SHIFT) << COMMITMENT_SHIFT) |
@@ -42,7 +42,7 @@ library RequestStateLib {
     }
 
     function attempt(RequestState state) internal pure returns (uint32) {
-        // Cuts to the byte of the attempt.
+        // The cast cuts the word to the byte of the attempt.
         return uint8(RequestState.unwrap(state) >> 8);
     }
 

@@ -29,7 +29,7 @@ library RequestTermsLib {
     uint8 internal constant ASSURANCE_HIGH = 1;
 
     /// @notice Packs the terms; the inverse of `unpack`.
-    /// @dev The members of four bits are cut to them: pack what `validate` accepts.
+    /// @dev Cuts the members of four bits to their width: pack only terms that `validate` accepts.
     function pack(Terms memory terms) internal pure returns (RequestTerms) {
         uint256 high =
             (uint256(terms.fee) << 160) |
@@ -49,7 +49,7 @@ library RequestTermsLib {
         return RequestTerms.wrap(high | low);
     }
 
-    /// @notice Unpacks a word; every word is a packed `Terms`.
+    /// @notice Unpacks a word. Every word is a packed `Terms`.
     function unpack(RequestTerms packed) internal pure returns (Terms memory terms) {
         uint256 word = RequestTerms.unwrap(packed);
         terms.fee = fee(packed);
@@ -108,7 +108,7 @@ library RequestTermsLib {
         return uint8(RequestTerms.unwrap(packed) >> 8);
     }
 
-    /// @notice Reverts unless a request may have these terms. The price list checks the fee.
+    /// @notice Reverts unless a request may have these terms. The price list checks the fee separately.
     /// @param packed the terms
     /// @param protocols bitmap of the supported protocols
     function validate(RequestTerms packed, uint256 protocols) internal pure {
@@ -133,7 +133,7 @@ library RequestTermsLib {
         );
         uint256 seats;
         unchecked {
-            // Terms of at most 3 retries and 64 seats in the last committee.
+            // The terms have at most 3 retries and 64 seats in the last committee.
             seats = RoundLib.seatsUpTo(size, appeals_) + retries_ * RoundLib.sizeAfter(size, appeals_);
         }
         require(seats <= MAX_REQUEST_SEATS, IDecisionOracle.InvalidTerms("seats", seats));

@@ -5,51 +5,53 @@ import {PPM_ONE} from "../types/Limits.sol";
 import {Currency} from "../types/Types.sol";
 import {Balances} from "./BalancesLib.sol";
 
-/// @title The earnings of one agent, and their owners (RW1 to RW6)
-/// @notice Pay comes in as pending. It is divided before anything that it is divided by changes (the shares of the bonded
-/// pot, the commission) and before anybody claims: the operator's commission first, the rest by the shares. A claim reads
-/// and writes as much however many share.
-/// @dev What is owed is kept in units of 2^-128 of the currency's smallest unit. Every division rounds down: no more is owed
-/// than came in. A division leaves less than 2^-128 units for each share (at most 2^128), which is nobody's; what is less
-/// than a unit of an account's own stays its own and is paid with what comes later.
-/// @dev No sum overflows: all amounts are in the registry's credit at the oracle, which holds less than 2^104 units of a
-/// currency, and what an account is owed is part of it, so below 2^232. Growth may wrap around: the difference between it
-/// and an account's mark, times the account's shares, is part of what is owed, so the difference is exact.
+/// @title The earnings of one agent, and the accounts that own them (RW1 to RW6)
+/// @notice Pay comes in as pending. It is divided before anybody claims, and before the shares of the bonded pot or the
+/// commission change: the operator gets the commission first, the shares get the rest. The cost of a claim does not
+/// depend on how many accounts share.
+/// @dev Debts are kept in units of 2^-128 of the currency's smallest unit. Every division rounds down, so the accounts
+/// are never owed more than came in. A division leaves less than 2^-128 units for each share (of at most 2^128 shares),
+/// which belong to nobody. The fraction of a unit that an account is owed stays its own and is paid with later
+/// earnings.
+/// @dev No sum overflows. All amounts are part of the registry's credit at the oracle, which holds less than 2^104
+/// units of a currency; an account is owed a part of it, so less than 2^232. Growth may wrap around: the difference
+/// between growth and an account's mark, times the account's shares, is part of what the account is owed, so the
+/// difference is exact.
 library RewardsLib {
     uint256 private constant FRACTION_BITS = 128;
     uint256 private constant CURRENCIES = 2;
 
-    /// @param mark growth up to which `owed` counts
-    /// @param owed claimable, in units of 2^-128
+    /// @param mark the growth up to which `owed` includes all earnings
+    /// @param owed the claimable amount, in units of 2^-128
     struct Holder {
         uint256 mark;
         uint256 owed;
     }
 
-    /// @param pending the pending amount of each currency, not divided yet
-    /// @param growth what a share has earned since the beginning, of each currency, in units of 2^-128, modulo 2^256
+    /// @param pending the amount of each currency that is not divided yet
+    /// @param growth the earnings of one share since the beginning, in each currency, in units of 2^-128, modulo 2^256
     struct State {
         Balances pending;
         uint256[CURRENCIES] growth;
         mapping(address account => Holder[CURRENCIES] holders) holders;
     }
 
-    /// @notice What pending pay is divided by.
-    /// @param operator gets the commission
-    /// @param commission parts per million
-    /// @param shares all of the bonded pot
+    /// @notice The values by which pending pay is divided.
+    /// @param operator the account that gets the commission
+    /// @param commission the operator's part, in parts per million
+    /// @param shares all shares of the bonded pot
     struct Division {
         address operator;
         uint256 commission;
         uint256 shares;
     }
 
-    /// @dev The one write for each seat that is paid.
+    /// @dev This is the only write for each seat that is paid.
     function credit(State storage self, Currency currency, uint256 amount) internal {
         self.pending = self.pending.add(currency, amount);
     }
 
-    /// @notice Divides what is pending.
+    /// @notice Divides the pending pay.
     function divide(State storage self, Division memory by) internal {
         Balances pending = self.pending;
         if (Balances.unwrap(pending) == 0) return;
@@ -58,14 +60,14 @@ library RewardsLib {
             (uint256 commission, uint256 growth) = _parts(pending.amountIn(Currency(i)), by);
             if (commission != 0) self.holders[by.operator][i].owed += commission;
             unchecked {
-                // Wraps around, see above.
+                // The growth may wrap around, see above.
                 if (growth != 0) self.growth[i] += growth;
             }
         }
     }
 
-    /// @notice Credits an account with what its shares have earned; before they change.
-    /// @param shares how many shares of the bonded pot, the same since the account's last update
+    /// @notice Credits an account with the earnings of its shares. Call it before the shares change.
+    /// @param shares the account's shares of the bonded pot, which have not changed since its last update
     function update(State storage self, address account, uint256 shares) internal {
         for (uint256 i = 0; i < CURRENCIES; ++i) {
             Holder storage holder = self.holders[account][i];
@@ -77,7 +79,7 @@ library RewardsLib {
         }
     }
 
-    /// @notice Takes all whole units that an account is owed; after `divide` and `update`.
+    /// @notice Takes all whole units that an account is owed. Call it after `divide` and `update`.
     function take(State storage self, address account, Currency currency) internal returns (uint256 amount) {
         Holder storage holder = self.holders[account][uint256(currency)];
         uint256 owed = holder.owed;
@@ -85,7 +87,7 @@ library RewardsLib {
         holder.owed = owed - (amount << FRACTION_BITS);
     }
 
-    /// @notice What `take` would return after `divide` and `update`.
+    /// @notice Returns what `take` would return after `divide` and `update`.
     function rewardsOf(
         State storage self,
         Division memory by,
@@ -96,7 +98,7 @@ library RewardsLib {
         (uint256 commission, uint256 growth) = _parts(self.pending.amountIn(currency), by);
         Holder memory holder = self.holders[account][uint256(currency)];
         unchecked {
-            // Wraps around, see above.
+            // The growth may wrap around, see above.
             growth += self.growth[uint256(currency)];
         }
         uint256 owed = holder.owed + _earned(shares, growth, holder.mark);
@@ -104,8 +106,8 @@ library RewardsLib {
         return owed >> FRACTION_BITS;
     }
 
-    /// @dev The commission rounds down, in favour of the shares. Without shares the operator gets all. 104 bits of the amount,
-    /// 128 of the fraction and 20 of parts per million fit a word.
+    /// @dev The commission rounds down, in favour of the shares. Without shares the operator gets everything. A word
+    /// has room for 104 bits of the amount, 128 bits of the fraction and 20 bits of parts per million.
     function _parts(uint256 amount, Division memory by) private pure returns (uint256 commission, uint256 growth) {
         uint256 whole = amount << FRACTION_BITS;
         if (by.shares == 0) return (whole, 0);
@@ -115,7 +117,7 @@ library RewardsLib {
 
     function _earned(uint256 shares, uint256 growth, uint256 mark) private pure returns (uint256) {
         unchecked {
-            // See above.
+            // The product fits, see above.
             return shares * (growth - mark);
         }
     }

@@ -25,7 +25,7 @@ library SeatLib {
         return address(uint160(Seat.unwrap(seat)));
     }
 
-    /// @notice keccak256(abi.encodePacked(committee)).
+    /// @notice Returns keccak256(abi.encodePacked(committee)).
     function hash(Seat[] calldata committee) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             let pointer := mload(0x40)
@@ -35,7 +35,7 @@ library SeatLib {
         }
     }
 
-    /// @notice The same of a committee in memory.
+    /// @notice Returns the same hash for a committee in memory.
     function hashMemory(Seat[] memory committee) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             result := keccak256(add(committee, 0x20), shl(5, mload(committee)))

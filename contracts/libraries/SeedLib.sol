@@ -12,11 +12,12 @@ import {HeaderLib} from "./HeaderLib.sol";
 library SeedLib {
     using CalldataLib for bytes;
 
-    /// @notice The first block, `SEED_DELAY` or more after this one, that has `SEED_DELAY` blocks of its epoch before it and
-    /// `DRAW_BLOCKS` after it. Every epoch is long enough to have one. Why so: docs/adr/007-seed-from-prevrandao.md.
+    /// @notice Returns the seed block: the first block, at least `SEED_DELAY` after this one, that has `SEED_DELAY`
+    /// blocks of its epoch before it and `DRAW_BLOCKS` after it. Each epoch is long enough to have such a block. Why the
+    /// blocks before and after: docs/adr/007-seed-from-prevrandao.md.
     function next(uint256 epochBlocks) internal view returns (uint64) {
         unchecked {
-            // Block numbers stay below 2^64, and the offset is below the epoch's length.
+            // Block numbers stay below 2^64, and the offset is below the length of the epoch.
             uint256 seedBlock = block.number + SEED_DELAY;
             uint256 offset = seedBlock % epochBlocks;
             if (offset < SEED_DELAY) seedBlock += SEED_DELAY - offset;
@@ -25,15 +26,15 @@ library SeedLib {
         }
     }
 
-    /// @notice The hash of a seed block.
-    /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.
+    /// @notice Returns the hash of a seed block.
+    /// @dev A seed belongs to the registry of its own epoch. In another epoch everybody would know the seed beforehand.
     /// @return 0 if the seed has expired
     function hashOf(uint64 seedBlock, uint256 epochBlocks) internal view returns (bytes32) {
         if (block.number / epochBlocks != seedBlock / epochBlocks) return 0;
         return BlockHashLib.hashOf(seedBlock);
     }
 
-    /// @notice The randomness of the block that a header is of.
+    /// @notice Returns the randomness of the block that the header belongs to.
     function prevRandao(
         RequestId requestId,
         uint64 seedBlock,

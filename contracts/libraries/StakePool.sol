@@ -5,26 +5,27 @@ import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
 import {EQUIVOCATION_SLASH_PPM, MAX_BOND_SHARE_BITS, MAX_SHARE_BITS, PPM_ONE} from "../types/Limits.sol";
 import {AgentId, Pot} from "../types/Types.sol";
 
-/// @title The stake behind one agent, its operator's and its delegators', in shares
-/// @notice There are two pots: the bonded stake and the unbonding stake. An account that bonds gets shares of the
-/// first; one that unbonds exchanges them for shares of the second. A slash takes assets from both pots and leaves the
-/// shares as they are.
-/// @dev Every rounding is against the mover, so a move of one account never lowers what another's shares are worth (ST2).
-/// Assets enter through `bond` alone: a token sent to the registry is nobody's, and the price of a share cannot be pushed
-/// up. A pot begins at 1 : 1 and a share is never worth more than 1, so a bond mints at least as many shares as it adds
-/// assets, and the first depositor cannot round a later one down to nothing (ST3).
+/// @title The stake behind one agent, in shares of its operator and its delegators
+/// @notice There are two pots: the bonded stake and the unbonding stake. An account that bonds gets shares of the first
+/// pot; an account that unbonds exchanges them for shares of the second. A slash takes assets from both pots and does
+/// not change the shares.
+/// @dev Every rounding is against the account that moves, so a move of one account never lowers the worth of another's
+/// shares (ST2). Assets enter only through `bond`: a token that somebody sends to the registry belongs to nobody, so
+/// nobody can push up the price of a share. A pot begins at 1 : 1, and a share is never worth more than 1. So a bond
+/// mints at least as many shares as it adds assets, and the first depositor cannot make a later one round down to
+/// nothing (ST3).
 library StakePool {
-    /// @param shares how many shares of the unbonding pot
-    /// @param end unix seconds from which on they may be withdrawn
-    /// @param generation the generation of the pot that the shares are of
+    /// @param shares number of shares of the unbonding pot
+    /// @param end unix seconds from which on the account may withdraw the shares
+    /// @param generation the generation of the pot that the shares belong to
     struct Ticket {
         uint128 shares;
         uint40 end;
         uint32 generation;
     }
 
-    /// @param generation the generation of the unbonding pot: one that was slashed to nothing is given up with its
-    /// tickets, so that its worthless shares do not stop others from unbonding
+    /// @param generation the generation of the unbonding pot. A pot that was slashed to nothing is given up together
+    /// with its tickets, so that its worthless shares do not stop others from unbonding
     struct State {
         Pot bonded;
         Pot unbonding;
@@ -34,11 +35,12 @@ library StakePool {
     }
 
     /// @notice Adds assets and mints shares for them.
-    /// @dev Refused where a share is worth less than 2^-16 units. `_cut` takes all of a pot when a share would be worth less than
-    /// 2^-32, which is a rest worth nothing to those who bonded when a share was worth a unit, but nearly everything of who
-    /// bonds shortly before. So between the two lie 16 bits, about 105 slashes: what `_cut` takes in the end from a bond is less
-    /// than 2^-16 of it. Only slashes (and the rounding of small pots) bring a price so low, 105 of them at least in a pot of more
-    /// than some 2^20 units, and whoever is left can unbond.
+    /// @dev Refuses a bond while a share is worth less than 2^-16 units. `_cut` takes all of a pot when a share would
+    /// be worth less than 2^-32. For accounts that bonded when a share was worth a unit, such a rest is worth nothing;
+    /// for an account that bonds shortly before, it is nearly the whole bond. The 16 bits between the two limits take
+    /// about 105 slashes, so the rest that `_cut` takes in the end is less than 2^-16 of a bond. Only slashes (and the
+    /// rounding of small pots) bring a price so low: at least 105 slashes in a pot of more than about 2^20 units. The
+    /// accounts that are left can still unbond.
     function bond(
         State storage self,
         AgentId agentId,
@@ -58,7 +60,7 @@ library StakePool {
         self.shares[account] += shares;
     }
 
-    /// @notice Moves the assets of bonded shares to the account's ticket, whose end becomes `end` for all of it.
+    /// @notice Moves the assets of bonded shares to the account's ticket. The whole ticket gets the new `end`.
     function unbond(
         State storage self,
         AgentId agentId,
@@ -71,7 +73,7 @@ library StakePool {
         amount = _take(self.bonded, shares);
         require(amount != 0, IAgentRegistry.AmountIsZero());
         unchecked {
-            // Checked three lines before.
+            // The function checked this three lines above.
             self.shares[account] = held - shares;
         }
         unbondingShares = _add(self.unbonding, self.unbonding, amount);
@@ -97,9 +99,9 @@ library StakePool {
     }
 
     /// @notice Takes the penalty from both pots.
-    /// @return bonded what it took from the bonded pot
-    /// @return unbonding what it took from the unbonding pot
-    /// @return ownLoss how much less the operator's shares of both are worth
+    /// @return bonded amount taken from the bonded pot
+    /// @return unbonding amount taken from the unbonding pot
+    /// @return ownLoss amount by which the operator's shares of both pots lost worth
     function slash(
         State storage self,
         address operator
@@ -109,31 +111,32 @@ library StakePool {
         unbonding = _cut(self.unbonding);
         if (unbonding != 0 && self.unbonding.assets == 0) {
             self.unbonding.shares = 0;
-            // 2^32 slashes do not happen; checked anyway.
+            // There are never 2^32 slashes; the addition is checked anyway.
             ++self.generation;
         }
         ownLoss = own - bondedOf(self, operator) - unbondingOf(self, operator);
     }
 
-    /// @notice What the account's bonded shares are worth, rounded down.
+    /// @notice Returns the worth of the account's bonded shares, rounded down.
     function bondedOf(State storage self, address account) internal view returns (uint128) {
         return _worth(self.bonded, self.shares[account]);
     }
 
-    /// @notice What the account's ticket is worth, rounded down.
+    /// @notice Returns the worth of the account's ticket, rounded down.
     function unbondingOf(State storage self, address account) internal view returns (uint128) {
         return _worth(self.unbonding, ticketOf(self, account).shares);
     }
 
-    /// @notice The account's ticket; empty when the pot of its shares was slashed to nothing.
+    /// @notice Returns the account's ticket. It is empty if the pot of its shares was slashed to nothing.
     function ticketOf(State storage self, address account) internal view returns (Ticket memory ticket) {
         ticket = self.tickets[account];
         if (ticket.generation != self.generation) delete ticket;
     }
 
-    /// @dev Rounds the shares down, against who adds.
+    /// @dev Rounds the shares down, against the account that adds.
     function _add(Pot storage stored, Pot memory pot, uint128 amount) private returns (uint128 shares) {
-        // At most 2^32 times the amount (`_cut`), so it fits unless 2^96 units are in one pot; checked all the same.
+        // A share is worth at least 2^-32 units (`_cut`), so the shares fit unless one pot holds 2^96 units; checked
+        // anyway.
         uint256 minted = pot.shares == 0 ? amount : (uint256(amount) * pot.shares) / pot.assets;
         uint256 total = minted + pot.shares;
         require(total <= type(uint128).max, IAgentRegistry.TooManyShares(total));
@@ -142,30 +145,30 @@ library StakePool {
         stored.shares = uint128(total);
     }
 
-    /// @dev Rounds the assets down, against who takes; the last shares take all.
+    /// @dev Rounds the assets down, against the account that takes. The last shares take all assets.
     function _take(Pot storage stored, uint128 shares) private returns (uint128 amount) {
         Pot memory pot = stored;
         amount = _worth(pot, shares);
-        // The caller has checked that these shares are some of the pot's.
+        // The caller has checked that the pot contains these shares.
         stored.assets = pot.assets - amount;
         stored.shares = pot.shares - shares;
     }
 
-    /// @dev Rounds up, against the agent. What is left when a share would be worth less than 2^-32 units is taken, too: so
-    /// small a rest is worth nothing to its owners, and the number of shares stays bounded.
+    /// @dev Rounds up, against the agent. If a share would be worth less than 2^-32 units afterwards, takes the rest,
+    /// too. Such a rest is worth nothing to its owners, and the number of shares stays bounded.
     function _cut(Pot storage stored) private returns (uint128 penalty) {
         Pot memory pot = stored;
         if (pot.assets == 0) return 0;
         uint256 cut = (uint256(pot.assets) * EQUIVOCATION_SLASH_PPM + PPM_ONE - 1) / PPM_ONE;
         uint256 left = pot.assets - cut;
         if (left << MAX_SHARE_BITS < pot.shares) left = 0;
-        // At most the assets.
+        // The rest is at most the assets.
         stored.assets = uint128(left);
         penalty = uint128(pot.assets - left);
     }
 
     function _worth(Pot memory pot, uint128 shares) private pure returns (uint128) {
-        // At most the assets, since the shares are some of the pot's.
+        // The worth is at most the assets, since the pot contains these shares.
         return shares == 0 ? 0 : uint128((uint256(shares) * pot.assets) / pot.shares);
     }
 }

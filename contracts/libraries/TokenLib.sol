@@ -11,11 +11,12 @@ import {Permit} from "../types/Types.sol";
 library TokenLib {
     using SafeERC20 for IERC20;
 
-    /// @notice Declared by the interfaces of the contracts that use this, too.
+    /// @notice The interfaces of the contracts that use this library declare the same error.
     error TransferMismatch(uint256 expected, uint256 received);
 
-    /// @notice Pulls exactly `amount` from the caller; a token that takes a fee on transfers is refused.
-    /// @dev Credit only after this: a token that calls back in between can only make the comparison fail.
+    /// @notice Pulls exactly `amount` from the caller. Refuses a token that takes a fee on transfers.
+    /// @dev Credit the amount only after this call: a token that calls back in between can only make the comparison
+    /// fail.
     function pullExact(IERC20 token, uint256 amount) internal {
         uint256 before = token.balanceOf(address(this));
         token.safeTransferFrom(msg.sender, address(this), amount);
@@ -25,8 +26,8 @@ library TokenLib {
         require(received == amount, TransferMismatch(amount, received));
     }
 
-    /// @notice Submits a permit of `owner` for this contract and ignores its failure.
-    /// @dev Somebody may have submitted the same permit first; the allowance decides, when the tokens are pulled.
+    /// @notice Submits a permit of `owner` for this contract, and ignores a failure of the permit.
+    /// @dev Another account may have submitted the same permit first. The allowance decides when the tokens are pulled.
     function tryPermit(IERC20 token, address owner, Permit calldata permit) internal {
         try
             IERC20Permit(address(token)).permit(

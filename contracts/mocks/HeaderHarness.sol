@@ -4,14 +4,14 @@ pragma solidity 0.8.34;
 import {BlockHashLib} from "../libraries/BlockHashLib.sol";
 import {HeaderLib} from "../libraries/HeaderLib.sol";
 
-/// @title Headers and hashes of blocks, as the oracle reads them
+/// @title Reads headers and block hashes as the oracle does
 contract HeaderHarness {
-    /// @notice The prevrandao in a header.
+    /// @notice Returns the prevrandao in a header.
     function prevRandao(bytes calldata header) external pure returns (bytes32) {
         return HeaderLib.prevRandao(header);
     }
 
-    /// @notice The hash of a past block.
+    /// @notice Returns the hash of a past block.
     function hashOf(uint256 blockNumber) external view returns (bytes32) {
         return BlockHashLib.hashOf(blockNumber);
     }

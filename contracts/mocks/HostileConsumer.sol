@@ -7,9 +7,9 @@ import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {Currency, RequestId, Status, Terms} from "../types/Types.sol";
 
-/// @title A consumer that misbehaves as told, for tests
+/// @title A consumer that misbehaves as a test tells it
 contract HostileConsumer is DecisionConsumer {
-    /// @notice What it does when it is called back or gets coins.
+    /// @notice The behaviour when the consumer is called back or gets coins.
     enum Mode {
         Accept,
         Revert,
@@ -19,13 +19,13 @@ contract HostileConsumer is DecisionConsumer {
         Reenter
     }
 
-    /// @notice What it does next.
+    /// @notice The current behaviour.
     Mode public mode;
-    /// @notice How often a callback went through.
+    /// @notice Number of callbacks that succeeded.
     uint256 public calls;
-    /// @notice Whether the call made from within the callback succeeded.
+    /// @notice True if the call made from within the callback succeeded.
     bool public reentered;
-    /// @notice What that call returned.
+    /// @notice The data that this call returned.
     bytes public reentryResult;
     address private _target;
     bytes private _reentry;
@@ -38,27 +38,27 @@ contract HostileConsumer is DecisionConsumer {
         _react();
     }
 
-    /// @notice Asks with any terms.
+    /// @notice Makes a request with any terms.
     function ask(uint48 subscriptionId, Terms calldata terms, bytes calldata question) external returns (RequestId) {
         return _ask(subscriptionId, terms, question);
     }
 
-    /// @notice Takes what the oracle owes it.
+    /// @notice Withdraws the credit that the oracle holds for this contract.
     function withdrawCredit(Currency currency, uint256 amount, address to) external {
         _withdrawCredit(currency, amount, to);
     }
 
-    /// @notice Calls anybody, with the coins that come along.
+    /// @notice Calls any account, and passes on the coins that were sent.
     function execute(address target, bytes calldata data) external payable {
         Address.functionCallWithValue(target, data, msg.value);
     }
 
-    /// @notice Changes what it does next.
+    /// @notice Changes the behaviour.
     function setMode(Mode mode_) external {
         mode = mode_;
     }
 
-    /// @notice Whom it calls in mode `Reenter`, and with what.
+    /// @notice Sets the account that mode `Reenter` calls, and the data of the call.
     function setReentry(address target, bytes calldata data) external {
         _target = target;
         _reentry = data;

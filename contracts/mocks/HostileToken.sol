@@ -3,9 +3,9 @@ pragma solidity 0.8.34;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @title A token that fails, or calls somebody in the middle of a transfer, as told, for tests
+/// @title A token that fails, or calls an account in the middle of a transfer, as a test tells it
 contract HostileToken is ERC20("Hostile token", "HOST") {
-    /// @notice Whether transfers return false instead of moving anything.
+    /// @notice True if transfers return false and move nothing.
     bool public refusing;
     address private _target;
     bytes private _reentry;
@@ -15,17 +15,17 @@ contract HostileToken is ERC20("Hostile token", "HOST") {
         _mint(account, amount);
     }
 
-    /// @notice Changes what the next transfers do.
+    /// @notice Sets whether the next transfers fail.
     function setRefusing(bool refusing_) external {
         refusing = refusing_;
     }
 
-    /// @notice Lets somebody spend tokens of this contract itself.
+    /// @notice Lets an account spend this contract's own tokens.
     function approveFor(address spender, uint256 amount) external {
         _approve(address(this), spender, amount);
     }
 
-    /// @notice Whom the next transfer calls, and with what.
+    /// @notice Sets the account that the next transfer calls, and the data of the call.
     function setReentry(address target, bytes calldata data) external {
         _target = target;
         _reentry = data;

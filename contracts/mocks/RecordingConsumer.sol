@@ -5,7 +5,7 @@ import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {RequestId, RequestTerms, Status} from "../types/Types.sol";
 
-/// @title A consumer that keeps what it was called with, byte for byte, for tests
+/// @title A consumer that keeps the calldata of its callback byte for byte, for tests
 contract RecordingConsumer is IDecisionConsumer {
     /// @notice The calldata of the latest callback.
     bytes public received;

@@ -3,12 +3,12 @@ pragma solidity 0.8.34;
 
 import {SelfCallLib} from "../libraries/SelfCallLib.sol";
 
-/// @title Calls of itself that revert with as much as one likes, for tests
+/// @title Calls itself and reverts with any amount of data, for tests
 contract SelfCallHarness {
     /// @notice Tries the calls, and allocates memory after them.
-    /// @return successes of each
-    /// @return reasons of each
-    /// @return afterwards hash of bytes made after them
+    /// @return successes true for each call that succeeded
+    /// @return reasons the beginning of each call's revert data
+    /// @return afterwards hash of bytes that are allocated after the calls
     function tryCalls(
         bytes[] calldata calls
     ) external returns (bool[] memory successes, bytes[] memory reasons, bytes32 afterwards) {
@@ -20,12 +20,12 @@ contract SelfCallHarness {
         afterwards = keccak256(made);
     }
 
-    /// @notice Returns more than a caller wants to copy.
+    /// @notice Returns more data than a caller wants to copy.
     function fine() external pure returns (uint256[64] memory result) {
         return result;
     }
 
-    /// @notice Reverts with that many bytes.
+    /// @notice Reverts with this many bytes.
     function bomb(uint256 size) external pure {
         assembly {
             mstore(0, shl(224, 0xbbbbbbbb))

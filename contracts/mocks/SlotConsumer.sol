@@ -5,9 +5,9 @@ import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {RequestTerms, RequestId, Status} from "../types/Types.sol";
 
-/// @title The least a consumer does: one new storage slot per decision, for gas figures
+/// @title The smallest useful consumer, with one new storage slot per decision, for gas figures
 contract SlotConsumer is DecisionConsumer {
-    /// @notice What was decided.
+    /// @notice The outcome of each request.
     mapping(RequestId requestId => bytes32 outcome) public outcomeOf;
 
     constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}

@@ -1,15 +1,16 @@
 import { buildModule } from "@nomicfoundation/ignition-core";
 import { toFunctionSelector } from "viem";
 
-/** May stop new requests; the prices of later ones are the administrator's. */
+/** The role that may stop new requests. Only the administrator may set prices. */
 const PAUSER_ROLE = 2n;
 
-/** `PriceTerms` of contracts/types/Types.sol. */
+/** The struct `PriceTerms` of contracts/types/Types.sol. */
 type Prices = Record<"unitPrice" | "gasRate" | "gasPriceCap" | "treasuryPpm", bigint>;
 
 /**
- * Access manager, registry, oracle (which deploys its settlement) and slasher, in this order and with nothing between them: the registry is bound for ever to the addresses that the
- * oracle and the slasher will have, which follow from the deployer's nonce. `npm run deploy` computes them.
+ * Deploys access manager, registry, oracle (which deploys its settlement) and slasher in this order, with no other
+ * deployment between them. The registry is bound for ever to the addresses of the oracle and the slasher, which follow
+ * from the deployer's nonce. `npm run deploy` computes them.
  */
 export default buildModule("Conclave", (m) => {
   const token = m.getParameter<string>("token");

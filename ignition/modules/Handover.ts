@@ -2,7 +2,10 @@ import { buildModule } from "@nomicfoundation/ignition-core";
 
 const ADMIN_ROLE = 0n;
 
-/** Makes another account the only administrator of the access manager, whose acts wait for `delay` seconds where all can see them. */
+/**
+ * Makes another account the only administrator of the access manager. Its acts wait for `delay` seconds, so that
+ * everybody can see them.
+ */
 export default buildModule("Handover", (m) => {
   const manager = m.contractAt("ConclaveAccessManager", m.getParameter<string>("manager"));
   const granted = m.call(manager, "grantRole", [

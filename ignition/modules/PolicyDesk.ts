@@ -1,9 +1,9 @@
 import { buildModule } from "@nomicfoundation/ignition-core";
 
-/** The subscription that the example asks from: the first one of an oracle that was just deployed. */
+/** The subscription that pays for the example: the first one of an oracle that was just deployed. */
 export const EXAMPLE_SUBSCRIPTION = 1;
 
-/** The example consumer, and the subscription that it asks from; the deployer owns both and funds it. */
+/** The example consumer, and the subscription that pays for it. The deployer owns both and funds the subscription. */
 export default buildModule("PolicyDesk", (m) => {
   const names = [
     "fee",

@@ -1,4 +1,4 @@
 import { buildModule } from "@nomicfoundation/ignition-core";
 
-/** A token that anybody can mint, for local chains. */
+/** A token that any account can mint, for local chains. */
 export default buildModule("TestToken", (m) => ({ token: m.contract("TestToken") }));

@@ -28,7 +28,7 @@ import { generateAbi } from "../../scripts/solidity/abi.ts";
 const root = join(import.meta.dirname, "../..");
 
 describe("conclave/abi", () => {
-  it("is what the contracts yield", () => {
+  it("equals the ABI that the contracts compile to", () => {
     for (const [path, text] of Object.entries(generateAbi()))
       assert.equal(readFileSync(join(root, path), "utf8"), text);
   });
@@ -38,7 +38,7 @@ describe("conclave/abi", () => {
     const data = encodeFunctionData({ ...fund, args: [7, 5n] });
     const decoded = decodeFunctionData({ abi: decisionOracleAbi, data });
     assert.deepEqual([decoded.functionName, decoded.args?.[1]], ["fund", 5n]);
-    // @ts-expect-error: an amount is no text
+    // @ts-expect-error: an amount is not a string
     assert.throws(() => encodeFunctionData({ ...fund, args: [7, "five"] }));
     const bond: ContractFunctionArgs<typeof agentRegistryAbi, "nonpayable", "bond"> = [7, 1n];
     assert.equal(encodeFunctionData({ abi: agentRegistryAbi, functionName: "bond", args: bond }).length, 2 + 8 + 128);
@@ -70,7 +70,7 @@ describe("conclave/abi", () => {
     assert.deepEqual(decodeErrorResult({ abi: errorsAbi, data }).args, [9]);
   });
 
-  it("lists deployments by chain id, none of a local chain", () => {
+  it("lists deployments by chain id, without local chains", () => {
     const local: Deployment | undefined = deployments[31_337];
     assert.equal(local, undefined);
     for (const [chainId, deployment] of Object.entries(deployments)) assert.equal(deployment?.chainId, Number(chainId));

@@ -12,7 +12,7 @@ describe("announcements", () => {
   const attempt = attemptOf(4);
   const root = sha256(Uint8Array.of(1));
 
-  it("TR5: say which transcript is about which request, whatever its id", () => {
+  it("TR5: name a transcript and its request, whatever the id", () => {
     const requestIds = fc.bigInt(0n, 2n ** 128n - 1n) as fc.Arbitrary<RequestId>;
     fc.assert(
       fc.property(requestIds, (id) => {

@@ -92,7 +92,7 @@ describe("TR6: the room for transcripts under way", () => {
   const { signal } = new AbortController();
   const isOver = (work: Promise<void>): Promise<boolean> => Promise.race([work.then(() => true), turn(false)]);
 
-  it("has any number of small ones, and one large one at a time, in turn", async () => {
+  it("takes any number of small transcripts, and large ones one at a time, in turn", async () => {
     const room = createRoom(10);
     const [first, second, third, small] = [room.enter(), room.enter(), room.enter(), room.enter()];
     for (const one of [first, second, third, small]) assert.ok(await isOver(one.take(10, signal)));
@@ -109,7 +109,7 @@ describe("TR6: the room for transcripts under way", () => {
     assert.ok(await isOver(last));
   });
 
-  it("whoever gives up waiting leaves the turn to the next", async () => {
+  it("gives the turn to the next when a waiter gives up", async () => {
     const room = createRoom(10);
     const [first, second, third] = [room.enter(), room.enter(), room.enter()];
     await first.take(11, signal);
@@ -129,13 +129,13 @@ describe("TR6: the room for transcripts under way", () => {
 describe("TR6: an audit of many requests", () => {
   const three = [asked(1, 1), asked(2, 2), ...decided(1, 3), asked(3, 4), ...decided(2, 5), ...decided(3, 6)];
 
-  it("verifies each decision that stands once, and counts what has none", async () => {
+  it("verifies each decision that stands once, and counts requests without one", async () => {
     const { counts, verified } = run([...three, asked(4, 7)]);
     assert.deepEqual(await counts, { requests: 4, known: 0, undecided: 1, partial: 0 });
     assert.deepEqual(verified, ["1", "2", "3"]);
   });
 
-  it("passes over what is not included, what is known, and what was asked before", async () => {
+  it("skips requests that are not included, known, or asked before", async () => {
     const { counts, verified } = run([...three, ...decided(9, 8)], {
       includes: (requestId) => requestId !== 2n,
       isKnown: ({ requestId }) => requestId === 1n,
@@ -177,7 +177,7 @@ describe("TR6: an audit of many requests", () => {
     assert.equal(blocks.at(-1), 20n);
   });
 
-  it("reads on only while fewer than so many are being verified", async () => {
+  it("reads on only while fewer than the bound are being verified", async () => {
     const many = Array.from({ length: 12 }, (_, index) => [asked(index + 1, index), ...decided(index + 1, index)]);
     const pending: (() => void)[] = [];
     let most = 0;
@@ -202,7 +202,7 @@ describe("TR6: an audit of many requests", () => {
     assert.equal(most, 3);
   });
 
-  it("an error that is no verdict ends it, and the others are stopped", async () => {
+  it("ends with an error that is not a verdict, and stops the other verifications", async () => {
     const stopped: string[] = [];
     const { counts } = run(three, {
       verify: async ({ requestId }, signal) => {
@@ -219,7 +219,7 @@ describe("TR6: an audit of many requests", () => {
     assert.deepEqual(stopped, ["1"]);
   });
 
-  it("a signal ends it", async () => {
+  it("ends when its signal aborts", async () => {
     const leaving = new AbortController();
     const { counts } = run(three, { signal: leaving.signal, last: 30n });
     leaving.abort(new Error("enough"));

@@ -59,7 +59,7 @@ const request: ModelRequest = {
 
 const never = (): AbortSignal => new AbortController().signal;
 
-/** Answers yes with that confidence, null: with what it is asked to report. */
+/** Model that answers yes with that confidence; null: with the confidence that it is asked to report. */
 function modelOf(
   confidence: number | null,
   made: { readonly engine?: string; readonly sampling?: string; readonly descriptor?: string } = {},
@@ -94,7 +94,7 @@ const isCode =
     error instanceof ConclaveError && error.code === code && says.every((word) => error.message.includes(word));
 
 describe("a calibrated model", () => {
-  it("CF6: gives the estimate of the step; a property without a curve stays as it is", async () => {
+  it("CF6: replaces a confidence by the estimate of its step; a property without a curve keeps its own", async () => {
     const confidenceAt = async (raw: number, confidenceOf = "answer"): Promise<number | null> => {
       const model = await calibratedModel(modelOf(raw), "table.json", table);
       return (await model.ask({ ...request, confidenceOf }, never())).confidencePpm;
@@ -117,7 +117,7 @@ describe("a calibrated model", () => {
     await assert.rejects(open({ sampling: "temperature=1" }), isCode("CALIBRATION_WRONG", "temperature=1"));
   });
 
-  it("CF7: an answer that another engine makes counts, without a confidence", async () => {
+  it("CF7: keeps an answer of another engine, but without a confidence", async () => {
     const made = { engine: table.engine };
     const strangers: string[] = [];
     const calibrated = await calibratedModel(
@@ -143,7 +143,7 @@ describe("a calibrated model", () => {
     assert.equal(strangers.length, 16);
   });
 
-  it("CF3: asks for a self-report only where the table is one, and takes it out of the answer", async () => {
+  it("CF3: asks for a self-report only if the table was measured from self-reports, and removes it from the answer", async () => {
     const asked: ModelRequest[] = [];
     const reported = { ...table, measure: "self-report" } as const;
     const model = await calibratedModel(modelOf(null, {}, asked), "table.json", reported);
@@ -160,7 +160,7 @@ describe("a calibrated model", () => {
 });
 
 describe("calibration tables", () => {
-  it("CF4: come back as they were written, whole or not at all", async () => {
+  it("CF4: are read back as they were written; writing leaves no temporary file", async () => {
     const path = join(folder, "table.json");
     await writeCalibration(path, table);
     assert.deepEqual(await readCalibration(path), table);
@@ -170,7 +170,7 @@ describe("calibration tables", () => {
     );
   });
 
-  it("name the field that does not fit", async () => {
+  it("are refused with the name of the field that does not fit", async () => {
     const [curve] = Object.values(table.curves);
     const withSteps = (...steps: readonly (readonly [from: number, right: number, of: number])[]): object => {
       const forms = steps.map(([from, right, of]) => ({ from, right, of }));
@@ -214,7 +214,7 @@ describe("questions with known answers", () => {
     assert.deepEqual([second.answer, second.wrong, second.terms.decimals], ["4", null, 1]);
   });
 
-  it("name line and field of what does not fit", async () => {
+  it("are refused with the line and the field that do not fit", async () => {
     const wrong: readonly (readonly [line: unknown, field: string, says: string])[] = [
       ["nonsense", "the whole line", "not JSON"],
       [{ ...good, kind: "chess" }, "kind", "write boolean"],
@@ -243,7 +243,7 @@ describe("measuring a model", () => {
   }));
   const made = { model: table.model, engine: table.engine, sampling: table.sampling };
   const measurement = { questions, samples: 1, seed: 2, jobs: 1 };
-  /** Right in seven of ten questions and always sure; every verdict is accept, or an abstention. */
+  /** Model that answers seven of ten questions right and is always sure; its verdicts are accept or abstain. */
   const sure = createMemoryModel(
     ({ user, confidenceOf }): Record<string, string> => {
       const index = Number(/Question (\d+)/.exec(user)?.[1]);
@@ -253,7 +253,7 @@ describe("measuring a model", () => {
     { confidence: () => 980_000 },
   );
 
-  it("CF4: counts right answers and verdicts, leaves abstentions out, and is better on what was held out", async () => {
+  it("CF4: counts right answers and verdicts, leaves abstentions out, and improves the held-out answers", async () => {
     const { curves, failed } = await measureModel(sure, made, measurement, never(), () => {});
     const { answer, verdict } = curves;
     assert.equal(failed, 0);
@@ -261,7 +261,7 @@ describe("measuring a model", () => {
     assert.equal((verdict?.fitted ?? 0) + (verdict?.heldOut ?? 0), 120);
     assert.equal(answer?.steps.length, 1);
     assert.ok(Math.abs((answer?.steps[0]?.right ?? 0) / 96 - 0.7) < 0.1);
-    // Of the right and the wrong answer it accepts both.
+    // The model accepts the right and the wrong answer alike.
     assert.equal(verdict?.steps[0]?.right, (verdict?.fitted ?? 0) / 2);
     assert.ok((answer?.brier.after ?? 1) < (answer?.brier.before ?? 0));
     assert.ok((verdict?.expectedCalibrationError.after ?? 1) < (verdict?.expectedCalibrationError.before ?? 0));
@@ -271,20 +271,20 @@ describe("measuring a model", () => {
     });
   });
 
-  it("CF5: too few answers make no table; calls that fail are counted; one that is stopped ends", async () => {
+  it("CF5: refuses to make a table of too few answers, of failed calls only, or after it was stopped", async () => {
     const few = { ...measurement, questions: questions.slice(0, 30) };
     let asked = 0;
     await assert.rejects(
       measureModel(sure, made, few, never(), () => asked++),
       isCode("USAGE", "at least 40"),
     );
-    assert.equal(asked, 0, "no call is made for a table that cannot be");
-    // Of 30 questions 24 are fitted, however often they are asked.
+    assert.equal(asked, 0, "no call is made for a table that cannot be made");
+    // 24 of 30 questions are fitted, no matter how often they are asked.
     await assert.rejects(
       measureModel(sure, made, { ...few, samples: 10 }, never(), () => {}),
       isCode("USAGE", "24 different ones to fit and 6 held out", "--questions", "--families"),
     );
-    // Confidence says nothing, but each question has its own: alone it would fill a bin.
+    // The confidence carries no information but differs for each question, so that one question alone could fill a bin.
     const own = ({ user }: ModelRequest): number => 900_000 + 100 * Number(/Question (\d+)/.exec(user)?.[1]);
     const scattered: Model = {
       ...sure,
@@ -313,7 +313,7 @@ describe("measuring a model", () => {
     );
   });
 
-  it("CF4: stops when something else makes an answer than made the first", async () => {
+  it("CF4: stops when model, engine or sampling of an answer differ from those of the first", async () => {
     for (const part of ["model", "engine", "sampling"] as const) {
       let calls = 0;
       const ask: HostedModel["ask"] = async (one, signal) => {
@@ -326,7 +326,7 @@ describe("measuring a model", () => {
     }
   });
 
-  it("CF4: Brier score and calibration error are what they say", () => {
+  it("CF4: computes Brier score and calibration error by their definitions", () => {
     const mixed = [
       { confidence: 800_000 as Ppm, right: true },
       { confidence: 800_000 as Ppm, right: false },

@@ -65,7 +65,7 @@ async function faultOf(...parts: readonly Uint8Array[]): Promise<unknown> {
 }
 
 describe("AV2: CARs", () => {
-  it("what is written is read, whatever pieces it comes in: parents first, each block once", async () => {
+  it("reads what was written in chunks of any size: parents first, each block once", async () => {
     const car = await written();
     for (const size of [1, 7, 100_000])
       assert.deepEqual(
@@ -74,12 +74,12 @@ describe("AV2: CARs", () => {
       );
   });
 
-  it("is that of the CAR specification: a header with roots and version, then length, CID, bytes", async () => {
+  it("have the form of the CAR specification: a header with roots and version, then length, CID, bytes", async () => {
     const expected = [ours, ...[root, left, right, leaf].map(({ digest, bytes }) => section(cidOf(digest), bytes))];
     assert.deepEqual(await written(), Buffer.concat(expected));
   });
 
-  it("names what is wrong: header, version, hash function, codec, hash, foreign blocks, an end too early", async () => {
+  it("are refused by the name of the fault: header, version, hash function, codec, hash, foreign block, early end", async () => {
     const good = section(cidOf(root.digest), root.bytes);
     const long = await sha512.digest(root.bytes);
     const raw = CID.createV1(0x55, cidOf(leaf.digest).multihash);
@@ -111,7 +111,7 @@ describe("AV2: CARs", () => {
     assert.equal(await faultOf(await written()), null);
   });
 
-  it("a section that claims gigabytes is refused before they are read, and what repeats is not kept", async () => {
+  it("are refused if a section claims gigabytes, before these are read; repeated blocks are not kept", async () => {
     let pulled = 0;
     async function* endless(...start: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
       for (const part of start) yield part;

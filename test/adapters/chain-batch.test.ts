@@ -12,7 +12,7 @@ import { createNodeHarness, type NodeHarness } from "./chain-node.ts";
 import { drawn, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 
-/** Of two commits with a callback of 500,000 gas each. */
+/** Gas that suffices for one of two commits with a callback of 500,000 gas each. */
 const ENOUGH_FOR_ONE = 620_000n;
 
 describe("batches of commits on a node", () => {
@@ -37,7 +37,7 @@ describe("batches of commits on a node", () => {
   const statusesOf = (all: readonly Drawn[]): Promise<readonly string[]> =>
     Promise.all(all.map(async ({ request }) => (await reader.requestState(request.id)).status));
 
-  /** Calls per transaction of the oracle that is sent from now on. */
+  /** Number of calls in each transaction that is sent to the oracle from now on. */
   const watch = (): number[] => {
     const calls: number[] = [];
     harness.proxy.intercept = ({ method, params }) => {
@@ -50,7 +50,7 @@ describe("batches of commits on a node", () => {
     return calls;
   };
 
-  /** `bend` changes what is sent, or does something before. */
+  /** Tools of a batch whose sender `bend` replaces. */
   const bent = async (bend: (send: Sender["send"]) => Sender["send"]): Promise<BatchTools> => {
     const connection = await connect(harness.options);
     const account = harness.accounts[4];
@@ -64,7 +64,7 @@ describe("batches of commits on a node", () => {
   it("sends as many transactions as it takes to stay below half a block", async () => {
     const all = await several(3);
     const { gasLimit } = await harness.client.getBlock();
-    // Two of some 0.8 million each fit into the half.
+    // Two commits of some 0.8 million gas each fit into half a block.
     await harness.client.setBlockGasLimit({ gasLimit: 4_000_000n });
     await harness.mine(1);
     const calls = watch();
@@ -78,7 +78,7 @@ describe("batches of commits on a node", () => {
     assert.deepEqual(await statusesOf(all), ["decided", "decided", "decided"]);
   });
 
-  it("sends what is refused as a whole one by one", async () => {
+  it("sends a refused batch one by one", async () => {
     const all = await several(2);
     const refusing = await bent(() => () => {
       throw new ConclaveError("CHAIN_UNREACHABLE", "Commit: transaction gas limit too high", { kind: "refused" });
@@ -88,7 +88,7 @@ describe("batches of commits on a node", () => {
     assert.deepEqual(await statusesOf(all), ["decided", "decided"]);
   });
 
-  it("does not send again what may still be mined", async () => {
+  it("does not send a commit again that may still be mined", async () => {
     const [all, others] = [await several(2), await several(2)];
     const calls = watch();
     const lost = await bent((send) => async (call, signal) => {
@@ -107,7 +107,7 @@ describe("batches of commits on a node", () => {
     assert.deepEqual(calls, [2]);
   });
 
-  it("counts as done what somebody else commits meanwhile, and tries alone what got too little gas", async () => {
+  it("counts a commit of somebody else as done, and retries alone a commit that got too little gas", async () => {
     const [mine, theirs] = await several(2);
     assert.ok(mine !== undefined && theirs !== undefined);
     const slow = await bent((send) => async (call, signal) => {
@@ -128,7 +128,7 @@ describe("batches of commits on a node", () => {
     assert.deepEqual(await statusesOf(all), ["decided", "decided"]);
   });
 
-  it("says why one fails that was good when it was weighed", async () => {
+  it("says why a commit fails that was valid at its estimate", async () => {
     const late = await several(2);
     const slow = await bent((send) => async (call, signal) => {
       await harness.passTime(3_700);
@@ -141,7 +141,7 @@ describe("batches of commits on a node", () => {
     }
   });
 
-  it("throws what is true of all", async () => {
+  it("throws failures that concern all commits", async () => {
     const all = await several(2);
     await harness.setReachable(false);
     await rejects(writer.commitAll(all), "CHAIN_UNREACHABLE");

@@ -15,7 +15,7 @@ describe("chain: certificates in calldata", () => {
   });
   after(() => harness.stop());
 
-  it("finds the signatures of a commit, alone or in a batch, unless the transaction hides them", async () => {
+  it("finds the signatures of a commit, alone or in a batch, unless the calldata hides them", async () => {
     const entries = [await drawn(harness), await drawn(harness)] as const;
     const [first, second] = entries;
     const commitOf = ({ request, round, committee, certificate }: typeof first): Hex =>

@@ -104,7 +104,7 @@ describe("chain: events", () => {
     assert.deepEqual(decision.event.relay, { signers: 7n, gasPrice: 3_000_000n, relayer: consumer });
   });
 
-  it("sees agents change, and has no use for payments", () => {
+  it("reports changes of agents, and ignores payments", () => {
     const topics = encodeEventTopics({ abi: agentRegistryAbi, eventName: "AgentActivated", args: { agentId: 3 } });
     const changed = decodeLog(logOf(topics as Hex[], "0x", registry), oracle, registry);
     assert.ok(changed.kind === "event" && changed.event.kind === "agentsChanged");

@@ -8,7 +8,7 @@ import type { ChainReader } from "../../agents/ports/chain.ts";
 import { asked, decisionProofBy, drawn, proofBy, type ChainHarness } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 
-/** What slashes, and what does not. */
+/** Checks what an agent is slashed for, and what not. */
 export function chainEvidenceSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
   describe(`chain, evidence: ${name}`, () => {
     let harness: ChainHarness;
@@ -19,7 +19,7 @@ export function chainEvidenceSuite(name: string, createHarness: () => Promise<Ch
     });
     after(() => harness.stop());
 
-    it("slashes an equivocator once for an attempt, whoever brings the proof", async () => {
+    it("slashes an equivocator once per attempt, whoever submits the proof", async () => {
       const [key, other] = harness.keys;
       assert.ok(key !== undefined && other !== undefined);
       const agent = await reader.agentBySigner(key.address);
@@ -52,7 +52,7 @@ export function chainEvidenceSuite(name: string, createHarness: () => Promise<Ch
       assert.equal(await writers[0].submitEvidence({ ...proof, second: proof.first }), "already");
     });
 
-    it("slashes once for two decisions that one agent signed in one certify round, and not for messages of that attempt again", async () => {
+    it("slashes once for two decisions signed in one certify round, and not again for messages of the same attempt", async () => {
       const [, , key, other] = harness.keys;
       assert.ok(key !== undefined && other !== undefined);
       const agent = await reader.agentBySigner(key.address);

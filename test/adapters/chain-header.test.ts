@@ -9,7 +9,7 @@ import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 
 const emptyTrie = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
-/** Block 0 of Ethereum's main network: difficulty and nonce, and nothing that later forks appended. */
+/** Block 0 of Ethereum's main network: it has a difficulty and a nonce, but no field of later forks. */
 const genesis: RawBlock = {
   hash: "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3",
   parentHash: `0x${"00".repeat(32)}`,
@@ -47,13 +47,13 @@ function unknownHeader(block: RawBlock): ConclaveError {
 }
 
 describe("block headers", () => {
-  it("have the hash that Ethereum's first block has", () => {
+  it("hash to the known hash of Ethereum's first block", () => {
     const members = fromRlp(encodeHeader(genesis));
     assert.equal(members.length, 15);
     assert.deepEqual([members[7], members[8], members[13]], ["0x0400000000", "0x", genesis["mixHash"]]);
   });
 
-  it("that do not yield the block's hash are not sent, and the error names block and both hashes", () => {
+  it("are not sent if they do not yield the block's hash; the error names the block and both hashes", () => {
     for (const change of [
       { timestamp: "0x1" },
       { extraData: undefined },
@@ -71,7 +71,7 @@ describe("block headers", () => {
     }
   });
 
-  it("of a block that the node does not have are empty", async () => {
+  it("are empty for a block that the node does not have", async () => {
     const connection = { call: async () => null } as unknown as Connection;
     assert.equal(await readHeader(connection, 5n), "0x");
   });

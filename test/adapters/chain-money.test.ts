@@ -69,7 +69,7 @@ describe("chain: money at the oracle", () => {
     assert.ok(event?.kind === "requested" && event.request.terms.currency === "native");
   });
 
-  it("SE2: what was not earned is a credit, which its account withdraws", async () => {
+  it("SE2: the unearned part of the fee is a credit, which its account withdraws", async () => {
     const operator = await operatorOf(13);
     const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");
@@ -85,7 +85,7 @@ describe("chain: money at the oracle", () => {
     await rejects(operator.withdraw("token", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
   });
 
-  it("SE17: a subscription pays for its consumers, in the currency that they ask in; its owner takes out the rest", async () => {
+  it("SE17: a subscription pays for its consumers in the currency of their request; its owner takes out the rest", async () => {
     const [owner, consumer] = await Promise.all([operatorOf(14), operatorOf(15)]);
     const { subscriptionId } = await owner.createSubscription();
     const ask = (change: Partial<Terms> = {}): Promise<Asked> =>
@@ -122,7 +122,7 @@ describe("chain: money at the oracle", () => {
     await rejects(owner.fund(subscriptionId + 1, "native", 1n), "SUBSCRIPTION_UNKNOWN");
   });
 
-  it("SE17: a subscription gets the owner whom it was offered to, once that one accepts", async () => {
+  it("SE17: a subscription passes to the account that it was offered to once that account accepts", async () => {
     const [owner, heir, other] = await Promise.all([operatorOf(14), operatorOf(15), operatorOf(16)]);
     const { subscriptionId } = await owner.createSubscription();
     const terms = await readChainTerms(harness.options);
@@ -163,7 +163,7 @@ describe("chain: money at the oracle", () => {
     }
   });
 
-  it("SE13: who finalizes sends the gas of a first credit along, which an estimate at no gas price misses", async () => {
+  it("SE13: finalizing sends enough gas for a first credit, which an estimate at gas price zero misses", async () => {
     const operator = await operatorOf(17);
     const terms = { currency: "token", appeals: 1, fee: 26n * ONE } as const;
     const { request, round, committee, certificate } = await drawnFor(operator, terms);
@@ -173,7 +173,7 @@ describe("chain: money at the oracle", () => {
     await harness.passTime(unpackRound(last.round).deadline - (await reader.head()).timestamp + 5);
     const receipt = await writer.finalize(request, last);
     assert.ok(receipt !== "already");
-    // The price list is of zeros, so that nobody was credited.
+    // All prices are zero, so nobody was credited.
     const { gas } = await harness.client.getTransaction({ hash: receipt.transactionHash });
     assert.ok(gas - receipt.gasUsed >= 25_000n, `${gas} of which ${receipt.gasUsed} were used`);
   });

@@ -62,7 +62,7 @@ export interface NodeHarness extends ChainHarness {
     readonly oracle: Address;
     readonly registry: Address;
   };
-  /** Straight to the node. */
+  /** Client that talks to the node without the proxy. */
   readonly client: ReturnType<typeof createClient>;
   /** Sends a transaction of account 0 and waits for it. */
   /** Resolves with the transaction's hash. */
@@ -108,7 +108,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   const consumer = await tools.deployContract("contracts/mocks/HostileConsumer.sol:HostileConsumer", [oracle]);
   await tools.execute(deployment.token, token.abi, "mint", [account.address, 10_000n * ONE]);
   await registerAgents(options, account);
-  // Draws see them from the next epoch on.
+  // Draws see the new agents from the next epoch on.
   await client.mine({ blocks: EPOCH_BLOCKS });
   await tools.execute(deployment.token, token.abi, "approve", [oracle, 1_000n * ONE]);
   const run = (functionName: string, args: readonly unknown[]): Promise<Hex> =>
@@ -223,7 +223,7 @@ async function registerAgents(options: NodeHarness["options"], account: LocalAcc
   }
 }
 
-/** Keeps its port over a stop, so that clients find it again. */
+/** Proxy that keeps its port when it is stopped, so that clients find it again. */
 function createProxy(target: string): Proxy {
   let server: Server | null = null;
   let port = 0;

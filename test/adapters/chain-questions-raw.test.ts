@@ -7,14 +7,14 @@ import { booleanTerms } from "../support/core/committee.ts";
 import { createNodeHarness, requestedIn, type NodeHarness } from "./chain-node.ts";
 import { mineTo } from "./chain-questions.ts";
 
-describe("chain: questions that are no text", () => {
+describe("chain: questions that are not text", () => {
   let harness: NodeHarness;
   before(async () => {
     harness = await createNodeHarness();
   });
   after(() => harness.stop());
 
-  it("CE19: bytes that are not UTF-8 come as they were asked, and are the contract's by their hash", async () => {
+  it("CE19: bytes that are not UTF-8 arrive as they were asked, and have the contract's hash", async () => {
     const args = [0, packTerms({ ...booleanTerms, fee: 0n }), "0xc328"];
     const hash = await harness.execute(harness.options.oracle, decisionOracleAbi, "request", args);
     const [event] = await (await harness.reader()).requestEvents(await requestedIn(harness.client, hash));

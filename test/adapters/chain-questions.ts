@@ -41,20 +41,20 @@ import { defaultTerms } from "../../agents/core/request/terms.ts";
 export interface ChainHarness {
   /** Keys of the registered agents. */
   readonly keys: readonly Keys[];
-  /** `finalityDepth` 0 unless given. */
+  /** Opens a reader; `finalityDepth` is 0 unless given. */
   reader(options?: { readonly finalityDepth?: number }): Promise<ChainReader>;
   /** Writers of different accounts. */
   writer(account: 0 | 1): Promise<ChainWriter>;
   ask(terms: Terms, question: string): Promise<RequestId>;
-  /** Of an account that can pay the bond. */
+  /** Appeals from an account that can pay the bond. */
   appeal(request: Request, last: DecidedRound): Promise<Receipt>;
-  /** Whether callbacks succeed from now on. */
+  /** Sets whether callbacks succeed from now on. */
   setConsumer(accepts: boolean): Promise<void>;
   mine(blocks: number): Promise<void>;
-  /** Mines a block so much later. */
+  /** Mines a block that is so many seconds later. */
   passTime(seconds: number): Promise<void>;
   setReachable(reachable: boolean): Promise<void>;
-  /** Settled requests that an agent has served, as far as they count. */
+  /** Number of settled requests that an agent has served, up to the most that count. */
   services(agentId: AgentId): Promise<number>;
   stop(): Promise<void>;
 }
@@ -100,7 +100,7 @@ export async function drawNext(harness: ChainHarness, requestId: RequestId): Pro
   assert.ok(stage.kind === "requested");
   await mineTo(harness, stage.seedBlock);
   const awaited = { round, attempt: progress.attempt, seedBlock: stage.seedBlock, past };
-  // "already" where the node was slow to show the receipt of what it had mined.
+  // The result is "already" if the node is slow to show the receipt of a mined transaction.
   await (await harness.writer(0)).draw(request, awaited);
   const event = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "committeeDrawn");
   assert.ok(event?.kind === "committeeDrawn");
@@ -110,7 +110,7 @@ export async function drawNext(harness: ChainHarness, requestId: RequestId): Pro
   return { request, round, committee: event.committee, certificate: certifying({}), certifying };
 }
 
-/** Where the request stands by its events. */
+/** Progress of the request by its events. */
 export async function courseNow(reader: ChainReader, requestId: RequestId): Promise<Progress> {
   const progress = progressOf(await reader.requestEvents(requestId));
   assert.ok(progress !== null);
@@ -124,13 +124,13 @@ export async function lastOf(reader: ChainReader, requestId: RequestId): Promise
   return last;
 }
 
-/** Mines until that block is there; a draw must follow the seed block within the same epoch. */
+/** Mines until that block exists; a draw must follow the seed block within the same epoch. */
 export async function mineTo(harness: ChainHarness, block: bigint): Promise<void> {
   const { number } = await (await harness.reader()).head();
   if (number < block) await harness.mine(Number(block - number));
 }
 
-/** A decision that the fewest seats sign that may; the last seat is slashed. */
+/** Certificate with the fewest signatures that suffice, for a decision that slashes the last seat. */
 export function certify(keys: readonly Keys[], attempt: Attempt, decided: Partial<Decision>): Certificate {
   const { committee } = attempt;
   const last = (committee.length - 1) as SeatIndex;

@@ -12,7 +12,7 @@ async function reputations(reader: ChainReader): Promise<Map<AgentId, number>> {
   return new Map((await reader.agents()).map(({ agentId, reputation }) => [agentId, reputation]));
 }
 
-/** Requests with more than one committee: retries, appeals, what nobody answers. */
+/** Checks requests with more than one committee: retries, appeals, silent committees. */
 export function chainRoundsSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
   describe(`chain, rounds: ${name}`, () => {
     let harness: ChainHarness;
@@ -54,7 +54,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       assert.ok(isFinal(await courseNow(reader, request.id)));
     });
 
-    it("SE3, SE5, SE12: an appeal calls twice as many other agents and one, whose decision is settled with all rounds", async () => {
+    it("SE3, SE5, SE12: an appeal calls 2n + 1 other agents, whose decision is settled with all rounds", async () => {
       const writer = await harness.writer(0);
       const first = await drawn(harness, { appeals: 1 });
       const { request } = first;
@@ -64,7 +64,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       const reopened = (await reader.requestEvents(request.id)).at(-1);
       assert.ok(reopened?.kind === "requestReopened");
       assert.ok(reopened.appellant !== null && reopened.attempt === 1);
-      // A unit is a 26th of the fee: two for each of 4 and of 9 seats.
+      // The fee is for 26 units: two for each of 4 and of 9 seats.
       assert.equal(reopened.bond, 18n * (request.terms.fee / 26n));
       assert.equal(unpackRound(reopened.round).appeals, 1);
 
@@ -84,13 +84,13 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       await rejects(writer.settle(request, rounds.slice(1)), "CHAIN_REVERTED", "WitnessMismatch");
       const expected = await reputations(reader);
       assert.notEqual(await writer.settle(request, rounds), "already");
-      // The last seat of the decision that stands; that of the overturned one keeps what it had.
+      // The last seat of the decision that stands is slashed; the overturned decision slashes nobody.
       const slashed = second.committee.at(-1)?.agentId as AgentId;
       expected.set(slashed, (expected.get(slashed) ?? 0) * 0.8);
       assert.deepEqual(await reputations(reader), expected);
     });
 
-    it("SE8: another committee is called for one that did not answer in time, while retries are left; then the fee is returned", async () => {
+    it("SE8: another committee replaces one that did not answer in time, while retries are left; then the fee is returned", async () => {
       const writer = await harness.writer(0);
       for (const isDrawn of [false, true]) {
         const { id } = isDrawn
@@ -122,7 +122,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       }
     });
 
-    it("SE8: a committee that is called for a silent one after an appeal decides about the same rounds", async () => {
+    it("SE8: a committee that replaces a silent one after an appeal decides about the same rounds", async () => {
       const writer = await harness.writer(0);
       const first = await drawn(harness, { appeals: 1, retries: 1 });
       const { request } = first;
@@ -149,7 +149,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       assert.notEqual(await writer.settle(request, rounds), "already");
     });
 
-    it("SE8: what no committee answers after an appeal falls back to the decision before, drawn or not", async () => {
+    it("SE8: an appeal that no committee answers falls back to the decision before, whether a committee was drawn or not", async () => {
       const writer = await harness.writer(0);
       for (const isDrawn of [false, true]) {
         const first = await drawn(harness, { appeals: 1 });
@@ -174,7 +174,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       }
     });
 
-    it("SE4: another committee of the same size is drawn for one that hung, while retries are left", async () => {
+    it("SE4: another committee of the same size replaces one that hung, while retries are left", async () => {
       const writer = await harness.writer(0);
       const hung = { status: "hung", outcome: wordOf(0n), answer: "" } as const;
       const first = await drawn(harness, { retries: 1 });

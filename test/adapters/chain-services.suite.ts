@@ -5,7 +5,7 @@ import type { SeatIndex } from "../../agents/core/types.ts";
 import { PROVEN_SERVICES, type ChainReader } from "../../agents/ports/chain.ts";
 import { drawn, lastOf, type ChainHarness } from "./chain-questions.ts";
 
-/** What settled requests make of an agent beside its reputation. */
+/** Checks what settled requests change in an agent's record besides its reputation. */
 export function chainServicesSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
   describe(`chain, services: ${name}`, () => {
     let harness: ChainHarness;
@@ -16,7 +16,7 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
     });
     after(() => harness.stop());
 
-    /** All agents sit. One that is named gets nothing, and one is slashed. */
+    /** Settles a request for which all agents sit; `unpaid` gets nothing, `slashed` is slashed. */
     const settle = async (unpaid: number | null, slashed: number | null, steps = -1): Promise<void> => {
       const writer = await harness.writer(0);
       const { request, round, committee, certifying } = await drawn(harness, { committeeSize: harness.keys.length });
@@ -32,7 +32,7 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
     const proven = async (): Promise<readonly number[]> =>
       (await reader.agents()).filter((agent) => agent.proven).map(({ agentId }) => agentId);
 
-    it("ADR 10: who was paid in sixteen settled requests is proven; who got nothing or was slashed has not served", async () => {
+    it("ADR 10: an agent paid in sixteen settled requests is proven; one that got nothing or was slashed has not served", async () => {
       const [unpaid, slashed, ...others] = (await reader.agents()).map(({ agentId }) => agentId);
       assert.ok(unpaid !== undefined && slashed !== undefined);
       await settle(unpaid, slashed);
@@ -45,14 +45,14 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
       assert.deepEqual(await proven(), []);
       await settle(null, null);
       assert.deepEqual(await proven(), others);
-      // More do not count, and a slash takes nothing back.
+      // More services do not count, and a slash takes none back.
       await settle(null, others[0] ?? null);
       assert.equal((await proven()).length, harness.keys.length);
       assert.equal(await harness.services(slashed), PROVEN_SERVICES);
       assert.equal((await reader.agentBySigner(harness.keys[2]?.address ?? reader.domain.oracle))?.reputation, 800_000);
     });
 
-    it("RE4: of a week's falls the deepest counts", async () => {
+    it("RE4: the deepest fall of a week counts", async () => {
       const week = 604_800;
       const agentId = (await reader.agents()).at(-1)?.agentId ?? 0;
       const fallen = async (steps: number): Promise<number | undefined> => {
@@ -65,7 +65,7 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
       assert.equal(await fallen(-1), 409_600);
     });
 
-    it("SE11: a small committee slashes a seat once", async () => {
+    it("SE11: a small committee slashes a seat at most once", async () => {
       await harness.passTime(604_800);
       const writer = await harness.writer(0);
       const { request, round, committee, certifying } = await drawn(harness, { committeeSize: 4 });

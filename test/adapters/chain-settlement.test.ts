@@ -33,8 +33,8 @@ const certificates = vectors.certificates.map(({ decision, signerSeats, signatur
   packed,
 }));
 
-describe("chain: the words of a settlement", () => {
-  it("are those of the shared vectors", () => {
+describe("chain: the packed words of a settlement", () => {
+  it("equal those of the shared vectors", () => {
     for (const { committee, message, packed } of vectors.decisions) {
       const { attempt, round, status, confidence } = message as Record<string, number>;
       const head = {
@@ -62,7 +62,7 @@ describe("chain: the words of a settlement", () => {
     }
   });
 
-  it("certificates of the shared vectors: 65-byte signatures in and out", () => {
+  it("include certificates, whose 65-byte signatures survive packing", () => {
     for (const { committee, signatures, signers, packed } of certificates) {
       assert.equal(bytesToHex(packCertificate(committee, signatures)), packed);
       assert.equal(bytesToHex(packCertificate(committee, signatures.toReversed())), packed, "in any order");
@@ -71,7 +71,7 @@ describe("chain: the words of a settlement", () => {
     }
   });
 
-  it("survive packing, whatever they are", () => {
+  it("unpack to what was packed, whatever it is", () => {
     const uint = (bits: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: 2 ** bits - 1 });
     const head = fc.record(
       {
@@ -101,7 +101,7 @@ describe("chain: the words of a settlement", () => {
     );
   });
 
-  it("refuse what is malformed", () => {
+  it("refuse malformed words", () => {
     const [certificate] = certificates;
     assert.ok(certificate !== undefined);
     const { committee, signatures, packed } = certificate;

@@ -118,7 +118,7 @@ describe("chain: viem", () => {
       assert.deepEqual(new Set(codesOf(follower.troubles)), new Set(["CHAIN_REORGED"]));
     });
 
-    it("does not deliver again what a deep reorg left as it was", async () => {
+    it("does not deliver events again that a deep reorg left unchanged", async () => {
       await harness.mine(1);
       const follower = startFollowing(await harness.reader(), null);
       const { number } = await harness.client.getBlock();
@@ -141,7 +141,7 @@ describe("chain: viem", () => {
       assertOrdered(follower.events);
     });
 
-    it("skips what it cannot use, says why, and goes on", async () => {
+    it("skips an event that it cannot use, says why, and goes on", async () => {
       const warnings: object[] = [];
       const logger = { info: () => {}, warn: (data: object) => void warnings.push(data) };
       const reader = await createChainReader({ ...harness.options, ...poll, logger });
@@ -203,7 +203,7 @@ describe("chain: viem", () => {
       );
     });
 
-    it("does not submit again what landed before a confirmation was lost", async () => {
+    it("does not submit a call again that was mined before its confirmation was lost", async () => {
       const { request, round, committee, certificate } = await drawn(harness);
       const account = harness.accounts[5];
       assert.ok(account !== undefined);
@@ -232,7 +232,7 @@ describe("chain: viem", () => {
         const { nonce, maxFeePerGas } = parseTransaction(params[0] as `0x02${string}`);
         assert.equal(nonce ?? 0, 0);
         fees.push(maxFeePerGas ?? 0n);
-        // The node takes the first one and forgets it.
+        // The node accepts the first transaction and forgets it.
         return fees.length === 1 ? ({ result: `0x${"00".repeat(32)}` } as never) : null;
       };
       const drawing = writer.draw(request, awaited);
@@ -242,7 +242,7 @@ describe("chain: viem", () => {
       assert.ok(fees.length >= 2 && (fees[1] ?? 0n) * 100n >= (fees[0] ?? 0n) * 110n, fees.join(" "));
     });
 
-    it("frees the account from a transaction that was given up", async () => {
+    it("replaces a transaction that was given up, so that the account can go on", async () => {
       const account = harness.accounts[7];
       assert.ok(account !== undefined);
       const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, receiptTimeoutMs: 300 });
@@ -273,7 +273,7 @@ describe("chain: viem", () => {
       assert.ok((sent[1]?.fee ?? 0n) * 100n >= (sent[0]?.fee ?? 0n) * 110n);
     });
 
-    it("sends no header that is not the block's", async () => {
+    it("refuses to send a header that does not hash to the block's hash", async () => {
       const { request, ...awaited } = await asked(harness);
       await mineTo(harness, awaited.seedBlock);
       const { hash } = await harness.client.getBlock({ blockNumber: awaited.seedBlock });
@@ -310,7 +310,7 @@ describe("chain: viem", () => {
   });
 
   describe("operator", () => {
-    it("registers with a permit in one transaction, and the events say what the contract says", async () => {
+    it("registers with a permit in one transaction; events and contract agree", async () => {
       const operator = await operatorOf(9);
       const signer = keysFromPrivateKey(hexToBytes(keccak256(utf8("a fifth agent"))));
       const possession = provePossession(signer, { ...harness.options, operator: operator.account });

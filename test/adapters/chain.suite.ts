@@ -82,7 +82,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal(committed.length, 1);
     });
 
-    it("commits several decisions in one transaction: what fails says why and holds back no other", async () => {
+    it("commits several decisions in one transaction; one that fails says why and does not stop the others", async () => {
       const writer = await harness.writer(0);
       const [first, unsigned, taken, second] = [
         await drawn(harness),
@@ -113,7 +113,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.deepEqual(await writer.commitAll([]), []);
     });
 
-    it("draws once, whoever comes first", async () => {
+    it("draws once, whichever writer comes first", async () => {
       const { request, ...awaited } = await asked(harness);
       await mineTo(harness, awaited.seedBlock);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
@@ -193,7 +193,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal((await reader.requestState(request.id)).status, "drawn");
     });
 
-    it("takes an outcome only if it fits the kind", async () => {
+    it("accepts an outcome only if it fits the answer kind", async () => {
       const writer = await harness.writer(0);
       const cases: readonly (readonly [Partial<Terms>, string, readonly bigint[], bigint])[] = [
         [{}, "yes", [2n, 2n ** 256n - 1n], 1n],
@@ -222,13 +222,13 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       }
     });
 
-    it("knows nothing of a request that was never made", async () => {
+    it("reports a request that was never made as unknown", async () => {
       const unknown = 999_999n as RequestId;
       await rejects(reader.requestEvents(unknown), "REQUEST_UNKNOWN");
       assert.equal((await reader.requestState(unknown)).status, "none");
     });
 
-    it("follows exactly once and in order, only what is final", async () => {
+    it("follows final events exactly once and in order", async () => {
       const shy = await harness.reader({ finalityDepth: 3 });
       const follower = startFollowing(shy, null);
       const { request } = await asked(harness);
@@ -288,7 +288,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       );
     });
 
-    it("passes on what the caller's storage throws", async () => {
+    it("passes on an error of the caller's storage", async () => {
       const failing = reader.follow(
         null,
         async () => {
@@ -309,7 +309,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal((await reader.requestState(request.id)).status, "requested");
     });
 
-    // The last one: the slashed agent is below the minimum afterwards.
+    // This test runs last, because the slashed agent is below the minimum afterwards.
   });
 }
 
@@ -325,7 +325,7 @@ interface Follower {
   stop(): Promise<void>;
 }
 
-/** What a failed test left behind would keep the process alive. */
+/** Stops of the running followers: one that a failed test left behind would keep the process alive. */
 const running = new Set<() => Promise<void>>();
 
 export async function stopFollowers(): Promise<void> {

@@ -23,7 +23,7 @@ export function clockSuite(adapter: string, create: () => ClockHarness): void {
       assert.deepEqual(fired, ["overdue", "one", "two", "late"]);
     });
 
-    it("does not fire what is cancelled, and cancelling twice or late is harmless", async () => {
+    it("does not fire a cancelled timer; cancelling twice or late is harmless", async () => {
       const { clock, pass } = create();
       const fired: string[] = [];
       const cancel = clock.schedule(5, () => fired.push("cancelled"));

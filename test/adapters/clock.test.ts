@@ -27,7 +27,7 @@ describe("clock: system", () => {
 });
 
 describe("clock: memory", () => {
-  it("fires what callbacks schedule, at their own time, and not what lies beyond", () => {
+  it("fires timers that callbacks schedule, at their own time, but none beyond the end", () => {
     const clock = createMemoryClock();
     const at: number[] = [];
     const tick = (): void => {

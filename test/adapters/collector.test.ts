@@ -33,7 +33,7 @@ const settled: RequestState = {
   settled: true,
 };
 
-/** A transcript of a request, with one message of its own. */
+/** Blocks of a transcript of a request, with one message that no other has. */
 function transcriptOf(id: number, domain = base.domain): readonly Uint8Array[] {
   const attempt = { ...base, domain, request: { ...base.request, id: BigInt(id) as RequestId } };
   const message = signMessage(attempt, 0, 1, 0, { commitment: new Uint8Array(32).fill(id) });
@@ -51,7 +51,7 @@ class World {
   readonly unreadable: UnreadableProof[] = [];
   slashed = false;
   asked = 0;
-  /** The chain's, where it is not that of this machine. */
+  /** Time of the chain if it differs from that of this machine, else null. */
   chainTime: number | null = null;
   readonly pins = createMemoryPins();
   readonly clock = { now: () => this.now, schedule: () => () => {} };
@@ -71,7 +71,7 @@ class World {
     clock: this.clock,
   };
 
-  /** Pinned by the seat now. */
+  /** Stores a transcript and pins it for the seat now. */
   async keep(id: number, state?: Partial<RequestState>, blocks = transcriptOf(id)): Promise<Digest> {
     const digests: Digest[] = [];
     for (const bytes of blocks) digests.push(await this.store.put(bytes));
@@ -85,7 +85,7 @@ class World {
 const signal = new AbortController().signal;
 
 describe("AV10: the policy of collection", () => {
-  it("lets a transcript go that is over and older than the window, with its blocks, and nothing else", async () => {
+  it("removes a transcript that is over and older than the window, with its blocks, and nothing else", async () => {
     const world = new World();
     const over = await world.keep(1, {});
     const refunded = await world.keep(2, { status: "refunded", settled: false });
@@ -122,7 +122,7 @@ describe("AV10: the policy of collection", () => {
       assert.deepEqual([await world.store.isPinned(root), await world.store.has(root)], [true, true]);
   });
 
-  it("keeps what open evidence is about until the chain has slashed for it", async () => {
+  it("keeps the transcript that open evidence refers to until the chain has slashed for it", async () => {
     const world = new World();
     const root = await world.keep(1, {});
     world.now += WINDOW_MS + 1;
@@ -137,7 +137,7 @@ describe("AV10: the policy of collection", () => {
     );
   });
 
-  it("keeps what evidence that cannot be read may be about, names it, and collects the others", async () => {
+  it("keeps the transcript of unreadable evidence, names that evidence, and collects the others", async () => {
     const world = new World();
     const about = await world.keep(1, {});
     const other = await world.keep(2, {});
@@ -184,7 +184,7 @@ describe("AV10: the policy of collection", () => {
     assert.equal((await collector.pass(signal)).swept.blocks, 2);
   });
 
-  it("looks at so many pins in a pass, and comes to all of them in turn", async () => {
+  it("looks at a bounded number of pins in a pass, and reaches all of them in turn", async () => {
     const world = new World();
     for (let id = 1; id <= 7; id++) await world.keep(id, { settled: id !== 4 });
     world.now += WINDOW_MS + 1;
@@ -200,7 +200,7 @@ describe("AV10: the policy of collection", () => {
       [1, true, false],
     ]);
     assert.equal(world.asked, 7);
-    // What stays is looked at again.
+    // The next pass looks again at what was kept.
     assert.equal((await collector.pass(signal)).kept.unsettled, 1);
   });
 
@@ -227,7 +227,7 @@ describe("AV10: the policy of collection", () => {
       schedule: (_: number, tick: () => void) => (ticks.push(tick), () => {}),
     };
     const running = collectEvery(collector, { clock, log, intervalMs: 1_000 }, ended.signal);
-    // At the start, too: an agent that is started anew before each interval is over would never collect.
+    // It also collects at the start: an agent that restarts before each interval ends would never collect otherwise.
     await until(() => ticks.length > 0);
     assert.deepEqual([lines, await world.store.isPinned(root)], [["could not collect transcripts"], true]);
     isDown = false;
@@ -238,7 +238,7 @@ describe("AV10: the policy of collection", () => {
     await running;
   });
 
-  it("a clock that runs ahead of the chain's, and a chain that does not say its time, remove nothing", async () => {
+  it("removes nothing when the clock runs ahead of the chain's, or when the chain does not tell its time", async () => {
     const world = new World();
     const root = await world.keep(1, {});
     const loose = await world.store.put(freshBlock().bytes);

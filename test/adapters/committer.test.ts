@@ -19,7 +19,7 @@ const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 };
 
-/** A writer that says what it is asked for, and answers when told to. */
+/** A committer over a writer that records its calls and answers when the test lets it. */
 function bench(outcomes: (ids: readonly number[]) => readonly CommitOutcome[] = (ids) => ids.map(() => receipt)) {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
@@ -49,7 +49,7 @@ function bench(outcomes: (ids: readonly number[]) => readonly CommitOutcome[] = 
 }
 
 describe("committer", () => {
-  it("sends together what came within the wait, and nothing before", async () => {
+  it("sends all decisions of the wait together, and none before", async () => {
     const { clock, calls, committer } = bench();
     const first = committer.commit(commitOf(1));
     clock.advance(WAIT_MS - 1);
@@ -61,7 +61,7 @@ describe("committer", () => {
     assert.deepEqual(calls, [[1, 2]]);
   });
 
-  it("sends one that is alone as ever", async () => {
+  it("sends a single decision without a batch", async () => {
     const { clock, calls, committer } = bench();
     const only = committer.commit(commitOf(7));
     clock.advance(WAIT_MS);
@@ -69,7 +69,7 @@ describe("committer", () => {
     assert.deepEqual(calls, [[7]]);
   });
 
-  it("gathers while a transaction is on its way, and then waits no longer", async () => {
+  it("gathers decisions while a transaction is under way, and then sends them without a wait", async () => {
     const { clock, calls, committer, hold } = bench();
     const release = hold();
     const early = committer.commit(commitOf(1));
@@ -84,7 +84,7 @@ describe("committer", () => {
     assert.deepEqual(calls, [[1], [2, 3]]);
   });
 
-  it("tells each how it went: one that fails fails alone, and so do those of a batch that fails", async () => {
+  it("reports each result: one refusal fails one decision, a failed batch fails all of its decisions", async () => {
     const refusal = new ConclaveError("CHAIN_REVERTED", "Commit: the contract refused with QuorumNotReached");
     const mixed = bench((ids) => ids.map((id) => (id === 2 ? refusal : id === 3 ? "already" : receipt)));
     const three = Promise.allSettled([1, 2, 3].map((id) => mixed.committer.commit(commitOf(id))));
@@ -113,7 +113,7 @@ describe("committer", () => {
     assert.equal(await again, receipt);
   });
 
-  it("ends with the agent", async () => {
+  it("fails waiting commits when the agent stops", async () => {
     const { calls, committer, lifetime } = bench();
     const only = assert.rejects(committer.commit(commitOf(1)), /stopped/);
     lifetime.abort(new Error("stopped"));
@@ -121,7 +121,7 @@ describe("committer", () => {
     assert.deepEqual(calls, []);
   });
 
-  it("two relays of one agent share a block, and the next in line finds both done", async () => {
+  it("lets two relays of one agent share a transaction; the next relayer finds both done", async () => {
     const harness = await createMemoryHarness();
     const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
     const relayed = [await drawn(harness), await drawn(harness)];

@@ -9,7 +9,7 @@ import { limits } from "../../agents/core/limits.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import type { CollectedStore, ContentStore, PinOwner } from "../../agents/ports/content-store.ts";
 
-/** The stores of one test: nodes 0, 1 ... are connected with each other, node by node closed and opened again. */
+/** The stores of one test: nodes 0, 1 ... are connected with each other, and each can be closed and opened again. */
 export interface ContentWorld {
   open(node: number, getTimeoutMs?: number, owner?: PinOwner): Promise<CollectedStore>;
   /** Replaces the bytes of a stored block behind the store's back. */
@@ -22,9 +22,9 @@ export interface ContentSuiteOptions {
   readonly exchange: boolean;
   /** Whether a store opened again still holds what it held. */
   readonly durable: boolean;
-  /** Asks nobody, so that it need not wait for an answer. */
+  /** True if the store asks nobody, so that the test need not wait for an answer. */
   readonly alone?: true;
-  /** Whether it leaves it to the node that it talks to to remove blocks. */
+  /** True if the node behind the store removes blocks itself. */
   readonly collectsItself?: true;
 }
 
@@ -70,7 +70,7 @@ export function contentStoreSuite(
   }
 
   describe(`content store: ${name}`, () => {
-    test("gives back what was put, under its digest, and puts twice", async (world) => {
+    test("gives a block back under its digest, also if it was put twice", async (world) => {
       const store = await world.open(0);
       const { bytes, digest } = freshBlock();
       assert.equal(await store.has(digest), false);
@@ -114,7 +114,7 @@ export function contentStoreSuite(
       assert.deepEqual([await store.isPinned(root), await store.isPinned(left)], [true, false]);
     });
 
-    test("does not count a pin of which a block is missing", async (world) => {
+    test("does not keep a pin if one of its blocks is missing", async (world) => {
       const store = await world.open(0, 300);
       const absent = freshBlock();
       const root = freshBlock(absent.digest);
@@ -126,7 +126,7 @@ export function contentStoreSuite(
       assert.equal(await store.isPinned(root.digest), true);
     });
 
-    test("ends what still waits when it closes, and closes twice", async (world) => {
+    test("ends waiting calls when it closes, and may be closed twice", async (world) => {
       const store = await world.open(0, 60_000);
       const { digest } = freshBlock();
       const waiting = assert.rejects(store.get(digest), names("BLOCK_MISSING", digest));
@@ -145,13 +145,13 @@ export function contentStoreSuite(
 
 type Test = (title: string, body: (world: ContentWorld) => Promise<void>) => void;
 
-/** Everything that was stored up to now is old. */
+/** A time by which every block stored so far is old. */
 function allOld(): number {
   return Date.now() + 1_000;
 }
 
 function ownerTests(test: Test): void {
-  test("AV7: ends its own pins, and never the other owner's", async (world) => {
+  test("AV7: ends its own pins, never the other owner's", async (world) => {
     const operator = await world.open(0, 300, "operator");
     const [root = assert.fail()] = await putDiamond(operator);
     await operator.pin(root);
@@ -178,7 +178,7 @@ function ownerTests(test: Test): void {
 }
 
 function unsweptTest(test: Test): void {
-  test("AV7: removes no block: that is the node's own", async (world) => {
+  test("AV7: removes no block, because the node does that itself", async (world) => {
     const store = await world.open(0, 300);
     const { bytes, digest } = freshBlock();
     await store.put(bytes);
@@ -190,7 +190,7 @@ function unsweptTest(test: Test): void {
 }
 
 function sweepTests(test: Test): void {
-  test("AV7: sweeps what is below no pin; shared blocks stay while one root is kept", async (world) => {
+  test("AV7: sweeps blocks below no pin; shared blocks stay while one root is kept", async (world) => {
     const store = await world.open(0, 300);
     const [shared, own, other, loose] = [freshBlock(), freshBlock(), freshBlock(), freshBlock()] as const;
     const first = freshBlock(shared.digest, own.digest);
@@ -225,7 +225,7 @@ function sweepTests(test: Test): void {
     for (const digest of digests) assert.equal(await seat.has(digest), true);
   });
 
-  test("AV7: leaves what is young, and takes no more than it may", async (world) => {
+  test("AV7: leaves young blocks, and removes no more than its limit", async (world) => {
     const store = await world.open(0, 300);
     const blocks = Array.from({ length: 5 }, () => freshBlock());
     for (const { bytes } of blocks) await store.put(bytes);
@@ -242,7 +242,7 @@ function sweepTests(test: Test): void {
     ]);
   });
 
-  test("AV7: loses nothing that is stored or pinned while it sweeps", async (world) => {
+  test("AV7: loses no block that is stored or pinned while it sweeps", async (world) => {
     const store = await world.open(0, 300);
     const blocks = Array.from({ length: 40 }, () => freshBlock());
     const root = freshBlock(...blocks.slice(20).map(({ digest }) => digest));
@@ -259,7 +259,7 @@ function sweepTests(test: Test): void {
     );
     await Promise.all([store.sweep({ beforeMs, maxBlocks: 100 }), stored()]);
     for (const { digest } of blocks.slice(0, 20)) assert.equal(await store.has(digest), true);
-    // A pin either comes too late for a block, and says so, or holds all of them.
+    // A pin either fails because a block is gone already, or keeps all of its blocks.
     if (!(await pinned)) return;
     for (const { digest } of [root, ...blocks.slice(20)]) assert.equal(await store.has(digest), true);
   });
@@ -277,7 +277,7 @@ function durabilityTests(test: Test): void {
     assert.equal(await again.isPinned(root), true);
   });
 
-  test("names a block with other bytes, in reads and in pins, and mends it by a put", async (world) => {
+  test("names a damaged block in reads and pins; a put repairs it", async (world) => {
     const store = await world.open(0, 300);
     const damage = world.damage ?? assert.fail("this world cannot damage blocks");
     const child = freshBlock();
@@ -327,7 +327,7 @@ function exchangeTests(test: Test): void {
     for (const digest of digests) assert.equal(await b.has(digest), true);
   });
 
-  test("is not shaken by two gets of one block of which one gives up", async (world) => {
+  test("finishes one of two gets of the same block when the other gives up", async (world) => {
     const [a, b] = await Promise.all([world.open(0), world.open(1)]);
     const { bytes, digest } = freshBlock();
     const patient = b.get(digest);

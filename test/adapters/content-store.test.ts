@@ -115,7 +115,7 @@ describe("content store: walking a DAG", () => {
     assert.equal(visits, 61);
   });
 
-  it("refuses more bytes than a transcript has, in however few blocks", async () => {
+  it("refuses more bytes than a transcript may have, no matter how few blocks hold them", async () => {
     const leaf = dagCbor.encode(new Uint8Array(MAX_BLOCK_BYTES - 5));
     const children = Array.from({ length: 2_000 }, (_, i) => sha256(Uint8Array.of(i, i >> 8)));
     const wide = encodeBlock(children.map((link) => ({ link })));
@@ -129,7 +129,7 @@ describe("content store: walking a DAG", () => {
     assert.ok(bytes > MAX_PINNED_BYTES - MAX_BLOCK_BYTES && bytes <= MAX_PINNED_BYTES, `${bytes} bytes`);
   });
 
-  it("refuses too many blocks, other codecs and what is no dag-cbor", async () => {
+  it("refuses too many blocks, other codecs and malformed dag-cbor", async () => {
     const children = Array.from({ length: MAX_PINNED_BLOCKS }, (_, i) => sha256(Uint8Array.of(i, i >> 8, i >> 16)));
     const wide = encodeBlock(children.map((link) => ({ link })));
     const raw = CID.createV1(0x55, await sha256Hasher.digest(Uint8Array.of(1)));
@@ -144,7 +144,7 @@ describe("content store: walking a DAG", () => {
 });
 
 describe("content store: Kubo client", () => {
-  it("tells a node that is not there, or fails, from a block that is not there", async () => {
+  it("tells an absent or failing node from an absent block", async () => {
     const server = await startKuboLoopback();
     const { bytes, digest } = freshBlock();
     const store = createKuboContentStore({ url: `${server.url}/wrong`, timeoutMs: 2_000 });

@@ -21,7 +21,7 @@ import {
 import { certify, courseNow, wordOf } from "./chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 
-/** 4, 9, and 19 three times. */
+/** Enough agents for committees of 4, 9, and three times 19. */
 const AGENTS = 70;
 const consumer = `0x${"c0".repeat(20)}` as Address;
 const appellant = `0x${"a2".repeat(20)}` as Address;
@@ -48,7 +48,7 @@ function start(terms: Partial<Terms>): Play {
   return { chain, reader: chain.reader(), writer: chain.writer(relayer), request, bonds: 0n };
 }
 
-/** What a keeper does. */
+/** Does what a keeper does when `due` is due. */
 async function keep({ writer }: Play, progress: Progress, due: Due): Promise<unknown> {
   const { request, round, attempt, past, stage } = progress;
   const [witness, last, before] = [witnessOf(progress), lastRound(progress), past.at(-1)];
@@ -129,7 +129,7 @@ const steps = fc.array(
 );
 
 describe("the progress of a request", () => {
-  it("SE3 to SE8, SE15: whatever happens, it says what the chain says and what the chain takes; the money adds up", async () => {
+  it("SE3 to SE8, SE15: after any events it agrees with the chain and names what the chain accepts; the money adds up", async () => {
     const seen = new Set<string>();
     const terms = fc.record({ appeals: fc.integer({ min: 0, max: 2 }), retries: fc.integer({ min: 0, max: 2 }) });
     await fc.assert(
@@ -146,7 +146,7 @@ describe("the progress of a request", () => {
           seen.add(`${standing} after ${Math.min(progress.past.length, 2)}`);
           if (progress.attempt > progress.past.length) seen.add(`${standing} after silence`);
         }
-        // Left to the keepers, every request ends.
+        // Every request ends if it is left to the keepers.
         for (let turn = 0; !isFinal(await courseNow(reader, request.id)); turn += 1) {
           assert.ok(turn < 20);
           await take(play, "late");
@@ -177,7 +177,7 @@ describe("the progress of a request", () => {
       assert.ok(seen.has(place), `never ${place}: ${[...seen].join(", ")}`);
   });
 
-  /** The first committee answers, its decision is appealed against, and each committee after it does as told. */
+  /** Plays an answer of the first committee, an appeal against it, and these steps of the committees after it. */
   const appealed = async (terms: Partial<Terms>, answers: readonly Step[]): Promise<Play> => {
     const play = start({ appeals: 1, ...terms });
     for (const one of ["keep", "answer", "appeal"] as const) await take(play, one);
@@ -191,8 +191,8 @@ describe("the progress of a request", () => {
     return play;
   };
 
-  it("SE12: an upheld appeal gets its bond and half of the pay, a lost one what the committees that it called left", async () => {
-    // 26 units, and 9 more for each retry; the bond is for 18 of them, and as many more.
+  it("SE12: an upheld appeal gets its bond and half of the pay; a lost one gets what its committees left of the bond", async () => {
+    // The fee is for 26 units and 9 more for each retry; the bond is for 18 units, and as many more.
     for (const [retries, answers, units] of [
       [0, ["contradict"], 18n + 4n],
       [0, ["answer"], 0n],
@@ -210,7 +210,7 @@ describe("the progress of a request", () => {
     }
   });
 
-  it("SE11: reputations change with the settlement, and not by a decision that was overturned", async () => {
+  it("SE11: reputations change with the settlement; an overturned decision changes none", async () => {
     for (const [answer, slashed] of [
       ["answer", 2],
       ["contradict", 1],

@@ -53,14 +53,14 @@ describe("the stored cursor", () => {
     assert.deepEqual(await journals.list(), ["cursor"]);
   });
 
-  it("leaves a journal alone that is in use again", async () => {
+  it("does not remove a journal that is in use again", async () => {
     const journals = await withJournal();
     const cursor = await openCursor(journals);
     cursor.retire(NAME, 20n);
     cursor.keep(NAME);
     await cursor.advance(at(30), [], []);
     assertIncludes(await journals.list(), NAME);
-    // Nor does a later start remove it for what an earlier record said.
+    // A later start does not remove it either, although an earlier record said so.
     cursor.retire(NAME, 30n);
     await cursor.advance(at(31), [], []);
     await (await journals.open(NAME)).close();

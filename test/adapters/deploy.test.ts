@@ -110,7 +110,7 @@ describe("deploy", () => {
     assert.deepEqual(JSON.parse(await readFile(file, "utf8")), deployment);
   });
 
-  it("writes inputs from which anybody can compile what is on the chain", async () => {
+  it("writes compiler inputs from which anybody can reproduce the code on the chain", async () => {
     const deployment = JSON.parse(await readFile(join(folder, "out.json"), "utf8")) as Deployment;
     const place = join(folder, "out", "verification");
     const readVerification = async (name: string): Promise<Verification> =>
@@ -126,7 +126,7 @@ describe("deploy", () => {
       const { compilerVersion, address: stated } = await readVerification(name);
       assert.deepEqual([stated, compilerVersion], [address, `v${solc.version().replace(".Emscripten.clang", "")}`]);
     }
-    // One is enough to see it: compiling takes long.
+    // One contract is enough, because compiling takes long.
     const { standardInput, contract, constructorArguments } = await readVerification("Slasher");
     const output = JSON.parse(solc.compile(await readFile(join(place, standardInput), "utf8"))) as SolcOutput;
     const [file = "", contractName = ""] = contract.split(/:(?=\w+$)/);
@@ -138,7 +138,7 @@ describe("deploy", () => {
     assert.equal(constructorArguments, pad(deployment.registry));
   });
 
-  it("shows in a dry run what it then does, and sends nothing", async () => {
+  it("shows in a dry run what a real run does, and sends nothing", async () => {
     const file = join(folder, "dry.json");
     const args = ["--test-token", "--key-file", join(folder, "key.env"), "--out", file];
     const client = createPublicClient({ transport: http(chain.rpcUrl) });
@@ -156,7 +156,7 @@ describe("deploy", () => {
     assert.deepEqual(JSON.parse(done.stdout), { ...deployment, deploymentBlock: Number(block) });
   });
 
-  it("goes on at the same addresses after it was killed at any point", async () => {
+  it("continues at the same addresses after it was killed at any point", async () => {
     const account = privateKeyToAccount(chain.accounts[5]!.privateKey);
     const directory = join(folder, "killed");
     const stops = ["AgentRegistry", "Slasher", "grantRole"];
@@ -168,7 +168,7 @@ describe("deploy", () => {
       };
       await assert.rejects(deploy({ ...options, progress }), /killed/);
     }
-    // The journal of a process that died between sending and noting it.
+    // Cuts the journal to that of a process that died after it sent a transaction but before it noted that.
     const journal = join(directory, "journal.jsonl");
     const file = await readFile(journal, "utf8");
     const lines = file.split("\n");
@@ -180,13 +180,13 @@ describe("deploy", () => {
     const client = createPublicClient({ transport: http(chain.rpcUrl) });
     for (const address of [expected.registry, expected.oracle, expected.slasher])
       assert.ok((await client.getCode({ address })) !== undefined);
-    // Nothing is sent twice.
+    // A second run sends nothing.
     const nonce = await client.getTransactionCount({ address: account.address });
     assert.deepEqual(await deploy(options), expected);
     assert.equal(await client.getTransactionCount({ address: account.address }), nonce);
   });
 
-  it("stops before it binds the registry to addresses that are lost, and to other terms", async () => {
+  it("stops before it binds the registry to lost addresses or to other terms", async () => {
     const account = privateKeyToAccount(chain.accounts[6]!.privateKey);
     const options = { ...terms, rpcUrl: chain.rpcUrl, account, directory: join(folder, "moved") };
     const progress = (line: string): void => {
@@ -209,7 +209,7 @@ describe("deploy", () => {
     }
   });
 
-  it("says that the account cannot pay, and goes on once it can", async () => {
+  it("says that the account cannot pay, and continues once it can", async () => {
     const account = privateKeyToAccount(`0x${"5a".repeat(32)}`);
     const options = { ...terms, rpcUrl: chain.rpcUrl, account, directory: join(folder, "poor") };
     const error = await rejects(deploy(options), "DEPLOYMENT_UNFINISHED");
@@ -223,7 +223,7 @@ describe("deploy", () => {
     assert.ok((await client.getCode({ address: slasher })) !== undefined);
   });
 
-  it("says what is missing", async () => {
+  it("names the missing field", async () => {
     const elsewhere = ["--out", join(folder, "none.json")];
     assert.equal(codeOf(await run(...elsewhere)), "USAGE");
     assert.equal(codeOf(await run(...elsewhere, "--test-token")), "USAGE");
@@ -236,7 +236,7 @@ describe("deploy", () => {
     const noToken = await run(...elsewhere, "--token", oracle);
     assert.equal(codeOf(noToken), "USAGE");
     assert.match(noToken.stdout, /does not say its decimals/);
-    // As an unset variable gives it: no delay must come of it.
+    // An unset variable gives an empty value, which must not become a delay.
     const admin = [
       "--test-token",
       "--admin",
@@ -250,14 +250,14 @@ describe("deploy", () => {
       const token = flag === "--token" ? [] : ["--test-token"];
       assert.equal(codeOf(await run(...elsewhere, ...token, flag, zeroAddress, "--dry-run")), "USAGE", flag);
     }
-    // Less than a second is a second, not none.
+    // A delay below a second is rounded up to a second, not down to zero.
     const short = await run(...elsewhere, ...admin, "--governance-hours", "0.0001");
     const { steps } = JSON.parse(short.stdout) as { steps: Step[] };
     const granted = steps.filter(({ functionName }) => functionName === "grantRole").map(({ args }) => args[2]);
     assert.deepEqual(granted.map(Number), [0, 1]);
   });
 
-  it("says of a number that is no private key what is wrong, and never the number", async () => {
+  it("explains why a number is no private key, and never shows the number", async () => {
     // The second is the order of the curve.
     for (const key of ["f".repeat(64), "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"]) {
       await writeFile(join(folder, "bad.env"), `CONCLAVE_DEPLOYER_KEY=0x${key}\n`);

@@ -44,7 +44,7 @@ interface Case {
   readonly more?: object;
 }
 
-/** What the doctor finds about a model on a server that behaves so, and how often it was asked. */
+/** The doctor's finding about a model on a server that behaves like this, and how often it asked the server. */
 async function examined({ provider = "openai", list, handler = answers, more = {} }: Case): Promise<[Check, number]> {
   const { url, seen, close } = await startOpenAiServer(handler, list);
   try {
@@ -189,7 +189,7 @@ describe("conclave doctor: a model on a server", () => {
       assert.deepEqual([found.level, questions], [level, asked]);
     });
 
-  it("is asked for its list with the key, within a time, and not where it leads elsewhere", async () => {
+  it("is asked for its list with the key and a time limit; a redirect is not followed", async () => {
     const keys: unknown[] = [];
     const elsewhere: ListHandler = (response) => void response.writeHead(302, { location: "/v1/other" }).end();
     for (const [list, code, text] of [
@@ -207,7 +207,7 @@ describe("conclave doctor: a model on a server", () => {
     assert.deepEqual(keys, [`Bearer ${KEY}`]);
   });
 
-  it("every server that may stand in is examined, and a key that is not there is named", async () => {
+  it("is examined with every fallback server; a missing key is named", async () => {
     const { url, close } = await startOpenAiServer(answers);
     const fallbacks = [
       { url: "http://127.0.0.1:1/v1", model: "test-model" },
@@ -238,7 +238,7 @@ describe("conclave doctor: a key in a file", () => {
     return file;
   };
 
-  it("is well with its owner alone, and a warning with the way out where others may read it", async () => {
+  it("is ok if only its owner can read it, else a warning with the way out", async () => {
     assert.equal((await finding(0o600))?.level, "ok");
     const open = await finding(0o640);
     assert.deepEqual([open?.name, open?.level], ["model.apiKeyFile", "warn"]);
@@ -254,7 +254,7 @@ describe("conclave doctor: a model in a file", () => {
     return found;
   };
 
-  it("is loaded: one on which the loader dies, or that it refuses, is a failure with the way out", async () => {
+  it("is loaded; a file that kills the loader, or that it refuses, is a failure with the way out", async () => {
     for (const [path, text] of [
       [gguf({ heads: 0 }), /^MODEL_FILE_BROKEN: .*the loader died on it \(SIGABRT/],
       [gguf({ heads: 7 }), /^MODEL_FILE_BROKEN: .*Failed to load model/],
@@ -270,7 +270,7 @@ describe("conclave doctor: a model in a file", () => {
     assert.deepEqual([short.level, /64 tokens of context; prompts may need 4096/.test(short.message)], ["warn", true]);
   });
 
-  it("is named with code, value and way out where it is missing, foreign, another one or too small", async () => {
+  it("fails with code, value and way out when it is missing, not GGUF, another file or too small", async () => {
     const text = join(directory, "text.gguf");
     await writeFile(text, "not a model");
     for (const [path, more, message] of [
@@ -286,7 +286,7 @@ describe("conclave doctor: a model in a file", () => {
     }
   });
 
-  it("a file that does not load in time is no broken one", async () => {
+  it("is not called broken when it does not load in time", async () => {
     const path = gguf();
     assert.equal(await probeFile(path, readGgufHeader(path), "tiny", AbortSignal.abort()), false);
   });

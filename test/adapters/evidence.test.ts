@@ -43,7 +43,7 @@ for (const [name, create] of [
       assert.deepEqual(new Set(kept.slice(1)), new Set([tenth, again]));
     });
 
-    it("keeps two signed decisions as it keeps two messages, and one proof of both kinds", async () => {
+    it("keeps two signed decisions like two messages, and one proof for both kinds", async () => {
       const store = await create();
       const decisions = decisionProofBy(testKeys[0]!, 1, domain, requestOf(9n));
       assert.equal(await store.keep(decisions), true);
@@ -62,7 +62,7 @@ for (const [name, create] of [
       );
     });
 
-    it("is bounded: the oldest requests' go", async () => {
+    it("drops the proofs of the oldest requests above its bound", async () => {
       const store = await create();
       const proof = proofOf(1n);
       for (let index = 0; index <= maxKeptProofs; index++) {
@@ -77,12 +77,12 @@ for (const [name, create] of [
 }
 
 describe("evidence: files alone", () => {
-  it("are the owner's, survive, and one that is none is named beside the others", async () => {
+  it("belong to their owner and survive; an unreadable one is named beside the others", async () => {
     const path = join(folder, "own");
     await createFileEvidence(path).keep(proofOf(7n));
     const [name] = await readdir(path);
     assert.equal((await stat(join(path, name!))).mode & 0o777, 0o600);
-    await writeFile(join(path, "notes.txt"), "not a proof, and not looked at");
+    await writeFile(join(path, "notes.txt"), "not a proof, and not read");
     assert.deepEqual(await createFileEvidence(path).list(), { proofs: [proofOf(7n)], unreadable: [] });
     await createFileEvidence(path).keep(proofOf(8n));
     for (const content of ["{}", "{", ""]) {
@@ -93,7 +93,7 @@ describe("evidence: files alone", () => {
     assert.equal(
       await createFileEvidence(path).keep(proofOf(7n)),
       true,
-      "found again, it takes the broken one's place",
+      "a proof found again replaces its broken file",
     );
     assert.equal(await createFileEvidence(path).keep(proofOf(7n)), false);
     assert.deepEqual(await createFileEvidence(path).list(), { proofs: [proofOf(7n), proofOf(8n)], unreadable: [] });

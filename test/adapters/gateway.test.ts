@@ -58,7 +58,7 @@ describe("AV5: the trustless gateway", () => {
     return fetch(`${gateway.url}${path}`, init);
   }
 
-  it("serves a block that it holds as raw bytes, by parameter or header", async () => {
+  it("serves a stored block as raw bytes when a parameter or a header asks for it", async () => {
     const [root = "0x" as Digest] = diamond;
     const cid = cidString(root);
     for (const answer of [
@@ -105,14 +105,14 @@ describe("AV5: the trustless gateway", () => {
       assert.equal((await ask(path, init)).status, status, path);
   });
 
-  it("a block below the root that is missing ends the connection: no part is taken for the whole", async () => {
+  it("ends the connection at a missing block, so that nobody takes a part of the DAG for the whole", async () => {
     const missing = freshBlock();
     const top = freshBlock(missing.digest);
     await store.put(top.bytes);
     await assert.rejects(async () => (await ask(`/ipfs/${cidString(top.digest)}?format=car`)).arrayBuffer());
   });
 
-  it("bounds requests by address, and answers under way", async () => {
+  it("limits requests per address and answers at the same time", async () => {
     const slow = Promise.withResolvers<Uint8Array>();
     const stalled = { has: async () => true, get: () => slow.promise };
     const limits = { requests: 4, windowMs: 60_000, concurrency: 2 };
@@ -134,7 +134,7 @@ describe("AV5: the trustless gateway", () => {
     }
   });
 
-  it("CARs take half of the answers at most, so that readers who take nothing leave the other half to blocks", async () => {
+  it("gives CARs at most half of its answers, so that stalled readers leave the other half to blocks", async () => {
     const limits = { requests: 100, concurrency: 4 };
     const big = { has: async () => true, get: async () => new Uint8Array(MAX_BLOCK_BYTES) };
     const never = { has: async () => true, get: () => new Promise<Uint8Array>(() => {}) };
@@ -161,7 +161,7 @@ describe("AV5: the trustless gateway", () => {
     }
   });
 
-  it("a port that is taken is an error of its own", async () => {
+  it("fails with an error of its own when the port is taken", async () => {
     const { port } = new URL(gateway.url);
     const taken = startGateway({ store, host: "127.0.0.1", port: Number(port) });
     await assert.rejects(taken, { code: "NETWORK_FAILED" });
@@ -171,7 +171,7 @@ describe("AV5: the trustless gateway", () => {
 describe("AV3: blocks from a gateway", () => {
   const { bytes, digest } = freshBlock();
 
-  /** Answers in order, the last one for ever. */
+  /** Starts a gateway that gives these answers in order and repeats the last one for ever. */
   async function withServer<T>(
     answers: readonly { readonly status: number; readonly body?: Uint8Array }[],
     action: (url: string) => Promise<T>,
@@ -193,13 +193,13 @@ describe("AV3: blocks from a gateway", () => {
   const fetched = (answers: Parameters<typeof withServer>[0]): Promise<Uint8Array> =>
     withServer(answers, (url) => createGatewaySource(`${url}/`).get(digest));
 
-  it("are checked, and waited for while the gateway is busy", async () => {
+  it("are checked, and asked for again while the gateway is busy", async () => {
     assert.deepEqual(Buffer.from(await fetched([{ status: 200, body: bytes }])), Buffer.from(bytes));
     const busy = await fetched([{ status: 429 }, { status: 503 }, { status: 200, body: bytes }]);
     assert.deepEqual(Buffer.from(busy), Buffer.from(bytes));
   });
 
-  it("wrong, too long, missing, failing and absent are told apart", async () => {
+  it("fail with different errors when wrong, too long, missing, or when the gateway fails or is absent", async () => {
     const cases = [
       [[{ status: 200, body: bytes.with(3, 0xff) }], "BLOCK_INVALID"],
       [[{ status: 200, body: new Uint8Array(1 << 20) }], "BLOCK_INVALID"],
@@ -211,7 +211,7 @@ describe("AV3: blocks from a gateway", () => {
     await assert.rejects(createGatewaySource("http://127.0.0.1:1").get(digest), { code: "NETWORK_FAILED" });
   });
 
-  it("one that breaks off or stalls within a block is named; a redirect is not followed", async () => {
+  it("fail when a gateway breaks off or stalls within a block; no redirect is followed", async () => {
     const asked: (string | undefined)[] = [];
     const serve = async (answer: (response: ServerResponse, base: string) => void): Promise<string> => {
       const server = createServer(({ url }, response) => {
@@ -247,7 +247,7 @@ describe("AV3: blocks from a gateway", () => {
     }
   });
 
-  it("AV5: a user and password in its URL are sent as a header, and are in no error", async () => {
+  it("AV5: are asked for with user and password of the URL in a header; no error shows them", async () => {
     const said: (string | undefined)[] = [];
     const server = createServer(({ headers }, response) => {
       said.push(headers.authorization);

@@ -44,14 +44,14 @@ function harness(): Harness {
 }
 
 describe("ingress", () => {
-  it("delivers a message of a seat, once, from whatever peer relays it", () => {
+  it("delivers a seat's message once, whichever peer relays it", () => {
     const { ingress, sink, delivered } = harness();
     ingress.opened(sink);
     for (const from of [peer, attempt.committee[2]!.signer]) ingress.receive(from, encodeMessage(good()));
     assert.equal(delivered.length, 1);
   });
 
-  it("D25, L03: drops what is malformed, oversize, unsigned, of another seat or protocol, with its reason", () => {
+  it("D25, L03: drops a malformed, oversize, unsigned or foreign message with its reason", () => {
     const { ingress, sink, delivered, reasons } = harness();
     ingress.opened(sink);
     const message = good();
@@ -81,20 +81,20 @@ describe("ingress", () => {
     ]);
   });
 
-  it("what costs nothing to refuse is refused before a signature is verified", () => {
+  it("makes every cheap check before it verifies a signature", () => {
     const { ingress, sink, delivered, reasons } = harness();
     ingress.opened(sink);
     const outsider = addressOf(9);
     ingress.receive(outsider, encodeMessage(good()));
     ingress.receive(peer, encodeMessage({ ...forged(), header: { ...forged().header, phase: 2 } }));
     ingress.receive(peer, encodeMessage(good()));
-    // Known already: its signature does not matter any more.
+    // The message is known already, so its signature is not verified.
     ingress.receive(peer, encodeMessage(forged()));
     assert.deepEqual(reasons, ["not-a-member", "unknown-phase"]);
     assert.equal(delivered.length, 1);
   });
 
-  it("a peer that floods with bad frames is not listened to for a minute; the others are", () => {
+  it("ignores a peer that floods it with bad frames for a minute, but not the others", () => {
     const { ingress, sink, clock, delivered, reasons } = harness();
     ingress.opened(sink);
     const frame = encodeMessage(forged());
@@ -109,7 +109,7 @@ describe("ingress", () => {
     assert.equal(delivered.length, 2);
   });
 
-  it("a bad frame now and then is forgiven", () => {
+  it("forgives a bad frame now and then", () => {
     const { ingress, sink, clock, delivered } = harness();
     ingress.opened(sink);
     for (let i = 0; i < 200; i++) {
@@ -120,7 +120,7 @@ describe("ingress", () => {
     assert.equal(delivered.length, 1);
   });
 
-  it("never throws, whatever the bytes", () => {
+  it("never throws, whatever bytes it gets", () => {
     const { ingress, sink, delivered } = harness();
     ingress.opened(sink);
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => ingress.receive(peer, bytes)));
@@ -135,7 +135,7 @@ describe("ingress", () => {
     assert.deepEqual(delivered, []);
   });
 
-  it("a frame of a closed attempt is dropped as one of another attempt, which nobody is blamed for", () => {
+  it("drops a frame of a closed attempt as `other-attempt`, and blames no peer for it", () => {
     const { ingress, sink, delivered, reasons } = harness();
     ingress.opened(sink);
     ingress.closed(sink);
@@ -149,7 +149,7 @@ describe("ingress", () => {
     assert.equal(delivered.length, 1);
   });
 
-  it("a frame of an attempt to come waits for it, apart from the open one; given up, it is said why", () => {
+  it("keeps a frame of a later attempt until that attempt opens; when it gives the frame up, says why", () => {
     const { ingress, sink, clock, delivered, reasons } = harness();
     ingress.opened(sink);
     const later = { ...attempt, attempt: 5 };
@@ -183,7 +183,7 @@ describe("ingress", () => {
     );
   });
 
-  it("early messages expire, and those of an attempt that is over are not kept", () => {
+  it("lets early messages expire, and keeps none of an attempt that is over", () => {
     const { ingress, sink, clock, delivered } = harness();
     ingress.receive(peer, encodeMessage(good(1)));
     clock.advance(200_000);
@@ -200,7 +200,7 @@ describe("ingress", () => {
     assert.equal(delivered.length, 1);
   });
 
-  it("early messages are bounded in bytes per peer and in peers", () => {
+  it("limits the bytes of early messages per peer, and the number of peers", () => {
     const givenUp: string[] = [];
     const frames = createEarlyFrames(createMemoryClock(), (_, of, reason) => void givenUp.push(`${of} ${reason}`));
     const size = 60_000;

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Journal, JournalFactory } from "../../agents/ports/journal.ts";
 
-/** A journal store of which the test can see and change the bytes while no journal is open. */
+/** A journal store whose bytes the test can read and change while no journal is open. */
 export interface JournalHarness {
   readonly journals: JournalFactory;
   bytes(name: string): Promise<Uint8Array>;
@@ -58,7 +58,7 @@ export function journalSuite(adapter: string, create: () => Promise<JournalHarne
 type Test = (title: string, body: (harness: JournalHarness) => Promise<void>) => void;
 
 function lifeCycle(test: Test): void {
-  test("keeps records in order over openings, empty and binary ones too", async ({ journals }) => {
+  test("keeps the order of records across openings, also of empty and binary ones", async ({ journals }) => {
     const binary = Uint8Array.from({ length: 256 }, (_, i) => i);
     await write(journals, "a", ["one", "", binary]);
     await write(journals, "a", ["four"]);
@@ -105,7 +105,7 @@ function lifeCycle(test: Test): void {
     assert.deepEqual((await reopen(journals, "b")).records, []);
   });
 
-  test("refuses a name that is not one, a record that is too large, and a second opening", async ({ journals }) => {
+  test("refuses an invalid name, a record that is too large, and a second opening", async ({ journals }) => {
     for (const name of ["", "../a", "A", "a.b", "a".repeat(81)]) await assert.rejects(journals.open(name), RangeError);
     const journal = await journals.open("a");
     await assert.rejects(journal.append(new Uint8Array((1 << 20) + 1)), RangeError);
@@ -120,11 +120,7 @@ function lifeCycle(test: Test): void {
 function damage(test: Test): void {
   const records = ["first", "", "third record", "\0\0\0\0", "x".repeat(40)];
 
-  test("keeps exactly the whole records when the file is cut, at every byte", async ({
-    journals,
-    bytes,
-    overwrite,
-  }) => {
+  test("keeps exactly the whole records, at whichever byte the file is cut", async ({ journals, bytes, overwrite }) => {
     await write(journals, "a", []);
     const ends = [(await bytes("a")).length];
     for (const record of records) {
@@ -150,7 +146,7 @@ function damage(test: Test): void {
     }
   });
 
-  test("any records, any cut: a prefix survives and appending goes on", async ({ journals, bytes, overwrite }) => {
+  test("keeps a prefix of any records after any cut, and goes on appending", async ({ journals, bytes, overwrite }) => {
     const record = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ minLength: 400, maxLength: 1200 }));
     const property = fc.asyncProperty(
       fc.array(record, { maxLength: 6 }),
@@ -195,11 +191,7 @@ function damage(test: Test): void {
     });
   });
 
-  test("refuses a record that is removed, doubled or taken from another place", async ({
-    journals,
-    bytes,
-    overwrite,
-  }) => {
+  test("refuses a file in which a record was removed, doubled or moved", async ({ journals, bytes, overwrite }) => {
     const ends: number[] = [];
     for (const record of ["aaaa", "bbbb", "cccc"]) {
       await write(journals, "a", [record]);
@@ -216,11 +208,7 @@ function damage(test: Test): void {
     }
   });
 
-  test("takes zero sectors at the end for an append that the crash cut short", async ({
-    journals,
-    bytes,
-    overwrite,
-  }) => {
+  test("treats zero sectors at the end as an append that a crash cut short", async ({ journals, bytes, overwrite }) => {
     await write(journals, "a", ["first"]);
     const first = await bytes("a");
     await overwrite("a", Buffer.concat([first, new Uint8Array(5000)]));
@@ -232,11 +220,7 @@ function damage(test: Test): void {
     assert.deepEqual(await reopen(journals, "a"), { records: ["first"], truncatedBytes: torn.length - first.length });
   });
 
-  test("does not take a damaged record for a cut one because it ends in zeros", async ({
-    journals,
-    bytes,
-    overwrite,
-  }) => {
+  test("refuses a damaged record, even if it ends in zeros like a cut one", async ({ journals, bytes, overwrite }) => {
     await write(journals, "a", ["first", "\0".repeat(2000)]);
     const whole = await bytes("a");
     whole[80]! ^= 1;
@@ -244,7 +228,7 @@ function damage(test: Test): void {
     await assert.rejects(journals.open("a"), withCode("JOURNAL_CORRUPT"));
   });
 
-  test("refuses a file that is no journal", async ({ journals, overwrite }) => {
+  test("refuses a file that is not a journal", async ({ journals, overwrite }) => {
     await overwrite("a", Buffer.from("not a journal at all, but something long enough to be one"));
     await assert.rejects(journals.open("a"), withCode("JOURNAL_CORRUPT"));
     await overwrite("a", Buffer.from("short"));

@@ -50,7 +50,7 @@ describe("journal: memory crash", () => {
 });
 
 describe("journal: file, a request's", () => {
-  it("TR5: is named by an id that is no number of JavaScript's, and gives back the message about it", async () => {
+  it("TR5: is named by an id beyond JavaScript's numbers, and gives back the message about it", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
     try {
       const name = `request-${wideId}-0`;
@@ -112,7 +112,7 @@ describe("journal: file, two processes", () => {
     }
   });
 
-  it("fails the append that the disk does not take, and opens again with what was acknowledged", async () => {
+  it("fails an append that the disk refuses, and opens again with the acknowledged records", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
     try {
       const limited = ["-c", 'ulimit -f 16; exec "$0" "$@"', process.execPath, fileURLToPath(writer), directory];
@@ -132,7 +132,7 @@ describe("journal: file, two processes", () => {
     }
   });
 
-  it("locks within one process as well, and lets go with the last journal", async () => {
+  it("locks within one process as well, and unlocks with the last journal", async () => {
     const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
     try {
       const one = createFileJournals(directory);

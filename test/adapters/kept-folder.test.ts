@@ -35,7 +35,7 @@ describe("AV9: one process writes to a folder of blocks", () => {
     await (await createFolderContentStore(folder)).close();
   });
 
-  it("an agent's store is its own as long as the agent runs", async () => {
+  it("refuses a second writer as long as an agent runs on the folder", async () => {
     const network = await createLibp2pNetwork({ privateKey: signerKey(0) });
     const store = await createHeliaContentStore({ libp2p: network.libp2p, path: folder });
     await assert.rejects(createFolderContentStore(folder, "seat"), isLocked);
@@ -44,7 +44,7 @@ describe("AV9: one process writes to a folder of blocks", () => {
     await network.close();
   });
 
-  it("a writer that is killed leaves no lock behind, and what it stored", async () => {
+  it("keeps the blocks of a killed writer, but not its lock", async () => {
     const script = `
       import { createFolderContentStore } from "./agents/adapters/ipfs/folder-content-store.ts";
       import { putDiamond } from "./test/adapters/content-store.suite.ts";
@@ -70,7 +70,7 @@ describe("AV9: one process writes to a folder of blocks", () => {
 });
 
 describe("AV7: pins as files", () => {
-  it("a pin's file that lists no blocks is named, keeps everything, and is mended by pinning again", async () => {
+  it("name a file that lists no blocks, sweep nothing meanwhile, and repair it when the root is pinned again", async () => {
     const store = await createFolderContentStore(folder);
     const [root = assert.fail()] = await putDiamond(store);
     const loose = freshBlock();

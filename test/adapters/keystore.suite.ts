@@ -13,7 +13,7 @@ export function signerSuite(adapter: string, create: () => Signer): void {
     .map((bytes) => `0x${Buffer.from(bytes).toString("hex")}` as Digest);
 
   describe(`signer: ${adapter}`, () => {
-    it("signs deterministically with low s, v 27 or 28, and a signature that recovers to its public key", () => {
+    it("signs deterministically, with low s and v 27 or 28; the signature recovers to its public key", () => {
       const signer = create();
       const seen = new Set<string>();
       fc.assert(
@@ -42,7 +42,7 @@ export function signerSuite(adapter: string, create: () => Signer): void {
       assert.notDeepEqual(signer.deriveSecret(""), secret);
     });
 
-    it("describes itself: 20 and 64 bytes, lower case", () => {
+    it("gives its address as 20 and its public key as 64 bytes, in lower case", () => {
       const { address, publicKey } = create();
       assert.match(address, /^0x[0-9a-f]{40}$/u);
       assert.equal(publicKey.length, 64);

@@ -88,7 +88,7 @@ describe("keystore", () => {
     );
   });
 
-  it("types every failure and shows no secret in it", async () => {
+  it("gives every failure a code and shows no secret in it", async () => {
     const path = join(directory, "known.json");
     await createKeystore(path, "hunter2", fast);
     await assert.rejects(
@@ -101,7 +101,7 @@ describe("keystore", () => {
     });
   });
 
-  it("refuses a file that is no keystore or asks for absurd work", async () => {
+  it("refuses a file that is not a keystore or asks for absurd work", async () => {
     const path = join(directory, "bad.json");
     await createKeystore(path, "x", fast);
     const good = JSON.parse(await readFile(path, "utf8"));
@@ -171,7 +171,7 @@ describe("keys", () => {
     assert.equal(JSON.stringify(keys), JSON.stringify({ address: keys.address }));
   });
 
-  it("refuses bytes that are no key, without showing them", () => {
+  it("refuses bytes that are not a key, without showing them", () => {
     for (const bytes of [new Uint8Array(32), new Uint8Array(32).fill(0xff), new Uint8Array(31).fill(1)]) {
       assert.throws(() => keysFromPrivateKey(bytes), { name: "RangeError", message: /not 32 bytes in \[1, n\)/u });
     }
@@ -222,7 +222,7 @@ describe("password", () => {
     }
   });
 
-  it("asks on the terminal without showing what is typed", async () => {
+  it("asks on the terminal without showing the typed password", async () => {
     const host = terminal("sec", "rex\u007ft", "\r");
     assert.equal(await readPassword({ env: "P", prompt: "Password" }, host), "secret");
     assert.deepEqual(host.shown, ["Password: ", "\n"]);
@@ -230,7 +230,7 @@ describe("password", () => {
     assert.equal(await readPassword({ prompt: "Password" }, terminal("wrong\u0015right\n")), "right");
   });
 
-  it("names the ways when there is none, also after Ctrl-C", async () => {
+  it("names the ways to give a password if there is none, also after Ctrl-C", async () => {
     const ways = /in a file, in the environment variable CONCLAVE_PASSWORD, or type it on a terminal/u;
     const sources = { env: "CONCLAVE_PASSWORD", prompt: "Password" };
     await assert.rejects(

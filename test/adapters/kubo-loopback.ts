@@ -15,9 +15,9 @@ import { sha256 as digestOf } from "../../agents/core/encoding/bytes.ts";
  */
 export interface KuboLoopback {
   readonly url: string;
-  /** By CID. */
+  /** Blocks by CID. */
   readonly blocks: Map<string, Uint8Array>;
-  /** Names by CID, "" where a pin has none. */
+  /** Names of pins by CID; "" for a pin without a name. */
   readonly pins: Map<string, string>;
   readonly requests: string[];
   keep(bytes: Uint8Array): void;

@@ -15,7 +15,7 @@ describe("lock of the build", () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it("is not taken away from an owner that works for longer than a dead one is silent", async () => {
+  it("is not taken from a live owner, even if it works longer than the limit for a dead one", async () => {
     const path = join(folder, "working");
     const order: string[] = [];
     const begun = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ describe("lock of the build", () => {
     await assert.rejects(stat(path), { code: "ENOENT" });
   });
 
-  it("is taken away from an owner that is dead, and given back after a failure", async () => {
+  it("is taken from a dead owner, and given back after a failure", async () => {
     const path = join(folder, "dead");
     await mkdir(path);
     const long = new Date(Date.now() - 2 * timing.staleMs);

@@ -29,7 +29,7 @@ function agent(index: number, change: Partial<AgentRecord>): AgentRecord {
   };
 }
 
-/** How often the first of two agents is drawn, of `DRAWS`. */
+/** How often the first of two agents is drawn in `DRAWS` draws. */
 function drawsOfFirst(first: Partial<AgentRecord>, second: Partial<AgentRecord>): number {
   const agents = [agent(0, first), agent(1, second)];
   const seats = Array.from({ length: DRAWS }, (_, index) => drawSeats(agents, keccak256(utf8(`draw ${index}`)), 1)[0]);

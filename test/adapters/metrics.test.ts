@@ -20,7 +20,7 @@ import { modelRequest, never } from "./model.suite.ts";
 const { gguf, load } = await llamaModels();
 const failures = (kind: string): string => `conclave_model_failures_total{kind="${kind}"}`;
 
-/** Polls until the series has the value, less often than the server would refuse. */
+/** Polls until the series has the value, but not so often that the server refuses. */
 async function reaches(metrics: ServedMetrics, series: string, value: number): Promise<void> {
   for (let i = 0; i < 100 && (await metrics.read()).get(series) !== value; i++) await sleep(250);
   assert.equal((await metrics.read()).get(series), value, series);
@@ -92,7 +92,7 @@ describe("metrics of an embedded model", { timeout: 120_000 }, () => {
     }
   });
 
-  it("count restarts of its process, and calls that it could not answer any more", async () => {
+  it("count restarts of its process, and the calls that failed without a process", async () => {
     const metrics = await servedMetrics();
     const pids: number[] = [];
     const path = gguf();
@@ -155,7 +155,7 @@ describe("metrics of a model behind HTTP", () => {
 });
 
 describe("the server of metrics", () => {
-  it("serves /metrics to readers, nothing else, and no more after its end", async () => {
+  it("serves only /metrics, and nothing after it is closed", async () => {
     const metrics = await servedMetrics();
     try {
       metrics.showAgent(() => ({
@@ -183,7 +183,7 @@ describe("the server of metrics", () => {
         conclave_chain_block_number: 10,
         conclave_chain_followed_timestamp_seconds: 11.5,
       };
-      // Read twice: what is taken from the agent is not added up.
+      // Read twice: counters that the agent keeps are copied, not added up.
       for (let i = 0; i < 2; i++) assert.deepEqual(Object.fromEntries(await readMetrics(metrics.url)), expected);
       assert.equal(await (await fetch(metrics.url, { method: "HEAD" })).text(), "");
       for (const [path, method, status] of [
@@ -202,7 +202,7 @@ describe("the server of metrics", () => {
     await assert.rejects(fetch(metrics.url));
   });
 
-  it("answers a browser by no other name than its own, unless it is public", async () => {
+  it("refuses a browser's request under another host name, unless it is public", async () => {
     const metrics = createMetrics();
     for (const [isPublic, refused] of [
       [false, 403],
@@ -239,7 +239,7 @@ describe("the server of metrics", () => {
     await metrics.close();
   });
 
-  it("counts what is none of these as a bug of ours", async () => {
+  it("counts any other error as our own bug", async () => {
     const metrics = await servedMetrics();
     const error = new ConclaveError("CALIBRATION_WRONG", "Use the table failed", {});
     const ask: Model["ask"] = async () => await Promise.reject(error);

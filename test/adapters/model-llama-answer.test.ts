@@ -37,7 +37,7 @@ const ofThree: OutputSchema = {
   ],
 };
 
-describe("model: llama, what the schema leaves no choice about", () => {
+describe("model: llama, text that the schema forces", () => {
   const at = (given: OutputSchema, text: string): AnswerCursor => {
     const cursor = new AnswerCursor(partsOf(given));
     cursor.take(text);
@@ -70,7 +70,7 @@ describe("model: llama, what the schema leaves no choice about", () => {
     assert.deepEqual([at(schema, whole).ended(), at(schema, whole.slice(0, -1)).ended()], [true, false]);
   });
 
-  it("leaves a grammar of what is to come", () => {
+  it("returns the grammar of the rest of the answer", () => {
     const rest = (text: string): string => grammarOfParts(at(schema, text).rest()).split("\n")[0]!;
     const end = String.raw`(",\"answer\":\"") ("yes\"" | "no\"") ("}")`;
     assert.equal(rest(""), String.raw`root ::= ("{\"proof\":\"") character{0,512} "\"" ${end}`);
@@ -81,7 +81,7 @@ describe("model: llama, what the schema leaves no choice about", () => {
     assert.throws(() => rest('{"proof":"1'));
   });
 
-  it("is not generated, but for the last token before a choice", () => {
+  it("is not generated, except the last token before a choice", () => {
     const given = (text: string): readonly string[] => {
       const written = new Written(model, schema, [], 100, () => {});
       for (const token of model.tokenize(text)) written.add(token, 1);
@@ -95,7 +95,7 @@ describe("model: llama, what the schema leaves no choice about", () => {
     assert.deepEqual(given('{"proof":"1+1=2","answer":"yes'), ['"}']);
   });
 
-  it("makes no other answer than the engine when it generates every token under the whole grammar", async () => {
+  it("gives the same answer as generating every token under the whole grammar", async () => {
     const host = await load({ path, contextSize: 1024 });
     const context = await model.createContext({ contextSize: 1024, flashAttention: false, threads: 1 });
     const sequence = context.getSequence();

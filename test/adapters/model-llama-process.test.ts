@@ -39,7 +39,7 @@ describe("model: llama, process", () => {
     await model.close();
   });
 
-  it("stops reading a long prompt, too, and without ending the process", async () => {
+  it("also stops reading a long prompt, without ending the process", async () => {
     const pids: number[] = [];
     const path = gguf({ layers: 15, context: 2048 });
     const model = await load({ path, onStart: (pid) => pids.push(pid) });
@@ -62,7 +62,7 @@ describe("model: llama, process", () => {
     await model.close();
   });
 
-  it("bounds the calls that wait, and a call that gives up waiting leaves its place", async () => {
+  it("limits the calls that wait; a call that gives up waiting frees its place", async () => {
     const model = await load({ path: slowFile, waiting: 2 });
     const asked = (signal: AbortSignal): Promise<ModelResponse> =>
       model.ask(modelRequest({ schema: longAnswer, maxTokens: 400 }), signal);
@@ -81,7 +81,7 @@ describe("model: llama, process", () => {
     await model.close();
   });
 
-  it("ends a burst of calls, each with a reason of its own", async () => {
+  it("ends each call of a burst with a reason of its own", async () => {
     const model = await load({ path: slowFile });
     const stop = new AbortController();
     const asks = Array.from(
@@ -99,7 +99,7 @@ describe("model: llama, process", () => {
     await model.close();
   });
 
-  it("is started again when it dies, and the calls in flight are made once more", async () => {
+  it("is started again when it dies, and repeats the calls in flight", async () => {
     const pids: number[] = [];
     const ends: string[] = [];
     const model = await load({
@@ -124,12 +124,12 @@ describe("model: llama, process", () => {
     assert.ok(answers.every(({ fields }) => fields["answer"] !== undefined));
     assert.equal(pids.length, 2);
     await model.close();
-    assert.equal(ends.length, 1, "an end that was wanted is none");
+    assert.equal(ends.length, 1, "an intended end is not counted");
     assert.match(ends[0] ?? "", /^SIGSEGV/u);
     assert.throws(() => process.kill(pids.at(-1)!, 0), { code: "ESRCH" });
   });
 
-  it("fails a call during which it dies twice, and no other", async () => {
+  it("fails only a call during which it dies twice", async () => {
     const pids: number[] = [];
     const model = await load({
       path: gguf({ layers: 40, context: 1024 }),
@@ -140,7 +140,7 @@ describe("model: llama, process", () => {
       model.ask(modelRequest({ schema: longAnswer, maxTokens: 500 }), never()),
       failsWith("MODEL_FAILED", "crashed", /SIGSEGV/u),
     );
-    /** Kills the process while it answers, which it does for the long call, too. */
+    /** Kills the process while it answers this call; it also answers the long call then. */
     const killed = async (): Promise<ModelResponse> =>
       await model.ask(modelRequest(), never(), () => {
         if (pids.length === round) process.kill(pids.at(-1)!, "SIGSEGV");
@@ -156,12 +156,12 @@ describe("model: llama, process", () => {
     await model.close();
   });
 
-  it("says what the engine finds on this machine", async () => {
+  it("reports what the engine finds on this machine", async () => {
     const { backend, devices, cores, drivers } = await probeEngine(never());
     assert.ok(cores > 0);
     if (backend === "cpu") assert.deepEqual(devices, []);
     else assert.ok(devices.length > 0 && drivers.includes(backend));
-    // A password would stand beside this one, which Node would heed.
+    // NODE_OPTIONS stands for a password: Node would obey it if the process inherited the environment.
     const heard = join(directory, "heard.cjs");
     await writeFile(heard, "process.exit(7);");
     process.env["NODE_OPTIONS"] = `--require ${heard}`;
@@ -234,7 +234,7 @@ describe("model: llama, files", () => {
     await assert.rejects(wrong, failsWith("MODEL_DIGEST_WRONG", undefined, new RegExp(`${sha256}, not (ab){32}`, "u")));
   });
 
-  it("refuses a context that the model was not trained for", async () => {
+  it("refuses a context longer than the model was trained for", async () => {
     const path = gguf({ context: 512 });
     const tooLong = load({ path, contextSize: 513 });
     await assert.rejects(tooLong, failsWith("MODEL_CONTEXT_TOO_SMALL", undefined, /512 tokens.*513/u));
@@ -256,7 +256,7 @@ describe("model: llama, files", () => {
     assert.deepEqual(pids, []);
   });
 
-  it("refuses a header that is not sane without starting a process", async () => {
+  it("refuses an absurd header without starting a process", async () => {
     const pids: number[] = [];
     const changed = (at: number, value: bigint): Uint8Array => {
       const bytes = Buffer.from(good);
@@ -277,7 +277,7 @@ describe("model: llama, files", () => {
     assert.deepEqual(pids, []);
   });
 
-  it("calls a file broken that the loader refuses", async () => {
+  it("calls a file broken if the loader refuses it", async () => {
     const pids: number[] = [];
     await assert.rejects(
       opens(gguf({ heads: 7 }), pids),
@@ -286,7 +286,7 @@ describe("model: llama, files", () => {
     assert.equal(pids.length, 1);
   });
 
-  it("calls a file broken on which the loader dies twice", async () => {
+  it("calls a file broken if the loader dies on it twice", async () => {
     const pids: number[] = [];
     await assert.rejects(
       opens(gguf({ heads: 0 }), pids),
@@ -295,7 +295,7 @@ describe("model: llama, files", () => {
     assert.equal(pids.length, 2);
   });
 
-  it("does not start another file under the old digest, and starts the old one when it is back", async () => {
+  it("does not restart with another file under the old digest, but does with the old file", async () => {
     const path = gguf();
     const pids: number[] = [];
     const model = await opens(path, pids);

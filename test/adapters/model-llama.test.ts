@@ -13,7 +13,7 @@ const { gguf, load } = await llamaModels();
 /** Hundreds of layers make a long answer last for seconds. */
 const slowFile = gguf({ layers: 150, context: 1024 });
 
-/** A model whose every answer is long. */
+/** Loads a model that only gives long answers. */
 async function slowHarness(): Promise<ModelHarness> {
   const model = await load({ path: slowFile });
   const slow: Model = {
@@ -69,8 +69,8 @@ describe("model: llama, what it answers", () => {
     await Promise.all([one.close(), many.close()]);
   });
 
-  // A kernel may round by what shares the batch, so this asks where the model is sure. Many times: what one seat gets of another is rare.
-  it("answers among others as alone", async () => {
+  // A kernel may round by what shares the batch, so this asks where the model is sure. It asks often, because leaks are rare.
+  it("gives the same answer alone and among other calls", async () => {
     const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
     const model = await load({ path, sequences: 8, temperature: 0 });
     const users = [29, 33, 41, 45, 58, 61, 76, 80].map(
@@ -113,14 +113,14 @@ describe("model: llama, what it answers", () => {
     assert.ok(Math.abs(ranges.reduce((sum, [low]) => sum + low, 0) - 1_000_000) <= 100, JSON.stringify(ranges));
   });
 
-  it("is certain of what the grammar forces", async () => {
+  it("is certain of text that the grammar forces", async () => {
     const model = await load();
     const { confidencePpm } = await model.ask(
       modelRequest({ schema: { properties: [{ name: "answer", enum: ["only"] }] } }),
       never(),
     );
     assert.equal(confidencePpm, 1_000_000);
-    // Generated, but for the last letter with one token at each place.
+    // The text is generated, but every place except the last letter allows one token only.
     const texts = ["a", "b"].map((end) => "only".repeat(5) + end);
     const { confidencePpm: either } = await model.ask(
       modelRequest({ schema: { properties: [{ name: "answer", enum: texts }] } }),
@@ -130,7 +130,7 @@ describe("model: llama, what it answers", () => {
     await model.close();
   });
 
-  it("says what made the answer: model, engine, sampling and seed", async () => {
+  it("names what made the answer: model, engine, sampling and seed", async () => {
     const model = await load({ temperature: 0.5 });
     const askedMs = performance.now();
     const { origin, firstTokenMs, durationMs } = await model.ask(modelRequest({ seed: -1 }), never());
@@ -142,7 +142,7 @@ describe("model: llama, what it answers", () => {
     await model.close();
   });
 
-  it("shows a character of several tokens once it is whole", async () => {
+  it("shows a character of several tokens only once it is whole", async () => {
     const model = await load({ path: gguf({ unicode: true }) });
     const parts: string[] = [];
     const texts = ["a", "b"].map((end) => `\u{1f600} \u00e9\u4e2d${end}`);

@@ -6,13 +6,13 @@ import { against, answers, good } from "./fixtures/openai-served.ts";
 import { reply, startOpenAiServer, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
 import { failsWith, modelRequest, never } from "./model.suite.ts";
 
-describe("model: openai, what servers lack", () => {
+describe("model: openai, servers that lack a feature", () => {
   const refuses =
     (message: string): Handler =>
     (_, response) =>
       reply(response, 400, JSON.stringify({ error: { message } }));
   against(
-    "no JSON schema",
+    "fail with `unsupported` if they know no JSON schema",
     [refuses("response_format of type json_schema is not supported")],
     async (model, [seen]) => {
       await assert.rejects(
@@ -23,7 +23,7 @@ describe("model: openai, what servers lack", () => {
     },
   );
   against(
-    "no seed, no stream options",
+    "are asked again without the seed and stream options that they refuse",
     [
       ({ body }, response) => {
         if (body.stream_options !== undefined)
@@ -57,7 +57,7 @@ describe("model: openai, what servers lack", () => {
   ];
   for (const [title, wrap] of wraps)
     against(
-      `a part that only an echo of the prompt names is sent again: ${title}`,
+      `get a field again that only an echo of the prompt names: ${title}`,
       [echoes(wrap)],
       async (model, [seen]) => {
         await model.ask(naming, never()).catch(() => null);
@@ -69,7 +69,7 @@ describe("model: openai, what servers lack", () => {
       },
     );
   against(
-    "an echo of the whole request names nothing",
+    "name nothing by an echo of the whole request",
     [({ body }, response) => reply(response, 422, JSON.stringify({ message: `bad: ${JSON.stringify(body)}` }))],
     async (model, [seen]) => {
       await assert.rejects(
@@ -80,7 +80,7 @@ describe("model: openai, what servers lack", () => {
     },
   );
   against(
-    "a question with their words does not pass for a server without schemas, which would rest",
+    "do not pass for servers without schemas when they only quote a question about schemas",
     [(_, response) => reply(response, 400, JSON.stringify({ error: { message: 'odd: "Is this grammar?"' } })), answers],
     async (model, seen) => {
       const asked = model.ask(modelRequest({ user: "Is this grammar?" }), never());
@@ -99,13 +99,17 @@ describe("model: openai, what servers lack", () => {
     ["param", { error: { message: "not supported", param: "seed" } }],
     ["loc", { detail: [{ loc: ["body", "seed"], msg: "extra field" }] }],
   ] as const)
-    against(`what its ${title} names is believed, whatever the prompt says`, [noSeed(error)], async (model, [seen]) => {
-      await model.ask(naming, never());
-      await model.ask(naming, never());
-      assert.equal(seen?.length, 3);
-    });
+    against(
+      `are believed about what their ${title} names, whatever the prompt says`,
+      [noSeed(error)],
+      async (model, [seen]) => {
+        await model.ask(naming, never());
+        await model.ask(naming, never());
+        assert.equal(seen?.length, 3);
+      },
+    );
   against(
-    "what only its message names, and the prompt, too, is left out of that call",
+    "lose a field for one call only if both their message and the prompt name it",
     [noSeed({ error: "no seed" })],
     async (model, [seen]) => {
       for (const expected of [2, 4]) {
@@ -115,7 +119,7 @@ describe("model: openai, what servers lack", () => {
     },
   );
 
-  it("what they lacked an hour ago is tried again", async () => {
+  it("are tried again after an hour with the field that they lacked", async () => {
     const { url, seen, close } = await startOpenAiServer(noSeed({ error: "no seed" }));
     const server = {
       provider: "openai",
@@ -141,8 +145,8 @@ describe("model: openai, what servers lack", () => {
     `litellm.BadRequestError: ${"at the provider ".repeat(30)}: prompt is too long`,
   ];
   for (const message of overflows)
-    against(`a context that is long enough: ${message.slice(0, 24)}`, [refuses(message)], async (model) => {
-      // P9: nor does a prompt with the words in it, a peer's text perhaps, hide that it is too long.
+    against(`fail with prompt-too-long when they say: ${message.slice(0, 24)}`, [refuses(message)], async (model) => {
+      // P9: the error still counts when the prompt, perhaps a peer's text, contains the same words.
       for (const user of ["question", "question: What is the maximum context length, and context size?"])
         await assert.rejects(model.ask(modelRequest({ user }), never()), failsWith("MODEL_FAILED", "prompt-too-long"));
     });
@@ -157,7 +161,7 @@ describe("model: openai, what servers lack", () => {
     );
   const long = modelRequest({ user: "word ".repeat(4000) });
   against(
-    "a word about a prompt that it cut",
+    "fail with prompt-too-long if they cut a prompt silently",
     [cutting],
     async (model) => {
       await assert.rejects(model.ask(long, never()), failsWith("MODEL_FAILED", "prompt-too-long", /only 2050 tokens/u));
@@ -167,14 +171,14 @@ describe("model: openai, what servers lack", () => {
     "ollama",
   );
   against(
-    "nothing, where others do not cut",
+    "are trusted with a low token count if they are known not to cut",
     [cutting],
     async (model) => void (await model.ask(long, never())),
     {},
     "vllm",
   );
   against(
-    "hosts that ignore the schema: OpenRouter is told to use none of them",
+    "are avoided: OpenRouter is told to use no host that ignores the schema",
     [answers],
     async (model, [seen]) => {
       await model.ask(modelRequest(), never());

@@ -28,7 +28,7 @@ describe("model: openai, streams", () => {
     assert.deepEqual(JSON.parse(parts.join("")), response.fields);
     assert.deepEqual([response.promptTokens, response.outputTokens], [20, 3]);
     assert.ok(response.confidencePpm !== null && response.confidencePpm < 1_000_000);
-    // The wait for a place is in the one and not in the other, and takes its time on a busy machine.
+    // Only one of the two times includes the wait for a place, which is long on a busy machine.
     const allMs = Math.ceil(performance.now() - askedMs);
     assert.ok(response.firstTokenMs <= allMs && response.durationMs <= allMs);
     assert.deepEqual(response.origin, {
@@ -63,7 +63,7 @@ describe("model: openai, streams", () => {
     assert.equal(seen?.length, 3);
   });
   against(
-    "takes an error within a stream for what it is",
+    "reports an error within a stream by its kind",
     [
       (_, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -118,7 +118,7 @@ describe("model: openai, several servers", () => {
   const down: Handler = (_, response) => reply(response, 503, "busy");
   const yes: Handler = (_, response) => stream(response, good);
   against(
-    "asks the next one at once, and the one that failed last for a while",
+    "asks the next server at once, and asks the failed one last for a while",
     [down, yes],
     async (model, seen) => {
       const startMs = performance.now();
@@ -134,7 +134,7 @@ describe("model: openai, several servers", () => {
     { retries: 0 },
   );
   against(
-    "goes back to the preferred one once it has rested",
+    "goes back to the preferred server after its pause",
     [(_, response, attempt) => (attempt === 1 ? reply(response, 500, "") : stream(response, good)), yes],
     async (model, seen) => {
       await model.ask(modelRequest(), never());
@@ -147,7 +147,7 @@ describe("model: openai, several servers", () => {
     },
   );
   against(
-    "stands in for one with a wrong key or an unknown model, too",
+    "also asks the next server after a wrong key or an unknown model",
     [(_, response) => reply(response, 401, "{}"), (_, response) => reply(response, 404, "{}"), yes],
     async (model, seen) => {
       assert.equal((await model.ask(modelRequest(), never())).fields["answer"], "yes");
@@ -158,7 +158,7 @@ describe("model: openai, several servers", () => {
     },
   );
   against(
-    "does not ask others what the first has answered badly",
+    "does not ask another server after a bad answer of the first",
     [(_, response) => stream(response, '{"proof":"p","answer":"perhaps"}'), yes],
     async (model, seen) => {
       await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "unparsable"));
@@ -169,7 +169,7 @@ describe("model: openai, several servers", () => {
     },
   );
   against(
-    "fails when all fail, as the one that may recover first",
+    "fails when all fail, with the error of the server that may recover first",
     [(_, response) => reply(response, 401, "{}"), down],
     async (model, seen) => {
       await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_UNREACHABLE"));
@@ -194,7 +194,7 @@ describe("model: openai, several servers", () => {
 });
 
 describe("model: openai, calls at the same time", () => {
-  it("more places than it is given: the others wait, and what is too much fails at once", async () => {
+  it("runs as many calls as it has places: further calls wait, and too many fail at once", async () => {
     let most = 0;
     let running = 0;
     const slow: Handler = (_, response) => {
@@ -213,7 +213,7 @@ describe("model: openai, calls at the same time", () => {
   });
 });
 
-describe("model: openai, P8: what each attempt takes from the budget", () => {
+describe("model: openai, P8: an attempt and the budget", () => {
   const down: Handler = (_, response) => reply(response, 503, "busy");
   const cut: Handler = (_, response) => stream(response, good, (open) => void open.destroy());
   const uncounted: Handler = (_, response) => reply(response, 200, JSON.stringify({ choices: [goodChoice] }));
@@ -234,17 +234,17 @@ describe("model: openai, P8: what each attempt takes from the budget", () => {
       reply(response, 200, JSON.stringify({ choices: [goodChoice], usage }));
     };
   const cases: readonly (readonly [string, readonly Handler[], number])[] = [
-    ["nothing, where a server answers with an error status", [down, answers], 23],
-    ["the most, where a stream breaks off", [cut, answers], most + 23],
-    ["the most, where a server counts no tokens", [uncounted], most],
-    ["the most, where a server counts what cannot be", [negative], most],
+    ["takes nothing when a server answers with an error status", [down, answers], 23],
+    ["takes the most when a stream breaks off", [cut, answers], most + 23],
+    ["takes the most when a server counts no tokens", [uncounted], most],
+    ["takes the most when a server's count is impossible", [negative], most],
     [
-      "nothing, where a server redirects",
+      "takes nothing when a server redirects",
       [(_, response) => reply(response, 307, "", { location: "/v2" }), answers],
       23,
     ],
-    ["a token for eight bytes at least, where a server counts none", [counting(0)], least],
-    ["what a server counts, where that is more", [counting(least + 1)], least + 1],
+    ["takes at least one token per eight bytes when a server counts zero", [counting(0)], least],
+    ["takes what a server counts if that is more", [counting(least + 1)], least + 1],
   ];
   for (const [title, handlers, tokens] of cases)
     against(title, handlers, async (model) => {
@@ -253,7 +253,7 @@ describe("model: openai, P8: what each attempt takes from the budget", () => {
       assert.equal(budget.spent(), tokens);
     });
 
-  it("nothing, where there is no server", async () => {
+  it("takes nothing when there is no server", async () => {
     const { url, close } = await startOpenAiServer(answers);
     await close();
     const endpoints = [{ provider: "openai", baseUrl: url, model: "m" }] as const;
@@ -264,7 +264,7 @@ describe("model: openai, P8: what each attempt takes from the budget", () => {
     await model.close();
   });
 
-  it("nothing, where a certificate is not trusted", async () => {
+  it("takes nothing when a certificate is not trusted", async () => {
     const endpoints = [{ provider: "openai", baseUrl: "https://127.0.0.1:1/v1", model: "m" }] as const;
     const model = createOpenAiModel({ endpoints, timeoutMs: 5000, retries: 0, concurrency: 1, waiting: 1 });
     const codes = ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "DEPTH_ZERO_SELF_SIGNED_CERT", "HOSTNAME_MISMATCH"];

@@ -46,7 +46,7 @@ modelSuite(
   async () => await served(async () => await new Promise(() => {})),
 );
 
-/** Runs one ask against a server that behaves as the handler does. */
+/** Tests a model against a server that behaves as the handler does. */
 function against(
   title: string,
   handler: Handler,
@@ -63,7 +63,7 @@ function against(
   });
 }
 
-/** The failure is of this kind after so many attempts, and does not show the key. */
+/** Checks that a call fails with this kind after this many attempts, and that the error does not show the key. */
 const fails =
   (code: "MODEL_FAILED" | "MODEL_UNREACHABLE", kind: string | undefined, attempts: number, text?: RegExp) =>
   async (model: Model, seen: readonly Seen[]): Promise<void> => {
@@ -124,7 +124,7 @@ describe("model: openai, request and answer", () => {
     },
   );
   against(
-    "takes a null log-probability for minus infinity, and skips tokens around the content",
+    "reads a null log-probability as minus infinity, and skips tokens around the content",
     (_, response) =>
       reply(
         response,
@@ -148,7 +148,7 @@ describe("model: openai, request and answer", () => {
     },
   );
   against(
-    "leaves out what the server does not understand, and remembers it",
+    "leaves out fields that the server does not understand, and remembers them",
     ({ body }, response) => {
       const { proof } = body.response_format.json_schema.schema.properties;
       if (body.logprobs === true) return reply(response, 400, '{"error":{"message":"logprobs is not supported"}}');
@@ -167,7 +167,7 @@ describe("model: openai, request and answer", () => {
 
 describe("model: openai, servers that misbehave", () => {
   against(
-    "asks again after 429 and 500, as late as the server says",
+    "asks again after 429 and 500, after the time that the server names",
     (_, response, attempt) => {
       if (attempt === 1) return reply(response, 429, "{}", { "retry-after": "1" });
       return attempt === 2 ? reply(response, 500, "oops") : reply(response, 200, completion(good));
@@ -190,7 +190,7 @@ describe("model: openai, servers that misbehave", () => {
     fails("MODEL_UNREACHABLE", undefined, 3, /503: "busy"/u),
   );
   against(
-    "does not wait for ever because the server says so",
+    "does not wait longer than its limit, even if the server says so",
     (_, response) => reply(response, 429, "{}", { "retry-after": "86400" }),
     async (model) => {
       const startMs = performance.now();
@@ -200,7 +200,7 @@ describe("model: openai, servers that misbehave", () => {
     { timeoutMs: 400 },
   );
   against(
-    "answer that never comes",
+    "fails when the answer never comes",
     async () => await new Promise(() => {}),
     fails("MODEL_FAILED", "timeout", 1, /no answer within 300 ms/u),
     {
@@ -208,7 +208,7 @@ describe("model: openai, servers that misbehave", () => {
     },
   );
   against(
-    "answer that trickles for ever",
+    "fails when the answer trickles for ever",
     async (_, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(" "), 20);
@@ -219,7 +219,7 @@ describe("model: openai, servers that misbehave", () => {
     { timeoutMs: 300 },
   );
   against(
-    "body that is cut off",
+    "fails when the body is cut off",
     (_, response) => {
       response.writeHead(200, { "content-length": "1000" });
       response.write('{"choices":');
@@ -228,12 +228,12 @@ describe("model: openai, servers that misbehave", () => {
     fails("MODEL_UNREACHABLE", undefined, 3),
   );
   against(
-    "connection that is dropped",
+    "fails when the connection is dropped",
     (_, response) => void response.destroy(),
     fails("MODEL_UNREACHABLE", undefined, 3, /127\.0\.0\.1.*the connection broke off/u),
   );
   against(
-    "huge answer",
+    "fails on a huge answer",
     (_, response) => {
       response.writeHead(200);
       const chunk = Buffer.alloc(1 << 16, 0x20);
@@ -257,32 +257,32 @@ describe("model: openai, servers that misbehave", () => {
     ["content filter", completion("", { finish_reason: "content_filter" }), "refused", /filter/u],
   ];
   for (const [title, body, kind, text] of bodies) {
-    against(title, (_, response) => reply(response, 200, body), fails("MODEL_FAILED", kind, 1, text));
+    against(`fails on ${title}`, (_, response) => reply(response, 200, body), fails("MODEL_FAILED", kind, 1, text));
   }
   against(
-    "error that echoes the key",
+    "fails without the key that the error echoes",
     (_, response) =>
       reply(response, 401, JSON.stringify({ error: { message: `Incorrect API key: ${KEY}\u001b[31m` } })),
     fails("MODEL_FAILED", "refused", 1, /Incorrect API key: \[key\].*apiKeyFile/u),
   );
   against(
-    "unknown model",
+    "fails when the server does not know the model",
     (_, response) => reply(response, 404, '{"error":"model not found"}'),
     fails("MODEL_FAILED", "refused", 1, /model not found/u),
   );
   against(
-    "bad field, in FastAPI's words",
+    "fails on a bad field in FastAPI's words",
     (_, response) => reply(response, 422, '{"detail":[{"loc":["body","stop"],"msg":"Field is odd"}]}'),
     fails("MODEL_FAILED", "refused", 1, /answers 422: "Field is odd"/u),
   );
   against("bad request", (_, response) => reply(response, 400, "{}"), fails("MODEL_FAILED", "refused", 1));
   against(
-    "redirect, which could carry the key elsewhere",
+    "fails on a redirect, which could carry the key elsewhere",
     (_, response) => reply(response, 307, "", { location: "http://127.0.0.1:1/v1" }),
     fails("MODEL_UNREACHABLE", undefined, 1, /elsewhere \(307\)/u),
   );
 
-  it("server that is not there", async () => {
+  it("fails when there is no server", async () => {
     const seen: Seen[] = [];
     const gone = createOpenAiModel({
       endpoints: [{ provider: "openai", baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: KEY }],

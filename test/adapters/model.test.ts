@@ -30,7 +30,7 @@ modelSuite(
 );
 
 describe("model: memory", () => {
-  it("checks what the script says like any other answer", async () => {
+  it("checks the script's answer like any other", async () => {
     const ask = async (fields: Record<string, string>): Promise<unknown> =>
       await createMemoryModel(() => fields).ask(modelRequest(), never());
     await assert.rejects(

@@ -9,7 +9,7 @@ import { limits } from "../../agents/core/limits.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { Network, Peer } from "../../agents/ports/network.ts";
 
-/** Where the nodes of one test live. */
+/** World in which the nodes of one test live. */
 export interface NetworkWorld {
   /** Starts the node of an agent, at the multiaddrs of an earlier one when given. */
   open(agent: number, at?: readonly string[]): Promise<Network>;
@@ -127,7 +127,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       }
     });
 
-    test("holds frames until the other side has configured us, and drops the oldest", async () => {
+    test("holds frames until the other side has configured us; when too many wait, drops the oldest", async () => {
       const [a, b] = await Promise.all([open(0), open(1)]);
       const received = record(b);
       a.setPeers([peerOf(1, b)]);
@@ -151,7 +151,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       await until("the other frame", () => received.length === 1);
     });
 
-    test("takes the longest frame and refuses a longer one at the sender", async () => {
+    test("sends the longest allowed frame; the sender refuses a longer one", async () => {
       const [a, b] = await openPair();
       const sizes: number[] = [];
       b.onFrame((_, frame) => sizes.push(frame.length));
@@ -208,7 +208,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       await until("what b still held", () => atA.length === 1);
     });
 
-    test("never is its own peer", async () => {
+    test("is never its own peer", async () => {
       const a = await open(0);
       a.setPeers([peerOf(0, a)]);
       await sleep(50);

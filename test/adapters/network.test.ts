@@ -31,7 +31,7 @@ networkSuite("libp2p over TCP", () => ({
 }));
 
 describe("network: memory, in virtual time", () => {
-  it("delivers at the latency of each pair and never lets a frame overtake", async () => {
+  it("delivers at the latency of each pair and never lets a frame overtake another", async () => {
     const clock = createMemoryClock();
     let latencyMs = 50;
     const hub = createMemoryHub({ clock, latencyMs: () => latencyMs });
@@ -54,7 +54,7 @@ describe("network: memory, in virtual time", () => {
   });
 });
 
-/** A node of ours and a raw libp2p node that does as it likes. */
+/** A node of ours and a raw libp2p node that the test controls. */
 async function withAttacker(
   options: { readonly key?: PrivateKey; readonly configured: boolean; readonly bounds?: Partial<NetworkBounds> },
   body: (victim: Libp2pNetwork, attacker: AgentLibp2p, events: NetworkEvent[]) => Promise<void>,
@@ -109,7 +109,7 @@ describe("network: libp2p against hostile peers", () => {
     }
   });
 
-  it("does not take another node for the peer that it dials", async () => {
+  it("refuses another node at the address of the peer that it dials", async () => {
     const events: NetworkEvent[] = [];
     const a = await createLibp2pNetwork({ privateKey: signerKey(0), report: (event) => events.push(event) });
     const impostor = await createLibp2pNetwork({ privateKey: signerKey(2) });
@@ -177,7 +177,7 @@ describe("network: libp2p against hostile peers", () => {
     });
   });
 
-  it("hears no more of a peer from the moment it is removed", async () => {
+  it("delivers nothing of a peer from the moment it is removed", async () => {
     await withAttacker({ configured: true }, async (victim, attacker) => {
       const received = record(victim);
       victim.onFrame(() => victim.setPeers([]));
@@ -223,7 +223,7 @@ describe("network: libp2p against hostile peers", () => {
       });
     });
 
-  it("reports peers of the registry that cannot be right and keeps the others", async () => {
+  it("reports invalid peers of the registry and keeps the others", async () => {
     const events: NetworkEvent[] = [];
     const a = await createLibp2pNetwork({ privateKey: signerKey(0), report: (event) => events.push(event) });
     const b = await createLibp2pNetwork({ privateKey: signerKey(1) });

@@ -31,7 +31,7 @@ function harness(): {
 }
 
 describe("what a session sends", () => {
-  it("relays a message a few times, however often it is asked to", () => {
+  it("relays a message a few times at most, no matter how often it is asked to", () => {
     const { outbox, sent } = harness();
     for (let round = 0; round < 64; round++) outbox.forward([say(202, 0, 1), say(202, 0, 2)]);
     assert.equal(sent.length, 3 * 2 * peers.length);
@@ -39,7 +39,7 @@ describe("what a session sends", () => {
     assert.equal(sent.length, 3 * 2 * peers.length + peers.length);
   });
 
-  it("relays again for who was cut off, ever more rarely", () => {
+  it("relays again for peers that were cut off, less and less often", () => {
     const { outbox, clock, sent } = harness();
     const secondsOfRelays: number[] = [];
     for (let second = 0; second < 64; second++) {
@@ -50,7 +50,7 @@ describe("what a session sends", () => {
     assert.deepEqual(secondsOfRelays, [0, 0, 0, 1, 3, 7, 15, 31, 63]);
   });
 
-  it("offers the latest vote first, then what was relayed last", () => {
+  it("offers the latest vote first, then the last relayed messages", () => {
     const { outbox } = harness();
     for (const [phase, round] of [
       [1, 0],
@@ -66,7 +66,7 @@ describe("what a session sends", () => {
     assert.deepEqual(outbox.backlog().map(place), ["202.1", "202.0", "201.0", "1.1", "2.0", "1.0", "202.0"]);
   });
 
-  it("CE17: keeps the precommits of the round left last for who was cut off, whatever is relayed after them", () => {
+  it("CE17: keeps the precommits of the round left last for a disconnected peer, even if other messages are relayed later", () => {
     const { outbox } = harness();
     const left = (round: number) => [0, 1, 2].map((seat) => say(203, round, seat));
     const others = () =>
@@ -75,7 +75,7 @@ describe("what a session sends", () => {
         .map(place)
         .filter((one) => one.startsWith("203"));
     outbox.forward(left(0));
-    // CE7, evidence of one seat (CE8), and what a deliberation hands on.
+    // A step of CE7, evidence of one seat (CE8), and what a deliberation hands on.
     outbox.forward([say(201, 0, 3), say(202, 0, 1), say(202, 0, 2)]);
     outbox.forward([say(203, 9, 3), signMessage(attempt, 3, 203, 9, { two: 2 })]);
     outbox.forward([say(1, 7, 3)]);
@@ -89,7 +89,7 @@ describe("what a session sends", () => {
     assert.equal(others().length, 3);
   });
 
-  it("after a restart sends own messages and each past relay once, in bursts that fit a queue", () => {
+  it("sends own messages and each past relay once after a restart, in bursts that fit a queue", () => {
     const { outbox, clock, sent } = harness();
     const own = Array.from({ length: 100 }, (_, round) => say(202, round));
     const relayed = Array.from({ length: 1_000 }, (_, index) => say(202, index % 300, 1));
@@ -119,7 +119,7 @@ describe("what a peer that came back is told", () => {
       },
     }) as unknown as { open: boolean } & Session;
 
-  it("the most urgent of every duty first, paced, and nothing of committees it does not belong to", () => {
+  it("is the most urgent message of every duty first, paced, and nothing of committees that the peer is not in", () => {
     const { network, clock, sent } = harness();
     const resend = createResend({ network, clock }, lifetime);
     const first = sessionOf(Array.from({ length: 100 }, (_, round) => say(202, round)));

@@ -39,7 +39,7 @@ describe("an action that needs the chain", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("is not repeated for what no waiting mends", async () => {
+  it("is not repeated when waiting cannot help", async () => {
     const broken = new Error("journal");
     let tries = 0;
     const done = persistently(

@@ -40,7 +40,7 @@ function pin(with_: PinningService = service, patienceMs = 20_000, signal = neve
   return with_.pin(root, { name: "a name", origins, patienceMs, onState: (state) => void states.push(state) }, signal);
 }
 
-/** The error, in which the key must not be. */
+/** Code, kind and message of the refusal, which must not show the key. */
 async function refused(action: Promise<unknown>): Promise<readonly [code: string, kind: unknown, message: string]> {
   const error: unknown = await action.then(
     () => assert.fail("it succeeds"),
@@ -71,7 +71,7 @@ describe("AV8: pinning services", () => {
     assert.deepEqual([await list(), server.pins.length], [[], 0]);
   });
 
-  it("lists all pages, also of what failed, the newest first", async () => {
+  it("lists all pages, failed pins too, the newest first", async () => {
     for (let number = 0; number < 250; number++) {
       const created = new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString();
       const status = number % 2 === 0 ? "failed" : "pinned";
@@ -84,7 +84,7 @@ describe("AV8: pinning services", () => {
     );
   });
 
-  it("lists what is as old as the last of a page, and all of a service that gives fewer than it is asked for", async () => {
+  it("lists pins as old as the last of a page, and all pins of a service that returns short pages", async () => {
     // Ninety at the same time, across the end of a page.
     for (let number = 0; number < 250; number++) {
       const second = number < 60 ? 2 : number < 150 ? 1 : 0;
@@ -98,7 +98,7 @@ describe("AV8: pinning services", () => {
     assert.equal((await list()).length, 50);
   });
 
-  it("a service that calls a request or a pin by the key is refused", async () => {
+  it("refuses a service that uses the key as the name of a request or pin", async () => {
     const created = "2026-01-01T00:00:00Z";
     for (const pinned of [
       { requestid: KEY, pin: { cid } },
@@ -113,7 +113,7 @@ describe("AV8: pinning services", () => {
     }
   });
 
-  it("a list without end is given up", async () => {
+  it("stops reading a list without end", async () => {
     const created = new Date(Date.UTC(2026, 0, 1)).toISOString();
     const results = Array.from({ length: 100 }, () => ({ requestid: "1", status: "pinned", created, pin: { cid } }));
     server.misbehave = (_, response) => {
@@ -124,7 +124,7 @@ describe("AV8: pinning services", () => {
     assert.ok(server.requests.length <= 3);
   });
 
-  it("a wrong key is said, and neither it nor what the server echoes of it", async () => {
+  it("says that the key is wrong, without showing it or the server's echo of it", async () => {
     const [code, kind] = await refused(pin(open({ apiKey: "wrong" })));
     assert.deepEqual([code, kind, server.requests.length], ["PINNING_FAILED", "key", 1]);
     server.misbehave = (request, response) => {
@@ -135,7 +135,7 @@ describe("AV8: pinning services", () => {
     assert.match(message, /no: Bearer \[key\]/);
   });
 
-  it("429 is tried again after as long as it asks, 500 and a broken connection at once, and the pin is asked for once", async () => {
+  it("retries 429 after the time it names, 500 and a broken connection at once, and asks for the pin only once", async () => {
     const times: number[] = [];
     const faults: readonly ((response: ServerResponse) => void)[] = [
       (response) => fail(response, 429, "SLOW_DOWN", { "retry-after": "1" }),
@@ -152,7 +152,7 @@ describe("AV8: pinning services", () => {
     assert.equal(server.pins.length, 1);
   });
 
-  it("a request that was heard but not answered is not made twice", async () => {
+  it("does not repeat a request that the server took but did not answer", async () => {
     let broken = false;
     server.misbehave = (request, response) => {
       if (request.method !== "POST" || broken) return false;
@@ -165,7 +165,7 @@ describe("AV8: pinning services", () => {
     assert.deepEqual([broken, server.pins.length], [true, 1]);
   });
 
-  it("one that never recovers, asks for an hour, or does not answer at all is named as not reached", async () => {
+  it("fails with NETWORK_FAILED when the service is down, asks for an hour, or does not answer", async () => {
     server.misbehave = (_, response) => {
       fail(response, 503, "DOWN", { "retry-after": "3600" });
       return true;
@@ -186,7 +186,7 @@ describe("AV8: pinning services", () => {
     server = await startPinningServer(KEY);
   });
 
-  it("what fails there is said with its words, what takes too long with what to do", async () => {
+  it("quotes the service on a failed pin, and names the way out for a pin that takes too long", async () => {
     server.states = ["queued", "failed"];
     server.misbehave = (request) => {
       for (const one of server.pins)
@@ -200,11 +200,11 @@ describe("AV8: pinning services", () => {
     const [, late, words] = await refused(pin(service, 100));
     assert.equal(late, "late");
     assert.match(words, /repeat the command/);
-    // What failed there is asked for anew.
+    // A pin that failed at the service is asked for anew.
     assert.equal(server.pins.length, 2);
   });
 
-  it("a huge answer, one that is no JSON, and one that does not fit are refused, and nothing leads elsewhere", async () => {
+  it("refuses a huge answer, one that is not JSON, one that does not fit, and any redirect", async () => {
     let sent = 0;
     const good = { requestid: "1", status: "pinned", created: "2026-01-01T00:00:00Z", pin: { cid } };
     const bodies: readonly (readonly [body: string, name: RegExp])[] = [
@@ -239,7 +239,7 @@ describe("AV8: pinning services", () => {
     assert.ok(!server.requests.some((line) => line.includes("elsewhere")));
   });
 
-  it("another CID than the one asked for is no pin of it", async () => {
+  it("refuses a pin of another CID than the one it asked for", async () => {
     const other = {
       requestid: "1",
       status: "pinned",
@@ -260,7 +260,7 @@ describe("AV8: pinning services", () => {
     assert.ok(performance.now() - startedAt < 5_000);
   });
 
-  it("its config: https, or http on this machine; a key in a file or in the environment, and nowhere else", () => {
+  it("takes https, or http on this machine, in its config, and a key only from a file or the environment", () => {
     const fits = (endpoint: string, more: object = { apiKeyEnv: "KEY" }): boolean =>
       pinningServiceSchema.safeParse({ endpoint, ...more }).success;
     for (const endpoint of [

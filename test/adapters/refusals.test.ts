@@ -6,11 +6,11 @@ import { errorsAbi } from "conclave/abi";
 import { revertError } from "../../agents/adapters/chain/errors.ts";
 import { refusals } from "../../agents/adapters/chain/refusals.ts";
 
-/** Of the token, which is not ours. */
+/** Errors of the token, which is not our contract. */
 const foreign = ["ERC20InsufficientBalance", "ERC20InsufficientAllowance"];
 
 describe("what the contracts refuse", () => {
-  it("has a way out for every custom error, and for no other", () => {
+  it("has a way out for every custom error, and for nothing else", () => {
     const names = [...new Set<string>(errorsAbi.map(({ name }) => name)), ...foreign];
     assert.deepEqual(Object.keys(refusals).toSorted(), names.toSorted());
   });
@@ -22,7 +22,7 @@ describe("what the contracts refuse", () => {
     assert.deepEqual(listed, Object.entries(refusals));
   });
 
-  it("is said with its arguments", () => {
+  it("is reported with its arguments", () => {
     const args = [7n, 1_800_000_000] as const;
     const { message, code, data } = revertError(
       encodeErrorResult({ abi: errorsAbi, errorName: "DeadlinePassed", args }),

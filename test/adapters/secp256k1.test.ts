@@ -21,12 +21,12 @@ const file = new URL("../vectors/secp256k1.json", import.meta.url);
 const vectors = JSON.parse(readFileSync(file, "utf8")) as SignatureVectors;
 const NOBODY = `0x${"00".repeat(20)}`;
 
-/** Platforms that the package `secp256k1` brings a binary for. */
+/** Platforms for which the package `secp256k1` has a binary. */
 const hasBinary = ["linux-x64", "darwin-arm64", "win32-x64"].includes(`${process.platform}-${process.arch}`);
 const wasmCurve = await loadWasm();
 const curves = [nobleCurve, wasmCurve, loadNative()].filter((curve) => curve !== null);
 
-/** How the core recovered before there was a choice of curves. */
+/** Recovers the signer as the core did before there was a choice of curves. */
 function recoverByNoble(digest: Uint8Array, signature: Uint8Array): Uint8Array | null {
   const v = signature[64];
   if (signature.length !== 65 || (v !== 27 && v !== 28)) return null;
@@ -52,14 +52,14 @@ function signerOf(publicKey: Uint8Array | null): string {
 }
 
 describe("secp256k1: the vectors", () => {
-  it("are what the textbook makes, and of each kind", () => {
+  it("equal what the textbook curve makes, and contain each kind", () => {
     assert.deepEqual(makeSignatureVectors(), vectors);
     const named = vectors.recovered.filter(({ signer }) => signer !== NOBODY);
     assert.equal(named.length, 12);
     assert.equal(vectors.recovered.length - named.length, 34);
   });
 
-  it("the textbook makes the well-known signatures of RFC 6979", () => {
+  it("rest on a textbook curve that makes the known signatures of RFC 6979", () => {
     const known = [
       [
         "Satoshi Nakamoto",
@@ -80,7 +80,7 @@ describe("secp256k1: the vectors", () => {
 });
 
 describe("secp256k1: every curve", () => {
-  it("is there: noble and WebAssembly everywhere, native code where it is built", () => {
+  it("loads: noble and WebAssembly everywhere, native code where it is built", () => {
     const names = curves.map(({ name }) => name);
     assert.deepEqual(names, hasBinary ? ["noble", "wasm", "native"] : ["noble", "wasm"]);
   });
@@ -96,12 +96,12 @@ describe("secp256k1: every curve", () => {
       }
     });
 
-    it(`${curve.name}: recovers whom the vectors name, and nobody from what is malformed`, () => {
+    it(`${curve.name}: recovers the signers of the vectors, and nobody from malformed signatures`, () => {
       for (const { name, digest, signature, signer } of vectors.recovered)
         assert.equal(signerOf(recover(hexToBytes(digest), hexToBytes(signature))), signer, name);
     });
 
-    it(`${curve.name}: leaves its arguments alone, and its results to the caller`, () => {
+    it(`${curve.name}: changes no argument, and keeps no result that the caller may change`, () => {
       const [secret, digest] = [word(5n), word(6n)];
       const first = sign(digest, secret);
       const kept = first.slice();
@@ -113,7 +113,7 @@ describe("secp256k1: every curve", () => {
       assert.deepEqual([first, hexOf(recovered), secret, digest], [kept, key, word(5n), word(6n)]);
     });
 
-    it(`${curve.name}: a key outside [1, n) or a digest of another length is refused`, () => {
+    it(`${curve.name}: refuses a key outside [1, n) and a digest of another length`, () => {
       for (const secret of [
         word(0n),
         word(N),
@@ -133,7 +133,7 @@ describe("secp256k1: every curve", () => {
     });
   }
 
-  it("gets no input that is not the same to all of them", () => {
+  it("only gets inputs that all curves treat alike", () => {
     const digests: bigint[] = [];
     const spy: Curve = {
       name: "spy",
@@ -157,7 +157,7 @@ describe("secp256k1: every curve", () => {
   });
 });
 
-/** Numbers at which a library could think otherwise than another. */
+/** Numbers at which two libraries could disagree. */
 const edges = [
   0n,
   1n,
@@ -187,7 +187,7 @@ interface Bent {
   readonly signature: Uint8Array;
 }
 
-/** A sound signature, and what becomes of it in bad hands. */
+/** Sound signatures and tampered ones. */
 const bent: fc.Arbitrary<Bent> = fc.record({ secret: secrets, digest: digests }).chain(({ secret, digest }) => {
   const signature = createSecp256k1(nobleCurve).sign(digest, secret);
   const half = (start: number) => textbook.number(signature.subarray(start, start + 32));
@@ -212,7 +212,7 @@ const bent: fc.Arbitrary<Bent> = fc.record({ secret: secrets, digest: digests })
 });
 
 describe("secp256k1: any input", () => {
-  it("all curves sign alike, and recover the signer", () => {
+  it("is signed alike by all curves, which recover the signer", () => {
     fc.assert(
       fc.property(secrets, digests, (secret, digest) => {
         const [first, ...others] = curves.map((curve) => createSecp256k1(curve));
@@ -226,7 +226,7 @@ describe("secp256k1: any input", () => {
     );
   });
 
-  it("all curves recover alike, as noble alone did", () => {
+  it("is recovered alike by all curves, as noble alone did", () => {
     let named = 0;
     fc.assert(
       fc.property(bent, ({ digest, signature }) => {
@@ -241,7 +241,7 @@ describe("secp256k1: any input", () => {
     assert.ok(named > 300 && named < 1_200, `${named} of 1500 name somebody`);
   });
 
-  it("the textbook agrees", () => {
+  it("is recovered alike by the textbook curve", () => {
     fc.assert(
       fc.property(bent, ({ digest, signature }) => {
         const [r, s] = [signature.subarray(0, 32), signature.subarray(32, 64)].map((half) =>
@@ -260,7 +260,7 @@ describe("secp256k1: any input", () => {
   });
 });
 
-describe("secp256k1: which curve", () => {
+describe("secp256k1: the choice of the curve", () => {
   const module = new URL("../../agents/core/encoding/secp256k1.ts", import.meta.url).href;
   const script = `console.log((await import(${JSON.stringify(module)})).secp256k1.library);`;
   const libraryOf = async (flags: readonly string[], before = "", environment = {}): Promise<string> => {
@@ -268,22 +268,22 @@ describe("secp256k1: which curve", () => {
     const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...environment } });
     return stdout.trim();
   };
-  /** Where node-gyp-build then looks for a binary. */
+  /** Makes node-gyp-build look for a binary where there is none. */
   const withoutBinary = { SECP256K1_PREBUILD: import.meta.dirname };
 
-  it("the fastest that loads: native code, else WebAssembly, else noble", async () => {
+  it("is the fastest that loads: native code, else WebAssembly, else noble", async () => {
     assert.equal(await libraryOf([]), hasBinary ? "native" : "wasm");
     assert.equal(await libraryOf([], "", withoutBinary), "wasm");
     const withoutWasm = "WebAssembly.instantiate = () => Promise.reject(new Error());";
     assert.equal(await libraryOf([], withoutWasm, withoutBinary), "noble");
   });
 
-  it("a condition names another", async () => {
+  it("can be set by a condition of package.json", async () => {
     assert.equal(await libraryOf(["--conditions=wasm"]), "wasm");
     assert.equal(await libraryOf(["--conditions=noble"]), "noble");
   });
 
-  it("a library that computes something else is left alone", () => {
+  it("passes over a library that computes wrong results", () => {
     assert.equal(sound(null), null);
     for (const curve of curves) {
       assert.equal(sound(curve), curve);

@@ -48,8 +48,8 @@ const data =
   (_: Asked, response: ServerResponse): void =>
     replyData(response, { ...standing(), requests: [], ...change });
 
-describe("subgraph: what it says", () => {
-  it("is told in the words of the project, with where it stands", async (context) => {
+describe("subgraph: its answers", () => {
+  it("use the words of the project and name the block that they are from", async (context) => {
     const { subgraph } = await serve(context, data({ requests: [requestRow(3), requestRow(2, { decision: null })] }));
     const { answer, upTo: at } = await subgraph.requests(ANYTHING, FIRST, context.signal);
     assert.deepEqual(at, { block: 90, blockHash: HASH, time: 1_700_000_000, oracle: ORACLE, registry: REGISTRY });
@@ -65,7 +65,7 @@ describe("subgraph: what it says", () => {
     assert.equal(second?.decision, null);
   });
 
-  it("is asked for by every filter, and by pages of which each begins after the last row of the one before", async (context) => {
+  it("takes every filter, and pages that begin after the last row of the page before", async (context) => {
     const { subgraph, asked } = await serve(context, ({ variables }, response) => {
       const { number_lt: before = 8 } = variables["where"] as { readonly number_lt?: number };
       const numbers = Array.from({ length: before - 1 }, (_, index) => before - 1 - index);
@@ -104,7 +104,7 @@ describe("subgraph: what it says", () => {
 });
 
 describe("subgraph: an endpoint that misbehaves", () => {
-  it("is down, slow, overloaded or away: SUBGRAPH_UNREACHABLE after two more tries", async (context) => {
+  it("fails with SUBGRAPH_UNREACHABLE after two more tries when it is down, slow, overloaded or away", async (context) => {
     const gone = await startSubgraphServer(() => {});
     await gone.close();
     assert.equal((await failureOf(openSubgraph({ url: gone.url }))).code, "SUBGRAPH_UNREACHABLE");
@@ -123,7 +123,7 @@ describe("subgraph: an endpoint that misbehaves", () => {
     assert.deepEqual([code, said["status"], broken.asked.length], ["SUBGRAPH_UNREACHABLE", 502, 3]);
   });
 
-  it("whose URL has a user and password gets them as a header", async (context) => {
+  it("gets user and password of its URL as a header", async (context) => {
     const said: (string | undefined)[] = [];
     const { url } = await serve(context, (asked, response) => {
       said.push(response.req.headers.authorization);
@@ -134,14 +134,14 @@ describe("subgraph: an endpoint that misbehaves", () => {
     assert.deepEqual(said, [`Basic ${Buffer.from("user:secret-key").toString("base64")}`]);
   });
 
-  it("that comes back in between is not noticed", async (context) => {
+  it("may come back between two tries without an error", async (context) => {
     const { subgraph, asked } = await serve(context, (one, response) =>
       (asked.length < 3 ? raw("", 503) : data({}))(one, response),
     );
     assert.deepEqual((await subgraph.requests(ANYTHING, FIRST, context.signal)).answer.requests, []);
   });
 
-  it("refuses, or has stopped: SUBGRAPH_FAILED at once, quoted without what could steer a terminal", async (context) => {
+  it("fails with SUBGRAPH_FAILED at once when it refuses or has stopped; the quote cannot steer a terminal", async (context) => {
     const errors = [{ message: `no field \u001b[31m\`number\`${"x".repeat(5_000)}` }];
     const refusing = await serve(context, raw(JSON.stringify({ errors })));
     const error = await failureOf(refusing.subgraph);
@@ -161,7 +161,7 @@ describe("subgraph: an endpoint that misbehaves", () => {
     assert.match(led.message, /leads elsewhere \(HTTP status 302\), where nobody follows; name the endpoint/);
   });
 
-  it("talks garbage: SUBGRAPH_INVALID that names the field, and nothing of it is used", async (context) => {
+  it("fails with SUBGRAPH_INVALID and the field when it sends garbage, of which nothing is used", async (context) => {
     for (const text of [
       "",
       "no JSON",
@@ -190,7 +190,7 @@ describe("subgraph: an endpoint that misbehaves", () => {
     }
   });
 
-  it("sends rows without end, or in an order that would be asked for for ever", async (context) => {
+  it("fails when it sends rows without end, or in an order that would make the client ask for ever", async (context) => {
     const endless = await serve(context, (_, response) => {
       response.writeHead(200);
       const chunk = "x".repeat(1 << 20);
@@ -209,7 +209,7 @@ describe("subgraph: an endpoint that misbehaves", () => {
     }
   });
 
-  it("ends at once with the caller's signal", async (context) => {
+  it("is left at once when the caller's signal aborts", async (context) => {
     const { subgraph } = await serve(context, () => {});
     const abort = new AbortController();
     setTimeout(() => abort.abort(new Error("enough")), 50);

@@ -18,7 +18,7 @@ import { attemptFor } from "../support/message-set.ts";
 import { signedBy, stepDecision } from "../../sim/step-decision.ts";
 
 const HOSTILE = `</pre><script>alert("1")</script> \\N 'x' & "];`;
-/** Steers terminals, turns the direction, hides. */
+/** Characters that steer a terminal, turn the direction of text, or hide. */
 const STEERING = "\u001b[2J\u202eevil\u2066\u200b\u{e0041}\u2028";
 
 interface Made {
@@ -27,7 +27,7 @@ interface Made {
   readonly blocks: Map<Digest, Uint8Array>;
 }
 
-/** Four seats, the first of which says otherwise where `liar` says so. */
+/** Decision of four seats, the first of which lies if `liar` is set. */
 function decide(protocol: Protocol, words: string, question: string, liar: boolean): Made {
   const plain = signedBy(attemptFor(protocol.code, 4, "normal"));
   const attempt = { ...plain, request: { ...plain.request, question } };
@@ -93,7 +93,7 @@ describe("TR8: a deliberation for reading", () => {
     });
   }
 
-  it("names the messages that a vote is about", async () => {
+  it("names the messages that a vote refers to", async () => {
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", true));
     const text = transcriptText(deliberation);
     assert.match(text, /\[5\] seat 0, reveal of round 0, held 1-4\n {4}proposal:\n(?: {6}.+\n)* {6}answer: "no"/);
@@ -101,13 +101,13 @@ describe("TR8: a deliberation for reading", () => {
     assert.match(text, /counterProof: "derived yes instead/);
   });
 
-  it("marks what a seat signed twice for one place", async () => {
+  it("marks two messages that a seat signed for one slot", async () => {
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", true));
     assert.doesNotMatch(transcriptText(deliberation), /equivocation/i);
     const [first] = deliberation.messages;
     assert.ok(first !== undefined);
     const header = { ...first.header, payloadDigest: sha256(new Uint8Array([1])) };
-    // The place is that of no other: another seat, round or phase is no conflict.
+    // Messages conflict only if they have the same seat, round and phase.
     const messages = [...deliberation.messages, { ...first, header }];
     const last = messages.length;
     const text = transcriptText({ ...deliberation, messages });
@@ -120,7 +120,7 @@ describe("TR8: a deliberation for reading", () => {
     assert.match(transcriptHtml({ ...deliberation, messages }), /<dt>equivocation<\/dt>/);
   });
 
-  it("texts of models and askers stay texts: in a terminal, in HTML, in DOT, in SVG", async () => {
+  it("escapes texts of models and askers for a terminal, HTML, DOT and SVG", async () => {
     const deliberation = await read(decide(mbft, HOSTILE, `Is it? ${HOSTILE}${STEERING}`, true));
     const outputs = [transcriptText, transcriptHtml, transcriptDot, transcriptSvg].map((form) => form(deliberation));
     const [text = "", html = "", dot = "", svg = ""] = outputs;
@@ -129,14 +129,14 @@ describe("TR8: a deliberation for reading", () => {
     assert.doesNotMatch(html, /<script|<\/pre><s/i);
     assert.ok(html.includes("&lt;/pre&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;"));
     assert.match(html, /default-src 'none'/);
-    // Every line of DOT is one that we write.
+    // Every line of the DOT text is one that we write.
     for (const line of dot.split("\n").slice(3, -1))
       assert.match(line, /^ {2}m\d+ (\[label="\[\d+\] seat \d+\\n[a-z ]+ \d+"\]|-> m\d+);$/);
     assert.doesNotMatch(svg, /script/);
     assert.match(svg, /prefers-color-scheme:dark/);
   });
 
-  it("of a transcript that cannot be proven it shows what came before, and says so", async () => {
+  it("shows an unprovable transcript up to the failure, and says so", async () => {
     const made = decide(mbft, "", "Is 2 less than 3?", false);
     const [, , , third = "0x"] = made.blocks.keys();
     made.blocks.delete(third as Digest);
@@ -145,7 +145,7 @@ describe("TR8: a deliberation for reading", () => {
     assert.match(transcriptText(deliberation), /\naudit +UNAVAILABLE at messages, block bafy\w+: missing block/);
   });
 
-  it("a picture of too many messages is refused", async () => {
+  it("refuses to draw a picture of too many messages", async () => {
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", false));
     const messages = Array.from({ length: 601 }, () => deliberation.messages[0]!);
     assert.throws(() => transcriptSvg({ ...deliberation, messages }), { code: "USAGE" });
@@ -162,12 +162,12 @@ describe("TR8: a deliberation for reading", () => {
 });
 
 describe("printable", () => {
-  it("shows what steers, hides or turns", () => {
+  it("escapes characters that steer a terminal, hide or turn text", () => {
     assert.equal(printable(STEERING), "\\u001b[2J\\u202eevil\\u2066\\u200b\\u{e0041}\\u2028");
     assert.equal(printable("größer ≥ 3 日本 🙂"), "größer ≥ 3 日本 🙂");
   });
 
-  it("numbers in ranges", () => {
+  it("joins numbers to ranges", () => {
     assert.equal(numbers([3, 0, 1, 2, 6]), "1-4, 7");
   });
 });

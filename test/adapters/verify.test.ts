@@ -32,13 +32,13 @@ const honest: SeatScript = {
   },
 };
 
-/** All that an auditor reads: a decision with its certificate, and the blocks by digest. */
+/** Everything that an auditor reads: a decision with its certificate, and the blocks by digest. */
 interface Case {
   readonly attempt: Attempt;
   readonly decision: Decision;
   readonly signatures: Certificate["signatures"] | null;
   readonly blocks: Map<Digest, Uint8Array>;
-  /** The chain's domain, where it is not the attempt's. */
+  /** The chain's domain if it differs from the attempt's. */
   readonly domain?: Attempt["domain"];
 }
 
@@ -154,12 +154,12 @@ describe("verifyRequest", () => {
     assert.deepEqual(steps, ["chain", "certificate", "root", "messages", "replay", "decision"]);
   });
 
-  it("TR5: proves a decision on a request whose id is no number of JavaScript's", async () => {
+  it("TR5: proves a decision on a request whose id is beyond JavaScript's numbers", async () => {
     const report = await verify(decided(withId(attempt, wideId)));
     assert.deepEqual([report.ok, report.requestId, report.messages], [true, String(wideId), links.length]);
   });
 
-  it("D28: one flipped byte in any block names that block", async () => {
+  it("D28: names the block in which any byte is flipped", async () => {
     const all = [good.decision.transcript, ...links];
     for (const [index, digest] of all.entries()) {
       const bytes = good.blocks.get(digest)!;
@@ -172,7 +172,7 @@ describe("verifyRequest", () => {
     }
   });
 
-  it("does not take the store's word for a hash", async () => {
+  it("hashes every block itself instead of trusting the store", async () => {
     const digest = links[2]!;
     const get = async (wanted: Digest): Promise<Uint8Array> => {
       const bytes = good.blocks.get(wanted)!;
@@ -183,7 +183,7 @@ describe("verifyRequest", () => {
     assert.match(report.failure?.reason ?? "", /^hash mismatch/);
   });
 
-  it("a missing block is named, and the first of several at that", async () => {
+  it("names the missing block, the first if several are missing", async () => {
     const blocks = new Map(good.blocks);
     blocks.delete(links[5]!);
     blocks.set(links[3]!, flipped(blocks.get(links[3]!)!, 1));
@@ -197,7 +197,7 @@ describe("verifyRequest", () => {
     assert.equal(second.checked.messageSignatures, 5);
   });
 
-  it("a tampered signature in a block that was encoded again is found", async () => {
+  it("finds a tampered signature in a block that was encoded again", async () => {
     const index = 4;
     const value = decode(good.blocks.get(links[index]!)!, limits.messageBytes) as { signature: Uint8Array };
     const bytes = encode({ ...value, signature: flipped(value.signature, 10) });
@@ -207,7 +207,7 @@ describe("verifyRequest", () => {
     assert.match(report.failure.reason, /^bad signature/);
   });
 
-  it("a tampered payload under the old signature is found", async () => {
+  it("finds a tampered payload under the old signature", async () => {
     const index = links.length - 1;
     const value = decode(good.blocks.get(links[index]!)!, limits.messageBytes) as {
       payload: { readonly [key: string]: Value };
@@ -217,13 +217,13 @@ describe("verifyRequest", () => {
     assert.deepEqual([report.failure?.step, report.failure?.cid], ["messages", cidString(sha256(bytes))]);
   });
 
-  it("a block that is no message is found", async () => {
+  it("finds a block that is not a message", async () => {
     const bytes = encode({ hello: "world" });
     const report = await verify(withMessage(0, bytes));
     assert.deepEqual([report.failure?.cid, report.failure?.reason], [cidString(sha256(bytes)), "it is no message"]);
   });
 
-  it("a transcript without a message yields no decision or another one, unless more than 2/3 said it anyway", async () => {
+  it("fails when a message is left out, unless more than 2/3 of the seats said the same", async () => {
     const without = (dropped: readonly number[]) =>
       withRoot((root) => ({
         ...root,
@@ -239,13 +239,13 @@ describe("verifyRequest", () => {
     assert.match(report.failure?.reason ?? "", /do not conclude/);
   });
 
-  it("messages out of order are refused and named", async () => {
+  it("refuses and names messages out of order", async () => {
     const swapped = [links[1]!, links[0]!, ...links.slice(2)];
     const report = await verify(withRoot((root) => ({ ...root, messages: swapped.map((link) => ({ link })) })));
     assert.deepEqual([report.failure?.step, report.failure?.cid], ["replay", cidString(links[0]!)]);
   });
 
-  it("a wrong root: not there, another one's, not a transcript", async () => {
+  it("refuses a root that is missing, of another decision, or not a transcript", async () => {
     const absent = await verify(resigned({ transcript: sha256(Uint8Array.of(1)) }));
     assert.deepEqual([absent.failure?.step, absent.failure?.cid], ["root", cidString(sha256(Uint8Array.of(1)))]);
     assert.match(absent.failure?.reason ?? "", /^missing block/);
@@ -253,7 +253,7 @@ describe("verifyRequest", () => {
     assert.deepEqual([message.failure?.step, message.failure?.cid], ["root", cidString(links[0]!)]);
   });
 
-  it("a transcript of another chain, request or committee says which", async () => {
+  it("names what differs in a transcript of another chain, request or committee", async () => {
     const foreign = { ...attempt.domain, chainId: 1 };
     const moved = await verify({ ...resigned({}), domain: foreign, signatures: null });
     assert.equal(moved.failure?.step, "root");
@@ -278,7 +278,7 @@ describe("verifyRequest", () => {
     assert.match(version.failure?.reason ?? "", /protocolVersion 99, not \d+/);
   });
 
-  it("a decision other than the replay's says what differs", async () => {
+  it("names what differs between the decision and its replay", async () => {
     const cases: readonly (readonly [Partial<Decision>, RegExp])[] = [
       [{ answer: "no" }, /answer "yes" where the chain has "no"/],
       [{ outcome: `0x${"00".repeat(32)}` as Digest }, /outcome 0x0+1 where/],
@@ -321,7 +321,7 @@ describe("verifyRequest", () => {
     assert.deepEqual([hidden.ok, hidden.checked.certificateSignatures], [true, null]);
   });
 
-  it("TR6: a request without a decision is undecided, and what this program cannot read unavailable: nothing is refuted", async () => {
+  it("TR6: calls a request without a decision undecided and what it cannot read unavailable, but refutes neither", async () => {
     const open = await verify(good, {}, eventsOf(good).slice(0, 2));
     const reason = "it has no decision that stands";
     assert.deepEqual(open.failure, { kind: "undecided", step: "chain", cid: null, reason });
@@ -336,7 +336,7 @@ describe("verifyRequest", () => {
     assert.deepEqual([unknown?.kind, unknown?.reason], ["unavailable", "protocol 999 is not one of this program's"]);
   });
 
-  it("trouble that is no verdict is thrown", async () => {
+  it("throws an error that is not a verdict", async () => {
     const down = async (): Promise<never> => {
       throw new ConclaveError("NETWORK_FAILED", "Check the Kubo node");
     };

@@ -8,14 +8,14 @@ import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {AgentId, Seat} from "../../contracts/types/Types.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
-/// @dev The draw over arrays made here, without keys and tokens.
+/// @dev Draws from arrays that the test makes, without keys and tokens.
 contract DrawTest is Assertions {
     using EpochArray for EpochArray.State;
     using SeatLib for Seat;
 
     uint128 private constant MAX_STAKE = 16 ether;
 
-    /// @dev The array is filled in one epoch and drawn from in the next.
+    /// @dev Fills the array in one epoch and draws from it in the next.
     uint64 private constant EPOCH = 1;
 
     EpochArray.State private _candidates;
@@ -40,7 +40,7 @@ contract DrawTest is Assertions {
                 "its own word"
             );
         }
-        // A view of its arguments and the array: the same seed draws the same.
+        // The draw depends only on its arguments and the array: the same seed draws the same committee.
         assertEq(keccak256(abi.encode(this.draw(seed, size))), keccak256(abi.encode(committee)), "deterministic");
     }
 
@@ -54,10 +54,10 @@ contract DrawTest is Assertions {
         this.draw("seed", 65);
     }
 
-    /// @dev One seat of four agents whose weights are 1 : 2 : 4 : 8, 6,000 times. The bounds are five standard deviations,
-    /// so an unweighted draw fails by far and the fixed seeds are no lucky ones.
+    /// @dev Draws one seat from four agents whose weights are 1 : 2 : 4 : 8, 6,000 times. The bounds are five standard
+    /// deviations, so an unweighted draw fails by far, and the fixed seeds need no luck to pass.
     function test_drawIsWeighted() public {
-        // 1/8, 2/8 and 4/8 by stake, 8/8 halved by reputation twice over a full stake: stake x reputation decides.
+        // Stake x reputation decides: 1/8 x 1/2, 1/8 x 1, 1 x 1/4 and 1 x 1/2.
         _add(2 ether, 500_000);
         _add(2 ether, 1_000_000);
         _add(16 ether, 250_000);
@@ -76,7 +76,8 @@ contract DrawTest is Assertions {
         }
     }
 
-    /// @dev Pairs: with weights w, P(i first, then j) = w_i w_j / (1 - w_i). The order of seats is the order of the draw.
+    /// @dev Draws pairs. With weights w, P(i first, then j) = w_i w_j / (1 - w_i). The order of the seats is the order
+    /// of the draw.
     function test_secondSeatIsWeightedByTheRest() public {
         _add(8 ether, 1_000_000);
         _add(8 ether, 500_000);
@@ -101,8 +102,9 @@ contract DrawTest is Assertions {
         assertTrue(large * 100 < small * 105, "1,000 agents cost less than 5 % more than 10");
     }
 
-    /// @dev 12 neighbours of 100 agents, all near the floor, so that the weights play no part: three of four seats fall to
-    /// them as often as to any 12 agents, by chance once in 160 draws, and not whenever the first one does.
+    /// @dev 12 neighbours of 100 agents, all near the floor, so that the weights do not matter. Three of four seats
+    /// fall to the neighbours as often as to any 12 agents, by chance once in 160 draws, and not whenever the first
+    /// seat does.
     function test_neighboursAreNotDrawnTogether() public {
         for (uint256 i = 0; i < 100; ++i) _add(1 ether, 10_000);
         uint256 captured = 0;
@@ -115,17 +117,17 @@ contract DrawTest is Assertions {
             }
             if (own >= 3) ++captured;
         }
-        // 2.5 are expected; neighbours in a row would make it 40.
+        // About 2.5 are expected. A draw of neighbours in a row would make it 40.
         assertTrue(captured <= 12, "captured");
     }
 
-    /// @dev The worst registry: nearly nobody is accepted. It ends, with distinct seats, at a bounded cost.
+    /// @dev The worst registry accepts almost no candidate. The draw ends with distinct seats, at a bounded cost.
     function test_drawAlwaysEnds() public {
         for (uint256 i = 0; i < 200; ++i) _add(1 ether, 10_000);
         uint256 before = gasleft();
         Seat[] memory committee = this.draw("worst", 64);
         uint256 used = before - gasleft();
-        // 1,728 probes of warm slots; draw-cost.test.ts has the cold ones.
+        // 1,728 probes of warm slots. draw-cost.test.ts measures cold ones.
         assertTrue(used < 3_000_000, "bounded");
         for (uint256 i = 0; i < 64; ++i) {
             assertEq(++_seats[AgentId.unwrap(committee[i].agentId())], 1, "seats of one agent");
@@ -152,7 +154,7 @@ contract DrawTest is Assertions {
         return DrawLib.draw(_candidates, EPOCH + 1, seed, size, excluded);
     }
 
-    /// @dev All slots are warm within one test, so this counts probes; gas-cost.test.ts measures transactions.
+    /// @dev All slots are warm within one test, so this counts probes. draw-cost.test.ts measures transactions.
     function _meanGas() private view returns (uint256) {
         uint256 total = 0;
         for (uint256 i = 0; i < 50; ++i) {

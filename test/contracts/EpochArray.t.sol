@@ -4,7 +4,7 @@ pragma solidity 0.8.34;
 import {EpochArray} from "../../contracts/libraries/EpochArray.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
-/// @dev Against a model that copies the whole array whenever an epoch begins.
+/// @dev Compares the array with a model that copies the whole array whenever an epoch begins.
 contract EpochArrayTest is Assertions {
     using EpochArray for EpochArray.State;
 
@@ -15,7 +15,7 @@ contract EpochArrayTest is Assertions {
     uint256[] private _latest;
     uint256[] private _frozen;
 
-    /// @dev One random operation per byte: mostly changes, now and then a new epoch.
+    /// @dev Does one random operation for each byte: mostly a change, now and then a new epoch.
     function testFuzz_matchesACopyPerEpoch(uint64 first, bytes32[4] memory operations) public {
         _epoch = uint64(bound(first, 0, 3));
         for (uint256 i = 0; i < 128; ++i) {
@@ -25,13 +25,13 @@ contract EpochArrayTest is Assertions {
         }
     }
 
-    /// @dev The way the registry removes: the last word takes the free place. Readers of the epoch see neither step.
+    /// @dev Removes as the registry does: the last word moves to the free place. Readers of the epoch see neither step.
     function test_swapAndPopShowsInTheNextEpoch() public {
         for (uint256 value = 1; value <= 3; ++value) _array.push(1, value);
         assertEq(_array.lengthIn(1), 0, "nothing in the epoch of the pushes");
         _array.set(2, 0, _array.at(2));
         _array.pop(2);
-        // The free slot is taken again while the epoch still shows what was there.
+        // A new word takes the free slot while the epoch still shows the old word.
         _array.push(2, 9);
         assertEq(_array.lengthIn(2), 3, "length");
         for (uint256 i = 0; i < 3; ++i) assertEq(_array.atIn(2, i), i + 1, "as it was");
@@ -57,7 +57,7 @@ contract EpochArrayTest is Assertions {
     function _perform(uint256 kind, uint256 random, uint256 value) private {
         uint256 length = _latest.length;
         if (kind == 0) {
-            // Mostly the next one, sometimes after a pause.
+            // The next epoch in most cases, sometimes a later one.
             _epoch += random % 4 == 0 ? 5 : 1;
             _frozen = _latest;
         } else if (kind <= 3 && length < MAX_LENGTH) {

@@ -7,7 +7,7 @@ import {AgentId, Request, Seat, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {vm} from "./utils/Vm.sol";
 
-/// @dev Somebody who knows the seed and can change the registry before the draw, all in one transaction.
+/// @dev An attacker knows the seed and can change the registry before the draw, all in one transaction.
 contract GrindingTest is ConclaveTest {
     using SeatLib for Seat;
 
@@ -20,7 +20,8 @@ contract GrindingTest is ConclaveTest {
         fund(1e24);
         registerAgents(20, MAX_STAKE);
         for (uint256 i = 0; i < SLEEPERS; ++i) _sleepers.push(registerAgent(MIN_STAKE));
-        // Asleep, one unit short of the minimum: a unit of stake wakes each of them and changes the count of agents.
+        // The sleepers are one unit short of the minimum: a unit of stake wakes each of them and changes the count of
+        // agents.
         for (uint256 i = 0; i < SLEEPERS; ++i) registry.startUnbonding(_sleepers[i], 1);
         nextEpoch();
         assertEq(registry.drawableCount(), 20, "asleep");
@@ -32,7 +33,8 @@ contract GrindingTest is ConclaveTest {
         vm.roll(seedBlock + 1);
         bytes32 seed = seedOf(request, seedBlock);
         bytes32 fair = _drawn(seed);
-        // Every way to change the array: a new agent, more stake, another key, a leaver, a slash, and sleepers that wake.
+        // The attacker tries every way to change the array: a new agent, more stake, another key, an agent that leaves,
+        // a slash, and sleepers that wake.
         registerAgent(MAX_STAKE);
         assertEq(_drawn(seed), fair, "a newcomer");
         (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
@@ -61,7 +63,7 @@ contract GrindingTest is ConclaveTest {
         assertEq(registry.drawableCount(), registry.activeCount(), "everybody");
     }
 
-    /// @dev Waiting for the changes to count does not help: the seed is gone with its epoch.
+    /// @dev Waiting until the changes count does not help: the seed ends with its epoch.
     function test_seedIsWorthlessInTheNextEpoch() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         vm.roll(seedBlock + 1);
@@ -77,8 +79,8 @@ contract GrindingTest is ConclaveTest {
         assertTrue(statusOf(request) == Status.Drawn, "16 blocks are left at least");
     }
 
-    /// @dev Whoever proposes the eight blocks before a seed block knows the seed in all of them: nothing that is done to the
-    /// registry there reaches the draw, however late in an epoch was asked.
+    /// @dev A proposer of the eight blocks before a seed block knows the seed in all of them. Nothing that it does to
+    /// the registry there reaches the draw, however late in an epoch the request was made.
     function test_theRegistryIsFixedEightBlocksBeforeTheSeed() public {
         for (uint256 offset = 0; offset < EPOCH_BLOCKS; ++offset) {
             nextEpoch();
@@ -98,7 +100,7 @@ contract GrindingTest is ConclaveTest {
         }
     }
 
-    /// @dev For every length of an epoch and every block of it.
+    /// @dev Tries every length of an epoch and every block of it.
     function testFuzz_seedBlockHasItsPlaceInItsEpoch(uint256 epochBlocks, uint256 number) public {
         epochBlocks = bound(epochBlocks, 25, number % 2 == 0 ? 7200 : 64);
         deployRegistry(epochBlocks);
@@ -118,14 +120,14 @@ contract GrindingTest is ConclaveTest {
         vm.roll(seedBlock);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
         drawWith(request, seedBlock, "");
-        // The last block of the epoch will do.
+        // The last block of the epoch still draws.
         vm.roll((seedBlock / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS - 1);
         drawWith(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn");
     }
 
-    /// @return request that was made
-    /// @return seedBlock as the oracle announced it, whatever the rule
+    /// @return request the request that was made
+    /// @return seedBlock the seed block that the oracle announced, whatever the rule says
     function _asked(uint256 size) private returns (Request memory request, uint64 seedBlock) {
         vm.recordLogs();
         (request, ) = ask(termsFor(size, 0));

@@ -19,7 +19,7 @@ contract InvariantsTest is Assertions {
         _handler = new Handler();
     }
 
-    /// @dev Whoever calls is given coins, so it must be none of the contracts.
+    /// @dev The fuzzer gives coins to the callers, so no contract of the test may be a caller.
     function targetSenders() external pure returns (address[] memory senders) {
         senders = new address[](1);
         senders[0] = address(0xca11e2);
@@ -30,7 +30,7 @@ contract InvariantsTest is Assertions {
         targets[0] = address(_handler);
     }
 
-    /// @dev The flow comes up more often than the rest.
+    /// @dev The steps of a request come up more often than the rest.
     function targetSelectors() external view returns (FuzzSelector[] memory targets) {
         bytes4[27] memory weighted = [
             Handler.fundSubscription.selector,
@@ -67,7 +67,7 @@ contract InvariantsTest is Assertions {
         targets[0] = FuzzSelector(address(_handler), selectors);
     }
 
-    /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
+    /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
         bytes32[24] memory actions = [
             bytes32("fund"),
@@ -100,7 +100,7 @@ contract InvariantsTest is Assertions {
             uint256 random = uint256(keccak256(abi.encode("walk", i)));
             bytes memory arguments = abi.encode(random >> 8, uint64(random >> 16), (random >> 17) & 1, random >> 18);
             bytes4 selector = selectors[random % selectors.length];
-            // Shares above 0, where others take a bool.
+            // This action takes shares above 0 where others take a bool.
             if (selector == Handler.commit.selector)
                 arguments = abi.encode(random >> 8, random >> 16, uint64(random >> 24), random >> 32);
             (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
@@ -115,7 +115,7 @@ contract InvariantsTest is Assertions {
         invariant_nothingForbiddenHappened();
     }
 
-    /// @dev MO1: to the wei, in each currency.
+    /// @dev MO1: in each currency, to the last unit.
     function invariant_oracleOwesExactlyWhatItHolds() public view {
         for (uint8 i = 0; i < 2; ++i) {
             Currency currency = Currency(i);
@@ -127,7 +127,7 @@ contract InvariantsTest is Assertions {
         }
     }
 
-    /// @dev RW1: but for less than a unit of each agent, and one of all divisions.
+    /// @dev RW1: up to less than one unit for each agent, and one unit for all divisions.
     function invariant_registryOwesNoMoreThanItsCredit() public view {
         for (uint8 i = 0; i < 2; ++i) {
             (uint256 rewards, uint256 credit) = (_handler.rewards(Currency(i)), _handler.credited(Currency(i)));
@@ -136,7 +136,7 @@ contract InvariantsTest is Assertions {
         }
     }
 
-    /// @dev RE1, RE2: every request is where its rules have led it, and no consumer was called twice for it.
+    /// @dev RE1, RE2: every request is in the state that its rules led to, and no consumer was called twice for it.
     function invariant_requestsFollowTheirCourse() public view {
         for (uint256 i = 0; i < _handler.requestCount(); ++i) {
             (Status expected, Status actual, uint256 deliveries) = _handler.requestAt(i);

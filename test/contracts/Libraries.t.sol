@@ -38,7 +38,7 @@ contract LibrariesTest is Assertions {
     using RelayLib for Relay;
     using SeatLib for Seat;
 
-    /// @dev A price list of zeros.
+    /// @dev A price list in which every value is zero.
     Prices private constant FREE = Prices.wrap(0);
 
     function testFuzz_termsSurvivePacking(Terms memory terms) public pure {
@@ -98,7 +98,7 @@ contract LibrariesTest is Assertions {
         assertTrue(PricesLib.isOpen(PricesLib.withOpen(prices, !open)) == !open, "other");
     }
 
-    /// @dev SE19: a move in one currency never shows in the other, nor in the count.
+    /// @dev SE19: a move in one currency never changes the other currency or the count.
     function testFuzz_currenciesNeverMix(uint104 tokens, uint104 coins, uint104 added, uint104 taken) public view {
         Balances balances = Balances.wrap(0).add(Currency.Token, tokens).add(Currency.Native, coins).counted();
         if (uint256(tokens) + added > type(uint104).max) {
@@ -119,8 +119,8 @@ contract LibrariesTest is Assertions {
         return balances.add(currency, amount);
     }
 
-    /// @dev SE10: U by adding up committee after committee; each bond is the most that the committee and its retries can earn,
-    /// where gas costs nothing.
+    /// @dev SE10: U is the sum over all committees. Each bond is the most that the committee and its retries can earn
+    /// if gas costs nothing.
     function testFuzz_unitsAddUp(uint8 size, uint8 appeals, uint8 retries, uint96 fee) public pure {
         appeals = uint8(bound(appeals, 0, 3));
         size = uint8(bound(size, 4, (65 >> appeals) - 1));
@@ -147,8 +147,8 @@ contract LibrariesTest is Assertions {
         assertEq(PricesLib.unitOf(FREE, packed), fee / units, "unit");
     }
 
-    /// @dev SE5, SE13, SE15: whatever course a request takes, the units and the reserve are enough for it, and the bond of its
-    /// appeal for the committees that the appeal called.
+    /// @dev SE5, SE13, SE15: whatever course a request takes, the units and the reserve are enough for it, and the bond
+    /// of an appeal is enough for the committees that the appeal called.
     function testFuzz_everyCourseIsPaidFor(
         uint256 random,
         PriceTerms memory list,
@@ -168,7 +168,8 @@ contract LibrariesTest is Assertions {
         _play(prices, RequestTermsLib.pack(terms), random >> 100);
     }
 
-    /// @dev As many rounds as a random course has: one of every level that is reached decides, at every one some hang before.
+    /// @dev Makes the rounds of a random course. One round decides at every level that is reached; some hang at each
+    /// level before.
     function _play(Prices prices, RequestTerms terms, uint256 random) private pure {
         uint256 unit = PricesLib.unitOf(prices, terms);
         assertTrue(unit >= PricesLib.unitPrice(prices), "a unit is worth its price");
@@ -185,7 +186,7 @@ contract LibrariesTest is Assertions {
                 uint256 price = ((random >> (8 + 40 * i)) % 2e6) * 1e6;
                 cost += PricesLib.gasCost(prices, PricesLib.relayGas(size), price);
             }
-            // Fails if it is below 0.
+            // The subtraction reverts if the result is below 0.
             left -= cost;
             if (level == 0) continue;
             Round before = RoundLib.pack(7, level - 1, 8);
@@ -198,8 +199,8 @@ contract LibrariesTest is Assertions {
         else left -= PricesLib.deliveryReserve(prices, terms);
     }
 
-    /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds and of one delivery at the cap, rounded
-    /// down.
+    /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds and of one delivery at the
+    /// cap, rounded down.
     function testFuzz_quoteAddsUp(
         PriceTerms memory prices,
         uint32 callbackGas,
@@ -284,7 +285,7 @@ contract LibrariesTest is Assertions {
         assertTrue(state.covers(other) == (other >> 24 == commitment >> 24), "covers no other");
     }
 
-    /// @dev RE4: falls of one week come to the deepest of them, those of different weeks to their sum.
+    /// @dev RE4: falls of one week count as the deepest of them; falls of different weeks add up.
     function testFuzz_onlyTheDeepestFallOfAWeekCounts(
         uint32 start,
         uint8[6] memory depths,
@@ -307,7 +308,7 @@ contract LibrariesTest is Assertions {
         }
     }
 
-    /// @dev RE4: weeks are counted from 1970, in the same way for everybody.
+    /// @dev RE4: everybody counts weeks from 1970.
     function test_weeksOfFalls() public {
         vm.warp(10 * 7 days - 1);
         (int8 counted, uint16 fall) = ReputationLib.fallen(0, -3);
@@ -357,7 +358,7 @@ contract LibrariesTest is Assertions {
         return PayLib.split(pay, shares);
     }
 
-    /// @dev A term of four bits.
+    /// @dev A member of the terms that has four bits.
     function _cut(Terms memory terms) private pure {
         terms.appeals &= 0xf;
         terms.retries &= 0xf;
@@ -366,7 +367,7 @@ contract LibrariesTest is Assertions {
     }
 }
 
-/// @dev The quorum against plain arithmetic, with one key that sits on every seat.
+/// @dev Compares the quorum with plain arithmetic. One key sits on every seat.
 contract CertificateTest is Assertions {
     uint256 private constant KEY = 0xa11ce;
     bytes32 private constant DIGEST = keccak256("digest");
@@ -380,7 +381,7 @@ contract CertificateTest is Assertions {
 
     function test_quorumIsMoreThanTwoThirds() public {
         for (uint256 size = 1; size <= 64; ++size) {
-            // The smallest count c with 3c > 2n, found by counting.
+            // Counts up to the smallest c with 3c > 2n.
             uint256 quorum = 0;
             while (3 * quorum <= 2 * size) ++quorum;
             bytes memory certificate = _certificate(size, (1 << quorum) - 1);
@@ -436,7 +437,7 @@ contract CertificateTest is Assertions {
         this.verify(new bytes(39), 4);
     }
 
-    /// @dev Any changed byte of any seat or signature is another committee, or no signature.
+    /// @dev A changed byte of a seat or a signature makes another committee or an invalid signature.
     function testFuzz_flippedByteIsFound(uint256 position, uint8 flip) public view {
         vm.assume(flip != 0);
         bytes memory certificate = _certificate(7, 0x6b);
@@ -449,8 +450,8 @@ contract CertificateTest is Assertions {
         }
     }
 
-    /// @dev What the precompile recovers nothing from: r and s of zero, r above the field, and none at all. The address
-    /// recovered for the seat before must not be taken for its own.
+    /// @dev The precompile recovers nothing from r and s of zero, from r above the field and from an empty signature.
+    /// The address recovered for the seat before must not count as the seat's own.
     function test_unrecoverableSignatureNamesItsSeat() public {
         uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
         uint256 s = 0x1111;
@@ -471,7 +472,8 @@ contract CertificateTest is Assertions {
         }
     }
 
-    /// @dev The malleable twin of a signature has a high s, whose highest bit is taken for the parity: somebody else's.
+    /// @dev The malleable twin of a signature has a high s. Its highest bit counts as the parity, so another account is
+    /// recovered.
     function test_malleableTwinIsSomebodyElse() public view {
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(KEY, DIGEST);
         uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
@@ -485,7 +487,7 @@ contract CertificateTest is Assertions {
         }
     }
 
-    /// @dev The first words of memory are borrowed: what is allocated before and after it must not notice.
+    /// @dev The library borrows the first words of memory. Allocations before and after the call must stay intact.
     function test_memoryIsPutBack() public view {
         this.verifyAmongMemory(_certificate(4, 7));
     }
@@ -578,7 +580,7 @@ contract DecisionRulesTest is Assertions {
         this.validate(decision.packed(), TEXT, 4);
     }
 
-    /// @dev The rule again, in other words: pairs, ascending seats below n, steps of +1 or -1 to -3.
+    /// @dev States the rule again: pairs, ascending seats below n, steps of +1 or of -1 to -3.
     function testFuzz_reputationChanges(bytes memory changes, uint256 size) public {
         size = bound(size, 4, 64);
         Draft memory decision = _hung();
@@ -625,7 +627,7 @@ contract DecisionRulesTest is Assertions {
         decision.status = Status.Decided;
         decision.answer = unicode"Grüße";
         bytes32 text = keccak256(decision.answer);
-        // Per kind, what is accepted and what is not.
+        // The outcomes that each kind accepts and refuses.
         uint256[2][2][4] memory cases = [
             [[uint256(0), 1], [uint256(2), type(uint256).max]],
             [[uint256(0), 2], [uint256(3), type(uint256).max]],
@@ -645,7 +647,7 @@ contract DecisionRulesTest is Assertions {
         }
     }
 
-    /// @dev The rule again, in other words: no bit but those of the policies, and one of them at least (EQ4).
+    /// @dev States the rule again: only bits of the policies are set, and at least one of them (EQ4).
     function testFuzz_policiesFitTheirNumber(uint8 options, uint256 outcome, bool inRange) public {
         options = uint8(bound(options, 2, 26));
         if (inRange) outcome = bound(outcome, 0, (1 << options) + 1);

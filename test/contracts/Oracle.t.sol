@@ -19,7 +19,7 @@ contract OracleTest is ConclaveTest {
         fund(1e24);
     }
 
-    /// @dev Exactly the sets of more than two thirds settle, whatever else is in the bitmap.
+    /// @dev Exactly the sets of more than two thirds of the seats settle, whatever other bits the bitmap has.
     function testFuzz_onlyQuorumsSettle(uint256 size, uint256 signers) public {
         size = bound(size, 4, 10);
         signers = bound(signers, 0, (1 << size) - 1);
@@ -38,7 +38,7 @@ contract OracleTest is ConclaveTest {
         assertTrue(statusOf(request) == (settles ? Status.Decided : Status.Drawn), "status");
     }
 
-    /// @dev No field of a signed decision can be changed by whoever submits it.
+    /// @dev The submitter cannot change any field of a signed decision.
     function testFuzz_everyFieldIsSigned(uint256 field, uint256 change) public {
         field = bound(field, 0, 7);
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
@@ -66,13 +66,13 @@ contract OracleTest is ConclaveTest {
         bytes memory certificate = certify(request, committee, decision, quorumOf(4));
         if (field == 0) request.consumer = address(uint160(request.consumer) ^ uint160(change));
         if (field == 1) request.questionHash ^= bytes32(change);
-        // The fee, in the terms' highest bits.
+        // The fee is in the highest bits of the terms.
         if (field == 2) request.terms = _flip(request, change << 160);
-        // The duration.
+        // The duration changes.
         if (field == 3) request.terms = _flip(request, 1 << 159);
-        // The committee's hash.
+        // The committee's hash changes.
         if (field == 4) certificate[change % 32] ^= bytes1(uint8(change) | 1);
-        // Agent id and reputation of a signer, or the whole seat of the one who did not sign.
+        // Agent id and reputation of a signer change, or the whole seat that did not sign.
         if (field == 5) certificate[40 + 72 * (change % 3) + (change % 8)] ^= bytes1(uint8(change) | 1);
         if (field == 6) certificate[40 + 72 * 3 + (change % 28)] ^= bytes1(uint8(change) | 1);
         if (field == 7) decision.attempt = uint32(bound(change, 1, 255));
@@ -80,18 +80,18 @@ contract OracleTest is ConclaveTest {
         this.tryCommit(request, decision.packed(), certificate);
     }
 
-    /// @dev Who signs for another seat, or twice, makes another committee.
+    /// @dev A signature for another seat, or for two seats, makes another committee.
     function test_signatureOfAnotherSeat() public {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory decision = decisionFor(4);
         bytes memory certificate = certify(request, committee, decision, quorumOf(4));
-        // The signature of seat 0 on seat 1, too.
+        // The signature of seat 0 also stands on seat 1.
         for (uint256 i = 0; i < 64; ++i) certificate[40 + 72 + 8 + i] = certificate[40 + 8 + i];
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
         this.tryCommit(request, decision.packed(), certificate);
     }
 
-    /// @dev The bits above the head's members, and every other number of seats.
+    /// @dev Changes the bits above the head's members, and tries every other number of seats.
     function testFuzz_headIsClean(uint256 bit, uint8 seats) public {
         bit = bound(bit, 83, 255);
         vm.assume(seats != 4);
@@ -116,13 +116,13 @@ contract OracleTest is ConclaveTest {
         this.tryCommit(request, decision, certificate);
         decision.head = clean;
         this.tryCommit(request, decision, certificate);
-        // Nor is another head taken for the settled one's.
+        // The oracle does not accept another head for the settled decision either.
         decision.head = DecisionHead.wrap(DecisionHead.unwrap(clean) | (1 << bit));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
         settleWith(request, committee, decision, relayOf(quorumOf(4)));
     }
 
-    /// @dev Where calldata has the byte strings is up to the submitter; what is in them is not.
+    /// @dev The submitter may choose where the byte strings lie in calldata, but not their bytes.
     function test_bytesElsewhereInCalldata() public {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory draft = decisionFor(4);
@@ -131,14 +131,15 @@ contract OracleTest is ConclaveTest {
             IDecisionOracle.commit,
             (request, firstRounds[request.id], certificate, draft.packed())
         );
-        // The decision begins after 7 words and the certificate; its answer's offset is its 4th word, its merits' the 5th.
+        // The decision begins after 7 words and the certificate. Its 4th word is the answer's offset, its 5th the
+        // merits'.
         uint256 position = 4 + 32 * (7 + 1 + (certificate.length + 31) / 32 + 4) + 31;
         assertEq(uint8(data[position]), 0xe0, "the merits' offset");
         data[position] = 0xa0;
         (bool success, bytes memory reason) = address(oracle).call(data);
         assertTrue(!success, "the answer is no merits");
         assertEq(bytes4(reason), IDecisionOracle.InvalidDecision.selector, "too short");
-        // Beyond the end of calldata there are zeros: no merits at all.
+        // Calldata has zeros beyond its end, so the merits are empty.
         data[position - 1] = 0xff;
         (success, reason) = address(oracle).call(data);
         assertTrue(!success, "nothing is no merits");
@@ -147,7 +148,7 @@ contract OracleTest is ConclaveTest {
         assertTrue(success, "as it was");
     }
 
-    /// @dev What the relay says is stored with the decision: nobody can claim for another price or in another name.
+    /// @dev The stored decision covers the relay: nobody can claim pay for another gas price or under another name.
     function testFuzz_relayIsKept(uint256 flip) public {
         vm.assume(flip != 0);
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
@@ -167,7 +168,7 @@ contract OracleTest is ConclaveTest {
         if (hung) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
         commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(7)));
         uint256 before = balance();
-        // This contract is consumer and operator of all agents: everything must come back, to the last unit.
+        // This contract is consumer and operator of all agents, so everything must come back, to the last unit.
         settleWith(request, committee, decision.packed(), relayOf(quorumOf(7)));
         assertEq(balance(), before + fee, "sum");
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.AlreadySettled.selector, request.id));
@@ -215,7 +216,7 @@ contract OracleTest is ConclaveTest {
     function test_seedOfALongEpochLeavesTimeToDraw() public {
         deployRegistry(7200);
         token.approve(address(registry), type(uint256).max);
-        // 16 blocks must remain, block 21,599 being the epoch's last.
+        // The epoch needs 16 more blocks; block 21,599 is its last.
         uint64[2] memory asked = [uint64(21_575), 21_576];
         uint64[2] memory seeds = [uint64(21_583), 21_608];
         for (uint256 i = 0; i < 2; ++i) {
@@ -227,7 +228,7 @@ contract OracleTest is ConclaveTest {
         }
     }
 
-    /// @dev With a short way to a commit, a rotation in between and a new key: the seat's key signs, the new one does not.
+    /// @dev A signer is rotated between draw and commit: the seat's key signs, the new key does not.
     function test_rotatedSignerStillOwesItsSignature() public {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory decision = decisionFor(4);

@@ -7,7 +7,7 @@ import {AgentId, Currency} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {vm} from "./utils/Vm.sol";
 
-/// @dev What delegators and operators earn. The operator of the agent is this contract.
+/// @dev The earnings of delegators and operators. This contract is the agent's operator.
 contract RewardsTest is ConclaveTest {
     using RewardsLib for RewardsLib.State;
 
@@ -15,7 +15,7 @@ contract RewardsTest is ConclaveTest {
     address private constant ALICE = address(0xa11ce);
     address private constant BOB = address(0xb0b);
     uint24 private constant TENTH = 100_000;
-    /// @dev The most that the registry's credit can be, and the most shares that a pot can have.
+    /// @dev The largest credit of the registry, and the most shares of a pot.
     uint256 private constant MOST = type(uint104).max;
     uint256 private constant SHARES = type(uint128).max;
 
@@ -34,7 +34,7 @@ contract RewardsTest is ConclaveTest {
         registry.register(registration);
     }
 
-    /// @dev RW2: a tenth is commission, of the rest the operator has a quarter, Alice three.
+    /// @dev RW2: a tenth is commission. The operator gets a quarter of the rest, Alice three quarters.
     function test_payIsDividedByCommissionAndShares() public {
         _bond(ALICE, 3 * MIN_STAKE);
         _earn(1000);
@@ -43,8 +43,8 @@ contract RewardsTest is ConclaveTest {
         _assertRewards(BOB, 0);
     }
 
-    /// @dev RW2: who comes later has no part of what was paid before, though nobody has claimed it; who begins to leave has no
-    /// part of what is paid afterwards.
+    /// @dev RW2: an account that bonds later gets no part of earlier pay, even if nobody has claimed it. An account
+    /// that unbonds gets no part of later pay.
     function test_onlySharesOfTheMomentCount() public {
         _earn(1000);
         _bond(ALICE, MIN_STAKE);
@@ -96,7 +96,7 @@ contract RewardsTest is ConclaveTest {
         registry.claimRewards(AGENT, Currency.Token, ALICE);
     }
 
-    /// @dev RW4.
+    /// @dev RW4: a lower commission takes effect at once.
     function test_commissionIsLoweredAtOnceForLaterPay() public {
         _bond(ALICE, MIN_STAKE);
         _earn(1000);
@@ -107,7 +107,7 @@ contract RewardsTest is ConclaveTest {
         assertEq(registry.getAgent(AGENT).commission, 0, "commission");
     }
 
-    /// @dev RW4: delegators have the whole delay at the old commission, and leave with what they earned by it.
+    /// @dev RW4: delegators keep the old commission for the whole delay, and can leave with what they earned under it.
     function test_commissionIsRaisedAfterTheDelay() public {
         _bond(ALICE, MIN_STAKE);
         registry.setCommission(AGENT, 500_000);
@@ -129,7 +129,8 @@ contract RewardsTest is ConclaveTest {
         registry.raiseCommission(AGENT);
     }
 
-    /// @dev RW4: a later announcement begins its own delay; a lower commission, or the same, takes the announcement back.
+    /// @dev RW4: a later announcement begins its own delay. A lower commission, or the same one, cancels the
+    /// announcement.
     function test_anAnnouncementIsReplaced() public {
         registry.setCommission(AGENT, 200_000);
         vm.warp(block.timestamp + UNBONDING_DELAY - 1);
@@ -161,8 +162,9 @@ contract RewardsTest is ConclaveTest {
         assertEq(registry.getAgent(registry.register(registration)).commission, 500_000, "the bound itself");
     }
 
-    /// @dev RW1, RW2 at the ends of all numbers: nothing overflows, no more is owed than came in, and what is not paid yet is
-    /// less than a unit of each of the three and one of the division, wherever growth begins.
+    /// @dev RW1, RW2 at the limits of all numbers: nothing overflows, and the accounts are not owed more than came in.
+    /// The unpaid rest is less than one unit for each of the three accounts and one for the division, wherever growth
+    /// begins.
     function testFuzz_anyAmountsAndShares(
         uint104 amount,
         uint128 shares,
@@ -199,7 +201,7 @@ contract RewardsTest is ConclaveTest {
         assertEq(_of(by, ALICE, part), 0, "all of it was taken");
     }
 
-    /// @dev The credit's whole range as one account's part of one share.
+    /// @dev One account's part of one share is the whole range of the credit.
     function test_theLargestAmountForASingleShare() public {
         _rewards.growth[0] = type(uint256).max;
         _rewards.holders[ALICE][0].mark = type(uint256).max;

@@ -5,7 +5,7 @@ import {Currency} from "../../contracts/types/Types.sol";
 import {RewardsHandler} from "./utils/RewardsHandler.sol";
 import {Assertions} from "./utils/Vm.sol";
 
-/// @dev The invariants of rewards, as docs/spec/invariants.md numbers them.
+/// @dev The invariants of rewards, with the numbers of docs/spec/invariants.md.
 contract RewardsInvariantsTest is Assertions {
     struct FuzzSelector {
         address addr;
@@ -20,7 +20,7 @@ contract RewardsInvariantsTest is Assertions {
         _handler = new RewardsHandler();
     }
 
-    /// @dev Whoever calls is given coins, so it must be none of the contracts.
+    /// @dev The fuzzer gives coins to the callers, so no contract of the test may be a caller.
     function targetSenders() external pure returns (address[] memory senders) {
         senders = new address[](1);
         senders[0] = address(0xca11e2);
@@ -36,14 +36,14 @@ contract RewardsInvariantsTest is Assertions {
         targets[0] = FuzzSelector(address(_handler), _selectors());
     }
 
-    /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
+    /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
         bytes4[] memory selectors = _selectors();
         for (uint256 i = 0; i < 300; ++i) {
             uint256 random = uint256(keccak256(abi.encode("walk", i)));
             bytes4 selector = selectors[random % selectors.length];
             bytes memory arguments = abi.encode(random >> 8, random >> 16, uint64(random >> 24), random >> 255);
-            // The second argument is a bool here.
+            // The second argument of this action is a bool.
             if (selector == RewardsHandler.raiseCommission.selector)
                 arguments = abi.encode(random >> 8, (random >> 16) % 2);
             (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
@@ -69,17 +69,17 @@ contract RewardsInvariantsTest is Assertions {
         invariant_rewards();
     }
 
-    /// @dev All at once, for each is run by itself with thousands of calls.
+    /// @dev Checks all invariants at once, since each invariant test runs thousands of calls of its own.
     function invariant_rewards() public view {
         _assertNoMoreIsOwedThanIsThere();
         _assertEverybodyGetsItsPart();
-        // RW3, RW4: the handler looks at every action.
+        // RW3, RW4: the handler checks them at every action.
         assertEq(_handler.broken(), 0, _handler.brokenBecause());
         assertTrue(_handler.commissionsAgree(), "another commission");
     }
 
-    /// @dev RW1: and what is left of the credit is less than a unit of each account's with each agent, which comes with what it
-    /// earns next, and one that is nobody's.
+    /// @dev RW1: the rest of the credit is less than one unit for each account of each agent, which the account gets
+    /// with its next earnings, and one unit that belongs to nobody.
     function _assertNoMoreIsOwedThanIsThere() private view {
         for (uint8 i = 0; i < 2; ++i) {
             (uint256 owed, uint256 credit) = (0, _handler.creditIn(Currency(i)));
@@ -93,7 +93,7 @@ contract RewardsInvariantsTest is Assertions {
         }
     }
 
-    /// @dev RW2: by the shares and the commission of the moment of each payment, but for less than a unit.
+    /// @dev RW2: each payment is divided by the shares and the commission of its moment, up to less than one unit.
     function _assertEverybodyGetsItsPart() private view {
         uint256 one = _handler.ONE();
         for (uint32 id = 1; id <= _handler.AGENTS(); ++id) {
@@ -102,7 +102,7 @@ contract RewardsInvariantsTest is Assertions {
                 uint256 got = _handler.claimed(id, account, currency) + _handler.rewardsAt(id, i / 2, currency);
                 uint256 actual = got * one;
                 uint256 expected = _handler.earned(id, account, currency);
-                // What this test rounds down itself is a thousandth of a unit at most.
+                // The rounding of this test itself is at most a thousandth of a unit.
                 assertTrue(actual <= expected + one / 1000, "more than its part");
                 assertTrue(actual + one >= expected, "a unit less than its part");
             }

@@ -10,7 +10,7 @@ import {HeaderMaker} from "./utils/HeaderMaker.sol";
 import {HistoryChain} from "./utils/HistoryChain.sol";
 import {vm} from "./utils/Vm.sol";
 
-/// @dev Where the seed of a draw comes from: the header of its block, however old the block is.
+/// @dev The seed of a draw comes from the header of its block, however old the block is.
 contract SeedTest is ConclaveTest {
     uint256 private constant LONG_EPOCH = 7200;
 
@@ -28,7 +28,7 @@ contract SeedTest is ConclaveTest {
         (_request, ) = ask(termsFor(4, 0));
         _seedBlock = uint64(2 * LONG_EPOCH + 8);
         vm.roll(_seedBlock + 1);
-        // No system contract unless a test brings one.
+        // The chain has no system contract unless a test adds it.
         HistoryChain.uninstall();
     }
 
@@ -42,13 +42,13 @@ contract SeedTest is ConclaveTest {
         assertEq(keccak256(abi.encode(registry.draw(seed, 4, nobody()))), expected, "constant");
     }
 
-    /// @dev Whatever else its builder puts into the block, the seed is the same.
+    /// @dev The seed stays the same, whatever else the builder puts into the block.
     function testFuzz_restOfTheHeaderDoesNotShapeTheSeed(bytes32 other, bytes32 mixHash) public view {
         vm.assume(mixHash != 0);
         bytes memory word = abi.encodePacked(hex"a0", mixHash);
         bytes memory one = HeaderMaker.make(_seedBlock, word, "");
         bytes memory two = HeaderMaker.make(_seedBlock, word, abi.encodePacked(hex"a0", other));
-        // The parent's hash, the first member.
+        // The first member is the parent's hash.
         for (uint256 i = 0; i < 32; ++i) two[4 + i] = other[i];
         assertTrue(keccak256(one) != keccak256(two), "other blocks");
         assertEq(this.prevRandao(one), mixHash, "one");
@@ -63,7 +63,7 @@ contract SeedTest is ConclaveTest {
         _refused("", blockHash);
         _refused(bytes.concat(header, hex"00"), blockHash);
         _refused(_cut(header, header.length - 1), blockHash);
-        // Another prevrandao.
+        // This header has another prevrandao.
         bytes memory forged = HeaderMaker.make(_seedBlock, abi.encodePacked(hex"a0", keccak256("mine")), "");
         _refused(forged, blockHash);
         drawWith(_request, _seedBlock, header);
@@ -78,7 +78,7 @@ contract SeedTest is ConclaveTest {
         _refused(header, blockHash);
     }
 
-    /// @dev Later forks append members.
+    /// @dev Later forks append members to the header.
     function test_readsHeadersWithMoreMembers() public {
         bytes memory word = abi.encodePacked(hex"a0", HeaderMaker.prevRandaoOf(_seedBlock));
         bytes memory more = abi.encodePacked(hex"a0", keccak256("access list"), hex"8203e8", hex"c20102");
@@ -94,14 +94,14 @@ contract SeedTest is ConclaveTest {
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.NoBeacon.selector, _request.id, _seedBlock));
         drawWith(_request, _seedBlock, header);
         assertTrue(statusOf(_request) == Status.Requested, "waits");
-        // It is not stuck: with the epoch the seed ends.
+        // The request is not stuck: the seed ends with its epoch.
         vm.roll(3 * LONG_EPOCH);
         drawWith(_request, _seedBlock, "");
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, _request.id));
         drawWith(_request, _seedBlock, "");
     }
 
-    /// @dev The chain vouches for the bytes, and still nothing outside of them is read.
+    /// @dev Even if the chain vouches for the bytes, the library reads nothing outside of them.
     function test_refusesWhatIsNoHeader() public {
         bytes memory good = headerOf(_seedBlock);
         _malformed("", "list", 0);
@@ -109,13 +109,13 @@ contract SeedTest is ConclaveTest {
         _malformed(hex"f901", "list", 0);
         _malformed(hex"80", "list", 0);
         _malformed(hex"c0", "list", 0);
-        // A string of the same length.
+        // A string of the same length replaces the list.
         _malformed(_with(good, 0, 0xb9), "list", 0);
         _malformed(_with(good, 0, 0xf8), "list", 0);
         _malformed(_cut(good, good.length - 1), "length", 1);
         _malformed(bytes.concat(good, hex"00"), "length", 1);
         _malformed(hex"f90000", "item", 3);
-        // Twelve members, thirteen, and the one that counts cut short.
+        // Twelve members; then thirteen; then the member that counts is cut short.
         _malformed(_list(12), "item", 15);
         _malformed(_list(13), "mixHash", 16);
         bytes memory members = hex"01010101010101010101010101";
@@ -127,9 +127,10 @@ contract SeedTest is ConclaveTest {
             470
         );
         _malformed(HeaderMaker.make(_seedBlock, hex"80", ""), "mixHash", 470);
-        // Members that are longer than the list, and what no header has: a list, a string of more than two length bytes.
+        // Members that are longer than the list, and members that no header has: a list, and a string with more than
+        // two bytes of length.
         _malformed(hex"f90002b001", "item", 3);
-        // One byte too few.
+        // The header is one byte too short.
         _malformed(hex"f9000181", "item", 3);
         _malformed(hex"f90003b80201", "item", 3);
         _malformed(hex"f90001b8", "item", 3);
@@ -137,7 +138,7 @@ contract SeedTest is ConclaveTest {
         _malformed(hex"f90003b9ffff", "item", 3);
         _malformed(hex"f90004ba000001", "item", 3);
         _malformed(hex"f90001c0", "item", 3);
-        // Up to the last byte it is one.
+        // The header with all its bytes is accepted.
         assertEq(
             this.prevRandao(abi.encodePacked(hex"f9002e", members, hex"a0", keccak256("x"))),
             keccak256("x"),
@@ -145,7 +146,8 @@ contract SeedTest is ConclaveTest {
         );
     }
 
-    /// @dev Bytes at random are refused with our error, never read beyond and never taken for a header.
+    /// @dev Random bytes revert with the library's error. The library never reads beyond them and never accepts them as
+    /// a header.
     function testFuzz_refusesAnything(bytes calldata anything) public view {
         (bool success, bytes memory result) = address(this).staticcall(abi.encodeCall(this.prevRandao, (anything)));
         assertTrue(!success, "no header");
@@ -155,7 +157,7 @@ contract SeedTest is ConclaveTest {
         if (!success) assertEq(bytes32(bytes4(result)), bytes32(IDecisionOracle.MalformedHeader.selector), "framed");
     }
 
-    /// @dev Block 257 back is not served by the instruction any more.
+    /// @dev The instruction does not return the hash of a block that is 257 blocks old.
     function test_oldSeedIsReadFromHistory() public {
         bytes memory header = HeaderMaker.make(_seedBlock);
         HistoryChain.install();
@@ -168,7 +170,7 @@ contract SeedTest is ConclaveTest {
     }
 
     function test_oldSeedWithoutHistoryIsRescheduled() public {
-        // No code, a contract that fails, one that returns nothing, too little and too much.
+        // No code, a contract that fails, and contracts that return nothing, too little and too much.
         bytes[5] memory codes = [bytes(""), hex"5f5ffd", hex"00", hex"600160005260016000f3", hex"600160005260406000f3"];
         for (uint256 i = 0; i < codes.length; ++i) {
             vm.etch(HistoryChain.HISTORY, codes[i]);
@@ -184,7 +186,7 @@ contract SeedTest is ConclaveTest {
         _requireDrawn();
     }
 
-    /// @dev History does not outlive the epoch.
+    /// @dev The history of block hashes does not extend a seed beyond its epoch.
     function test_historyOfAnotherEpochIsNotRead() public {
         bytes memory header = HeaderMaker.make(_seedBlock);
         HistoryChain.install();
@@ -211,7 +213,8 @@ contract SeedTest is ConclaveTest {
         assertEq(BlockHashLib.hashOf(block.number), 0, "not yet");
     }
 
-    /// @dev Whoever draws gives little gas, so that history fails and another seed is scheduled: it runs out of gas instead.
+    /// @dev The caller gives little gas, so that the history fails and another seed would be scheduled. The draw runs
+    /// out of gas instead.
     function test_historyCannotBeStarved() public {
         bytes memory header = HeaderMaker.make(_seedBlock);
         HistoryChain.install();
@@ -253,7 +256,7 @@ contract SeedTest is ConclaveTest {
         assertTrue(statusOf(_request) == Status.Drawn, "drawn");
     }
 
-    /// @dev A list of so many single bytes.
+    /// @dev A list of this many single bytes.
     function _list(uint256 count) private pure returns (bytes memory) {
         bytes memory members = new bytes(count);
         return abi.encodePacked(hex"f9", uint16(count), members);

@@ -7,7 +7,7 @@ import {AgentId, Seat} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {vm} from "./utils/Vm.sol";
 
-/// @dev What an agent has to do until its stake weighs in full (docs/adr/010-fresh-agents.md).
+/// @dev The services that an agent needs before its stake counts in full (docs/adr/010-fresh-agents.md).
 contract ServiceTest is ConclaveTest {
     using SeatLib for Seat;
 
@@ -50,7 +50,8 @@ contract ServiceTest is ConclaveTest {
         assertEq(agent.reputation, 810_000, "both steps");
     }
 
-    /// @dev RE4: what does not count changes nothing and is not announced; a recovery between two falls makes no room for more.
+    /// @dev RE4: a fall that does not count changes nothing and emits nothing. A recovery between two falls leaves no
+    /// room for more.
     function test_onlyTheDeepestFallOfAWeekTakesEffect() public {
         vm.warp(vm.getBlockTimestamp() + 7 days - (vm.getBlockTimestamp() % 7 days));
         _settle(-1);
@@ -67,7 +68,7 @@ contract ServiceTest is ConclaveTest {
         assertEq(registry.getAgent(AGENT).reputation, 414_720, "another week");
     }
 
-    /// @dev The weight stays halved, or full, through whatever else writes the agent's word.
+    /// @dev The weight stays halved, or full, whatever else writes the agent's word.
     function test_otherChangesKeepTheWeight() public {
         for (uint256 i = 0; i < PROVEN; ++i) _settle(0);
         registry.startUnbonding(AGENT, MAX_STAKE / 2);
@@ -85,7 +86,7 @@ contract ServiceTest is ConclaveTest {
         moveReputation(AGENT, steps);
     }
 
-    /// @dev How often the agent has the only seat.
+    /// @dev Returns how often the agent gets the only seat.
     function _timesDrawn() private view returns (uint256 count) {
         for (uint256 i = 0; i < DRAWS; ++i) {
             Seat seat = registry.draw(keccak256(abi.encode(i)), 1, nobody())[0];
@@ -93,7 +94,7 @@ contract ServiceTest is ConclaveTest {
         }
     }
 
-    /// @dev Within 15 %: some three standard deviations of the smaller figure.
+    /// @dev Allows 15 %: about three standard deviations of the smaller figure.
     function _isNear(uint256 actual, uint256 expected) private pure returns (bool) {
         return actual * 100 > expected * 85 && actual * 100 < expected * 115;
     }

@@ -4,7 +4,8 @@ pragma solidity 0.8.34;
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
-/// @dev Reads test/vectors/secp256k1.json, which the agents' curves read, too: contracts and agents take the same signatures.
+/// @dev Reads test/vectors/secp256k1.json, which the agents' curves also read: contracts and agents accept the same
+/// signatures.
 contract SignatureVectorsTest is Assertions {
     string private _json;
 

@@ -11,7 +11,7 @@ import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {Draft} from "./utils/Draft.sol";
 import {Vm, vm} from "./utils/Vm.sol";
 
-/// @dev An oracle whose answer is in the id.
+/// @dev An oracle that reads its answer from the id.
 contract StatusStub {
     function statusOf(RequestId requestId) external pure returns (Status, uint32, bool, bool, bool) {
         uint256 id = RequestId.unwrap(requestId);
@@ -19,7 +19,7 @@ contract StatusStub {
     }
 }
 
-/// @dev What a proof takes, from whom, and what is no proof.
+/// @dev Which stake a proof takes, and which evidence is not a proof.
 contract SlasherTest is ConclaveTest {
     using SeatLib for Seat;
 
@@ -39,7 +39,8 @@ contract SlasherTest is ConclaveTest {
         drawForEvidence(2);
     }
 
-    /// @dev ST6, ST9: a tenth of everybody's, a tenth of the operator's tenth to the reporter, the rest to the treasury.
+    /// @dev ST6, ST9: every account loses a tenth. The reporter gets a tenth of the operator's loss, the treasury gets
+    /// the rest.
     function test_slashesBondedAndUnbondingStake() public {
         registry.startUnbonding(AGENT, 1 ether);
         vm.prank(DELEGATOR);
@@ -67,7 +68,7 @@ contract SlasherTest is ConclaveTest {
         registry.claim(REPORTER);
     }
 
-    /// @dev ST6: one per agent, request and attempt, whatever the proof.
+    /// @dev ST6: one slash for each agent, request and attempt, whatever the proof.
     function test_isConsumedOnce() public {
         assertTrue(!slasher.isConsumed(AGENT, drawnIds[0], 0), "open");
         submit(equivocation(AGENT, 0));
@@ -97,7 +98,8 @@ contract SlasherTest is ConclaveTest {
         assertTrue(slasher.isConsumed(AGENT, drawnIds[0], 0), "consumed");
     }
 
-    /// @dev ST7: drawn, gone at once, and proven guilty in the last second of the window of the longest request.
+    /// @dev ST7: the agent is drawn, leaves at once, and is proven guilty in the last second of the longest request's
+    /// window.
     function test_unbondingCannotOutrunEvidence() public {
         fund(1 ether);
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
@@ -117,7 +119,7 @@ contract SlasherTest is ConclaveTest {
         assertEq(registry.withdrawStake(drawn, address(this)), leaving - leaving / 10, "what is left");
     }
 
-    /// @dev ST6: a key that was rotated out proves what it signed as long as stake that left with it could be slashed.
+    /// @dev ST6: a key that was rotated out proves what it signed as long as stake that left with it can be slashed.
     function test_worksAfterRotation() public {
         (Equivocation memory pair, Equivocation memory late) = (equivocation(AGENT, 0), equivocation(AGENT, 1));
         address signer = registry.getAgent(AGENT).signer;
@@ -134,7 +136,7 @@ contract SlasherTest is ConclaveTest {
         assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "the key in use");
     }
 
-    /// @dev ST6: about one attempt, whatever the rest of the request is said to be.
+    /// @dev ST6: a proof counts for one attempt, whatever it claims about the rest of the request.
     function test_anInventedRequestIsNoOtherFault() public {
         submit(equivocation(AGENT, 0));
         Request memory invented = drawnRequest(0);
@@ -143,7 +145,7 @@ contract SlasherTest is ConclaveTest {
         _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0));
     }
 
-    /// @dev ST6: the event says which request it was, even when the proof is of terms that nobody asked for.
+    /// @dev ST6: the event names the request, even when the proof has terms that nobody asked for.
     function test_anInventedRequestHidesNothing() public {
         Request memory invented = drawnRequest(0);
         invented.questionHash = "another question";
@@ -157,7 +159,7 @@ contract SlasherTest is ConclaveTest {
         );
     }
 
-    /// @dev ST9: an operator that leaves first and then reports itself gets nothing of its delegators' loss.
+    /// @dev ST9: an operator that leaves first and then reports itself gets no part of its delegators' loss.
     function test_selfReportDoesNotPay() public {
         submit(equivocation(AGENT, 0));
         assertEq(registry.owedTo(address(this)), 0.02 ether, "a tenth of its own 0.2");
@@ -169,7 +171,7 @@ contract SlasherTest is ConclaveTest {
         assertEq(registry.owedTo(TREASURY), 0.78 ether + 0.54 ether, "the treasury");
     }
 
-    /// @dev ST8: whoever has evidence consumed with dust at stake is out.
+    /// @dev ST8: an agent that has evidence consumed with almost no stake exits for good.
     function test_aSlashOfAnInactiveAgentIsItsExit() public {
         AgentId agentId = AgentId.wrap(2);
         registry.startUnbonding(agentId, 2 ether);
@@ -200,7 +202,7 @@ contract SlasherTest is ConclaveTest {
         }
     }
 
-    /// @dev ST10: evidence that was made before the draw is not consumed before it.
+    /// @dev ST10: evidence that was made before the draw cannot be consumed before it.
     function test_nothingIsConsumedBeforeTheDraw() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         Equivocation memory pair = equivocation(AGENT, request, 0);
@@ -211,7 +213,7 @@ contract SlasherTest is ConclaveTest {
         vm.expectRevert(reason);
         this.submitDecisionsAbout(request, key, slot, _body("a"), _body("b"));
 
-        // The hash covers the id: the signatures do not count for a request that is drawn.
+        // The hash covers the id, so the signatures do not count for a request that is drawn.
         Equivocation memory disguised = _copy(pair);
         disguised.request.id = drawnIds[0];
         _assertRefusedAsUnknown(disguised);
@@ -220,13 +222,13 @@ contract SlasherTest is ConclaveTest {
         assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed after the draw");
     }
 
-    /// @dev ST10: in every state of a request, of attempts before, at and after the one that it is at.
+    /// @dev ST10: tries every state of a request, with attempts before, at and after the current one.
     function test_onlyDrawnAttemptsCount() public {
         vm.etch(address(oracle), type(StatusStub).runtimeCode);
         for (uint8 status = 0; status <= uint8(type(Status).max); ++status) {
             for (uint32 attempt = 0; attempt < 5; ++attempt) {
                 Request memory request;
-                // The stub reads them from the id: at attempt 2.
+                // The stub reads the status from the id: the request is at attempt 2.
                 request.id = RequestId.wrap((2 << 8) | status);
                 request.questionHash = keccak256(abi.encode(status, attempt));
                 Equivocation memory pair = equivocation(AgentId.wrap(3), request, attempt);
@@ -282,7 +284,7 @@ contract SlasherTest is ConclaveTest {
         bad.firstSignature = bytes.concat(pair.firstSignature, hex"00");
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, address(0), signer));
 
-        // Two slots are no conflict: each member of the slot counts.
+        // Two slots are no conflict: every member of the slot counts.
         for (uint256 member = 0; member < 7; ++member) {
             bad = _copy(pair);
             (Request memory request, ISlasher.MessageSlot memory slot) = (drawnRequest(0), pair.slot);
@@ -320,7 +322,7 @@ contract SlasherTest is ConclaveTest {
         ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 3);
         vm.expectRevert(abi.encodeWithSelector(ISlasher.NoConflict.selector));
         this.submitBodies(key, slot, _body("a"), slot, _body("a"));
-        // After an unlock an honest agent signs another decision in another round.
+        // After an unlock, an honest agent may sign another decision in another round.
         ISlasher.DecisionSlot memory later = ISlasher.DecisionSlot("committee", 0, 4);
         vm.expectPartialRevert(ISlasher.InvalidEvidence.selector);
         this.submitBodies(key, slot, _body("a"), later, _body("b"));
@@ -337,7 +339,7 @@ contract SlasherTest is ConclaveTest {
         assertEq(registry.owedTo(REPORTER), 0.02 ether, "rewarded");
     }
 
-    /// @dev What seats sign for the oracle is what the slasher hashes.
+    /// @dev The slasher hashes the same struct that seats sign for the oracle.
     function test_decisionHashIsTheOracles() public {
         fund(1 ether);
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
@@ -365,7 +367,7 @@ contract SlasherTest is ConclaveTest {
         new Slasher(registry);
     }
 
-    /// @dev ST8: below the exit reputation for good, whatever comes later.
+    /// @dev ST8: an agent below the exit reputation stays out for good, whatever happens later.
     function test_exitIsForGood() public {
         for (uint256 i = 0; i < 10; ++i) {
             moveReputation(AGENT, -1);
@@ -435,7 +437,7 @@ contract SlasherTest is ConclaveTest {
         this.submitPair(pair);
     }
 
-    /// @dev The signatures recover to somebody, but not to one agent.
+    /// @dev The signatures recover to accounts, but not to one and the same agent.
     function _assertRefusedAsUnknown(Equivocation memory pair) private {
         try this.submitPair(pair) {
             revert NotTrue("refused");
@@ -451,7 +453,7 @@ contract SlasherTest is ConclaveTest {
         assertEq(position.unbonding, unbonding, "position unbonding");
     }
 
-    /// @dev The hash of a `drawnRequest`.
+    /// @dev Returns the hash of a `drawnRequest`.
     function _hashOf(uint256 index) private view returns (bytes32) {
         return keccak256(abi.encode(drawnRequest(index)));
     }
@@ -464,7 +466,7 @@ contract SlasherTest is ConclaveTest {
         return abi.decode(abi.encode(pair), (Equivocation));
     }
 
-    /// @dev The malleable twin: s' = order - s, the other v.
+    /// @dev Returns the malleable twin: s' = order - s, with the other v.
     function _twin(bytes memory signature) private pure returns (bytes memory) {
         (bytes32 r, uint256 s, uint8 v) = (bytes32(0), 0, uint8(signature[64]));
         assembly {

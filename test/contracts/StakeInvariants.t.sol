@@ -5,7 +5,7 @@ import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {StakeHandler} from "./utils/StakeHandler.sol";
 import {Assertions} from "./utils/Vm.sol";
 
-/// @dev The invariants of stake, as docs/spec/invariants.md numbers them.
+/// @dev The invariants of stake, with the numbers of docs/spec/invariants.md.
 contract StakeInvariantsTest is Assertions {
     struct FuzzSelector {
         address addr;
@@ -18,7 +18,7 @@ contract StakeInvariantsTest is Assertions {
         _handler = new StakeHandler();
     }
 
-    /// @dev Whoever calls is given coins, so it must be none of the contracts.
+    /// @dev The fuzzer gives coins to the callers, so no contract of the test may be a caller.
     function targetSenders() external pure returns (address[] memory senders) {
         senders = new address[](1);
         senders[0] = address(0xca11e2);
@@ -34,14 +34,14 @@ contract StakeInvariantsTest is Assertions {
         targets[0] = FuzzSelector(address(_handler), _selectors());
     }
 
-    /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
+    /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
         bytes4[] memory selectors = _selectors();
         for (uint256 i = 0; i < 600; ++i) {
             uint256 random = uint256(keccak256(abi.encode("walk", i)));
             bytes memory arguments = abi.encode(random >> 8, random >> 16, random >> 24, random >> 255);
             bytes4 selector = selectors[random % selectors.length];
-            // Few arguments suffice for most; a uint8 and a bool must not have dirty bits.
+            // Most actions need few arguments; a uint8 and a bool must not have dirty bits.
             if (selector == StakeHandler.moveReputation.selector)
                 arguments = abi.encode(random >> 8, uint8(random >> 16));
             (bool success, ) = address(_handler).call(bytes.concat(selector, arguments));
@@ -85,7 +85,7 @@ contract StakeInvariantsTest is Assertions {
         assertEq(_handler.owed() + _handler.claimed(), _handler.slashed(), "what was slashed");
     }
 
-    /// @dev ST4: but for what others' roundings leave behind, less than two units a move.
+    /// @dev ST4: up to the rounding of other accounts' moves, less than two units for each move.
     function invariant_nobodyTakesOutMoreThanItPutIn() public view {
         for (uint256 i = 0; i < _handler.ACCOUNTS(); ++i) {
             address account = _handler.accounts(i);
@@ -112,7 +112,7 @@ contract StakeInvariantsTest is Assertions {
         }
     }
 
-    /// @dev ST2, ST6, ST9: the handler looks at every action.
+    /// @dev ST2, ST6, ST9: the handler checks them at every action.
     function invariant_nothingForbiddenHappened() public view {
         assertEq(_handler.broken(), 0, _handler.brokenBecause());
     }

@@ -6,7 +6,7 @@ import {StakePool} from "../../contracts/libraries/StakePool.sol";
 import {AgentId, Pot} from "../../contracts/types/Types.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
-/// @dev The pool by itself: any order of moves by four accounts, at any scale.
+/// @dev Tests the pool alone: any order of moves by four accounts, at any scale.
 contract StakePoolTest is Assertions {
     using StakePool for StakePool.State;
 
@@ -15,12 +15,12 @@ contract StakePoolTest is Assertions {
 
     StakePool.State private _pool;
     address[4] private _accounts = [address(1), address(2), address(3), address(4)];
-    /// @dev What each put in and took out.
+    /// @dev Units that each account put in and took out.
     mapping(address account => uint256 amount) private _in;
     mapping(address account => uint256 amount) private _out;
     bool private _slashed;
 
-    /// @dev ST2, ST3, ST4: after each of 40 random moves, by amounts from 1 to 2^96.
+    /// @dev ST2, ST3, ST4 hold after each of 40 random moves, with amounts from 1 to 2^96.
     function testFuzz_noMoveTakesFromOthers(uint256 seed, bool withSlashes, uint8 scale) public {
         for (uint256 i = 0; i < 40; ++i) {
             uint256 random = uint256(keccak256(abi.encode(seed, i)));
@@ -49,7 +49,8 @@ contract StakePoolTest is Assertions {
         assertEq(ownLoss, uint256(bonded) + unbonding, "all of it is the operator's");
     }
 
-    /// @dev ST3: whoever comes first, with one unit, after slashes or not: a later one gets as many shares as units.
+    /// @dev ST3: whoever bonds first, with one unit, before or after slashes, a later account gets at least as many
+    /// shares as units.
     function testFuzz_firstDepositorCannotInflate(uint96 amount, uint8 slashes) public {
         vm.assume(amount != 0 && amount < MAXIMUM);
         _bond(_accounts[0], 1);
@@ -88,7 +89,8 @@ contract StakePoolTest is Assertions {
         assertEq(amount, 90, "withdrawn");
     }
 
-    /// @dev 400 slashes of a full pool: the number of shares a bond mints stays bounded, the rest is taken at last.
+    /// @dev 400 slashes of a full pool: the number of shares that a bond mints stays bounded, and the last slash takes
+    /// the rest.
     function test_manySlashesEndInAnEmptyPool() public {
         _bond(_accounts[0], MAXIMUM);
         uint256 slashes = 0;
@@ -106,7 +108,7 @@ contract StakePoolTest is Assertions {
         assertEq(slashes, 211, "slashes");
     }
 
-    /// @dev ST3: at the lowest price at which bonds are taken, the last slash takes less than 2^-16 of what was bonded.
+    /// @dev ST3: if an account bonds at the lowest allowed price, the last slash takes less than 2^-16 of its bond.
     function test_noBondIsTakenForDust() public {
         _bond(_accounts[0], 2 ** 80);
         while (uint256(_pool.bonded.assets) << 16 >= _pool.bonded.shares) _pool.slash(_accounts[0]);
@@ -131,7 +133,7 @@ contract StakePoolTest is Assertions {
         this.bondBy(_accounts[1], 10);
     }
 
-    /// @dev This state needs a pot of 2^96 units; the test makes it by hand.
+    /// @dev Makes by hand a state that would need a pot of 2^96 units.
     function test_sharesThatDoNotFitAreRefused() public {
         _pool.bonded = Pot({assets: 2 ** 112, shares: type(uint128).max});
         uint256 total = type(uint128).max + (uint256(2 ** 112) * type(uint128).max) / 2 ** 112;
@@ -190,7 +192,7 @@ contract StakePoolTest is Assertions {
         }
     }
 
-    /// @dev assets / shares, by cross multiplication; an empty pot has no price.
+    /// @dev Compares assets / shares by cross multiplication. An empty pot has no price.
     function _assertPriceNotBelow(Pot memory current, Pot memory earlier) private pure {
         if (current.shares == 0 || earlier.shares == 0) return;
         assertTrue(

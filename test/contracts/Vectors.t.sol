@@ -28,7 +28,7 @@ import {
 import {Draft} from "./utils/Draft.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
-/// @dev Reads test/vectors/eip712.json, which ethers made and the TypeScript core reads, too.
+/// @dev Reads test/vectors/eip712.json. Ethers made the file, and the TypeScript core also reads it.
 contract VectorsTest is Assertions {
     using DecisionHeadLib for DecisionHead;
     using SeatLib for Seat;
@@ -243,7 +243,7 @@ contract VectorsTest is Assertions {
         PossessionLib.verify(digest, signature, signer);
     }
 
-    /// @dev What is stored of a decision, and where it leads when it is retried or appealed against.
+    /// @dev Checks what is stored of a decision, and the link to the round after a retry or an appeal.
     function _settlement(string memory at, bytes32 structHash, bytes32 committeeHash) private view {
         Round round = Round.wrap(_word(at, ".roundWord"));
         Relay relay = Relay.wrap(_word(at, ".relayWord"));

@@ -21,7 +21,7 @@ const { loadFixture } = networkHelpers;
 const question = toUtf8Bytes("Is it?");
 const fee = 10n ** 18n;
 
-/** Two accounts with tokens that the oracle may take. */
+/** Makes two accounts with tokens that the oracle may take. */
 async function deployed() {
   const world = await deployWorld(ethers);
   const { oracle, token } = world;
@@ -43,7 +43,7 @@ async function fundsOf(oracle: Oracle, id: bigint): Promise<readonly bigint[]> {
 }
 
 describe("a subscription", () => {
-  it("SE17: is created by anybody, with consecutive numbers", async () => {
+  it("SE17: can be created by any account, and has the next number", async () => {
     const { oracle, owner, stranger } = await loadFixture(deployed);
     for (const [account, id] of [
       [owner, 2],
@@ -63,11 +63,11 @@ describe("a subscription", () => {
     ]) {
       await expect(call()).to.be.revertedWithCustomError(oracle, "UnknownSubscription").withArgs(4);
     }
-    // That of direct payers is nobody's.
+    // Nobody owns subscription 0, which counts direct payments.
     await expect(oracle.fund(0, 1)).to.be.revertedWithCustomError(oracle, "UnknownSubscription").withArgs(0);
   });
 
-  it("SE17: is run by its owner alone, who need not be a consumer", async () => {
+  it("SE17: obeys only its owner, who need not be a consumer", async () => {
     const { oracle, owner, stranger } = await loadFixture(deployed);
     await oracle.connect(owner).createSubscription();
     for (const call of [
@@ -82,7 +82,7 @@ describe("a subscription", () => {
       .withArgs(2, owner.address);
   });
 
-  it("SE17: changes hands in two steps", async () => {
+  it("SE17: changes its owner in two steps", async () => {
     const { world, oracle, owner, stranger } = await loadFixture(deployed);
     const { deployer } = world;
     const accept = () => oracle.connect(owner).acceptSubscription(subscription);
@@ -111,11 +111,11 @@ describe("a subscription", () => {
     await expect(oracle.setConsumer(subscription, stranger.address, true))
       .to.be.revertedWithCustomError(oracle, "NotSubscriptionOwner")
       .withArgs(subscription, deployer.address);
-    // What was allowed stays allowed.
+    // Consumers that were allowed stay allowed.
     expect(await oracle.isConsumer(subscription, deployer.address)).to.be.true;
   });
 
-  it("SE17: pays for its consumers and no longer for one that was removed", async () => {
+  it("SE17: pays for its consumers, and not for one that was removed", async () => {
     const { world, oracle, stranger } = await loadFixture(deployed);
     const asking = () => oracle.connect(stranger).request(subscription, termsIn(Currency.Token), question);
     await expect(asking())
@@ -128,7 +128,7 @@ describe("a subscription", () => {
     expect(asked.request.consumer).to.equal(stranger.address);
     await oracle.setConsumer(subscription, stranger.address, false);
     await expect(asking()).to.be.revertedWithCustomError(oracle, "NotConsumer");
-    // What it asked goes on, and what is left goes back to the subscription.
+    // Its earlier requests go on, and the rest of their fees goes back to the subscription.
     const drawn = await draw(world, asked);
     await passDeadline(world, drawn.round);
     await oracle.refund(...refundArgs(drawn));
@@ -136,7 +136,7 @@ describe("a subscription", () => {
     expect(await oracle.creditOf(stranger.address, Currency.Token)).to.equal(0n);
   });
 
-  it("SE17, MO3: is funded by anybody and emptied by its owner, each currency on its own", async () => {
+  it("SE17, MO3: takes funds from any account and returns them to its owner, each currency on its own", async () => {
     const { oracle, token, owner, stranger } = await loadFixture(deployed);
     await oracle.connect(owner).createSubscription();
     await expect(oracle.connect(stranger).fund(2, 70))
@@ -166,7 +166,7 @@ describe("a subscription", () => {
     expect(await fundsOf(oracle, 2n)).to.deep.equal([1n, 2n]);
   });
 
-  it("SE19: pays each request in its currency, from what is not in escrow", async () => {
+  it("SE19: pays each request in its currency, out of funds that are not in escrow", async () => {
     const { oracle, owner } = await loadFixture(deployed);
     const account = oracle.connect(owner);
     await account.createSubscription();
@@ -244,7 +244,7 @@ describe("direct payment", () => {
   for (const currency of currencies) {
     const name = currency === Currency.Token ? "tokens" : "coins";
 
-    it(`SE14: in ${name} comes back as a credit that its owner withdraws`, async () => {
+    it(`SE14: in ${name} is refunded as a credit that the payer withdraws`, async () => {
       const { world, oracle, token, stranger } = await loadFixture(deployed);
       const value = currency === Currency.Native ? fee : 0n;
       const books = new Books(world, [stranger.address, world.deployer.address]);
@@ -311,7 +311,7 @@ describe("direct payment", () => {
 });
 
 describe("payOut", () => {
-  it("is the settlement's alone", async () => {
+  it("accepts calls only from the settlement", async () => {
     const { world, oracle, stranger } = await loadFixture(deployed);
     const committed = await decide(world, await ask(world));
     const payout = {

@@ -59,7 +59,7 @@ function commitOf(world: World, entry: Drawn, signers?: number[]): string {
   return world.oracle.interface.encodeFunctionData("commit", commitArgs(world, entry, decisionFor(entry), signers));
 }
 
-/** The failed calls by index, each with the name of its error. */
+/** Returns the failed calls by index, each with the name of its error. */
 function failures(world: World, receipt: ContractTransactionReceipt): Record<number, string> {
   const parsed = receipt.logs.map((log) => world.oracle.interface.parseLog(log));
   const failed = parsed.filter((event) => event?.name === "CallFailed");
@@ -73,7 +73,7 @@ function failures(world: World, receipt: ContractTransactionReceipt): Record<num
 }
 
 describe("tryMulticall", () => {
-  it("settles what can be settled and says what cannot", async () => {
+  it("settles every decision that it can, and reports the others", async () => {
     const { world, oracle, consumerOf, drawFor } = await loadFixture(deployed);
     const entries: Drawn[] = [];
     for (let index = 0; index < 6; index++) entries.push(await drawFor(await consumerOf(Mode.Accept)));
@@ -104,7 +104,7 @@ describe("tryMulticall", () => {
   });
 
   for (const mode of ["Revert", "BurnGas", "ReturnBomb", "RevertBomb"] as const) {
-    it(`is not stopped by a consumer that does ${mode}`, async () => {
+    it(`goes on when a consumer does ${mode}`, async () => {
       const { world, oracle, consumerOf, drawFor } = await loadFixture(deployed);
       const hostile = await drawFor(await consumerOf(Mode[mode]));
       const good = await consumerOf(Mode.Accept);
@@ -119,11 +119,11 @@ describe("tryMulticall", () => {
     });
   }
 
-  it("names the caller as the relayer of each, and keeps what a consumer does in between", async () => {
+  it("names the caller as the relayer of each decision, and keeps what a consumer does in between", async () => {
     const { world, oracle, consumerOf, drawFor } = await loadFixture(deployed);
     const reentering = await consumerOf(Mode.Reenter);
     const entries = [await drawFor(reentering, 500_000), await drawFor(await consumerOf(Mode.Accept))];
-    // The consumer settles the next one before the batch comes to it, in a batch of its own.
+    // The consumer settles the next decision in a batch of its own, before the outer batch comes to it.
     const inner = oracle.interface.encodeFunctionData("tryMulticall", [[commitOf(world, entries[1]!)]]);
     await reentering.getFunction("setReentry")(oracle.target, inner);
     const [, stranger] = await ethers.getSigners();
@@ -168,7 +168,7 @@ describe("tryMulticall", () => {
 });
 
 describe("the pause of new requests", () => {
-  it("is the pauser's alone, and of one currency", async () => {
+  it("can be set only by the pauser, for one currency", async () => {
     const { world, oracle } = await loadFixture(deployed);
     const [, pauser, stranger] = await ethers.getSigners();
     await world.manager.grantRole(pauserRole, pauser!.address, 0);
@@ -193,7 +193,7 @@ describe("the pause of new requests", () => {
         .to.be.revertedWithCustomError(oracle, "RequestsArePaused")
         .withArgs(currency);
       await ask(world, { currency: other });
-      // New prices do not open it again.
+      // New prices do not end the pause.
       await oracle.setPrices(currency, freePrices[currency]);
       expect((await oracle.pricesOf(currency)) & 1n).to.equal(0n);
       await expect(trusted.unpauseRequests(currency)).to.emit(oracle, "RequestsUnpaused").withArgs(currency);
@@ -201,7 +201,7 @@ describe("the pause of new requests", () => {
     }
   });
 
-  it("leaves everything that was asked to its course", async () => {
+  it("does not change the course of earlier requests", async () => {
     const { world, oracle, consumerOf, drawFor } = await loadFixture(deployed);
     const consumer = await consumerOf(Mode.Revert);
     const failing = await drawFor(consumer);

@@ -53,13 +53,13 @@ async function hostile() {
   return { world, oracle: world.oracle, consumer, drawFor };
 }
 
-/** Settles and says whether the callback went through. */
+/** Settles, and returns true if the callback succeeded. */
 async function settle(world: World, entry: Drawn) {
   const committed = await commit(world, entry);
   const { receipt } = committed;
   const { status, callbackPending } = await world.oracle.statusOf(entry.request.id);
   expect(status).to.equal(BigInt(Status.Decided));
-  // Success shows by the settlement alone.
+  // A callback that succeeds emits no event of its own.
   expect(receipt.logs).to.have.length(callbackPending === true ? 2 : 1);
   if (callbackPending === true) findEvent(world.oracle, receipt, "CallbackFailed");
   return { receipt, pending: callbackPending as boolean, claim: latestOf(committed), record: recordOf(committed) };
@@ -77,7 +77,7 @@ describe("callbacks", () => {
       .withArgs(entry.request.id);
   });
 
-  it("are not made when none was wanted", async () => {
+  it("are not made for a request that wants no callback", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.Revert, { callbackGasLimit: 0 });
     const { receipt } = await commit(world, entry);
@@ -87,7 +87,7 @@ describe("callbacks", () => {
   });
 
   for (const mode of ["Revert", "BurnGas", "RevertBomb"] as const) {
-    it(`that fail by ${mode} do not block settlement, pay or a later retry`, async () => {
+    it(`that fail by ${mode} block neither the settlement nor the pay nor a later retry`, async () => {
       const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
       const entry = await drawFor(Mode[mode]);
       const { claim, record, pending, receipt } = await settle(world, entry);
@@ -106,7 +106,7 @@ describe("callbacks", () => {
     });
   }
 
-  it("cost the relayer no more than their limit, however much is returned", async () => {
+  it("cost the relayer no more than their limit, however much data they return", async () => {
     const { world, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.ReturnBomb);
     const { receipt } = await settle(world, entry);
@@ -121,12 +121,12 @@ describe("callbacks", () => {
     await expect(oracle.retryCallback(...claim)).to.be.revertedWithCustomError(oracle, "CallbackStillFails");
   });
 
-  it("get all their gas or the transaction fails", async () => {
+  it("get all their gas, or the transaction fails", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.Accept, { callbackGasLimit: 1_000_000 });
     const decision = decisionFor(entry);
     const send = (gasLimit: number) => oracle.commit(...commitArgs(world, entry, decision), { gasLimit });
-    // Enough for settlement and most of the callback, yet not for the limit that was paid for.
+    // Enough gas for the settlement and most of the callback, but not for the limit that the request paid for.
     const required = Math.floor((1_000_000 * 64) / 63) + 1 + 15_000;
     await expect(send(1_000_000))
       .to.be.revertedWithCustomError(oracle, "InsufficientCallbackGas")
@@ -136,7 +136,7 @@ describe("callbacks", () => {
     expect(await consumer.getFunction("calls")()).to.equal(1n);
   });
 
-  it("cannot be entered twice, nor settle, draw or be paid twice from within", async () => {
+  it("cannot be made twice, and cannot settle, draw or get paid a second time from within", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     // Without a fee an appeal needs no bond.
     const entry = await drawFor(Mode.Reenter, { callbackGasLimit: 1_000_000, fee: 0n });
@@ -145,7 +145,7 @@ describe("callbacks", () => {
     const certificate = certificateFor(world, entry, decision);
     const committeeHash = hashCommittee(entry.committee);
     const { signers, relayer } = { signers: 7n, relayer: world.deployer.address };
-    // What the commit will store: its gas price is fixed below.
+    // The relay that the commit will store; its gas price is fixed below.
     const gasPrice = 10n ** 10n;
     const relay = packRelay(signers, gasPrice, relayer);
     const decided = { round: entry.round, committee: entry.committee, decision, relay, appellant: ZeroAddress };
@@ -170,7 +170,7 @@ describe("callbacks", () => {
       expect(oracle.interface.parseError(await consumer.getFunction("reentryResult")())?.name).to.equal(error);
       await snapshot.restore();
     }
-    // Settling from within is allowed, and counts once.
+    // The consumer may settle from within, and that counts once.
     const record = [entry.request, [packDecided(decided)]] as const;
     const settling = world.settlement.interface.encodeFunctionData("settle", record);
     await consumer.getFunction("setReentry")(world.settlement.target, settling);
@@ -181,7 +181,7 @@ describe("callbacks", () => {
     await expect(world.settlement.settle(...record)).to.be.revertedWithCustomError(oracle, "AlreadySettled");
   });
 
-  it("read from within what stays: there is no read-only reentrancy", async () => {
+  it("read the final state from within, so there is no read-only reentrancy", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const { registry } = world;
     const entry = await drawFor(Mode.Reenter, { callbackGasLimit: 1_000_000 });
@@ -206,7 +206,7 @@ describe("callbacks", () => {
     }
   });
 
-  it("are taken from the oracle alone", async () => {
+  it("are accepted only from the oracle", async () => {
     const { world, consumer } = await loadFixture(hostile);
     await expect(consumer.getFunction("onDecision")(1, Status.Decided, ZeroHash, "0x", 0))
       .to.be.revertedWithCustomError(consumer, "NotOracle")
@@ -215,7 +215,7 @@ describe("callbacks", () => {
 });
 
 describe("DecisionConsumer", () => {
-  it("that paid at once takes out what the oracle owes it, and no more", async () => {
+  it("withdraws the credit of its direct payments, and no more", async () => {
     const { world, oracle, consumer } = await loadFixture(hostile);
     const { token } = world;
     const [, stranger] = await ethers.getSigners();
@@ -295,7 +295,7 @@ describe("PolicyDesk", () => {
     }
   });
 
-  it("keeps a hung question apart from an answered one", async () => {
+  it("does not treat a hung question as an answered one", async () => {
     const { world, contract } = await loadFixture(desk);
     const by = () => contract.getFunction("askBoolean").send("Is it?");
     const drawn = await draw(world, await ask(world, {}, "Is it?", by));
@@ -305,7 +305,7 @@ describe("PolicyDesk", () => {
       .withArgs(drawn.request.id, Status.Hung);
   });
 
-  it("has nothing but texts appealed against when it says so, and hears the final decision alone", async () => {
+  it("allows appeals except for texts, and hears only the final decision", async () => {
     const { world, contract, settings } = await loadFixture(desk);
     await registerAgents(world, 8);
     await contract.getFunction("setSettings")({ ...settings, appeals: 1 });
@@ -320,7 +320,7 @@ describe("PolicyDesk", () => {
     expect(await contract.getFunction("isYes")(id)).to.be.true;
   });
 
-  it("is run by its owner", async () => {
+  it("obeys only its owner", async () => {
     const { contract, settings, stranger } = await loadFixture(desk);
     const other = contract.connect(stranger);
     for (const [method, args] of [
@@ -345,7 +345,7 @@ describe("PolicyDesk", () => {
   });
 });
 
-describe("the least consumer", () => {
+describe("the smallest consumer", () => {
   it("passes questions on and keeps outcomes", async () => {
     const { world } = await loadFixture(hostile);
     const consumer = await ethers.deployContract("SlotConsumer", [world.oracle.target]);
@@ -359,7 +359,7 @@ describe("the least consumer", () => {
 });
 
 describe("event and callback of a settlement", () => {
-  it("are encoded as the ABI says, to the byte, for answers of every length", async () => {
+  it("have the ABI's encoding byte for byte, for answers of every length", async () => {
     const { world } = await loadFixture(hostile);
     const consumer = await ethers.deployContract("RecordingConsumer");
     await world.oracle.setConsumer(subscription, consumer.target, true);

@@ -31,7 +31,7 @@ async function deployed() {
   return { world, oracle: world.oracle, stranger: stranger! };
 }
 
-/** An oracle for another fee token, with a registry of its own. */
+/** Deploys an oracle for another fee token, with a registry of its own. */
 async function oracleFor({ manager }: World, token: string): Promise<Oracle> {
   const registry = await deployRegistry(ethers, token);
   const args = [manager.target, registry.target, token, 0b11n, freeTokens, freeCoins];
@@ -54,7 +54,7 @@ describe("fee tokens", () => {
     }
   });
 
-  it("that do not move are noticed, on the way in and on the way out", async () => {
+  it("that do not move make the call fail, on the way in and on the way out", async () => {
     const { world } = await loadFixture(deployed);
     const token = await ethers.deployContract("HostileToken");
     const oracle = await oracleFor(world, await token.getAddress());
@@ -73,7 +73,7 @@ describe("fee tokens", () => {
     expect((await oracle.subscriptionOf(1)).tokenBalance).to.equal(50n);
   });
 
-  it("that call back in the middle of a transfer gain nothing", async () => {
+  it("that call back in the middle of a transfer gain nothing by it", async () => {
     const { world } = await loadFixture(deployed);
     const token = await ethers.deployContract("HostileToken");
     const oracle = await oracleFor(world, await token.getAddress());
@@ -94,7 +94,7 @@ describe("fee tokens", () => {
           .withArgs(100, reentry === funding ? 160 : 200);
       }
     }
-    // A request without a fee moves no tokens: each of the two has its own id.
+    // A request without a fee moves no tokens. Each of the two requests has its own id.
     const free = [0, termsIn(Currency.Token, { fee: 0n }), question] as const;
     await token.getFunction("setReentry")(oracle.target, oracle.interface.encodeFunctionData("request", free));
     const receipt = (await (await oracle.request(...free)).wait())!;
@@ -120,7 +120,7 @@ describe("coins", () => {
     return { ...start, contract, encode, execute };
   }
 
-  it("that a contract refuses stay its credit", async () => {
+  it("that a contract refuses remain its credit", async () => {
     const { oracle, stranger, contract, execute } = await loadFixture(receiver);
     const setMode = contract.getFunction("setMode");
     await setMode(Mode.Revert);
@@ -135,7 +135,7 @@ describe("coins", () => {
     expect(await ethers.provider.getBalance(stranger.address)).to.equal(before + fee);
   });
 
-  it("are not paid twice to a contract that comes back for more", async () => {
+  it("are not paid twice to a contract that calls again during the payment", async () => {
     const { oracle, contract, encode, execute } = await loadFixture(receiver);
     const target = contract.target as string;
     const args = [Currency.Native, fee, target];
@@ -149,7 +149,7 @@ describe("coins", () => {
     expect(await ethers.provider.getBalance(oracle.target)).to.equal(subscriptionCoins);
   });
 
-  it("go back to the last unit", async () => {
+  it("are paid back to the last unit", async () => {
     const { world, oracle, contract, execute } = await loadFixture(receiver);
     const terms = termsIn(Currency.Native, { fee: 1n });
     const asked = await ask(world, {}, "Is it?", () => execute("request", [0, terms, question], 1n));
@@ -158,7 +158,7 @@ describe("coins", () => {
     expect(await oracle.creditOf(contract.target, Currency.Native)).to.equal(fee + 1n);
   });
 
-  it("leave a credit that is read as spent while they arrive: no read-only reentrancy", async () => {
+  it("have left the credit when they arrive, so there is no read-only reentrancy", async () => {
     const { oracle, contract, encode, execute } = await loadFixture(receiver);
     const target = contract.target as string;
     await contract.getFunction("setMode")(Mode.Reenter);

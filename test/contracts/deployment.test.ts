@@ -9,7 +9,7 @@ const { loadFixture } = networkHelpers;
 
 type Terms = Awaited<ReturnType<typeof registryTerms>>;
 
-/** A world, and a deployment of a second registry with other terms. */
+/** Makes a world, and a function that deploys a second registry with other terms. */
 async function deployed() {
   const { registry, token } = await deployWorld(ethers);
   const factory = await ethers.getContractFactory("AgentRegistry");
@@ -40,7 +40,7 @@ describe("the registry's constructor", () => {
       await deploy({ minStake, maxStake });
   });
 
-  it("refuses delays and epochs out of bounds, and announces those it takes", async () => {
+  it("refuses delays and epochs out of bounds, and announces the accepted ones", async () => {
     const { registry, deploy } = await loadFixture(deployed);
     const day = 24 * 3600;
     for (const unbondingDelay of [0, 14 * day - 1, 365 * day + 1]) {
@@ -60,7 +60,7 @@ describe("the registry's constructor", () => {
     expect([args[0]["unbondingDelay"], args[0]["epochBlocks"]]).to.deep.equal([BigInt(365 * day), 25n]);
   });
 
-  it("refuses to be bound to nobody", async () => {
+  it("refuses the zero address for the accounts that it is bound to", async () => {
     const { registry, deploy } = await loadFixture(deployed);
     for (const name of ["oracle", "slasher", "treasury"] as const) {
       await expect(deploy({ [name]: ZeroAddress })).to.be.revertedWithCustomError(registry, "InvalidBinding");

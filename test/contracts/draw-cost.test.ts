@@ -4,7 +4,7 @@ import hre from "hardhat";
 
 const { ethers } = await hre.network.create();
 
-/** Below a transaction's 2^24 gas by far. */
+/** A bound on gas, far below the 2^24 gas of a transaction. */
 const worst = 10_000_000n;
 
 async function harnessOf(...groups: readonly { count: number; stake?: number; reputation?: number }[]) {
@@ -14,12 +14,12 @@ async function harnessOf(...groups: readonly { count: number; stake?: number; re
       await harness.getFunction("fill")(Math.min(150, count - filled), stake, 16, reputation);
     }
   }
-  // Each draw in a call of its own, so that every slot is cold.
+  // Each draw has a call of its own, so that every slot is cold.
   return (sample: number, size: number, excluded: readonly number[] = []): Promise<bigint> =>
     harness.getFunction("draw").estimateGas(id(`${sample}`), size, excluded);
 }
 
-/** Mean gas of 40 draws. */
+/** Returns the mean gas of 40 draws. */
 async function meanDraw(count: number, size: number): Promise<number> {
   const draw = await harnessOf({ count });
   let total = 0n;
@@ -34,13 +34,13 @@ describe("the cost of a draw", () => {
     expect(Math.abs(large / small - 1)).to.be.below(0.05);
   });
 
-  it("stays bounded when the last seat is one that nearly never accepts", async () => {
+  it("stays bounded when the last candidate is almost never accepted", async () => {
     const draw = await harnessOf({ count: 63 }, { count: 1, stake: 1, reputation: 10_000 });
     for (let sample = 0; sample < 3; sample++) expect(await draw(sample, 64)).to.be.below(worst);
   });
 
-  it("stays bounded when all but as many agents as seats sat before", async () => {
-    // The most that can: committees of 7, 15 and 31 seats, and three of 63 that hung.
+  it("stays bounded when earlier committees leave only as many agents as seats", async () => {
+    // The largest number of excluded agents: committees of 7, 15 and 31 seats, and three of 63 that hung.
     const before = 242;
     const draw = await harnessOf({ count: before + 63 });
     const excluded = Array.from({ length: before }, (_, index) => index + 1);

@@ -30,7 +30,7 @@ const { sixtyAgents, deadlineOf } = crowd(ethers);
 
 describe("a committee that does not answer in time", () => {
   for (const isDrawn of [false, true]) {
-    it(`SE8: is replaced ${isDrawn ? "after" : "before"} the draw while retries are left, by anybody`, async () => {
+    it(`SE8: can be replaced by anybody ${isDrawn ? "after" : "before"} the draw while retries are left`, async () => {
       const { world, oracle, stranger, askFor, calls } = await loadFixture(sixtyAgents);
       const asked = await askFor({ retries: 1 });
       const { id } = asked.request;
@@ -70,7 +70,7 @@ describe("a committee that does not answer in time", () => {
     });
   }
 
-  it("SE8: is replaced as often as hung ones are retried, together; then the fee comes back", async () => {
+  it("SE8: shares its retries with hung committees; after the last one the fee is refunded", async () => {
     const { world, oracle, askFor } = await loadFixture(sixtyAgents);
     const first = await replace(world, await draw(world, await askFor({ retries: 2 })));
     const { reopened } = await decide(world, first, hung);
@@ -90,7 +90,7 @@ describe("a committee that does not answer in time", () => {
       .withArgs(silent.request.id, silent.request.consumer, 10n ** 18n);
   });
 
-  it("SE8: after an appeal leaves the rounds before as they were", async () => {
+  it("SE8: does not change the earlier rounds after an appeal", async () => {
     const { world, oracle, askFor, appealed } = await loadFixture(sixtyAgents);
     const first = await decide(world, await askFor({ appeals: 2, retries: 2 }));
     const silent = await draw(world, await appealed(first));
@@ -103,7 +103,7 @@ describe("a committee that does not answer in time", () => {
     expect(unpackRound(second.round)).to.deep.equal({ ...fields, deadline: await deadlineOf(second) });
     const overturning = await decide(world, second, no);
     expect(overturning.rounds.map(({ committee }) => committee.length)).to.deep.equal([4, 9]);
-    // The second appeal has the retry that is left: attempts 3 and 4.
+    // The second appeal has the one retry that is left: attempts 3 and 4.
     const last = await replace(world, await appealed(overturning));
     expect(last.attempt).to.equal(4);
     await passDeadline(world, last.round);
@@ -113,7 +113,7 @@ describe("a committee that does not answer in time", () => {
     expect((await oracle.statusOf(first.request.id)).settled).to.be.true;
   });
 
-  it("SE8: can be drawn again, for nothing proves that it was silent", async () => {
+  it("SE8: can be drawn again, since nothing proves that it was silent", async () => {
     const { world, askFor } = await loadFixture(sixtyAgents);
     for (let agent = 5n; agent <= 60n; agent++) await world.registry.startUnbonding(agent, 16n * 10n ** 18n);
     await nextEpoch(world);
@@ -122,7 +122,7 @@ describe("a committee that does not answer in time", () => {
     expect(new Set(agentsOf(again.committee))).to.deep.equal(new Set(agentsOf(silent.committee)));
   });
 
-  it("SE8: is nobody whose decision is on record", async () => {
+  it("SE8: cannot be replaced once its decision is on record", async () => {
     const { world, oracle, askFor } = await loadFixture(sixtyAgents);
     const drawn = await draw(world, await askFor({ retries: 1, appeals: 1 }));
     await commit(world, drawn);
@@ -134,7 +134,7 @@ describe("a committee that does not answer in time", () => {
 });
 
 describe("an attempt that nobody answers", () => {
-  it("SE8: is no first round that falls back, and no later round that is refunded", async () => {
+  it("SE8: cannot fall back in the first round, and cannot be refunded in a later one", async () => {
     const { world, oracle, askFor, appealed } = await loadFixture(sixtyAgents);
     const committed = await decide(world, await askFor({ appeals: 1 }));
     const later = await appealed(committed);
@@ -156,7 +156,7 @@ describe("an attempt that nobody answers", () => {
     for (const isDrawn of [false, true]) {
       const [name, stage] = [currency === Currency.Token ? "tokens" : "coins", isDrawn ? "after" : "before"];
 
-      it(`SE8: of an appeal in ${name} ${stage} the draw leaves the decision before and returns the bond`, async () => {
+      it(`SE8: of an appeal in ${name} ${stage} the draw keeps the earlier decision and returns the bond`, async () => {
         const { world, oracle, appellant, stranger, askFor, appealed, calls } = await loadFixture(sixtyAgents);
         const committed = await decide(world, await askFor({ appeals: 2, currency }));
         const { id } = committed.request;
@@ -183,7 +183,7 @@ describe("an attempt that nobody answers", () => {
           .withArgs(id, 0);
         expect(await oracle.creditOf(appellant.address, currency)).to.equal(bond);
         expect(await calls()).to.equal(1n);
-        // Evidence of the given-up committee still names an attempt that was.
+        // Evidence about the given-up committee still names an attempt that was drawn.
         const attempt = isDrawn ? 1n : 0n;
         expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Decided), attempt, false, false, false]);
         await expect(oracle.fallBack(request, round, witness, last))
@@ -213,10 +213,10 @@ describe("an attempt that nobody answers", () => {
     );
   });
 
-  it("SE8: since too few agents are left falls back, too", async () => {
+  it("SE8: also falls back when too few agents are left", async () => {
     const { world, oracle, appealed, askFor } = await loadFixture(sixtyAgents);
     const { registry } = world;
-    // Ten remain.
+    // Ten agents remain.
     for (let agent = 11n; agent <= 60n; agent++) await registry.startUnbonding(agent, 16n * 10n ** 18n);
     const asked = await askFor({ appeals: 1 });
     const running = await appealed(await decide(world, asked));

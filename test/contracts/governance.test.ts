@@ -13,7 +13,7 @@ const adminRole = 0n;
 const delay = 48 * 3600;
 const dearer = { ...freeTokens, unitPrice: 10n ** 15n };
 
-/** Handed over as `npm run deploy -- --admin` does. */
+/** Hands the access manager over as `npm run deploy -- --admin` does. */
 async function governed() {
   const world = await deployWorld(ethers);
   const [deployer, admin, stranger] = await ethers.getSigners();
@@ -47,7 +47,7 @@ describe("governance", () => {
     expect((await oracle.priceListOf(Currency.Token, id >> 96n)) >> 160n).to.equal(0n, "the earlier request's list");
   });
 
-  it("of others sets nothing, schedules nothing and grants nothing", async () => {
+  it("by other accounts sets nothing, schedules nothing and grants nothing", async () => {
     const { world, oracle, manager, stranger, raise } = await loadFixture(governed);
     const [deployer] = await ethers.getSigners();
     for (const nobody of [stranger, deployer!]) {
@@ -67,7 +67,7 @@ describe("governance", () => {
     }
   });
 
-  it("reaches no contract but the oracle", async () => {
+  it("controls only the oracle", async () => {
     const { world } = await loadFixture(governed);
     for (const { interface: functions } of [world.registry, world.settlement, world.slasher])
       expect(functions.getFunction("authority")).to.equal(null);

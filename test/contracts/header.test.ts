@@ -7,7 +7,7 @@ import { encodeHeader, type RawBlock } from "../../agents/adapters/chain/header.
 
 const { ethers } = await hre.network.create();
 
-/** A word, a byte, nothing, or as long as a header of a wordy chain has it. */
+/** A word, a byte, nothing, or a member as long as the longest that a chain may have. */
 const member = fc.oneof(
   fc.uint8Array({ minLength: 32, maxLength: 32 }),
   fc.uint8Array({ minLength: 0, maxLength: 1 }),
@@ -17,7 +17,7 @@ const member = fc.oneof(
 const word = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
 describe("headers", () => {
-  it("of the chain are read back", async () => {
+  it("of the chain's blocks are read", async () => {
     const harness = await ethers.deployContract("HeaderHarness");
     const block = (await ethers.provider.send("eth_getBlockByNumber", ["0x1", false])) as RawBlock;
     expect(await harness.getFunction("prevRandao")(encodeHeader(block))).to.equal(block["mixHash"]);
@@ -25,7 +25,7 @@ describe("headers", () => {
     expect(await harness.getFunction("hashOf")(1)).to.equal(block["hash"]);
   });
 
-  it("of any members are read as they were encoded elsewhere", async () => {
+  it("with any members are read as another encoder wrote them", async () => {
     const harness = await ethers.deployContract("HeaderHarness");
     const prevRandao = harness.getFunction("prevRandao");
     const property = fc.asyncProperty(
@@ -33,7 +33,7 @@ describe("headers", () => {
       word,
       fc.array(member, { maxLength: 10 }),
       async (before, mixHash, after) => {
-        // With the bloom filter no header is shorter than this, and the list's length takes two bytes.
+        // A header has a bloom filter, so it is at least this long and its length takes two bytes.
         const members = [...before.slice(0, 6), new Uint8Array(256), ...before.slice(7), mixHash, ...after];
         const header = encodeRlp(members.map((bytes) => hexlify(bytes)));
         expect(await prevRandao(header)).to.equal(hexlify(mixHash));

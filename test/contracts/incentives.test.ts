@@ -41,7 +41,7 @@ const gwei = 10n ** 9n;
 /** Modes of contracts/mocks/HostileConsumer.sol. */
 const HostileMode = { BurnGas: 2 } as const;
 
-/** 24 agents, asked for from the deployer's subscription; Mallory plays against them, Alice appeals. */
+/** Makes 24 agents. The deployer's subscription pays for requests, Mallory is the attacker, and Alice appeals. */
 async function playground() {
   const world = await deployWorld(ethers);
   const { oracle, token, registry } = world;
@@ -55,16 +55,16 @@ async function playground() {
   }
   const creditOf = ({ address }: { readonly address: string }): Promise<bigint> =>
     oracle.creditOf(address, Currency.Token) as Promise<bigint>;
-  /** What the agents have earned. */
+  /** Returns what the agents have earned. */
   const earned = (): Promise<bigint> => oracle.creditOf(registry.target, Currency.Token) as Promise<bigint>;
-  /** What the asker has paid so far. */
+  /** Returns what the asker has paid so far. */
   const spent = async (): Promise<bigint> =>
     subscriptionFunds - ((await oracle.subscriptionOf(subscription)).tokenBalance as bigint);
   const appealed = (committed: Committed, by = alice!): Promise<Asked> => appeal(world, committed, oracle.connect(by));
   const settle = (committed: Committed): Promise<unknown> => world.settlement.settle(...recordOf(committed));
   const charge = (prices: Partial<PriceTerms>): Promise<unknown> =>
     oracle.setPrices(Currency.Token, { ...freeTokens, ...prices });
-  /** From a consumer that burns the gas of its callback. */
+  /** Asks through a consumer that burns the gas of its callback. */
   const burning = async (overrides: Partial<Terms>): Promise<Asked> => {
     const consumer = await ethers.deployContract("HostileConsumer", [oracle.target]);
     await oracle.setConsumer(subscription, consumer.target, true);
@@ -88,9 +88,9 @@ async function playground() {
 }
 
 describe("nobody gains", () => {
-  it("SE12: by asking and having the committee of an appeal hang: the asker pays for the first committee", async () => {
+  it("SE12: by making the committee of an appeal hang: the asker still pays for the first committee", async () => {
     const { world, alice, creditOf, earned, spent, appealed, settle } = await loadFixture(playground);
-    // A unit is 1: the committees can come to 2 (4 + 9).
+    // A unit costs 1: the committees can earn at most 2 (4 + 9).
     const first = await decide(world, await ask(world, { fee: 26n, appeals: 1 }));
     expect(await bondOf(world, first)).to.equal(18n);
     await settle(await decide(world, await appealed(first), hung));
@@ -99,7 +99,7 @@ describe("nobody gains", () => {
     expect(await earned()).to.equal(8n + 9n);
   });
 
-  it("SE12: at the asker's cost by a wrong appeal, also when its committee hangs and is retried", async () => {
+  it("SE12: by a wrong appeal at the asker's cost, even if its committee hangs and is retried", async () => {
     const { world, alice, creditOf, spent, appealed, settle } = await loadFixture(playground);
     const first = await decide(world, await ask(world, { fee: 35n, appeals: 1, retries: 1 }));
     expect(await bondOf(world, first)).to.equal(27n);
@@ -109,17 +109,17 @@ describe("nobody gains", () => {
     expect(await creditOf(alice)).to.equal(0n);
   });
 
-  it("SE12: by being wrong and appealing against oneself: half of the pay is lost", async () => {
+  it("SE12: by deciding wrongly and appealing against it: half of the pay is lost", async () => {
     const { world, mallory, creditOf, appealed, settle, charge } = await loadFixture(playground);
     await charge({ treasuryPpm: 200_000n });
     const first = await decide(world, await ask(world, { fee: 2_600n, appeals: 1 }));
     const bond = await bondOf(world, first);
     await settle(await decide(world, await appealed(first, mallory), no));
-    // The four seats earn 640 of 800 if they are right: the treasury has its fifth either way.
+    // The four seats earn 640 of 800 if they are right. The treasury gets its fifth in both cases.
     expect(await creditOf(mallory)).to.equal(bond + 320n);
   });
 
-  it("SE13: by relaying a provisional decision: the callback that it does not make is not paid", async () => {
+  it("SE13: by relaying a provisional decision: nobody is paid for a callback that is not made", async () => {
     const { world, oracle, mallory, creditOf, earned, settle, charge } = await loadFixture(playground);
     await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap: gwei });
     const terms = termsFor({ appeals: 3, callbackGasLimit: 400_000 });
@@ -130,11 +130,11 @@ describe("nobody gains", () => {
     await oracle.finalize(...latestOf(committed), { gasLimit: 1_000_000n });
     await settle(committed);
     expect(await creditOf(mallory)).to.equal((42_000n + 3n * 4_900n) * gwei);
-    // Two units for each seat, at the list price to the unit.
+    // Each seat earns two units at exactly the list price.
     expect(await earned()).to.equal(8n * 10n ** 14n);
   });
 
-  it("SE13: by a limit that nobody needs, or a burning callback: the seats earn the same, the asker pays", async () => {
+  it("SE13: by a needless gas limit or a callback that burns gas: the seats earn the same, the asker pays", async () => {
     const { world, oracle, alice, creditOf, earned, spent, settle, charge, burning } = await loadFixture(playground);
     await charge({ unitPrice: 357_142_857_142_857n, gasRate: 10n ** 18n, gasPriceCap: 20n * gwei });
     const relaying = { ...world, oracle: oracle.connect(alice) };
@@ -154,7 +154,7 @@ describe("nobody gains", () => {
     expect(new Set(paid).size).to.equal(1);
   });
 
-  it("SE13: by leaving a callback that burns its gas to the keepers: who finalizes is paid for it", async () => {
+  it("SE13: by a callback that burns the gas of the keepers: the account that finalizes is paid for it", async () => {
     const { world, oracle, mallory, creditOf, earned, spent, settle, charge, burning } = await loadFixture(playground);
     const gasPriceCap = 20n * gwei;
     await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap });
@@ -171,9 +171,9 @@ describe("nobody gains", () => {
       const paidPrice = gasPrice < gasPriceCap ? gasPrice : gasPriceCap;
       const pay = (await creditOf(mallory)) - credit;
       expect(pay).to.equal(2_070_000n * paidPrice);
-      // But for the slot of its first credit.
+      // The pay does not include the storage slot of the first credit.
       expect(pay).to.be.at.least((gasUsed - (credit === 0n ? 17_100n : 0n)) * paidPrice);
-      // What was put by for it is the asker's again, but for that.
+      // The asker gets the rest of the reserve back.
       expect(asker - (await spent())).to.equal(2_070_000n * (gasPriceCap - paidPrice));
       await settle(committed);
       expect((await creditOf(mallory)) - credit).to.equal(pay);
@@ -181,7 +181,7 @@ describe("nobody gains", () => {
     expect(await earned()).to.equal(3n * 8n * 10n ** 14n);
   });
 
-  it("SE13: by bidding the cap where the base fee is lower: what is paid above it is a tip", async () => {
+  it("SE13: by bidding the cap when the base fee is lower: the oracle pays at most a bounded tip above it", async () => {
     const { world, oracle, mallory, creditOf, settle, charge } = await loadFixture(playground);
     await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap: 50n * gwei });
     const terms = termsFor({ appeals: 1, callbackGasLimit: 100_000 });
@@ -200,7 +200,7 @@ describe("nobody gains", () => {
     expect((await creditOf(mallory)) - 170_000n * 3n * gwei).to.equal((42_000n + 3n * 4_900n) * 4n * gwei);
   });
 
-  it("SE12, SE13: at the asker's cost by a wrong appeal: its bond pays the relayers of what it called, too", async () => {
+  it("SE12, SE13: by a wrong appeal at the asker's cost: its bond also pays the relayers of the committees that it called", async () => {
     const { world, alice, creditOf, spent, appealed, settle, charge } = await loadFixture(playground);
     await charge({ unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: 20n * gwei });
     const asking = { appeals: 1, retries: 1 };
@@ -210,12 +210,13 @@ describe("nobody gains", () => {
     expect(bond).to.equal(27n * 10n ** 12n + 2n * (42_000n + 7n * 4_900n) * 20n * gwei);
     const { reopened } = await decide(world, await appealed(first), hung, { gasPrice: 20n * gwei });
     await settle(await decide(world, reopened!, {}, { gasPrice: 20n * gwei }));
-    // The first committee and its relayer; the second decision was final at once and delivered by its commit.
+    // The asker pays the first committee and its relayer. The last commit delivered its decision, which was final at
+    // once.
     expect(await spent()).to.equal(8n * 10n ** 12n + (42_000n + 3n * 4_900n) * 20n * gwei);
     expect(await creditOf(alice)).to.equal(0n);
   });
 
-  it("SE11, RE4: by asking until one's own agents hold a committee: in a week small ones slash an agent once", async () => {
+  it("SE11, RE4: by asking until its own agents fill a committee: small ones slash an agent once a week", async () => {
     const { world, settle } = await loadFixture(playground);
     const reputations = async (): Promise<readonly bigint[]> =>
       Promise.all(
@@ -235,7 +236,7 @@ describe("nobody gains", () => {
     expect((await reputations()).filter((reputation) => reputation === 800_000n)).to.have.length(11);
   });
 
-  it("SE11: by slashing who was right: the changes of an overturned decision are never applied", async () => {
+  it("SE11: by slashing the agents that were right: the changes of an overturned decision never apply", async () => {
     const { world, alice, creditOf, appealed, settle } = await loadFixture(playground);
     const first = await decide(world, await ask(world, { fee: 26n, appeals: 1 }), { reputationChanges: "0x03fd" });
     const second = await decide(world, await appealed(first), { ...no, reputationChanges: "0x08ff" });
@@ -248,7 +249,7 @@ describe("nobody gains", () => {
     expect(await Promise.all(reputations)).to.deep.equal([1_000_000n, 800_000n]);
   });
 
-  it("SE8: by appealing against a wrong decision and silencing the committee: another one is called", async () => {
+  it("SE8: by silencing the committee of an appeal against a wrong decision: another one is called", async () => {
     const { world, oracle, mallory, creditOf, appealed, settle } = await loadFixture(playground);
     const first = await decide(world, await ask(world, { fee: 53n, appeals: 1, retries: 3 }));
     const silent = await draw(world, await appealed(first, mallory));
@@ -257,7 +258,7 @@ describe("nobody gains", () => {
     const last = await decide(world, await replace(world, silent), no);
     expect((await oracle.statusOf(first.request.id)).status).to.equal(Status.Decided);
     await settle(last);
-    // The appeal that was meant to protect the decision has overturned it.
+    // The appeal was meant to protect the decision, and overturned it.
     expect(last.rounds.at(-1)!.decision.outcome).to.equal(no.outcome);
     expect(await creditOf(mallory)).to.equal(45n + 4n);
   });

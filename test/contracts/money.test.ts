@@ -49,7 +49,7 @@ const prices: Readonly<Record<number, PriceTerms>> = {
 };
 const names = { [Currency.Token]: "tokens", [Currency.Native]: "coins" } as const;
 
-/** 60 agents of two operators, and everybody whom money can go to. */
+/** Makes 60 agents of two operators, and all accounts that can get money. */
 async function priced() {
   const world = await deployWorld(ethers, { token: prices[Currency.Token]!, native: prices[Currency.Native]! });
   const [deployer, first, second, appellant, relayer] = await ethers.getSigners();
@@ -65,7 +65,7 @@ async function priced() {
   return { world, relaying, accounts: [...accounts, treasury, world.registry.target], appellant: appellant! };
 }
 
-/** With books of its own, since a fixture puts back nothing but the chain. */
+/** Starts each test with new books, since a fixture restores only the chain. */
 async function start() {
   const { world, relaying, accounts, appellant } = await loadFixture(priced);
   const books = new Books(world, accounts);
@@ -87,7 +87,7 @@ async function start() {
     return reopened;
   };
 
-  /** Finalizes or falls back, for which the deployer is paid; what was put by for that goes back but for it (SE13). */
+  /** Finalizes or falls back. The deployer is paid for it, and the rest of the reserve is refunded (SE13). */
   const conclude = async (
     terms: Terms,
     send: (overrides: Awaited<ReturnType<typeof priceGas>>) => Promise<ContractTransactionResponse>,
@@ -106,7 +106,7 @@ async function start() {
     return receipt;
   };
 
-  /** Every attempt is decided as told, appealed against while another answer is to come, and finalized. */
+  /** Decides every attempt as told, appeals while another answer follows, and finalizes. */
   const play = async (
     terms: Terms,
     asked: Asked,
@@ -154,7 +154,7 @@ async function start() {
 
 type Answer = Partial<SignedDecision> & { readonly gasPrice?: bigint };
 
-/** A call of finalize or fallBack. */
+/** Prices of a call of finalize or fallBack. */
 interface Delivery {
   readonly list?: PriceTerms;
   readonly gasPrice?: bigint;
@@ -170,7 +170,7 @@ const number = (value: bigint): Answer => ({
 const yes: Answer = {};
 const [minimum, maximum] = [-(2n ** 255n), 2n ** 255n - 1n];
 
-/** What a course is, and which of its appeals are upheld. */
+/** Courses of a request, each with a name and with the appeals that are upheld. */
 const courses: readonly (readonly [name: string, Partial<Terms>, readonly Answer[], readonly boolean[]])[] = [
   ["SE11: one round pays treasury, relayer and seats", {}, [yes], []],
   ["SE11: shares that differ", {}, [{ shares: "0x01ff0003" }], []],
@@ -248,7 +248,7 @@ describe("pay", () => {
       }
     });
 
-    it(`in ${names[currency]}: SE13: who paid directly gets back what the delivery did not need`, async () => {
+    it(`in ${names[currency]}: SE13: a direct payer gets back what the delivery did not cost`, async () => {
       const { world, books, appellant } = await start();
       const { oracle, deployer } = world;
       await world.token.approve(oracle.target, 10n ** 24n);
@@ -271,7 +271,7 @@ describe("pay", () => {
     });
   }
 
-  it("SE12: an unanswered appeal after one that was answered leaves the second decision", async () => {
+  it("SE12: an unanswered appeal after an answered one keeps the second decision", async () => {
     const { world, books, open, settle, appealAgainst, conclude } = await start();
     const { terms, asked } = await open({ appeals: 2 });
     const first = await decide(world, asked);
@@ -284,7 +284,7 @@ describe("pay", () => {
     expect(await settle(terms, givenUp(running))).to.deep.equal([true]);
   });
 
-  it("SE8, SE12: an appeal whose committee hung, and whose retry nobody answers, is lost to the asker", async () => {
+  it("SE8, SE12: the asker bears the cost of an appeal whose committee hung and whose retry nobody answers", async () => {
     const { world, open, settle, appealAgainst, conclude } = await start();
     const { terms, asked } = await open({ appeals: 1, retries: 1 });
     const { reopened } = await decide(world, await appealAgainst(await decide(world, asked), terms.currency), hung);
@@ -296,7 +296,7 @@ describe("pay", () => {
     expect(await settle(terms, givenUp(reopened!))).to.deep.equal([false]);
   });
 
-  it("SE10: follows the price list under which the request was made", async () => {
+  it("SE10: follows the price list that the request was made under", async () => {
     const { world, open, play, settle } = await start();
     const { terms, asked } = await open({ appeals: 1 });
     await world.oracle.setPrices(Currency.Token, freeTokens);
@@ -309,7 +309,7 @@ describe("pay", () => {
     await settle(appealed.terms, await play(appealed.terms, appealed.asked, [yes, no]), freeTokens);
   });
 
-  it("SE15: is of the whole record as it was, and once", async () => {
+  it("SE15: needs the whole and unchanged record, and happens once", async () => {
     const { world, open, play } = await start();
     const { oracle, settlement } = world;
     const { terms, asked } = await open({ appeals: 1, retries: 1 });

@@ -32,7 +32,7 @@ import { stages } from "./utils/stages.ts";
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time, mine } = networkHelpers;
 const { tenAgents, asked, drawn } = stages(ethers);
-/** Id of the first request from the world's subscription. */
+/** Id of the first request that the world's subscription pays for. */
 const firstId = packRequestId(0n, subscription, 1n);
 
 describe("DecisionOracle", () => {
@@ -55,7 +55,7 @@ describe("DecisionOracle", () => {
       expect((await ask(world)).request.id).to.equal(firstId + 1n);
     });
 
-    it("says what it was deployed with", async () => {
+    it("returns the settings of its deployment", async () => {
       const { world, oracle } = await loadFixture(tenAgents);
       const { registry, token, settlement } = world;
       expect(await oracle.registry()).to.equal(registry.target);
@@ -81,7 +81,7 @@ describe("DecisionOracle", () => {
       ]);
     });
 
-    it("is deployed for a registry that is bound to it alone", async () => {
+    it("can be deployed only for a registry that is bound to it", async () => {
       const { world } = await loadFixture(tenAgents);
       const { manager, registry, token, oracle } = world;
       const args = [manager.target, registry.target, token.target, supportedProtocols, freeTokens, freeCoins] as const;
@@ -91,7 +91,7 @@ describe("DecisionOracle", () => {
         .withArgs(oracle.target);
     });
 
-    it("names the field of invalid terms", async () => {
+    it("names the invalid field of the terms", async () => {
       const { oracle } = await loadFixture(tenAgents);
       const week = 7 * 24 * 3600;
       const invalid: [keyof Terms, Partial<Terms>][] = [
@@ -143,7 +143,7 @@ describe("DecisionOracle", () => {
         .withArgs(2);
     });
 
-    it("takes every term at its bounds", async () => {
+    it("accepts every field of the terms at its bounds", async () => {
       const { world } = await loadFixture(tenAgents);
       const valid: Partial<Terms>[] = [
         { fee: 0n, committeeSize: 64, callbackGasLimit: 2_000_000, assurance: 1, protocol: 0 },
@@ -165,7 +165,7 @@ describe("DecisionOracle", () => {
       for (const overrides of valid) await ask(world, overrides);
     });
 
-    it("refuses no question and too long a question", async () => {
+    it("refuses an empty question and one that is too long", async () => {
       const { oracle } = await loadFixture(tenAgents);
       const terms = packTerms(termsFor());
       await expect(oracle.request(subscription, terms, "0x")).to.be.revertedWithCustomError(oracle, "QuestionIsEmpty");
@@ -177,7 +177,7 @@ describe("DecisionOracle", () => {
   });
 
   describe("draw", () => {
-    it("stores the committee of the seed and announces it", async () => {
+    it("stores the committee that the seed gives, and announces it", async () => {
       const { world, oracle, request, stranger } = await loadFixture(asked);
       const { id } = request.request;
       const header = await mineSeed(world, request.seedBlock);
@@ -219,7 +219,7 @@ describe("DecisionOracle", () => {
         .withArgs(request.request.id, request.seedBlock);
     });
 
-    it("reschedules a seed that nobody used, without a header, and draws from the new one", async () => {
+    it("reschedules a seed that nobody used, without a header, and draws with the new one", async () => {
       const { world, oracle, request } = await loadFixture(asked);
       await mine(300);
       await nextEpoch(world);
@@ -244,7 +244,7 @@ describe("DecisionOracle", () => {
       await draw(world, { ...request, seedBlock: block + 9n });
     });
 
-    it("seeds from a block with eight of its epoch before it and 16 after it", async () => {
+    it("chooses a seed block with eight blocks of its epoch before it and 16 after it", async () => {
       const { world } = await loadFixture(tenAgents);
       // The fixture ends with the first block of an epoch of 32.
       const first = BigInt(await ethers.provider.getBlockNumber());
@@ -262,7 +262,7 @@ describe("DecisionOracle", () => {
       }
     });
 
-    it("stops at the deadline and at a registry that is too small", async () => {
+    it("fails after the deadline, and in a registry that is too small", async () => {
       const { world, oracle, request } = await loadFixture(asked);
       const large = await ask(world, { committeeSize: 11 });
       const header = await mineSeed(world, large.seedBlock);
@@ -277,7 +277,7 @@ describe("DecisionOracle", () => {
   });
 
   describe("digests", () => {
-    it("are those of ethers", async () => {
+    it("equal those of ethers", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry, { reputationChanges: "0x01ff", round: 7 });
       const digest = await oracle.decisionDigest(entry.request, hashCommittee(entry.committee), packDecision(decision));

@@ -39,7 +39,7 @@ const listed: Readonly<Record<number, PriceTerms>> = {
 };
 
 describe("prices", () => {
-  it("SE18: make the smallest fee, which is taken, and one less is not", async () => {
+  it("SE18: give the smallest fee, which is accepted; one unit less is refused", async () => {
     const { oracle } = await loadFixture(deployed);
     for (const currency of currencies) {
       const prices = listed[currency]!;
@@ -63,7 +63,7 @@ describe("prices", () => {
     }
   });
 
-  it("SE18: are the administrator's, in versions that stay", async () => {
+  it("SE18: are set only by the administrator, and every version stays readable", async () => {
     const { oracle, stranger } = await loadFixture(deployed);
     for (const currency of currencies) {
       const free = currency === Currency.Token ? freeTokens : freeCoins;

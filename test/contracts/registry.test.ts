@@ -21,7 +21,7 @@ import {
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
-/** One agent of the deployer at the minimum stake. */
+/** Makes one agent of the deployer at the minimum stake. */
 async function oneAgent() {
   const world = await deployWorld(ethers);
   const [, stranger, other] = await ethers.getSigners();
@@ -74,7 +74,7 @@ describe("AgentRegistry", () => {
       expect(await registry.agentCount()).to.equal(2n);
     });
 
-    it("says what it was deployed with", async () => {
+    it("returns the settings of its deployment", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, token, oracle, slasher } = world;
       expect(await registry.oracle()).to.equal(oracle.target);
@@ -103,7 +103,7 @@ describe("AgentRegistry", () => {
         .withArgs(maxStake + 1n, maxStake);
     });
 
-    it("refuses long texts, and takes the longest allowed", async () => {
+    it("refuses texts that are too long, and accepts the longest allowed", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, deployer } = world;
       const entry = registration(world, deployer.address, testKey("second agent"), minStake);
@@ -116,7 +116,7 @@ describe("AgentRegistry", () => {
       await registry.register({ ...entry, model: "m".repeat(256), endpoint: "e".repeat(512) });
     });
 
-    it("refuses a public key that is no key or not the signer's", async () => {
+    it("refuses a public key that is invalid or not the signer's", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, deployer } = world;
       const key = testKey("second agent");
@@ -133,7 +133,7 @@ describe("AgentRegistry", () => {
       );
     });
 
-    it("refuses a possession by another key, for another operator, or malformed", async () => {
+    it("refuses a proof of possession by another key, for another operator, or malformed", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const { registry, deployer } = world;
       const key = testKey("second agent");
@@ -181,7 +181,7 @@ describe("AgentRegistry", () => {
   });
 
   describe("signer", () => {
-    it("is rotated for the next draws, and no key serves twice", async () => {
+    it("is rotated for the next draws, and no key is used twice", async () => {
       const { world, key } = await loadFixture(oneAgent);
       const { registry, deployer } = world;
       const next = testKey("rotated");
@@ -205,7 +205,7 @@ describe("AgentRegistry", () => {
       }
     });
 
-    it("must be proven", async () => {
+    it("must come with a proof of possession", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const { registry } = world;
       const next = testKey("rotated");
@@ -218,7 +218,7 @@ describe("AgentRegistry", () => {
   });
 
   describe("permissions", () => {
-    it("leaves everything but the descriptors and everybody's own stake to the operator", async () => {
+    it("lets only the operator act, except on descriptors and on an account's own stake", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const registry = world.registry.connect(stranger);
       for (const call of [
@@ -232,7 +232,7 @@ describe("AgentRegistry", () => {
       }
     });
 
-    it("knows unknown agents", async () => {
+    it("rejects unknown agents", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry } = world;
       const permit = { value: 0, deadline: 0, v: 27, r: ethers.ZeroHash, s: ethers.ZeroHash };
@@ -252,7 +252,7 @@ describe("AgentRegistry", () => {
       }
     });
 
-    it("lets operator and signer change the descriptors", async () => {
+    it("lets the operator and the signer change the descriptors", async () => {
       const { world, key } = await loadFixture(oneAgent);
       const { registry, deployer } = world;
       const signer = await ethers.getImpersonatedSigner(addressOf(key));
@@ -274,7 +274,7 @@ describe("AgentRegistry", () => {
       }
     });
 
-    it("credits pay down to a single unit, and says nothing of none", async () => {
+    it("credits pay down to a single unit, and emits nothing without pay", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, oracle } = world;
       const trusted = registry.connect(await impersonate(oracle.target));
@@ -284,7 +284,7 @@ describe("AgentRegistry", () => {
       await expect(trusted.recordServices(0, servicesOf([1], 0, 0n))).not.to.emit(registry, "RewardsCredited");
     });
 
-    it("knows whom it slashes", async () => {
+    it("slashes only agents that it knows", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, slasher, deployer } = world;
       const trusted = registry.connect(await impersonate(slasher.target));
@@ -316,7 +316,7 @@ describe("AgentRegistry", () => {
         .withArgs(161, 160);
     });
 
-    it("takes an agent whose reputation falls too low out for good", async () => {
+    it("removes an agent for good when its reputation falls too low", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, oracle } = world;
       const trusted = registry.connect(await impersonate(oracle.target));
@@ -328,7 +328,7 @@ describe("AgentRegistry", () => {
       await expect(registry.bond(1, 1)).to.be.revertedWithCustomError(registry, "AgentHasExited").withArgs(1);
     });
 
-    it("draws at most 64 seats, and none at all if none are wanted", async () => {
+    it("draws at most 64 seats, and an empty committee for size 0", async () => {
       const { world } = await loadFixture(oneAgent);
       expect(await world.registry.draw(ethers.ZeroHash, 0, [])).to.deep.equal([]);
       await expect(world.registry.draw(ethers.ZeroHash, 65, []))

@@ -18,10 +18,13 @@ const { loadFixture, time } = networkHelpers;
 const Mode = { Revert: 1, Reenter: 5 } as const;
 const currencies = [Currency.Token, Currency.Native] as const;
 const fee = 8_000n;
-/** Four agents earn a quarter each; of each the operator keeps a tenth, and has half of the shares, as the delegator has. */
+/**
+ * Each of four agents earns a quarter. The operator keeps a tenth of it; operator and delegator have half of the shares
+ * each.
+ */
 const [operatorPart, delegatorPart] = [1_100n, 900n];
 
-/** Four agents of one operator, and a contract that delegates to all of them. */
+/** Makes four agents of one operator, and a contract that delegates to all of them. */
 async function delegated(tokenContract?: string) {
   const world = await deployWorld(ethers, {}, tokenContract);
   const { registry, token, oracle } = world;
@@ -43,7 +46,7 @@ async function delegated(tokenContract?: string) {
   return { world, registry, oracle, operator: operator!, stranger: stranger!, delegator, target, execute };
 }
 
-/** Agent 1 is paid in both currencies. */
+/** Pays agent 1 in both currencies. */
 async function paid(tokenContract?: string) {
   const start = await delegated(tokenContract);
   for (const currency of currencies) {
@@ -58,12 +61,12 @@ const paidCoins = () => paid();
 const paidHostileTokens = () => paid("HostileToken");
 
 describe("rewards", () => {
-  it("SE16: are the operator's and the delegators', in each currency", async () => {
+  it("SE16: belong to the operator and the delegators, in each currency", async () => {
     const { world, registry, oracle, operator, stranger, target, execute } = await loadFixture(paidCoins);
     for (const currency of currencies) {
       expect(await oracle.creditOf(registry.target, currency)).to.equal(fee);
       expect(await registry.rewardsOf(1, stranger.address, currency)).to.equal(0n);
-      // Rounded down by less than a unit, which stays theirs.
+      // The pay is rounded down by less than a unit, which stays theirs.
       for (const [account, part] of [
         [operator.address, operatorPart],
         [target, delegatorPart],
@@ -92,7 +95,7 @@ describe("rewards", () => {
     }
   });
 
-  it("that a contract refuses stay its own", async () => {
+  it("that a contract refuses remain claimable", async () => {
     const { registry, oracle, delegator, target, execute } = await loadFixture(paidCoins);
     const rewards = (await registry.rewardsOf(1, target, Currency.Native)) as bigint;
     await delegator.getFunction("setMode")(Mode.Revert);
@@ -104,7 +107,7 @@ describe("rewards", () => {
     expect(await oracle.creditOf(registry.target, Currency.Native)).to.equal(fee);
   });
 
-  it("are not paid twice to a contract that comes back for more, and it reads no more than is left", async () => {
+  it("are not paid twice to a contract that claims again, which reads only what is left", async () => {
     const claim = [1, Currency.Native] as const;
     for (const [contract, name, expected] of [
       ["registry", "claimRewards", "NoRewards"],
@@ -130,7 +133,7 @@ describe("rewards", () => {
     }
   });
 
-  it("are not paid twice by a token that calls the one who claims in the middle of a transfer", async () => {
+  it("are not paid twice by a token that calls the claiming account in the middle of a transfer", async () => {
     const { world, registry, delegator, target, execute } = await loadFixture(paidHostileTokens);
     const again = registry.interface.encodeFunctionData("claimRewards", [1, Currency.Token, target]);
     const reentry = delegator.interface.encodeFunctionData("execute", [registry.target, again]);

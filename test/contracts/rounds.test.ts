@@ -63,7 +63,7 @@ describe("a hung committee", () => {
     expect(await calls()).to.equal(1n);
   });
 
-  it("SE3: is drawn anew only with the rounds as they were", async () => {
+  it("SE3: is drawn again only with the unchanged earlier rounds", async () => {
     const { world, oracle, askFor } = await loadFixture(sixtyAgents);
     const first = await decide(world, await askFor({ retries: 2 }), hung);
     const second = await decide(world, first.reopened!, hung);
@@ -98,7 +98,7 @@ describe("a hung committee", () => {
     await oracle.draw(request, asked.round, seedBlock, header, past);
   });
 
-  it("SE4: is provisional without retries left and with appeals left", async () => {
+  it("SE4: is provisional if no retries but appeals are left", async () => {
     const { world, oracle, askFor, appealed, calls } = await loadFixture(sixtyAgents);
     const first = await decide(world, await askFor({ retries: 1, appeals: 1 }), hung);
     const second = await decide(world, first.reopened!, hung);
@@ -111,7 +111,7 @@ describe("a hung committee", () => {
     expect(await calls()).to.equal(1n);
   });
 
-  it("SE4: uses retries up before or after an appeal, not both", async () => {
+  it("SE4: uses each retry once, before or after an appeal", async () => {
     const { world, oracle, askFor, appealed } = await loadFixture(sixtyAgents);
     const first = await decide(world, await askFor({ retries: 1, appeals: 1 }));
     const second = await decide(world, await appealed(first), hung);
@@ -122,7 +122,7 @@ describe("a hung committee", () => {
 });
 
 describe("a provisional decision", () => {
-  it("SE6: is final and delivered after its deadline, by anybody, once", async () => {
+  it("SE6: can be finalized and delivered by any account after its deadline, once", async () => {
     const { world, oracle, stranger, askFor, calls } = await loadFixture(sixtyAgents);
     const asked = await askFor({ appeals: 1 });
     const { id } = asked.request;
@@ -153,7 +153,7 @@ describe("a provisional decision", () => {
     await world.settlement.settle(...recordOf(committed));
   });
 
-  it("SE7: is delivered again when the callback failed after it became final", async () => {
+  it("SE7: can be delivered again if the callback failed after it became final", async () => {
     const { world, oracle } = await loadFixture(sixtyAgents);
     // The deployer has no code.
     const committed = await decide(world, await ask(world, { appeals: 1, callbackGasLimit: 50_000 }));
@@ -214,7 +214,7 @@ describe("an appeal", () => {
     });
   }
 
-  it("SE5: takes exactly the bond", async () => {
+  it("SE5: costs exactly the bond", async () => {
     const { world, oracle, stranger, askFor } = await loadFixture(sixtyAgents);
     const native = await decide(world, await askFor({ appeals: 1, currency: Currency.Native }));
     const bond = await bondOf(world, native);
@@ -233,7 +233,7 @@ describe("an appeal", () => {
     await oracle.appeal(...latestOf(native), { value: bond });
   });
 
-  it("SE5: comes until the second of the deadline and not after", async () => {
+  it("SE5: is possible up to the second of the deadline and not after", async () => {
     const { world, oracle, askFor } = await loadFixture(sixtyAgents);
     const committed = await decide(world, await askFor({ appeals: 1 }));
     const { deadline } = unpackRound(committed.rounds[0]!.round);
@@ -245,7 +245,7 @@ describe("an appeal", () => {
     await oracle.appeal(...latestOf(committed));
   });
 
-  it("SE5: is of the decision on record", async () => {
+  it("SE5: must name the decision on record", async () => {
     const { world, oracle, askFor } = await loadFixture(sixtyAgents);
     const drawn = await draw(world, await askFor({ appeals: 1 }));
     const committed = await commit(world, drawn);

@@ -25,7 +25,10 @@ import {
   type World,
 } from "../support/contracts/world.ts";
 
-/** What requests with the most seats, and with the most rounds, can come to: every committee before the last hangs or is appealed against. */
+/**
+ * The requests with the most seats and with the most rounds: every committee before the last hangs or is appealed
+ * against.
+ */
 const shapes = [
   { committeeSize: 53, appeals: 0, retries: 2, seats: 159 },
   { committeeSize: 40, appeals: 0, retries: 3, seats: 160 },
@@ -36,12 +39,15 @@ const shapes = [
 type Shape = (typeof shapes)[number];
 const agents = 160;
 const gwei = 10n ** 9n;
-/** Four fifths of the 2^24 gas of a transaction, and a little. */
+/** A bound on gas: slightly more than four fifths of the 2^24 gas of a transaction. */
 const worst = 13_600_000n;
 
 const { ethers, networkHelpers } = await hre.network.create({ override: { accounts: { count: agents + 20 } } });
 
-/** Every agent has an operator of its own, who has not been paid before; its next service is the one that proves it. */
+/**
+ * Makes agents that each have an operator of their own. No operator has been paid, and the next service proves each
+ * agent.
+ */
 async function crowdedWorld(): Promise<World> {
   const prices = { unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: 10n * gwei, treasuryPpm: 100_000n };
   const world = await deployWorld(ethers, { token: prices });
@@ -66,7 +72,9 @@ async function crowdedWorld(): Promise<World> {
   return world;
 }
 
-/** Every round stands, so that every seat is paid, and all reputations change; each round has another relayer. */
+/**
+ * Plays rounds that all stand, so that every seat is paid and all reputations change. Each round has another relayer.
+ */
 async function play(world: World, { appeals, retries }: Shape, step: string, asked: Asked): Promise<Committed> {
   const signers = await ethers.getSigners();
   const rounds = appeals + retries;

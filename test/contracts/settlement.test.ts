@@ -55,7 +55,7 @@ const fee = 10n ** 18n;
 
 describe("settlement", () => {
   describe("commit", () => {
-    it("D20: settles once, by anybody", async () => {
+    it("D20: can be sent by any account, and settles once", async () => {
       const { world, oracle, stranger, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision, [0, 2, 3]);
@@ -88,7 +88,7 @@ describe("settlement", () => {
         .withArgs(request.request.id, Status.Requested);
     });
 
-    it("takes it in the second of the deadline and not after", async () => {
+    it("is accepted up to the second of the deadline and not after", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const { deadline } = unpackRound(entry.round);
       const decision = decisionFor(entry);
@@ -119,7 +119,7 @@ describe("settlement", () => {
       }
     });
 
-    it("refuses too few signers, signers that are no seats, and seats that do not match in number", async () => {
+    it("refuses too few signers, signers without a seat, and a wrong number of seats", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const send = (certificate: string) =>
@@ -135,7 +135,7 @@ describe("settlement", () => {
           .to.be.revertedWithCustomError(oracle, "InvalidDecision")
           .withArgs(encodeBytes32String("signers"), signers);
       }
-      // One seat fewer, something more, less than the head.
+      // One seat fewer, a trailing byte, and less than the head.
       const length = dataLength(certificate);
       for (const [changed, size] of [
         [dataSlice(certificate, 0, length - 28), length - 28],
@@ -148,7 +148,7 @@ describe("settlement", () => {
       }
     });
 
-    it("refuses signatures of others, for other chains or oracles, or of nobody", async () => {
+    it("refuses signatures by others, for other chains or oracles, and invalid ones", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
@@ -181,7 +181,7 @@ describe("settlement", () => {
       await send(certificate);
     });
 
-    it("refuses a malformed decision although it is signed", async () => {
+    it("refuses a malformed decision even if it is signed", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const malformed: [string, Parameters<typeof decisionFor>[1], bigint | number][] = [
         ["status", { status: Status.Refunded }, Status.Refunded],
@@ -208,7 +208,7 @@ describe("settlement", () => {
       }
     });
 
-    it("takes committees of all sizes up to 64", async () => {
+    it("accepts committees of all sizes up to 64", async () => {
       const { world, operator } = await loadFixture(tenAgents);
       await registerAgents(world, 54, { operator });
       for (const committeeSize of [5, 31, 64]) {
@@ -218,7 +218,7 @@ describe("settlement", () => {
   });
 
   describe("pay", () => {
-    it("SE16: goes to the agents by shares, who claim it from the registry, and what is left to the subscription", async () => {
+    it("SE16: goes to the agents by shares, and they claim it from the registry; the subscription gets the rest", async () => {
       const { world, oracle, operator, stranger } = await loadFixture(tenAgents);
       const { registry, settlement } = world;
       const committed = await decide(world, await ask(world, { fee: 1000n }), { shares: "0x01020003" });
@@ -241,7 +241,7 @@ describe("settlement", () => {
       const paid = await Promise.all(
         [0, 1, 2, 3].map((seat) => registry.rewardsOf(agentIn(seat), operator.address, Currency.Token)),
       );
-      // Less than one unit of each is left; the agent gets it with its next pay.
+      // Less than one unit of each pay is left; the agent gets it with its next pay.
       expect(paid).to.deep.equal([165n, 332n, 0n, 499n]);
       for (const seat of [0, 1, 3])
         await registry.connect(operator).claimRewards(agentIn(seat), Currency.Token, operator.address);
@@ -252,14 +252,14 @@ describe("settlement", () => {
         .withArgs(id);
     });
 
-    it("is half when hung, and nothing without shares", async () => {
+    it("is half for a hung committee, and nothing without shares", async () => {
       const { world, oracle } = await loadFixture(tenAgents);
       const { target } = world.registry;
       for (const [shares, paid] of [
         ["0x01010101", 500n],
         ["0x00000000", 0n],
       ] as const) {
-        // A unit is 125, and 4 units are earned.
+        // A unit costs 125, and the committee earns 4 units.
         const committed = await decide(world, await ask(world, { fee: 1001n }), { ...hung, shares });
         const before: bigint = await oracle.creditOf(target, Currency.Token);
         await expect(world.settlement.settle(...recordOf(committed)))
@@ -289,7 +289,7 @@ describe("settlement", () => {
   });
 
   describe("reputations", () => {
-    it("SE11: change with the settlement, also of seats that are paid nothing; four seats slash once at most", async () => {
+    it("SE11: change with the settlement, even those of unpaid seats; a committee of four slashes at most once", async () => {
       const { world, drawn: entry } = await loadFixture(drawn);
       const { registry, settlement } = world;
       const decision = decisionFor(entry, { reputationChanges: "0x00fe03ff", shares: "0x00010101" });
@@ -309,14 +309,14 @@ describe("settlement", () => {
   });
 
   describe("a seat", () => {
-    /** All four agents of a registry sit in every committee. */
+    /** Makes a registry of four agents, which sit in every committee. */
     const four = async () => {
       const world = await deployWorld(ethers);
       await registerAgents(world, 4);
       return world;
     };
 
-    it("falls and rises without pay, alone in its committee", async () => {
+    it("loses and gains reputation without pay, even if no other seat does", async () => {
       const world = await loadFixture(four);
       const { registry, settlement } = world;
       for (const [steps, reputation] of [
@@ -333,10 +333,10 @@ describe("settlement", () => {
       }
     });
 
-    it("without pay and steps is no service, and nobody's either", async () => {
+    it("without pay and without a change of reputation gives no service", async () => {
       const world = await loadFixture(four);
       const { registry, settlement } = world;
-      // 18 seats without, where 16 services would make an agent proven.
+      // 18 seats get neither pay nor steps; 16 services would make an agent proven.
       for (let round = 0; round < 6; round++) {
         const committed = await decide(world, await ask(world, { fee: 0n }), { reputationChanges: "0x0001" });
         const receipt = (await (await settlement.settle(...recordOf(committed))).wait())!;
@@ -344,7 +344,7 @@ describe("settlement", () => {
       }
     });
 
-    it("is paid a single unit", async () => {
+    it("can be paid a single unit", async () => {
       const world = await loadFixture(four);
       const { registry, settlement } = world;
       const committed = await decide(world, await ask(world, { fee: 8n }), { shares: "0x05010101" });
@@ -358,7 +358,7 @@ describe("settlement", () => {
   });
 
   describe("refund", () => {
-    it("returns the fee after the deadline, before and after the draw, by anybody", async () => {
+    it("can be sent by any account after the deadline, before and after the draw, and returns the fee", async () => {
       const { world, oracle, stranger, drawn: entry } = await loadFixture(drawn);
       const waiting = await ask(world);
       for (const running of [entry, waiting]) {
@@ -383,7 +383,7 @@ describe("settlement", () => {
       expect((await oracle.subscriptionOf(subscription)).tokenBalance).to.equal(subscriptionFunds);
     });
 
-    it("is not due in the second of the deadline, which is still the committee's", async () => {
+    it("fails in the second of the deadline, which still belongs to the committee", async () => {
       const { oracle, drawn: entry } = await loadFixture(drawn);
       const { deadline } = unpackRound(entry.round);
       await time.setNextBlockTimestamp(deadline);
@@ -394,7 +394,7 @@ describe("settlement", () => {
       await oracle.refund(...refundArgs(entry));
     });
 
-    it("never follows a decision", async () => {
+    it("fails after a decision", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(settled);
       await passDeadline(world, entry.round);
       await expect(oracle.refund(...refundArgs(entry)))

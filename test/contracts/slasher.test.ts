@@ -18,7 +18,7 @@ const slot = {
   seat: 5,
 };
 
-/** An agent with stake in both pots, and two payloads that its key signed for one slot. */
+/** Makes an agent with stake in both pots, and two payloads that its key signed for one slot. */
 async function equivocator() {
   const world = await deployWorld(ethers);
   const [, reporter] = await ethers.getSigners();
@@ -36,7 +36,7 @@ async function equivocator() {
 }
 
 describe("Slasher", () => {
-  it("announces what was proven, by whom, and every amount", async () => {
+  it("announces the proof, the reporter and every amount", async () => {
     const { world, reporter, proof, requestHash } = await loadFixture(equivocator);
     const { slasher, registry, token } = world;
     await expect(slasher.connect(reporter).submitMessages(...proof))
@@ -53,7 +53,7 @@ describe("Slasher", () => {
     expect(await token.balanceOf(treasury)).to.equal((3n * minStake) / 100n);
   });
 
-  it("is deployed for one registry and its oracle", async () => {
+  it("serves one registry and its oracle", async () => {
     const { world } = await loadFixture(equivocator);
     const { slasher, registry, oracle } = world;
     const [event] = await slasher.queryFilter(slasher.filters["SlasherDeployed"]!());

@@ -17,7 +17,7 @@ import type { World } from "../support/contracts/world.ts";
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;
 
-/** One agent of the deployer at the minimum stake. */
+/** Makes one agent of the deployer at the minimum stake. */
 async function oneAgent() {
   const world = await deployWorld(ethers);
   const [, stranger, other] = await ethers.getSigners();
@@ -49,7 +49,7 @@ describe("stake", () => {
         .withArgs(2, deployer.address, 5, 5);
     });
 
-    it("does not mind that somebody submitted the permit first", async () => {
+    it("works even if another account submitted the permit first", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const { registry, token, deployer } = world;
       await token.approve(registry.target, 0);
@@ -61,7 +61,7 @@ describe("stake", () => {
       expect((await registry.getAgent(1)).bonded.assets).to.equal(minStake + 7n);
     });
 
-    it("fails on the allowance when the permit is worthless", async () => {
+    it("fails on the allowance if the permit is invalid", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, token } = world;
       await token.approve(registry.target, 0);
@@ -73,7 +73,7 @@ describe("stake", () => {
   });
 
   describe("of the operator", () => {
-    it("is topped up to the maximum and no further", async () => {
+    it("can be topped up to the maximum and no further", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry } = world;
       await registry.bond(1, maxStake - minStake);
@@ -83,7 +83,7 @@ describe("stake", () => {
       await expect(registry.bond(1, 0)).to.be.revertedWithCustomError(registry, "AmountIsZero");
     });
 
-    it("leaves in parts, each starting the delay again", async () => {
+    it("leaves in parts, and each part starts the delay again", async () => {
       const { world, other } = await loadFixture(oneAgent);
       const { registry, token, deployer } = world;
       const own = deployer.address;
@@ -112,7 +112,7 @@ describe("stake", () => {
       expect(await registry.positionOf(1, own)).to.deep.equal([minStake, minStake, 0n, 0n, 0n]);
     });
 
-    it("below the minimum takes the agent out of the next epoch's draws, and back in above it", async () => {
+    it("removes the agent from the next epoch's draws when it falls below the minimum, and returns it above", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry } = world;
       await registerAgents(world, 4);
@@ -134,7 +134,7 @@ describe("stake", () => {
       expect(again.map(agentOf)).to.have.members([1n, 2n, 4n, 5n]);
     });
 
-    it("cannot leave beyond what is there", async () => {
+    it("cannot leave in a larger amount than is bonded", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, deployer } = world;
       await expect(registry.startUnbonding(1, minStake + 1n))
@@ -145,7 +145,7 @@ describe("stake", () => {
   });
 
   describe("delegation", () => {
-    it("by anybody to an active agent, within the maximum of the agent", async () => {
+    it("is open to any account for an active agent, within the agent's maximum", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const { registry, token } = world;
       await token.mint(stranger.address, 2n * maxStake);
@@ -160,11 +160,11 @@ describe("stake", () => {
       await expect(delegator.withdrawStake(1, stranger.address))
         .to.be.revertedWithCustomError(registry, "NothingToWithdraw")
         .withArgs(1, stranger.address);
-      // Only the operator's own counts for being active, and only the operator brings it back.
+      // Only the operator's own stake keeps the agent active, and only the operator makes it active again.
       await expect(registry.startUnbonding(1, 1)).to.emit(registry, "AgentDeactivated").withArgs(1);
       await expect(delegator.bond(1, 1)).to.be.revertedWithCustomError(registry, "AgentNotActive").withArgs(1);
       await expect(registry.bond(1, 1)).to.emit(registry, "AgentActivated").withArgs(1);
-      // The operator cannot hold it back.
+      // The operator cannot keep the delegated stake back.
       await registry.startUnbonding(1, minStake);
       await delegator.startUnbonding(1, maxStake - minStake);
       await time.increase(unbondingDelay);
@@ -173,7 +173,7 @@ describe("stake", () => {
         .withArgs(1, stranger.address, stranger.address, maxStake - minStake, maxStake - minStake);
     });
 
-    it("a donation is nobody's", async () => {
+    it("does not include donations, which belong to nobody", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, token, deployer } = world;
       await token.transfer(registry.target, 10n ** 24n);

@@ -16,6 +16,8 @@ import {
   keccak256,
   sha256,
   utf8,
+  word,
+  word32,
 } from "../../agents/core/encoding/bytes.ts";
 import { publicKeyToAddress, recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { committeeHash, decisionDigest, messageDigest, requestHash } from "../../agents/core/encoding/typed-data.ts";
@@ -322,6 +324,15 @@ describe("digest: bytes", () => {
         assert.deepEqual(hexToBytes(bytesToHex(a)), a);
       }),
     );
+  });
+
+  it("a number of 32 bits is the same word by both ways, and no other number is one", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.nat(0xffff_ffff), fc.constantFrom(0, 255, 256, 0x8000_0000, 0xffff_ffff)), (value) => {
+        assert.deepEqual(word32(value), word(BigInt(value)));
+      }),
+    );
+    for (const value of [-1, 0x1_0000_0000, 1.5, Number.NaN, Infinity]) assert.throws(() => word32(value), RangeError);
   });
 
   it("refuses text and hex that have no bytes", () => {

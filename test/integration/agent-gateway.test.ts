@@ -33,7 +33,7 @@ async function configure(gateway: unknown): Promise<void> {
   await writeFile(path, JSON.stringify({ ...config, gateway }));
 }
 
-/** The adapters of an agent as `agent run` joins them, and the gateway that it says it opened. */
+/** Opens the adapters of an agent as `agent run` does, and returns them with the gateway that the log names. */
 async function openAgent(): Promise<{ readonly joined: JoinedAgent; readonly url: string | null }> {
   let url: string | null = null;
   const quiet = (): void => {};
@@ -47,7 +47,7 @@ async function openAgent(): Promise<{ readonly joined: JoinedAgent; readonly url
 }
 
 describe("AV5: the gateway of an agent", () => {
-  it("is closed by default", async () => {
+  it("is not opened by default", async () => {
     const { joined, url } = await openAgent();
     assert.equal(url, null);
     await joined.close();
@@ -84,7 +84,7 @@ describe("AV5: the gateway of an agent", () => {
     await assert.rejects(fetch(place));
   });
 
-  it("names a value that is no HOST:PORT, and a port that is taken; what was opened is closed again", async () => {
+  it("names a value that is no HOST:PORT, and a port that is taken; closes what it opened", async () => {
     for (const gateway of ["8080", 8080, "127.0.0.1:", "http://127.0.0.1:8080"]) {
       await configure(gateway);
       const { code, data } = await cli.failure("gc", "--dir", "a");
@@ -97,7 +97,7 @@ describe("AV5: the gateway of an agent", () => {
     await assert.rejects(openAgent(), { code: "NETWORK_FAILED", data: { host: "127.0.0.1", port } });
     taken.close();
     await configure("127.0.0.1:0");
-    // The store's lock was given back, too.
+    // The store's lock was also given back.
     const { joined } = await openAgent();
     await joined.close();
   });

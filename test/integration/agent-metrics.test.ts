@@ -66,7 +66,7 @@ describe("agent run with metrics", () => {
   });
   after(() => world.close());
 
-  /** What `agent run` says when it is ready, while it runs. */
+  /** Runs the body while `agent run` runs, with what it printed when it was ready. */
   async function running(body: (ready: Readonly<Record<string, unknown>>) => Promise<void>): Promise<void> {
     const stop = new AbortController();
     let stdout = "";
@@ -87,14 +87,14 @@ describe("agent run with metrics", () => {
     }
   }
 
-  it("serves none by default", async () => {
+  it("serves no metrics by default", async () => {
     await running(async (ready) => {
       assert.equal(ready["event"], "ready");
       assert.equal(ready["metrics"], null);
     });
   });
 
-  it("serves them on loopback where the config says so, until it ends", async () => {
+  it("serves metrics on loopback if the config says so, until it ends", async () => {
     await world.editConfig("a", (config) => ({ ...config, metrics: { port: 0 } }));
     let url = "";
     await running(async (ready) => {
@@ -113,7 +113,7 @@ describe("agent run with metrics", () => {
     await assert.rejects(fetch(url));
   });
 
-  it("refuses a config that would show them to others without being asked to, or is wrong", async () => {
+  it("refuses a wrong config, and one that would show metrics to others without saying so", async () => {
     for (const [metrics, field, text] of [
       [{ port: 9464, host: "0.0.0.0" }, "metrics.host", /other machines reach it.*"public": true/],
       [{ port: 9464, host: "agent.example.org" }, "metrics.host", /"public": true/],

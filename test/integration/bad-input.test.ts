@@ -17,7 +17,7 @@ before(async () => {
 after(() => rm(cli.folder, { recursive: true }));
 
 describe("options that do not go together", () => {
-  it("two that say the same thing otherwise are refused, and both are named", async () => {
+  it("are refused if two give the same value in different ways, and both are named", async () => {
     for (const [command, first, second] of [
       ["gc", "--from", "--dir"],
       ["unpin bafy", "--from-kubo", "--from"],
@@ -33,7 +33,7 @@ describe("options that do not go together", () => {
     }
   });
 
-  it("a default is no second one", async () => {
+  it("do not include defaults", async () => {
     for (const args of [
       ["gc", "--from", "nowhere"],
       ["pin", "--car", "nowhere"],
@@ -46,7 +46,7 @@ describe("options that do not go together", () => {
 });
 
 describe("a prompt over the context", () => {
-  it("is what calibrate says where no call had an answer, with its way out", async () => {
+  it("is the error of calibrate, with its way out, when no call was answered", async () => {
     const lines = Array.from({ length: 50 }, (_, index) =>
       JSON.stringify({ question: `Is ${index} odd? ${"x y ".repeat(1000)}`, kind: "boolean", answer: "yes" }),
     );
@@ -68,7 +68,7 @@ describe("agent init with an unusable model", () => {
   const init = ["agent", "init", "--dir", "new", ...chain];
   const isMade = (): boolean => existsSync(join(cli.folder, "new"));
 
-  it("names option, path and reason of a missing, foreign, cut or endless file, and makes nothing", async () => {
+  it("names option, path and reason of a missing, foreign, cut or endless file, and creates nothing", async () => {
     const bytes = await readFile(small);
     await writeFile(join(cli.folder, "text.gguf"), "a text, and no model");
     await writeFile(join(cli.folder, "empty.gguf"), "");
@@ -95,7 +95,7 @@ describe("agent init with an unusable model", () => {
     }
   });
 
-  it("options of a server without one, or beside a file, are refused by name and without their value", async () => {
+  it("refuses server options without a server, or beside a file, by name and without their value", async () => {
     for (const option of ["--model-name", "--model-provider", "--api-key-env", "--api-key-file"]) {
       const { code, message, data } = await cli.failure(...init, option, "sekret");
       assert.deepEqual([code, data], ["USAGE", { option }]);
@@ -107,7 +107,7 @@ describe("agent init with an unusable model", () => {
     assert.equal(isMade(), false);
   });
 
-  it("takes one that is a model", async () => {
+  it("accepts a file that is a model", async () => {
     await copyFile(small, join(cli.folder, "own.gguf"));
     assert.equal((await cli.json(...init, "--model-path", "own.gguf")).code, 0);
     const config = JSON.parse(await readFile(join(cli.folder, "new", "conclave.json"), "utf8")) as {
@@ -118,7 +118,7 @@ describe("agent init with an unusable model", () => {
 });
 
 describe("an agent's config", () => {
-  it("names files from its own folder, keys of servers among them, wherever the command runs", async () => {
+  it("names files relative to its own folder, also files with keys, wherever the command runs", async () => {
     const address = `0x${"12".repeat(20)}`;
     const chain = ["--rpc", "http://127.0.0.1:1", "--chain-id", "1", "--oracle", address, "--registry", address];
     assert.equal((await cli.json("agent", "init", "--dir", "keyed", ...chain, "--model-path", small)).code, 0);

@@ -20,7 +20,7 @@ describe("command line with agents that run", () => {
   });
   after(() => world.close());
 
-  it("asks, waits, shows, proves and claims, with four agents that really run", async () => {
+  it("asks, waits, shows, proves and claims with four running agents", async () => {
     const names = ["a", "b", "c", "d"];
     for (const name of names) await world.enlist(name, "100");
     const stop = new AbortController();
@@ -107,7 +107,7 @@ describe("command line with agents that run", () => {
     assert.equal(offline.value["ok"], true);
   });
 
-  it("as a process: exit codes, and SIGTERM ends an agent gracefully", async () => {
+  it("sets exit codes as a process; SIGTERM ends an agent gracefully", async () => {
     assert.deepEqual(await exec(["nonsense"]), { code: 2, stdout: "" });
     const agent = spawn(process.execPath, [main, "agent", "run", "--dir", "a", "--json"], {
       cwd: world.folder,
@@ -136,7 +136,7 @@ describe("command line with agents that run", () => {
     world.printed.push(stdout);
   });
 
-  it("nothing printed ever held a key or a password", () => assertNoSecrets(world));
+  it("prints no key and no password", () => assertNoSecrets(world));
 });
 
 async function waitForEndpoints(names: readonly string[]): Promise<void> {
@@ -149,7 +149,7 @@ async function waitForEndpoints(names: readonly string[]): Promise<void> {
   }
 }
 
-/** By the keeper of an agent. */
+/** Waits until the keeper of an agent has settled the request. */
 async function untilSettled(requestId: string): Promise<void> {
   while ((await world.json("decision", requestId, "--deployment", "deployment.json")).value["settled"] !== true)
     await sleep(200);
@@ -160,7 +160,7 @@ async function balances(name: string): Promise<bigint> {
   return BigInt(String(value["operatorTokens"]));
 }
 
-/** In the folder of one agent: each block of the transcript in turn. */
+/** Flips a byte in each block of one agent's folder in turn, and checks that verify refutes the transcript's blocks. */
 async function refutesFlippedBytes(): Promise<void> {
   const store = join("b", "data", "ipfs");
   const verify = () => world.json("verify", "1", "--deployment", "deployment.json", "--store", store);
@@ -176,7 +176,7 @@ async function refutesFlippedBytes(): Promise<void> {
     await writeFile(path, bytes.with(bytes.length - 1, bytes.at(-1)! ^ 1));
     const { code, value } = await verify();
     await writeFile(path, bytes);
-    // The store also holds the blocks of the certification, which are no part of the transcript.
+    // The store also holds blocks of the certification, which do not belong to the transcript.
     if (code === 0) continue;
     refuted += 1;
     assert.equal((value["failure"] as { cid: string }).cid, cidString(sha256(bytes)));
@@ -185,7 +185,7 @@ async function refutesFlippedBytes(): Promise<void> {
   assert.equal(refuted, messages + 1);
 }
 
-/** A question of policies by the same agents: asked, shown and proven. */
+/** Checks that the same agents decide a question of policies, which is shown and proven. */
 async function decidesPolicies(): Promise<void> {
   const question = "What first? (A) levee (B) pumps (C) alarms (D) maps";
   const policies = ["--kind", "policies", "--options", "4"];

@@ -1,4 +1,4 @@
-// CARs as long as anybody likes, into `conclave pin` in a process of its own.
+// Feeds CARs of any length to `conclave pin` in a process of its own.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
@@ -16,9 +16,9 @@ import { longCar } from "../adapters/fixtures/long-car.ts";
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");
 /** Prints the most memory that the process had, in KiB, when it ends. */
 const watch = `data:text/javascript,process.on("exit",()=>process.stderr.write("RSS "+process.resourceUsage().maxRSS))`;
-/** Of 256 KiB each: 5.2 GB, of which no block is one too many. */
+/** Leaves of 256 KiB each: 5.2 GB, but not too many blocks. */
 const LEAVES = 20_000;
-/** More than a short CAR takes: half of what is read before it is refused. */
+/** Memory allowed beyond that for a short CAR: half of the bytes that are read before the refusal. */
 const SPARE_BYTES = MAX_PINNED_BYTES / 2;
 
 let folder: string;
@@ -48,14 +48,14 @@ async function pinFromPipe(car: Iterable<Uint8Array>, into: string): Promise<Pin
     for (const part of car) {
       sentBytes += part.length;
       yield part;
-      // Who has read this much would read it all.
+      // A command that has read this much would read the whole CAR.
       if (sentBytes > 2 * MAX_PINNED_BYTES) return;
     }
   }
   const [stdout, stderr] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
-    // It hangs up on what it refuses.
+    // The command closes the pipe when it refuses the CAR.
     pipeline(Readable.from(counted()), createWriteStream(pipe)).catch(() => undefined),
   ]);
   const code = await ended;
@@ -65,7 +65,7 @@ async function pinFromPipe(car: Iterable<Uint8Array>, into: string): Promise<Pin
 }
 
 describe("AV2: long CARs", () => {
-  it("five gigabytes from a pipe are refused at the length of the longest transcript, in little memory, and not pinned", async (context) => {
+  it("a CAR of five gigabytes from a pipe is refused at the length of the longest transcript, in little memory, unpinned", async (context) => {
     const short = await pinFromPipe(longCar(2), "short");
     assert.deepEqual([short.code, short.error], [0, undefined]);
     assert.equal((await readdir(join(folder, "short", "pins"))).length, 1);
@@ -80,7 +80,7 @@ describe("AV2: long CARs", () => {
     assert.deepEqual(await readdir(join(folder, "long", "pins")), []);
   });
 
-  it("one that ends too early, or is a file of nothing, is refused and not pinned", async () => {
+  it("a CAR that ends too early or is full of zeros is refused and not pinned", async () => {
     const parts = [...longCar(3)];
     const cut = await pinFromPipe(parts.slice(0, -1), "cut");
     assert.deepEqual([cut.error?.code, cut.error?.data["kind"]], ["CAR_INVALID", "incomplete"]);

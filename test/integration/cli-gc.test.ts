@@ -20,7 +20,7 @@ import { until } from "./world.ts";
 let world: DecidedChain;
 let cli: Cli;
 let kubo: KuboLoopback;
-/** Settled, and final but unsettled. */
+/** A settled decision, and a final one that is not settled. */
 let settled: Decided;
 let unsettled: Decided;
 
@@ -56,7 +56,7 @@ async function editConfig(name: string, change: (config: ConfigJson) => object):
   await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, "utf8")) as ConfigJson)));
 }
 
-/** An agent that pinned both transcripts a hundred days ago. */
+/** Makes an agent that pinned both transcripts a hundred days ago. */
 async function createAgent(name: string, ...flags: readonly string[]): Promise<string> {
   const { code } = await cli.run(["agent", "init", "--dir", name, "--deployment", "deployment.json", ...flags]);
   assert.equal(code, 0);
@@ -81,7 +81,7 @@ async function isProven({ attempt }: Decided, folder: string): Promise<boolean> 
 }
 
 describe("AV10: conclave gc", () => {
-  it("removes what is over and old: said first by --dry-run, which also works while an agent runs", async () => {
+  it("removes old transcripts that are over; --dry-run shows them first, even while an agent runs", async () => {
     const folder = await createAgent("keeper");
     await fill(folder);
     const holder = await createFolderContentStore(folder, "seat");
@@ -107,7 +107,7 @@ describe("AV10: conclave gc", () => {
     assert.match(text.stdout, /kept +1 unsettled\nremoved +0 blocks, 0 bytes/);
   });
 
-  it("names a window that is too short, with field, value and minimum, and a store that is not there", async () => {
+  it("refuses a window that is too short, with field, value and minimum, and a missing store", async () => {
     await createAgent("hasty");
     await editConfig("hasty", (config) => ({ ...config, collection: { retentionDays: 21 } }));
     const path = join(world.folder, "hasty", "conclave.json");
@@ -130,7 +130,7 @@ describe("AV10: conclave gc", () => {
     assert.equal(existsSync(join(world.folder, "hasty", "data", "ipfs")), false);
   });
 
-  it("ends the seat's pin in a Kubo node, and leaves operators', other programs' and the blocks alone", async () => {
+  it("ends the seat's pin in a Kubo node, but not the pins of operators and other programs, and removes no blocks", async () => {
     await createAgent("kubo", "--kubo", kubo.url);
     const longAgo = Date.now() - 100 * 86_400_000;
     for (const { blocks, certificate } of [settled, unsettled]) {
@@ -158,7 +158,7 @@ describe("AV10: conclave gc", () => {
 });
 
 describe("AV7: conclave unpin", () => {
-  it("ends what `conclave pin` pinned; gc --from then removes its blocks, and no others", async () => {
+  it("ends a pin of `conclave pin`; gc --from then removes its blocks and no others", async () => {
     const source = ["--store", ".", "--deployment", "deployment.json"];
     for (const { attempt } of [settled, unsettled])
       assert.equal((await cli.run(["pin", String(attempt.request.id), "--into", "pins", ...source])).code, 0);
@@ -177,7 +177,7 @@ describe("AV7: conclave unpin", () => {
     assert.equal(await isProven(unsettled, join(world.folder, "pins")), true);
   });
 
-  it("names what is wrong: no CID, no such pin, no such folder, a folder in use, no URL", async () => {
+  it("refuses a wrong CID, an unknown pin, a missing folder, a folder in use and a wrong URL", async () => {
     const unknown = await cli.failure("unpin", cidOf(settled), "--from", "pins");
     assert.deepEqual([unknown.code, unknown.data["cid"]], ["PIN_UNKNOWN", cidOf(settled)]);
     assert.equal((await cli.failure("unpin", "bafynonsense")).code, "USAGE");
@@ -200,7 +200,7 @@ describe("AV7: conclave unpin", () => {
 });
 
 describe("AV10: an agent that runs", () => {
-  it("collects by itself what is over and old, leaves what is young, and ends with its store free again", async () => {
+  it("collects old transcripts that are over by itself, keeps young ones, and frees its store at the end", async () => {
     const model = ["--model-url", "http://127.0.0.1:1/v1", "--model-name", "none"];
     const folder = await createAgent("running", ...model);
     await fill(folder);

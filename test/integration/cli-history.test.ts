@@ -17,12 +17,12 @@ import {
 } from "../adapters/fixtures/subgraph-server.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 
-/** Three blocks behind the loopback chain below. */
+/** Newest block of the loopback chain below; the subgraph is three blocks behind it. */
 const HEAD = 93;
 
 interface Place {
   readonly cli: Cli;
-  /** Of a subgraph that has the rows. */
+  /** URL of a subgraph that has the rows. */
   readonly url: string;
 }
 
@@ -40,7 +40,7 @@ async function startPlace(
   return { cli: createCli(folder), url };
 }
 
-/** NOT a chain: it has contracts everywhere, a newest block, and a hash for each. */
+/** NOT a chain: a server that has a contract at every address, a newest block, and a hash for each block. */
 async function startRpc(context: TestContext, hash = HASH): Promise<string> {
   const server = createServer((request, response) => {
     let body = "";
@@ -99,7 +99,7 @@ describe("command line: history", () => {
     assert.doesNotMatch(cli.printed.join(""), /secret-key/);
   });
 
-  it("a spreadsheet runs nothing of a text, whatever it takes for the end of a cell; numbers stay numbers", async (context) => {
+  it("a spreadsheet runs no part of a text, however it splits cells; numbers stay numbers", async (context) => {
     const questions = [
       "=1+1",
       "+1+1",
@@ -131,7 +131,7 @@ describe("command line: history", () => {
     ]);
   });
 
-  it("what is printed for machines does not steer a terminal either", async (context) => {
+  it("output for machines does not steer a terminal either", async (context) => {
     const question = "a\u001b[2J\u009b31m\u202e\u2028\u{e0041}b";
     const { cli, url } = await startPlace(context, [requestRow(1, { question })]);
     const { stdout } = await cli.run(["history", "--json", "--subgraph", url]);
@@ -140,12 +140,12 @@ describe("command line: history", () => {
     assert.equal(first?.question, question);
   });
 
-  it("takes no filter that it does not understand", async (context) => {
+  it("refuses a filter that it does not understand", async (context) => {
     const { cli, url } = await startPlace(context, []);
     for (const wrong of [
       ["--status", "decided,lost"],
       ["--after", "yesterday"],
-      // Of `conclave verify`, a block.
+      // --since names a block and belongs to `conclave verify`.
       ["--since", "0"],
       ["--before", "2026-13-40"],
       ["--agent", "0"],
@@ -167,7 +167,7 @@ describe("command line: history", () => {
     const here = await writeDeployment(place, { subgraphUrl: url, rpcUrl: "http://127.0.0.1:1" });
     const found = await cli.run(["history", ...here]);
     assert.equal(found.code, 0);
-    // A chain that does not answer takes nothing away.
+    // The answer is complete although the chain does not answer.
     assert.match(found.stderr, /not compared with the chain: .*127\.0\.0\.1:1/);
     const environment = { CONCLAVE_SUBGRAPH: "ftp://nowhere" };
     const other = await cli.run(["history", "--json", ...here], { environment });
@@ -175,7 +175,7 @@ describe("command line: history", () => {
     assert.equal((await cli.run(["history", ...here, "--subgraph", url], { environment })).code, 0);
   });
 
-  it("without an endpoint every command says how to get one, and history goes to the chain", async (context) => {
+  it("says how to get an endpoint if it has none; history then reads the chain", async (context) => {
     const place = await startPlace(context, []);
     const here = await writeDeployment(place, { rpcUrl: "http://127.0.0.1:1" });
     for (const command of [["stats"], ["agent", "3"], ["agent", "show", "3"]]) {
@@ -188,7 +188,7 @@ describe("command line: history", () => {
     assert.match(ran.stderr, /error CHAIN_UNREACHABLE/);
   });
 
-  it("says by how many blocks a subgraph is behind, and takes no more than allowed", async (context) => {
+  it("says by how many blocks a subgraph is behind, and refuses more than allowed", async (context) => {
     const place = await startPlace(context, []);
     const here = await writeDeployment(place, { subgraphUrl: place.url, rpcUrl: await startRpc(context) });
     const error = await place.cli.failure("history", "--max-behind", "2", ...here);
@@ -196,7 +196,7 @@ describe("command line: history", () => {
     assert.match(error.message, /3 blocks behind the chain \(at 90 of 93\).*--max-behind 3/);
   });
 
-  it("takes no subgraph of another deployment, or of another chain", async (context) => {
+  it("refuses a subgraph of another deployment or chain", async (context) => {
     const place = await startPlace(context, []);
     const wrong = `0x${"77".repeat(20)}`;
     const other = await writeDeployment(place, { oracle: wrong, subgraphUrl: place.url, rpcUrl: "http://127.0.0.1:1" });
@@ -217,7 +217,7 @@ describe("command line: history", () => {
     assert.deepEqual([failure.code, failure.data["head"]], ["SUBGRAPH_WRONG_CHAIN", HEAD]);
   });
 
-  it("an agent that is none, and a misspelt command of `agent`", async (context) => {
+  it("names an unknown agent and a misspelt command of `agent`", async (context) => {
     const { cli, url } = await startPlace(context, []);
     const error = await cli.failure("agent", "7", "--subgraph", url);
     assert.deepEqual([error.code, error.data["agentId"], error.data["block"]], ["AGENT_NOT_REGISTERED", 7, 90]);

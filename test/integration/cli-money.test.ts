@@ -1,4 +1,4 @@
-// What accounts do with money on the command line. Agents do not run here: the test certifies with their keys, so that it says what they decide.
+// Money of accounts on the command line. No agents run here: the test certifies with their keys, so that it controls what they decide.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ after(async () => {
   await rm(cli.folder, { recursive: true, force: true });
 });
 
-/** With a keystore in a folder of that name, 10 coins and some tokens. */
+/** Makes an account with a keystore in a folder of that name, 10 coins and some tokens. */
 async function accountOf(name: string, tokens: bigint): Promise<Address> {
   const model = ["--model-url", "http://127.0.0.1:1", "--model-name", "none"];
   const { code, value } = await cli.json("agent", "init", "--dir", name, "--deployment", "deployment.json", ...model);
@@ -49,14 +49,14 @@ async function accountOf(name: string, tokens: bigint): Promise<Address> {
 
 const bankOf = () => openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
 
-/** Draws the committee that the request waits for, which decides so. */
+/** Draws the committee that the request waits for and commits this decision of it. */
 async function decide(requestId: RequestId, decision: Partial<Decision>): Promise<number> {
   const { request, round, committee, certifying } = await drawNext(harness, requestId);
   assert.notEqual(await writer.commit(request, round, committee, certifying(decision)), "already");
   return committee.length;
 }
 
-/** Just beyond the end of the running period, so that nobody who waits gives up. */
+/** Moves the clock just beyond the end of the running period: a command that waits would give up if it moved further. */
 async function passDeadline(requestId: RequestId): Promise<void> {
   const { round } = await courseNow(reader, requestId);
   await harness.passTime(unpackRound(round).deadline - (await reader.head()).timestamp + 5);
@@ -97,9 +97,9 @@ async function ask(name: string, ...terms: string[]): Promise<RequestId> {
 }
 
 describe("command line: money", () => {
-  it("SE4, SE6: request --wait shows a retry, the provisional decision and its end; the rest of the fee comes back", async () => {
+  it("SE4, SE6: request --wait shows a retry, the provisional and the final decision; the rest of the fee comes back", async () => {
     const asker = await accountOf("asker", parseEther("35"));
-    // 2 units for each of 4 and of 9 seats, and one for each of 9 that hang: a unit is 1.
+    // The fee is for 2 units for each of 4 and of 9 seats, and 1 for each of 9 seats that hang: a unit is 1.
     const terms = ["--kind", "boolean", "--retries", "1", "--appeals", "1", "--fee", "35", "--duration", "1h"];
     const waiting = cli.run(["request", "--dir", "asker", "--question", "Is it so?", ...terms, "--wait"]);
     const requestId = await until(async () => ((await tokensOf(asker)) === 0n ? (1n as RequestId) : null));
@@ -126,18 +126,18 @@ describe("command line: money", () => {
     await settle(requestId);
     const { value } = await cli.json("withdraw", "--dir", "asker");
     const [withdrawal] = value["withdrawals"] as { amount: string }[];
-    // 4 for the committee that hung and 8 for the one that decided, less what three seats cannot share.
+    // 4 went to the committee that hung and 8 to the one that decided, less what three seats cannot share.
     const rest = parseEther("23") + 3n;
     assert.equal(withdrawal?.amount, String(rest));
     assert.equal(await tokensOf(asker), rest);
   });
 
   for (const currency of ["token", "native"] as const) {
-    it(`SE5, SE12: an appeal in ${currency}: its bond is shown, paid exactly, and comes back with half the pay of who was wrong`, async () => {
+    it(`SE5, SE12: an appeal in ${currency} pays exactly the bond shown, and gets it back with half the pay of the wrong seats`, async () => {
       const unit = currency === "token" ? "\\w+" : "coins";
       await accountOf(`asker-${currency}`, parseEther("3"));
       const appellant = await accountOf(`appellant-${currency}`, 0n);
-      // 2 units for each of 4, 9 and 19 seats: a unit is 0.03125.
+      // The fee is for 2 units for each of 4, 9 and 19 seats: a unit is 0.03125.
       const id = await ask(`asker-${currency}`, "--appeals", "2", "--fee", "2", "--currency", currency);
       const appeal = ["appeal", String(id), "--dir", `appellant-${currency}`];
       const early = await cli.failure(...appeal);
@@ -186,12 +186,12 @@ describe("command line: money", () => {
       await settle(id);
       const { value } = await cli.json("withdraw", "--dir", `appellant-${currency}`);
       const [{ transactionHash: _, ...withdrawal }] = value["withdrawals"] as [Record<string, unknown>];
-      // The bond and half of 8 units.
+      // The appellant gets the bond and half of 8 units.
       assert.deepEqual(withdrawal, { currency, amount: String(bond + parseEther("0.125")) });
     });
   }
 
-  it("SE8: an appeal that two committees do not answer ends with the decision before, and gives the bond back", async () => {
+  it("SE8: an appeal that two committees do not answer ends with the decision before, and returns the bond", async () => {
     await accountOf("calm", parseEther("35"));
     await accountOf("alone", parseEther("27"));
     const id = await ask("calm", "--appeals", "1", "--retries", "1", "--fee", "35");
@@ -220,7 +220,7 @@ describe("command line: money", () => {
     assert.equal(withdrawal?.amount, String(parseEther("27")));
   });
 
-  it("SE3: says before a bond is sent that too few other agents are left for its committee", async () => {
+  it("SE3: refuses an appeal before it sends the bond if too few other agents are left for its committee", async () => {
     await accountOf("few", parseEther("32"));
     const dryRun = async (size: number): Promise<string> => {
       const id = await ask("few", "--committee", String(size), "--appeals", "1", "--fee", "16");
@@ -233,7 +233,7 @@ describe("command line: money", () => {
     assert.match(await dryRun(4), /a committee of 9\n$/);
   });
 
-  it("SE5: no appeal after its time", async () => {
+  it("SE5: refuses an appeal after its time", async () => {
     await accountOf("late", parseEther("26"));
     const id = await ask("late", "--appeals", "1", "--fee", "26");
     await decide(id, yes);
@@ -260,7 +260,7 @@ describe("command line: money", () => {
     const bonded = await cli.json("delegate", id, "1", ...account);
     assert.deepEqual([bonded.code, bonded.value["bonded"]], [0, String(parseEther("1"))]);
     await settle(asked);
-    // Three of the four seats share 8. The operator's stake is 1, too, and its commission 0: half of a third.
+    // Three of the four seats share 8. The operator's stake is also 1 and its commission 0, so the delegator gets half of a third.
     const listed = await cli.json("delegations", ...account);
     const [found] = listed.value["delegations"] as { agentId: number; shares: string; rewards: { token: string } }[];
     assert.deepEqual([String(found?.agentId), found?.shares], [id, String(parseEther("1"))]);
@@ -358,5 +358,5 @@ describe("command line: money", () => {
     assert.deepEqual([lost.code, lost.data["error"]], ["CHAIN_REVERTED", "NotSubscriptionOwner"]);
   });
 
-  it("nothing printed ever held a key or a password", () => assertNoSecrets(cli));
+  it("prints no key and no password", () => assertNoSecrets(cli));
 });

@@ -36,7 +36,7 @@ function assertKept(): void {
 }
 
 describe("AV3: conclave pin --into-kubo", () => {
-  it("keeps a verified request, and again without storing or pinning anything twice", async () => {
+  it("keeps a verified request; a repetition stores and pins nothing twice", async () => {
     const { code, value } = await cli.json("pin", id, "--into-kubo", kubo.url, ...source);
     assert.deepEqual([code, value], [0, { cid, blocks: blocks.length, place: "the Kubo node" }]);
     assertKept();
@@ -66,7 +66,7 @@ describe("AV3: conclave pin --into-kubo", () => {
     assertKept();
   });
 
-  it("leaves the pin of another program as it is, and says so to who wants to end it", async () => {
+  it("leaves the pin of another program as it is, and says so when it is asked to end it", async () => {
     for (const bytes of blocks) kubo.keep(bytes);
     kubo.pins.set(cid, "somebody's");
     assert.equal((await cli.json("pin", id, "--into-kubo", kubo.url, ...source)).code, 0);
@@ -74,7 +74,7 @@ describe("AV3: conclave pin --into-kubo", () => {
     assert.equal((await cli.failure("unpin", cid, "--from-kubo", kubo.url)).code, "PIN_UNKNOWN");
   });
 
-  it("pins nothing that is refused, and names a node that is away, no URL, and one whose disk broke a block", async () => {
+  it("pins nothing that is refused, and names an absent node, a wrong URL, and a node whose disk broke a block", async () => {
     const foreign = await cli.failure("pin", cid, "--store", ".", "--chain-id", "1", "--into-kubo", kubo.url);
     assert.equal(foreign.code, "TRANSCRIPT_FOREIGN");
     assert.equal(kubo.pins.size, 0);
@@ -85,7 +85,7 @@ describe("AV3: conclave pin --into-kubo", () => {
     const victim = blocks[2] ?? assert.fail();
     kubo.blocks.set(cidString(sha256(victim)), Uint8Array.of(0xa0));
     kubo.pins.set(cidString(sha256(victim)), "");
-    // Nothing that was signed is at fault.
+    // The fault is the disk's, not that of a signed message.
     for (const what of [cid, id]) {
       const broken = await cli.failure("pin", what, "--into-kubo", kubo.url, ...source);
       assert.deepEqual([broken.code, broken.data["cid"]], ["STORE_INVALID", cidString(sha256(victim))], what);

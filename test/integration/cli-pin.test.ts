@@ -56,14 +56,14 @@ async function kill({ child }: Served): Promise<void> {
   await ended;
 }
 
-/** The chain proves what is kept there. */
+/** Asserts that the blocks of this folder prove the decision on the chain. */
 async function assertProven(folder: string): Promise<void> {
   const { code, value } = await cli.json("verify", id, "--deployment", "deployment.json", "--store", folder);
   assert.deepEqual([code, value["ok"], value["root"]], [0, true, cid]);
 }
 
 describe("conclave pin and serve", () => {
-  it("AV3: pinned by A, handed to B, and fetched by a machine that knows the CID and one peer, after A is gone", async () => {
+  it("AV3: B gets a transcript that A pinned; after A is gone, a machine fetches it that knows the CID and one peer", async () => {
     const asked = await cli.json("pin", id, "--store", ".", "--into", "a", "--deployment", "deployment.json");
     assert.deepEqual([asked.code, asked.value["cid"], asked.value["blocks"]], [0, cid, decided.blocks.length]);
     const a = await serve(world.folder, "a");
@@ -84,7 +84,7 @@ describe("conclave pin and serve", () => {
     assert.deepEqual(await readdir(join(elsewhere, "c", "pins")), [cid]);
   });
 
-  it("AV3: the same from an agent's node, by bitswap", async () => {
+  it("AV3: a machine fetches a transcript from an agent's node by bitswap", async () => {
     const network = await createLibp2pNetwork({ privateKey: signerKey(0) });
     const store = await createHeliaContentStore({ libp2p: network.libp2p, path: join(elsewhere, "helia") });
     try {
@@ -99,7 +99,7 @@ describe("conclave pin and serve", () => {
     await assertProven(join(elsewhere, "d"));
   });
 
-  it("AV4: a transcript of another chain or oracle, and what is none, is refused and not pinned", async () => {
+  it("AV4: refuses to pin a root of another chain or oracle, and a root of no transcript", async () => {
     const cases = [
       ["--chain-id", "1"],
       ["--oracle", `0x${"ab".repeat(20)}`],
@@ -123,7 +123,7 @@ describe("conclave pin and serve", () => {
     assert.equal((await cli.json("pin", cid, "--store", ".", "--into", "here/ours", ...ours)).code, 0);
   });
 
-  it("AV2: a transcript goes through a CAR and is the same; a spoilt, cut or foreign one is refused", async () => {
+  it("AV2: a transcript goes through a CAR unchanged; a spoilt, cut or foreign CAR is refused", async () => {
     const source = ["--store", ".", "--deployment", "deployment.json"];
     assert.equal((await cli.json("transcript", id, "--car", "one.car", ...source)).code, 0);
     const { code, value } = await far.json("pin", "--car", join(world.folder, "one.car"), "--into", "e");
@@ -151,7 +151,7 @@ describe("conclave pin and serve", () => {
     assert.ok(!existsSync(join(world.folder, "one.car.part")));
   });
 
-  it("AV2: a CAR takes the place of no link, folder or pipe, and a picture is not printed as JSON", async () => {
+  it("AV2: a CAR does not overwrite a link, folder or pipe, and a picture is not printed as JSON", async () => {
     const source = ["--store", ".", "--deployment", "deployment.json"];
     await symlink("deployment.json", join(world.folder, "link.car"));
     await mkdir(join(world.folder, "folder.car"));
@@ -168,7 +168,7 @@ describe("conclave pin and serve", () => {
       assert.equal((await cli.failure("transcript", id, form, ...source)).code, "USAGE", form);
   });
 
-  it("AV8: a pinning service is asked once it is kept here, with the peers as origins; listed and removed; the key is nowhere", async () => {
+  it("AV8: a pinning service is asked after the transcript is kept here, with the peers as origins; its pins are listed and removed; nothing shows the key", async () => {
     const key = "a-key-that-nobody-may-see";
     const server = await startPinningServer(key);
     const { endpoint } = server;
@@ -193,7 +193,7 @@ describe("conclave pin and serve", () => {
       const name = `conclave 31337 ${id}`;
       assert.deepEqual(server.pins[0]?.pin, { cid, name, origins: [peer] });
 
-      // Kept here already, it needs no source, and is not asked for again.
+      // The transcript is kept here already, so pinning it again needs no source and asks for nothing.
       const environment = { PINNING_KEY: key };
       const again = await cli.run(["pin", cid, "--into", "g", "--service", "named"], { environment });
       assert.deepEqual([again.code, server.pins.length], [0, 1], again.stderr);
@@ -220,7 +220,7 @@ describe("conclave pin and serve", () => {
     assert.ok(!cli.printed.join("").includes(key));
   });
 
-  it("AV3: a block that its source has broken or lost is named as such, and not as what somebody signed", async () => {
+  it("AV3: a block that its source broke or lost is blamed on the source, not on a signer", async () => {
     const victim = decided.blocks[3] ?? assert.fail();
     const away = cidString(sha256(victim));
     const place = join(world.folder, "spoilt");
@@ -239,11 +239,11 @@ describe("conclave pin and serve", () => {
     assert.equal((await cli.json("pin", id, ...mended)).code, 0);
   });
 
-  it("a folder that takes no blocks is named, with the system's words", async () => {
+  it("a folder that cannot be written is named, with the system's words", async () => {
     const path = join(world.folder, "full");
     await mkdir(join(path, "blocks"), { recursive: true });
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".split("");
-    // Nothing can be read there, and nothing written.
+    // Nothing can be read or written in these shards.
     for (const shard of letters.flatMap((first) => letters.map((second) => first + second)))
       await symlink("nowhere", join(path, "blocks", shard));
     for (const what of [id, cid]) {
@@ -251,12 +251,12 @@ describe("conclave pin and serve", () => {
       assert.deepEqual([full.code, full.data["path"]], ["CONFIG_INVALID", path], full.message);
       assert.match(full.message, /^Write to .*full failed: .*E[A-Z]+: .*; make room or correct --into, then repeat/);
     }
-    // Of the system, which makes none: Node's recursive mkdir tries for ever.
+    // /proc is the system's and takes no folder: Node's recursive mkdir would try for ever.
     const none = await cli.failure("pin", cid, "--store", ".", "--into", "/proc/conclave/pins");
     assert.deepEqual([none.code, none.data["path"]], ["CONFIG_INVALID", "/proc/conclave/pins"]);
   });
 
-  it("AV2: a CID of another kind is named for what it is: hash function, codec, version, length, spelling", async () => {
+  it("AV2: a wrong CID is refused by what is wrong: hash function, codec, version, length, spelling", async () => {
     const ours = cidOf(decided.certificate.decision.transcript);
     const { digest, code } = ours.multihash;
     const cases = [
@@ -284,7 +284,7 @@ describe("conclave pin and serve", () => {
     assert.match(removed.message, /version 1, codec dag-cbor, hash function sha2-256 and a digest of 32 bytes$/);
   });
 
-  it("asks for what is missing, and names option, value and way out of what is wrong", async () => {
+  it("asks for missing options, and names option, value and way out of wrong ones", async () => {
     for (const args of [[], ["bafynonsense"], [cid], ["-1"], [cid, "--wait", "30d"]])
       assert.equal((await far.failure("pin", ...args)).code, "USAGE", args.join(" "));
     for (const [option, value] of [
@@ -322,7 +322,7 @@ describe("conclave pin and serve", () => {
     }
   });
 
-  it("what nobody pinned is not served, and nothing is removed from it: the folder is named, and left as it is", async () => {
+  it("serve and gc refuse a folder without pins, name it, and leave it as it is", async () => {
     await mkdir(join(elsewhere, "plain", "blocks"), { recursive: true });
     await writeFile(join(elsewhere, "file"), "");
     for (const from of ["typo", "file", "plain"])

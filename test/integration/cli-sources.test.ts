@@ -24,7 +24,7 @@ describe("documents from the command line", () => {
   });
   after(() => world.close());
 
-  it("SG1, SG3: what cannot be a document, or would not be read, is refused before anything is paid", async () => {
+  it("SG1, SG3: a source that is not a document, or that nobody would read, is refused before anything is paid", async () => {
     await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
     await writeFile(join(world.folder, "long.txt"), "x".repeat(15_361));
     const wrong = [
@@ -60,7 +60,7 @@ describe("documents from the command line", () => {
       const cid = cidString(sha256(documentBlock(RULES) as Uint8Array));
       assert.ok(String(asked.value["question"]).endsWith(`\nsource: ${cid}`));
       const proof = await world.json("verify", "1", "--deployment", "deployment.json");
-      // SOURCE by 2f + 1 = 3 seats, CLOSE by 4, and the council's four phases.
+      // The transcript holds SOURCE of 2f + 1 = 3 seats, CLOSE of 4, and the council's four phases.
       assert.deepEqual([proof.value["ok"], proof.value["messages"]], [true, 3 + 4 + 4 * 4]);
     } finally {
       stop.abort(new Error("test is over"));

@@ -47,7 +47,7 @@ function refusal(change: Partial<TermsFlags>, registry?: readonly Protocol[]): C
 }
 
 describe("command line: terms", () => {
-  it("D16 policies are kind 4 with 2 to 26 options, as the contract bounds them", () => {
+  it("D16: asks for policies as kind 4 with 2 to 26 options, like the contract", () => {
     const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Limits.sol"), "utf8");
     const constant = (name: string): number => Number(new RegExp(`constant ${name} = ([0-9]+);`).exec(source)?.[1]);
     const least = constant("MIN_OPTIONS");
@@ -85,7 +85,7 @@ describe("command line: terms", () => {
     assert.equal(refusal({ tolerance: "1" }).data["field"], "tolerance");
   });
 
-  it("high assurance is not asked of a protocol whose certificate is the chair's word", () => {
+  it("refuses high assurance of a protocol whose certificate is the chair's word", () => {
     const registry = [first, chaired, sworn];
     const { code, data, message } = refusal({ protocol: "chaired", assurance: "high" }, registry);
     assert.deepEqual([code, data["field"], data["value"]], ["TERMS_INVALID", "assurance", "high"]);
@@ -102,7 +102,7 @@ describe("command line: terms", () => {
     assert.equal(refusal({ assurance: "low" }, registry).code, "USAGE");
   });
 
-  it("what every agent would refuse under the protocol is not asked", () => {
+  it("refuses a question that every agent would refuse under the protocol", () => {
     const taken = (change: Partial<TermsFlags>, question = "What first?"): ConclaveError | null => {
       const terms = ask({ options: undefined as never, kind: "text", ...change });
       assert.ok(!(terms instanceof ConclaveError));
@@ -131,7 +131,7 @@ describe("command line: terms", () => {
     assert.equal(taken({ protocol: "leaderless", assurance: "high", kind: "boolean" }), null);
   });
 
-  it("committees that could not be settled together are not asked for", () => {
+  it("refuses committees that could not be settled together", () => {
     for (const [change, seats] of [
       [{ committee: "64", retries: "3" }, 256],
       [{ committee: "7", appeals: "3", retries: "2" }, 242],
@@ -143,7 +143,7 @@ describe("command line: terms", () => {
     assert.ok(!(ask({ committee: "64", retries: "1" }) instanceof ConclaveError));
   });
 
-  it("every registered protocol takes high assurance iff its certificate is byzantine", () => {
+  it("accepts high assurance of a registered protocol iff its certificate is byzantine", () => {
     for (const { id, assurance } of protocols) {
       const terms = ask({ protocol: id, assurance: "high" });
       assert.equal(terms instanceof ConclaveError, assurance === "chair", id);

@@ -46,7 +46,7 @@ async function spoil(index: number, spoilt: boolean): Promise<string> {
 }
 
 describe("conclave verify of many requests", () => {
-  it("TR6: since a block, or a range of ids: all are proven, and what was read is reported", async () => {
+  it("TR6: proves all requests since a block or in a range of ids, and reports what it read", async () => {
     const { code, value } = await cli.json("verify", "--since", "0", ...source);
     assert.equal(code, 0, JSON.stringify(value));
     const { ok, requests, proven, refuted, undecided, partial, messages, signatures, failures } = value;
@@ -69,7 +69,7 @@ describe("conclave verify of many requests", () => {
     assert.equal((await cli.failure("verify", "--from", "1", "--to", "3", ...source)).code, "REQUEST_UNKNOWN");
   });
 
-  it("TR6: one spoilt transcript among them is found and named, ends with 1, and is tried again", async () => {
+  it("TR6: finds and names one spoilt transcript, ends with 1, and tries it again later", async () => {
     const cid = await spoil(2, true);
     const state = ["--state", "spoilt.jsonl"];
     const { code, value } = await cli.json("verify", "--since", "0", ...source, ...state);
@@ -85,7 +85,7 @@ describe("conclave verify of many requests", () => {
     assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
   });
 
-  it("TR6: transcripts that are too large to be in memory together are verified one after the other", async () => {
+  it("TR6: verifies transcripts one after the other if they are too large to be in memory together", async () => {
     const { rpcUrl } = world.chain;
     const { signal } = new AbortController();
     const place = { ...world.deployment, rpcUrl, finalityDepth: 0, pollIntervalMs: 100, deploymentBlock: 0n };
@@ -122,7 +122,7 @@ describe("conclave verify of many requests", () => {
     assert.equal(most, 1);
   });
 
-  it("TR6: what no source holds is unavailable, not refuted: counted apart, named, ends with 1, and is tried again", async () => {
+  it("TR6: counts and names a transcript that no source has as unavailable, not refuted; ends with 1, and tries it again later", async () => {
     await mkdir(join(world.folder, "partly"));
     const sparse = ["--deployment", "deployment.json", "--store", "partly", "--state", "sparse.jsonl"];
     const blocks = new LocalBlocks(join(world.folder, "partly"));
@@ -147,7 +147,7 @@ describe("conclave verify of many requests", () => {
     assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
   });
 
-  it("TR7: two processes on one state file: the second is refused, and the first loses nothing", async () => {
+  it("TR7: refuses a second process on one state file, and the first loses nothing", async () => {
     const path = join(world.folder, "shared.jsonl");
     const domain = { chainId: world.deployment.chainId, oracle: world.deployment.oracle };
     const first = await openAuditState(path, domain);
@@ -166,7 +166,7 @@ describe("conclave verify of many requests", () => {
     assert.deepEqual([code, value["proven"]], [0, COUNT]);
   });
 
-  it("TR7: killed in the middle it goes on where it was; a torn line counts for nothing", async () => {
+  it("TR7: continues where it was killed; a torn line counts for nothing", async () => {
     const path = join(world.folder, "killed.jsonl");
     const args = [join(root, "agents/cli/main.ts"), "verify", "--since", "0", ...source, "--state", path];
     const child = spawn(process.execPath, args, { cwd: world.folder, stdio: "ignore" });
@@ -185,7 +185,7 @@ describe("conclave verify of many requests", () => {
     assert.equal((await readFile(path, "utf8")).split("\n").length, COUNT + 2);
   });
 
-  it("TR7: what is no state of this oracle is refused and left as it is", async () => {
+  it("TR7: refuses a file that is no state of this oracle, and leaves it as it is", async () => {
     for (const other of ["a letter", '{"format":"conclave verify 1","chainId":1}\n']) {
       await writeFile(join(world.folder, "other"), other);
       const { code, data } = await cli.failure("verify", "--since", "0", ...source, "--state", "other");
@@ -194,14 +194,14 @@ describe("conclave verify of many requests", () => {
     }
   });
 
-  it("TR7: lines of anybody in the state file prove nothing, however long, and one that cannot be written ends it", async () => {
+  it("TR7: takes foreign lines in the state file for no proof, no matter how long, and ends when it cannot write", async () => {
     const path = join(world.folder, "hostile.jsonl");
     const domain = { chainId: world.deployment.chainId, oracle: world.deployment.oracle };
     await (await openAuditState(path, domain)).close();
     const key = "7".repeat(1 << 20);
     const lines = ["[", "null", `{"key":"${key}","report":{"ok":true}}`, '{"key":"a","report":{"ok":1}}', ""];
     await appendFile(path, lines.join("\n"));
-    // As long as a text may be in memory, and longer.
+    // These lines are as long as a text may be in memory, and longer.
     const file = await open(path, "a");
     await file.truncate((await file.stat()).size + 600_000_000);
     await file.appendFile("\n");
@@ -231,7 +231,7 @@ describe("conclave verify of many requests", () => {
     }
   });
 
-  it("asks for one thing", async () => {
+  it("asks for exactly one selection of requests", async () => {
     for (const args of [
       [],
       ["1", "--since", "0"],

@@ -40,9 +40,9 @@ export interface ConfigJson {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The command line inside this process. */
+/** Runs the command line inside this process. */
 export interface Cli {
-  /** Where the commands run. */
+  /** Folder in which the commands run. */
   readonly folder: string;
   /** All that any command printed, to look for secrets in. */
   readonly printed: string[];
@@ -50,21 +50,21 @@ export interface Cli {
     args: readonly string[],
     options?: { readonly environment?: Record<string, string>; readonly signal?: AbortSignal },
   ): Promise<Ran>;
-  /** With --json: what stdout holds. */
+  /** Runs a command with --json and parses stdout. */
   json(...args: string[]): Promise<{ readonly code: number; readonly value: Json }>;
-  /** The error of a command that must fail. */
+  /** Runs a command that must fail, and returns its error. */
   failure(...args: string[]): Promise<Failure>;
 }
 
-/** Against a local chain and a model server that answers "yes", or A and C to a question of policies; the folder holds deployment.json. */
+/** Command line against a local chain and a model server that answers "yes", or A and C to a question of policies. Its folder holds deployment.json. */
 export interface CliWorld extends Cli {
   readonly chain: LocalChain;
   readonly deployment: Deployment;
   readonly bank: Bank;
-  /** `agent init`, with a config that suits a test; the signer's address. */
+  /** Runs `agent init` with a config that suits a test, and returns the signer's address. */
   init(name: string): Promise<string>;
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
-  /** An agent of that name, funded and registered; it can be drawn. */
+  /** Makes, funds and registers an agent of that name, and waits until it can be drawn. */
   enlist(name: string, stake: string): Promise<string>;
   /** Asks a question for an agent, whose key pays; `draw` draws its committee when the time has come. */
   ask(name: string): Promise<{ readonly request: Request; readonly draw: () => Promise<void> }>;
@@ -126,7 +126,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     const user = body.messages.findLast(({ role }) => role === "user")?.content ?? "";
     const script = truthful(user.includes("\nkind: policies ") ? "A,C" : "yes");
     const fields = script({ user } as Parameters<typeof script>[0], new AbortController().signal);
-    // Not the canonical text: a set comes in any order.
+    // The answer is not the canonical text, because models give a set in any order.
     const written = "answer" in fields && fields["answer"] === "A,C" ? { ...fields, answer: "c), A" } : fields;
     const { properties } = body.response_format.json_schema.schema;
     const wanted = Object.entries(written).filter(([name]) => name in properties);
@@ -209,7 +209,7 @@ async function rpc(url: string, method: string, params: readonly unknown[]): Pro
   assert.ok(response.ok);
 }
 
-/** Looks for every key and password of the world in all that was printed. */
+/** Asserts that no command printed a key or password of the world. */
 export async function assertNoSecrets({ printed, folder }: Cli): Promise<void> {
   const all = printed.join("\n").toLowerCase();
   assert.ok(all.length > 2_000);
@@ -220,7 +220,7 @@ export async function assertNoSecrets({ printed, folder }: Cli): Promise<void> {
   assert.ok(!all.includes(PASSWORD));
 }
 
-/** TR6: of a request without a decision nothing is refuted. */
+/** TR6: asserts that verify refutes nothing about a request without a decision. */
 export async function assertUndecided(cli: Cli, id: string): Promise<void> {
   const source = ["--deployment", "deployment.json", "--store", "."];
   const { code, stdout } = await cli.run(["verify", id, ...source]);

@@ -30,7 +30,7 @@ describe("command line", () => {
   });
   after(() => world.close());
 
-  it("every command explains itself with an example", async () => {
+  it("explains every command with an example", async () => {
     const commands = [
       ...["init", "register", "run", "status", "unstake", "withdraw", "claim", "commission"].map((name) => [
         "agent",
@@ -63,7 +63,7 @@ describe("command line", () => {
     assert.match(stdout, /\n {2}\$ conclave request .* --kind policies --options 4\n/);
   });
 
-  it("usage errors end with 2, on one line with a way out, or as JSON", async () => {
+  it("ends usage errors with 2, on one line with a way out, or as JSON", async () => {
     const plain = await world.run(["agent", "register"]);
     assert.equal(plain.code, 2);
     assert.match(plain.stderr, /^error USAGE: required option '--stake <amount>' not specified\nway out: .+\n$/);
@@ -152,7 +152,7 @@ describe("command line", () => {
     assert.equal((await world.failure("decision", "1")).code, "CONFIG_MISSING");
   });
 
-  it("registers with a stake that suffices and an open key only", async () => {
+  it("registers only with enough stake and a decrypted key", async () => {
     const signer = await world.init("poor");
     assert.deepEqual((await world.failure("agent", "status", "--dir", "poor")).code, "AGENT_NOT_REGISTERED");
     const register = ["agent", "register", "--dir", "poor", "--stake"];
@@ -192,7 +192,7 @@ describe("command line", () => {
     assert.match(stdout, new RegExp(`^open duties +${wideId}$`, "m"));
   });
 
-  it("an operator's key of its own owns the stake; the agent's key alone moves nothing", async () => {
+  it("lets only the operator's key move the stake, not the agent's key", async () => {
     const cold = await world.init("cold");
     await world.bank.fund(cold as Address, parseEther("20"));
     await world.init("hot");
@@ -205,7 +205,7 @@ describe("command line", () => {
     assert.equal((await world.json("agent", "unstake", "--dir", "hot", "--amount", "all", ...operator)).code, 0);
   });
 
-  it("RW4: the commission is lowered at once and raised after the delay", async () => {
+  it("RW4: lowers the commission at once and raises it after the delay", async () => {
     const commission = ["agent", "commission", "--dir", "poor"];
     for (const wrong of [[], ["--set", "5", "--raise"], ["--set", "50.1"], ["--set", "5 %"]])
       assert.equal((await world.failure(...commission, ...wrong)).code, "USAGE", wrong.join(" "));
@@ -247,7 +247,7 @@ describe("command line", () => {
     assert.match((await world.run(["agent", "status", ...dir])).stdout, /not active/);
   });
 
-  it("lists, submits and is rewarded for the evidence that an agent keeps", async () => {
+  it("lists and submits the evidence that an agent keeps, and shows the reward", async () => {
     const dir = ["--dir", "hot"];
     for (const name of ["victim", "second", "third", "fourth"]) {
       await world.bank.fund((await world.init(name)) as Address, parseEther("20"));
@@ -275,7 +275,7 @@ describe("command line", () => {
     const hot = (await world.json("agent", "status", ...dir)).value["signer"] as Address;
     await world.bank.fund(hot, 0n);
     const { code, value } = await world.json("evidence", "submit", ...dir);
-    // A tenth of the tenth of 10.
+    // The reward is a tenth of the slashed tenth of 10.
     assert.deepEqual([code, value["reward"]], [0, String(parseEther("0.1"))]);
     assert.deepEqual((await world.json("evidence", "submit", ...dir)).value["submitted"], []);
     assert.match((await world.run(["evidence", "list", ...dir])).stdout, /^slashed +request 1\.0/m);
@@ -372,7 +372,7 @@ describe("command line", () => {
       [["--kind", "policies"], "options"],
       [["--kind", "policies", "--options", "4", "--decimals", "1"], "decimals"],
       [["--kind", "policies", "--options", "4", "--tolerance", "1"], "tolerance"],
-      // Accepted as it is: only agents are missing.
+      // These terms are fine: only agents are missing.
       [["--kind", "policies", "--options", "26"], "committee"],
       [["--kind", "text", "--options", "4"], "options"],
       [["--kind", "number", "--decimals", "1", "--tolerance", "0.25"], "tolerance"],
@@ -406,5 +406,5 @@ describe("command line", () => {
     }
   });
 
-  it("nothing printed ever held a key or a password", () => assertNoSecrets(world));
+  it("prints no key and no password", () => assertNoSecrets(world));
 });

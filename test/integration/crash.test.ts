@@ -1,4 +1,4 @@
-// Four agents in processes of their own, real adapters, real model; one is killed at a random moment and started again.
+// Four agents in processes of their own, with real adapters and a real model; one is killed at a random moment and restarted.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { cp, mkdtemp, rm } from "node:fs/promises";

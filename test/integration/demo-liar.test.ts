@@ -12,7 +12,7 @@ const LIAR = 4;
 
 describe("the demo's liar", () => {
   for (const protocol of protocols) {
-    it(`${protocol.id}: what it says twice is well formed both times, yields evidence, and stops no decision`, () => {
+    it(`${protocol.id}: its two versions of a message are both well formed, yield evidence, and stop no decision`, () => {
       const attempt = attemptOf(SEATS, { protocol: protocol.code });
       const honest: SeatScript = {
         answer: ({ prompt }) => ({
@@ -43,7 +43,7 @@ describe("the demo's liar", () => {
     });
   }
 
-  it("answers, verdicts and marks are turned round, within what the form allows", async () => {
+  it("reverses answers, verdicts and marks, within what the form allows", async () => {
     const cases = [
       ["boolean", { answer: "yes" }, [{ name: "answer", enum: ["yes", "no"] }], { answer: "no" }],
       ["choice A-C", { answer: "B" }, [{ name: "answer", enum: ["A", "B", "C"] }], { answer: "A" }],
@@ -76,13 +76,13 @@ describe("the demo's liar", () => {
 });
 
 describe("the demo's questions", () => {
-  it("every registered protocol has some, with an expected answer of their kind", () => {
+  it("exist for every registered protocol, with an expected answer of their kind", () => {
     for (const { id } of protocols)
       for (const question of planFor(id).questions)
         assert.equal(isExpected(question, question.expected), true, question.question);
   });
 
-  it("an answer is expected by its canonical value, and a wrong one is not", () => {
+  it("expect an answer by its canonical value, and no wrong one", () => {
     const [budget] = planFor("unanimous").questions;
     assert.equal(isExpected(budget!, "e, d,c"), true);
     assert.equal(isExpected(budget!, "C,D"), false);

@@ -60,7 +60,7 @@ describe("the demo's table", () => {
     );
   });
 
-  it("a wrong flag ends with 2, as in npm run sim", () => {
+  it("ends with 2 after a wrong flag, like npm run sim", () => {
     for (const words of [["--fast"], ["--protocol", "mbtf"]]) {
       const { status, stderr } = spawnSync(process.execPath, ["devnet/demo/main.ts", ...words], { encoding: "utf8" });
       assert.equal(status, 2);
@@ -68,7 +68,7 @@ describe("the demo's table", () => {
     }
   });
 
-  it("counts rounds, but events where a protocol has events", () => {
+  it("counts rounds, or events if the protocol has events", () => {
     assertIncludes(renderReport(report("mbft", [decision]), true), "rounds");
     assertExcludes(renderReport(report("mbft", [decision]), true), "events");
     assertIncludes(renderReport(report("hashgraph", [decision]), true), "events: how many");
@@ -92,7 +92,7 @@ describe("the demo's subgraph", () => {
   const fees = { statistics: [{ protocol: 1, requests: 1, feesToken: "5" }] };
   const differences = (answers: readonly object[]): readonly string[] => compareAnswers(answers, known, 5n).differences;
 
-  it("each answer is compared with what the demo read from the chain", () => {
+  it("compares each answer with what the demo read from the chain", () => {
     assert.deepEqual(differences([decisions, reputation, fees]), []);
     const other = { ...request, decision: { ...request.decision, signers: [{ agent: { id: "4" } }] } };
     assert.deepEqual(differences([{ requests: [other] }, reputation, fees]), [
@@ -106,7 +106,7 @@ describe("the demo's subgraph", () => {
     assert.equal(differences([decisions, reputation, cheap]).length, 1);
   });
 
-  it("prints each query with its answer, and what is not as the chain says", () => {
+  it("prints each query with its answer, and the differences from the chain", () => {
     const answers = [{ query: "query Fees {}\n", data: fees }];
     const said = { queryUrl: "http://127.0.0.1:1", block: 9, entities: 4, comparisons: 7, differences: [], answers };
     assert.match(

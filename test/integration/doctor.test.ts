@@ -22,7 +22,7 @@ describe("conclave doctor", () => {
   });
   after(() => world.close());
 
-  /** The findings by name, after the command ended as they demand. */
+  /** Findings by name; checks that the exit code fits them. */
   const examine = async (...args: readonly string[]): Promise<ReadonlyMap<string, Check>> => {
     const { code, value } = await world.json("doctor", ...args);
     assert.ok("checks" in value, JSON.stringify(value));
@@ -92,7 +92,7 @@ describe("conclave doctor", () => {
     }
   });
 
-  it("a deployment block that is still to come", async () => {
+  it("fails on a deployment block that is still to come", async () => {
     const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, deploymentBlock: 999_999 };
     await writeFile(join(world.folder, "early.json"), JSON.stringify(file));
     const checks = await examine("--deployment", "early.json");
@@ -103,7 +103,7 @@ describe("conclave doctor", () => {
     );
   });
 
-  it("finds the only deployment file by itself, with its build and what no config holds", async () => {
+  it("finds the only deployment file by itself, and reports its build and facts that no config holds", async () => {
     const folder = join(world.folder, "deployments");
     await mkdir(folder);
     try {
@@ -117,7 +117,7 @@ describe("conclave doctor", () => {
     }
   });
 
-  /** Of the deployment's owner. */
+  /** Sends a transaction of the deployment's owner and waits until it is mined. */
   const mined = async (call: { readonly to: Address; readonly data: Hex }): Promise<void> => {
     const account = privateKeyToAccount(world.chain.accounts[0]!.privateKey);
     const transport = http(world.chain.rpcUrl);
@@ -126,7 +126,7 @@ describe("conclave doctor", () => {
     assert.equal(status, "success");
   };
 
-  it("SE18: the price list in force of each currency, and a pause in one", async () => {
+  it("SE18: reports the price list in force of each currency, and a pause in one", async () => {
     const to = world.deployment.oracle;
     const abi = decisionOracleAbi;
     const coins = [1] as const;
@@ -141,7 +141,7 @@ describe("conclave doctor", () => {
     await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args: [0, dear] }) });
     const priced = (await examine(...agent)).get("prices in tokens");
     assert.equal(priced?.level, "ok");
-    // 8 units, and 42,000 + 3 x 4,900 gas.
+    // The fee covers 8 units, and 42,000 + 3 x 4,900 gas.
     assert.match(
       priced.message,
       /^open, list 1: 0\.5 \w+ a unit of pay, 1 \w+ for a coin of gas at up to 20 gwei, 5\.00 % to the treasury; a question to 4 seats costs at least 4\.001134 \w+$/,
@@ -160,7 +160,7 @@ describe("conclave doctor", () => {
     await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args: [0, free] }) });
   });
 
-  it("who may set prices, pause and end that: everybody, nobody, or whom a role was granted to", async () => {
+  it("reports who may set prices, pause and resume: everybody, nobody, or the holders of a role", async () => {
     const { oracle, accessManager: to } = world.deployment;
     const giveTo = (role: bigint, signature: string): Promise<void> => {
       const args = [oracle, [toFunctionSelector(signature)], role] as const;
@@ -186,7 +186,7 @@ describe("conclave doctor", () => {
     }
   });
 
-  it("wrong chain, no node, no contract", async () => {
+  it("fails on a wrong chain, a missing node and a missing contract", async () => {
     const wrong = await examine(...agent, "--chain-id", "5");
     assert.match(wrong.get("chain")?.message ?? "", /CHAIN_WRONG_ID.* serves chain 31337, but chain 5/);
     assert.equal(wrong.has("bindings"), false, "what it says of another chain would mislead");
@@ -197,7 +197,7 @@ describe("conclave doctor", () => {
     assert.match(nothing.get("oracle")?.message ?? "", /CHAIN_NO_CONTRACT/);
   });
 
-  it("an oracle of another deployment, and other code than ours", async () => {
+  it("fails on an oracle of another deployment, and on other code than ours", async () => {
     const foreign = await deploy({
       rpcUrl: world.chain.rpcUrl,
       account: privateKeyToAccount(world.chain.accounts[9]!.privateKey),
@@ -225,7 +225,7 @@ describe("conclave doctor", () => {
     assert.match(other.get("deployment file")?.message ?? "", /oracle is 0x.* in the config, 0x.* in the file/);
   });
 
-  it("a key that is not registered and has no gas", async () => {
+  it("fails on a key that is not registered and has no gas", async () => {
     await world.init("fresh");
     const checks = await examine("--dir", "fresh", "--profile", "default");
     assert.deepEqual(levels(checks, "fail"), ["registration", "gas"]);
@@ -235,7 +235,7 @@ describe("conclave doctor", () => {
     assert.notEqual((await examine("--dir", "poor", "--profile", "default")).get("gas")?.level, "ok");
   });
 
-  it("AV10: a retention window that is shorter than appeals and unbonding, or just as long", async () => {
+  it("AV10: fails on a retention window that is not longer than appeals and unbonding", async () => {
     for (const [collection, level, pattern] of [
       [{}, "ok", /^transcripts are kept for 42 days, longer than the 21 of /],
       [{ retentionDays: 22 }, "ok", /^transcripts are kept for 22 days/],
@@ -251,14 +251,14 @@ describe("conclave doctor", () => {
     assert.equal((await examine(...agent, "--rpc", "http://127.0.0.1:1")).has("retention"), false);
   });
 
-  it("too little stake", async () => {
+  it("fails on too little stake", async () => {
     await world.enlist("thin", "12");
     assert.equal((await world.json("agent", "unstake", "--dir", "thin", "--amount", "5")).code, 0);
     const checks = await examine("--dir", "thin", "--profile", "default");
     assert.match(checks.get("registration")?.message ?? "", /the operator's stake is 7 .* at least 10 /);
   });
 
-  it("keystore, port, content store and model", async () => {
+  it("fails on a bad keystore, port, content store or model", async () => {
     await world.enlist("broken", "20");
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");

@@ -26,8 +26,8 @@ const LIAR = 3;
 const STAKE = 10n ** 18n;
 
 /**
- * Certifies as an honest seat does, and hands on, with its prevotes, a certificate of another transcript, which leaves out its
- * own last word: of that one only its own signature is a signature.
+ * Network of a seat that certifies as an honest seat does, but sends with its prevotes a certificate of another transcript,
+ * which leaves out its own last message. In that certificate only its own signature is valid.
  */
 function signingTwice(network: Network, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Network {
   let tally: Tally = emptyTally;
@@ -83,7 +83,7 @@ function otherCertificate(attempt: Attempt, self: SeatIndex, signer: Signer, tal
   return encodeMessage({ header, payload, signature: signer.sign(messageDigest(attempt, header)) });
 }
 
-/** Deliberates, and then has no part in the certificate: without the liar's signature there is none. */
+/** Network of a seat that deliberates but does not certify, so that the certificate needs the liar's signature. */
 function silentWhenCertifying(network: Network): Network {
   return {
     ...network,
@@ -94,7 +94,7 @@ function silentWhenCertifying(network: Network): Network {
 }
 
 describe("evidence of two signed decisions", () => {
-  it("CE18: a seat that signs two decisions in one certify round is slashed once, by whoever takes both in", async () => {
+  it("CE18: a seat that signs two decisions in one certify round is slashed once, by whichever seat receives both", async () => {
     const attempts = new Map<string, Attempt>();
     const world = memoryWorld(
       [0, 1, 2, 3].map(() => truthful("yes")),
@@ -122,7 +122,7 @@ describe("evidence of two signed decisions", () => {
     assert.deepEqual(stakes, [STAKE, STAKE, STAKE, (STAKE * 9n) / 10n]);
   });
 
-  it("CE18: a decision on chain against another one that a seat holds signed: the signer is slashed, nobody else", async () => {
+  it("CE18: the signer of another decision than the one on chain is slashed, and nobody else", async () => {
     const harness = await createMemoryHarness();
     const reader = await harness.reader();
     const writer = await harness.writer(0);
@@ -135,7 +135,7 @@ describe("evidence of two signed decisions", () => {
       const one = signatures.find((signature) => signature.seat === seat)!;
       return { ...one, decision };
     };
-    // Seat 0 holds: seat 1 signed something else, seat 2 what is on the chain, seat 3 something else that it alone signed.
+    // Seat 0 holds decisions: seat 1 signed another one, seat 2 the one on the chain, seat 3 another one that only it signed.
     const other = certifying({ answer: "false", outcome: `0x${"00".repeat(32)}` as never });
     const held = [signed(other, 1), signed(certificate, 2), { ...signed(other, 2), seat: 3 as SeatIndex }];
     let reads = 0;
@@ -158,7 +158,7 @@ describe("evidence of two signed decisions", () => {
       [["decisions", accused]],
     );
     assert.equal((await reader.agents()).filter(({ stake }) => stake === 0n).length, 1);
-    // Who is accused does not accuse itself.
+    // An accused seat does not accuse itself.
     const own = createMemoryEvidence();
     createEvidenceKeeper({ ...ports, evidence: own }, 1, new AbortController().signal).compare(
       attempt,

@@ -10,7 +10,7 @@ const LIAR = 3;
 const STAKE = 10n ** 18n;
 
 describe("evidence in the runtime", () => {
-  it("an equivocator is slashed once, one seat pays for it, and a restart submits what is left over", async () => {
+  it("an equivocator is slashed once, one seat pays for it, and a restart submits the remaining proofs", async () => {
     const attempts = new Map<string, Attempt>();
     const world = memoryWorld(
       [0, 1, 2, 3].map(() => truthful("yes")),

@@ -14,18 +14,18 @@ import { createNodeHarness } from "../adapters/chain-node.ts";
 import { drawn, type ChainHarness } from "../adapters/chain-questions.ts";
 import { fastTiming, silentLog, truthful, until } from "./world.ts";
 
-/** More than the cursor waits between two stored positions while nothing happens. */
+/** More blocks than the cursor waits between two stored positions while nothing happens. */
 const QUIET_BLOCKS = 120;
 /** How far back a restart looks: docs/operating.md. */
 const LOOK_BACK_BLOCKS = 50_400;
 
 interface Run {
-  /** Last block whose events it has handled. */
+  /** Last block whose events the agent has handled. */
   handled(): bigint;
   stop(): Promise<void>;
 }
 
-/** One agent of the harness, which sits if it must, but finds nobody to talk to. */
+/** Runs one agent of the harness, which takes its seats but has no peers. */
 async function run(harness: ChainHarness, journals: MemoryJournals, change: Partial<ChainWriter> = {}): Promise<Run> {
   const reader = await harness.reader();
   const clock = createSystemClock();
@@ -68,7 +68,7 @@ async function run(harness: ChainHarness, journals: MemoryJournals, change: Part
   };
 }
 
-/** A request that is final and that the agent, which ran meanwhile, could not settle; then so many blocks. */
+/** Leaves a final request that a running agent could not settle, and mines so many blocks. */
 async function leaveUnsettled(harness: ChainHarness, journals: MemoryJournals, blocks: number) {
   let tries = 0;
   const settle: ChainWriter["settle"] = async () => {
@@ -100,7 +100,7 @@ for (const [name, createHarness] of [
     const harness = await createHarness();
     after(() => harness.stop());
 
-    it("SE9: settles what was final before it stopped and was settled by nobody; then the past is left behind", async () => {
+    it("SE9: settles requests that were final before it stopped and that nobody settled; then it forgets them", async () => {
       const journals = createMemoryJournals();
       const { request, committedAt } = await leaveUnsettled(harness, journals, QUIET_BLOCKS);
       const reader = await harness.reader();
@@ -122,7 +122,7 @@ for (const [name, createHarness] of [
 }
 
 describe("a keeper that restarts: how far it looks back", () => {
-  it("SE9: what nobody settles for 50,400 blocks no longer holds the position back", async () => {
+  it("SE9: a request that nobody settles for 50,400 blocks no longer holds the position back", async () => {
     const journals = createMemoryJournals();
     const { committedAt } = await leaveUnsettled(
       await createMemoryHarness(),

@@ -6,7 +6,7 @@ import { it } from "node:test";
 
 const root = join(import.meta.dirname, "../..");
 
-/** As npm starts it, with nobody at the other end of stdout, or of stderr. */
+/** Runs a command as npm does, with nobody at the other end of stdout or stderr. */
 async function run(words: readonly string[], lost: "stdout" | "stderr"): Promise<readonly [unknown, string]> {
   const env = { ...process.env, CONCLAVE_SKIP_INSTALL: "1" };
   const stdio = ["ignore", "pipe", "pipe"] as const;
@@ -19,7 +19,7 @@ async function run(words: readonly string[], lost: "stdout" | "stderr"): Promise
   return [code, said];
 }
 
-it("a reader who has gone is no error of a script or of the command line: the exit code is that of the work", async () => {
+it("scripts and the command line keep their exit code when the reader of their output has gone", async () => {
   const cli = "agents/cli/main.ts";
   assert.deepEqual(await run([cli, "protocols"], "stdout"), [0, ""]);
   assert.deepEqual(await run([cli, "verify", "zero", "--json"], "stdout"), [2, ""]);

@@ -1,4 +1,4 @@
-// Real runtime, real model process; the process is killed in the middle of an answer.
+// The real runtime with a real model process, which is killed in the middle of an answer.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { join } from "node:path";
@@ -12,22 +12,22 @@ import { fastTiming, memoryWorld, silentLog, truthful, until } from "./world.ts"
 import { assertAtLeast } from "../support/assertions.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
-/** Of models/held-out.json, with its answer. */
+/** A question of models/held-out.json, with its answer. */
 const question =
   "Loan rules: 1) age 25 or more; 2) no open debt; 3) loan up to 450. Case: age 31, debt free, loan 190. Does the applicant qualify?";
 const truth = "yes";
 const seats = [0, 1, 2, 3];
-/** The machine may be busy. */
+/** Long phases, because the machine may be busy. */
 const timing = { ...fastTiming, phaseMs: 60_000, graceMs: 5_000 };
 
 interface Killed {
   readonly model: Model;
-  /** Of the process, first and again. */
+  /** Process ids of the first and each later start. */
   readonly starts: readonly number[];
   readonly failures: readonly ConclaveError[];
 }
 
-/** A model whose process is killed at the first token of its first answer, and then at every start unless it may go on. */
+/** A model whose process is killed at the first token of its first answer, and at every later start unless it may go on. */
 async function killed(mayGoOn: boolean): Promise<Killed> {
   const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
   const starts: number[] = [];
@@ -53,7 +53,7 @@ async function killed(mayGoOn: boolean): Promise<Killed> {
   return { model: { ...model, ask }, starts, failures };
 }
 
-/** By four seats, each with its model; those without one know the truth, once they may say it. */
+/** Decision of four seats, each with its model. A seat without one knows the truth, but waits until it may speak. */
 async function decide(models: readonly (Model | null)[], maySpeak: () => boolean = () => true): Promise<Decision> {
   const scripts = seats.map((): Script => async (request, signal) => {
     await until(maySpeak);
@@ -79,14 +79,14 @@ async function decide(models: readonly (Model | null)[], maySpeak: () => boolean
 }
 
 describe("a model's process that is killed in the middle of an answer", { timeout: 280_000 }, () => {
-  it("four seats that share it ask it again, and decide", async () => {
+  it("is asked again by the four seats that share it, and they decide", async () => {
     const { model, starts, failures } = await killed(true);
     const { status, answer } = await decide(seats.map(() => model));
     assert.deepEqual({ status, answer, starts: starts.length }, { status: "decided", answer: truth, starts: 2 });
     assert.deepEqual(failures, []);
   });
 
-  it("a seat whose process cannot be started again abstains, and the others decide", async () => {
+  it("makes its seat abstain if it cannot be started again, and the others decide", async () => {
     const { model, starts, failures } = await killed(false);
     const { status, answer } = await decide([model, null, null, null], () => failures.length > 0);
     assert.deepEqual({ status, answer }, { status: "decided", answer: truth });

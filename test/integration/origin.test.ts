@@ -15,7 +15,7 @@ import { assertFields } from "../support/assertions.ts";
 const attempt = attemptOf(4);
 const made = { model: "m@1 sha256:0011223344556677", engine: "e@2 cpu", sampling: "temperature=0" };
 
-/** Says what it was made by, as real ones do. */
+/** A model that names the origin of its answers, as real ones do. */
 function original(): Model {
   const model = createMemoryModel(truthful("yes"));
   const ask: Model["ask"] = async (request, signal) => ({
@@ -30,7 +30,7 @@ const where: readonly (readonly [Protocol, (payload: PayloadMap) => PayloadMap])
   [hashgraph, (payload) => payload["record"] as PayloadMap],
 ];
 
-describe("PH12: what an answer was made by", () => {
+describe("PH12: the origin of an answer", () => {
   for (const [protocol, recordOf] of where)
     it(`stands in the signed message that rests on it, also after a restart: ${protocol.id}`, async () => {
       const seat = await openSeatOf(attempt, 0, { protocol, ports: { model: original() } });

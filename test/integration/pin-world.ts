@@ -8,9 +8,9 @@ import { createCli, type Cli } from "./cli-world.ts";
 
 /** Decisions with their transcripts, and two machines: one beside the chain, and one that has neither chain nor deployment file. */
 export interface PinWorld {
-  /** Of `cli`: holds deployment.json and the blockstore `blocks`. */
+  /** Folder of `cli`, with deployment.json and the blockstore `blocks`. */
   readonly folder: string;
-  /** Of `far`. */
+  /** Folder of `far`. */
   readonly elsewhere: string;
   readonly cli: Cli;
   readonly far: Cli;
@@ -20,11 +20,11 @@ export interface PinWorld {
 
 export interface PinnedTranscript extends Decided {
   readonly cid: string;
-  /** Of the request. */
+  /** Id of the request. */
   readonly id: string;
 }
 
-/** For `cli`: every transcript is to be had. */
+/** Flags with which `cli` finds every transcript. */
 export const fromHere = ["--store", ".", "--deployment", "deployment.json"] as const;
 
 export async function startPinWorld(count: number): Promise<PinWorld> {

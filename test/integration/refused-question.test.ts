@@ -24,7 +24,7 @@ const LIAR = 3;
 const terms: Terms = { ...booleanTerms, protocol: escalating.code };
 const refused = "Is 720 more than 500?\nsource: none";
 
-/** Says an answer, and proposes, votes for and signs it in the place of Hung. */
+/** Network of a seat that proposes, votes for and signs an answer instead of Hung. */
 function answering(network: Network, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Network {
   const sign = (attempt: Attempt, header: Message["header"], payload: Value): Message => {
     const signed = { ...header, payloadDigest: digestOf(payload) };
@@ -68,10 +68,10 @@ function answering(network: Network, signer: Signer, attempts: ReadonlyMap<strin
 
 describe("a question that the protocol refuses", () => {
   for (const [name, question, reason] of [
-    ["a source that is none", refused, /is no CIDv1/],
-    ["bytes that are no text", rawText(Uint8Array.of(0xc3, 0x28)), /not UTF-8/],
+    ["a source that is not a CID", refused, /is no CIDv1/],
+    ["bytes that are not text", rawText(Uint8Array.of(0xc3, 0x28)), /not UTF-8/],
   ] as const)
-    it(`CE19: ${name}: certified as Hung and paid, with no model call, whatever f seats say; verify says why`, async () => {
+    it(`CE19: ${name}: is certified as Hung and paid without a model call, whatever f seats say; verify says why`, async () => {
       const attempts = new Map<string, Attempt>();
       const warnings: object[] = [];
       const log: Log = { ...silentLog, warn: (data) => void warnings.push(data) };

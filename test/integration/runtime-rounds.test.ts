@@ -16,7 +16,7 @@ interface Play {
   readonly request: Request;
 }
 
-/** Enough agents for a committee of 4 and one of 9, or others; blocks go on by themselves. */
+/** Runs enough agents for a committee of 4 and one of 9, or as many as given; blocks are mined all the time. */
 async function during(
   body: (play: Play) => Promise<void>,
   { agents = 13, silent = 0, change = {} }: { agents?: number; silent?: number; change?: Partial<Terms> } = {},
@@ -54,7 +54,7 @@ async function appeal(play: Play): Promise<void> {
   play.world.chain.appeal(appellant, play.request, last);
 }
 
-/** Beyond the deadline of the running period. */
+/** Moves the chain beyond the deadline of the running period. */
 async function passDeadline(play: Play, { round }: Progress): Promise<void> {
   const { timestamp } = await play.world.chain.reader().head();
   play.world.chain.mine(Math.max(0, unpackRound(round).deadline - timestamp) + 1);
@@ -75,7 +75,7 @@ describe("the runtime when a request has rounds", () => {
     });
   });
 
-  it("SE8, SE9: keepers call another committee for a silent one, whose seats are left and can be taken again", async () => {
+  it("SE8, SE9: keepers call another committee for a silent one; its agents leave their seats and can be drawn again", async () => {
     const half = { agents: 4, silent: 2, change: { appeals: 0, retries: 1 } };
     await during(async (play) => {
       const { running, world } = play;
@@ -93,7 +93,7 @@ describe("the runtime when a request has rounds", () => {
     }, half);
   });
 
-  it("SE9, SE16: keepers settle once: the seats have their pay without asking for it", async () => {
+  it("SE9, SE16: keepers settle once, and the seats get their pay without asking for it", async () => {
     await during(
       async (play) => {
         const { chain, agents } = play.world;
@@ -129,11 +129,11 @@ describe("the runtime when a request has rounds", () => {
     });
   });
 
-  it("SE8, SE9: keepers fall back to the decision before when nobody answers an appeal, and give the bond back", async () => {
+  it("SE8, SE9: keepers fall back to the decision before when nobody answers an appeal, and return the bond", async () => {
     await during(async (play) => {
       const { running, world, request } = play;
       await appeal(play);
-      // One that is left keeps the request.
+      // The one agent that is left keeps the request.
       for (const one of running.splice(1)) await one.stop();
       const open = await courseWhen(play, (one) => one.past.length === 1);
       await passDeadline(play, open);

@@ -42,7 +42,7 @@ const journalsOf = async (journals: JournalFactory): Promise<readonly string[]> 
   (await journals.list()).filter((name) => name.startsWith("request-"));
 
 describe("the runtime over in-memory adapters", () => {
-  it("draws, deliberates, certifies, commits once, and lets go", async () => {
+  it("draws, deliberates, certifies, commits once, and leaves its seats", async () => {
     const world = honestWorld();
     const running = world.agents.map((agent) => agent.start());
     await during(world, running, async (request) => {
@@ -82,7 +82,7 @@ describe("the runtime over in-memory adapters", () => {
     });
   });
 
-  it("D36: who commits a decision has stored and pinned its whole transcript before", async () => {
+  it("D36: stores and pins the whole transcript of a decision before it commits it", async () => {
     const world = honestWorld();
     const commits: boolean[] = [];
     const running = world.agents.map((agent) => {
@@ -97,7 +97,7 @@ describe("the runtime over in-memory adapters", () => {
               readonly messages: readonly { readonly link: Digest }[];
             };
             const held = await Promise.all(root.messages.map(({ link }) => agent.store.has(link)));
-            // Of four seats at least three phases each.
+            // Each of four seats sent messages in at least three phases.
             commits.push(isPinned && held.length >= 3 * everybody.length && held.every((one) => one));
             return writer.commit(request, round, committee, certificate, signal);
           },
@@ -110,7 +110,7 @@ describe("the runtime over in-memory adapters", () => {
     assert.deepEqual(new Set(commits), new Set([true]));
   });
 
-  it("a stopped agent resumes its duty: without it there is no quorum", async () => {
+  it("resumes a stopped agent's duty, without whom there is no quorum", async () => {
     const world = honestWorld();
     // Seat 3 never runs, so each of the others is needed.
     const running = world.agents.slice(0, 3).map((agent) => agent.start());
@@ -129,7 +129,7 @@ describe("the runtime over in-memory adapters", () => {
     });
   });
 
-  it("a node that fails for a moment while an event is handled costs nobody a seat", async () => {
+  it("loses no seat when the node fails for a moment while an event is handled", async () => {
     const world = honestWorld();
     let failures = 0;
     const running = world.agents.map((agent) => {
@@ -148,7 +148,7 @@ describe("the runtime over in-memory adapters", () => {
     assert.equal(failures, 8);
   });
 
-  it("an agent that waits for its node still stops", async () => {
+  it("stops an agent that waits for its node", async () => {
     const world = honestWorld();
     const reader = world.chain.reader();
     const unreachable = async (): Promise<never> => {
@@ -159,7 +159,7 @@ describe("the runtime over in-memory adapters", () => {
     await running[0]!.stop();
   });
 
-  it("reads the registry once for all that changed in it", async () => {
+  it("reads the registry once for several changes in it", async () => {
     const world = honestWorld();
     const reader = world.chain.reader();
     let reads = 0;
@@ -181,7 +181,7 @@ describe("the runtime over in-memory adapters", () => {
 });
 
 describe("a settled request that a lagging node still calls open", () => {
-  it("is not signed anew, whatever the model says now", async () => {
+  it("is not signed again, even if the model now answers otherwise", async () => {
     const signed = new Map<string, Set<string>>();
     const note = (frame: Uint8Array): void => {
       const { header } = decodeMessage(frame)!;
@@ -193,7 +193,7 @@ describe("a settled request that a lagging node still calls open", () => {
     const world = honestWorld(listening);
     const [first] = world.agents;
     const running = world.agents.map((agent) => agent.start());
-    // It stays open for want of agents and so holds the cursor back.
+    // This request stays open, because agents are missing, and so holds the cursor back.
     world.chain.ask(consumer, { ...booleanTerms, committeeSize: 5 }, question);
     world.chain.mine(2);
     await during(world, running, async (request) => {

@@ -17,9 +17,9 @@ import { fastTiming, silentLog, truthful } from "./world.ts";
 /** One seat alone: its peers are the messages that the test delivers. */
 export interface Seat {
   readonly session: Session;
-  /** Everything sent, once per receiver. */
+  /** Messages sent, once per receiver. */
   readonly sent: readonly Message[];
-  /** All records, the opening one included. */
+  /** Reads all records, the opening one included. */
   readonly journal: () => Promise<Uint8Array[]>;
 }
 

@@ -29,7 +29,7 @@ async function journalOfDecision(): Promise<Uint8Array[]> {
 
 describe("a session after a crash", () => {
   it(
-    "whatever prefix of the journal survived, and whatever the model says now: no slot is signed twice",
+    "signs no slot twice, whatever prefix of the journal survived and whatever the model says now",
     { timeout: 120_000 },
     async () => {
       const records = await journalOfDecision();
@@ -71,7 +71,7 @@ describe("a session after a crash", () => {
     assert.equal(code, "JOURNAL_CONFLICT");
   });
 
-  it("floods of well-formed messages for one slot are bounded before they reach the journal", async () => {
+  it("limits floods of well-formed messages for one slot before they reach the journal", async () => {
     const { session, journal } = await openSeat(0, [], "yes");
     const flood = Array.from({ length: 50 }, (_, i) =>
       signMessage(attempt, 1, 1, 0, { commitment: new Uint8Array(32).fill(i) }),

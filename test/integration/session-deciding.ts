@@ -2,7 +2,7 @@ import { CERTIFICATE } from "../../agents/core/seat/certify/messages.ts";
 import type { Seat } from "./seat.ts";
 import { until } from "./world.ts";
 
-/** Seats hear each other until all of them have a certificate, and what else a test waits for; then they are closed. */
+/** Delivers the seats' messages to each other until all have a certificate and `also` holds; then closes them. */
 export async function decide(seats: readonly Seat[], also: () => boolean = () => true): Promise<void> {
   const delivered = seats.map(() => 0);
   try {

@@ -31,7 +31,7 @@ const others = [0, 1, 2, 3].filter((seat) => seat !== self);
 const commitment = (seat: number, fill = seat): Message =>
   signMessage(attempt, seat, 1, 0, { commitment: new Uint8Array(32).fill(fill) });
 
-/** A proposal of the round's proposer that links whatever blocks it likes. */
+/** Proposal of the round's proposer that links these blocks. */
 function proposalOf(digests: readonly Digest[]): Message {
   const empty = buildTranscript(attempt, mbft, emptyTally, { round: 0, phase: 0 });
   const root = decodeBlock(empty.rootBlock, limits.rootBytes) as { readonly [key: string]: never };
@@ -44,13 +44,13 @@ async function openJournal(append?: (journal: Journal, record: Uint8Array) => Pr
   return append === undefined ? journal : { ...journal, append: (record) => append(journal, record) };
 }
 
-/** Wants to say one thing at once. */
+/** Protocol whose start has this one effect. */
 function saying(effect: Effect): Protocol {
   return { ...mbft, start: (context) => ({ ...mbft.start(context), effects: [effect] }) };
 }
 
 describe("blocks behind a proposal", () => {
-  it("junk linked by a proposer does not silence a seat, nor fill its journal", { timeout: 30_000 }, async () => {
+  it("do not silence a seat or fill its journal if they are junk", { timeout: 30_000 }, async () => {
     const hub = createMemoryContentHub();
     const theirs = createMemoryContentStore({ clock, hub });
     const junk = await Promise.all(
@@ -72,19 +72,19 @@ describe("blocks behind a proposal", () => {
     await seat.session.close();
   });
 
-  it("a load longer than a record is journalled in parts and read back as it was", () => {
+  it("are journalled in parts if they are longer than a record, and read back unchanged", () => {
     const blocks = [1, 2, 3, 4, 5].map((fill) => messageBlock(new Uint8Array(250_000).fill(fill)));
     const input: Input = { kind: "loaded", root: blocks[0]!.digest, blocks: [blocks[0]!, null, ...blocks.slice(1)] };
     const records = encodeInput(input);
     for (const record of records) assertAtMost(record.length, maxRecordBytes);
     const read = createInputReader();
-    // What a crash left of an earlier try is no obstacle.
+    // Records that a crash left of an earlier try do no harm.
     read(records[1]!);
     assert.deepEqual(records.map(read), [...blocks.map(() => null), input]);
     assert.throws(() => createInputReader()(records.at(-1)!), { code: "JOURNAL_CORRUPT" });
   });
 
-  it("only signed messages of the attempt are kept, and few blocks are asked for at once", async () => {
+  it("are kept only if they are signed messages of the attempt, and asked for a few at a time", async () => {
     let asked = 0;
     let most = 0;
     const blocks = new Map<Digest, Uint8Array>();
@@ -134,7 +134,7 @@ describe("blocks behind a proposal", () => {
 });
 
 describe("a session and its journal", () => {
-  it("says nothing before it is durable", async () => {
+  it("sends no message before its record is durable", async () => {
     const held: (() => void)[] = [];
     let appended = 0;
     const journal = await openJournal(async (inner, record) => {
@@ -181,7 +181,7 @@ describe("a session and its journal", () => {
     await seat.session.close();
   });
 
-  it("an input that no record can hold costs that input, not the seat", async () => {
+  it("drops an input that no record can hold, and goes on", async () => {
     const errors: string[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (_: object, message: string) => errors.push(message) };
     const model = {
@@ -191,12 +191,12 @@ describe("a session and its journal", () => {
     await until(() => errors.length > 0, 5_000);
     assert.deepEqual(errors, ["input too long for the journal: ignored"]);
     assert.equal(seat.session.silent(), null);
-    // Abstains when the phase ends.
+    // The seat abstains when the phase ends.
     await until(() => seat.sent.length > 0, 10_000);
     await seat.session.close();
   });
 
-  it("an own message that no peer would take is neither journalled nor sent", async () => {
+  it("neither journals nor sends an own message that no peer would accept", async () => {
     const root = new Uint8Array(limits.certifyMessageBytes);
     const errors: object[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (data: object) => errors.push(data) };
@@ -212,7 +212,7 @@ describe("a session and its journal", () => {
     await (await openSeatOf(attempt, self, { protocol, records })).session.close();
   });
 
-  it("a bug in the core silences the seat visibly, and no promise is left unhandled", async () => {
+  it("falls silent visibly after a bug in the core, and leaves no promise unhandled", async () => {
     const protocol: Protocol = {
       ...mbft,
       step: () => {

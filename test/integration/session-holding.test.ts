@@ -22,7 +22,7 @@ import { fastTiming } from "./world.ts";
 const attempt = attemptOf(4);
 const clock = createSystemClock();
 
-/** The precommits of a seat in the order of their rounds: the root it signed for, or null. */
+/** Roots that a seat precommitted, in the order of the rounds; null where it signed for none. */
 function precommits({ sent }: Seat, seat: number): readonly (Digest | null)[] {
   const own = new Map<number, Message>();
   for (const message of sent)
@@ -36,7 +36,7 @@ function signedRoot({ payload }: Message): Digest | null {
   return vote.root;
 }
 
-/** Seat 0 with a store of its own, and others whose stores work. */
+/** Opens seat 0 with this store, and others whose stores work. */
 async function openSeats(
   store: ContentStore,
   others: readonly number[],
@@ -150,7 +150,7 @@ describe("AV6: a seat holds the transcript before it signs", () => {
       assert.equal(seats[0].session.silent(), null);
     });
 
-  it("signs in a later round what took longer than a certify time-out, when its signature is needed", async () => {
+  it("signs in a later round a transcript whose storage took longer than a certify time-out, if its signature is needed", async () => {
     const inner = createMemoryContentStore({ clock });
     const slow = 2.5 * fastTiming.certifyMs;
     const store: ContentStore = { ...inner, pin: (root, signal) => sleep(slow).then(() => inner.pin(root, signal)) };
@@ -163,7 +163,7 @@ describe("AV6: a seat holds the transcript before it signs", () => {
     assert.equal(await inner.isPinned(root), true);
   });
 
-  it("writes again what a store lost or spoilt before the signature", async () => {
+  it("writes blocks again that a store lost or spoilt before the signature", async () => {
     const blocks = new Map<Digest, Uint8Array>();
     const inner = createMemoryContentStore({ clock, blocks });
     let pins = 0;
@@ -185,7 +185,7 @@ describe("AV6: a seat holds the transcript before it signs", () => {
   });
 
   it(
-    "a process that is killed as it sends its signature leaves the whole transcript on its disk",
+    "leaves the whole transcript on its disk if its process is killed as it sends its signature",
     { timeout: 120_000 },
     async () => {
       const folder = await mkdtemp(join(tmpdir(), "conclave-holding-"));

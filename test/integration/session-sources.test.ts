@@ -27,7 +27,7 @@ function asking(...digests: readonly Digest[]): Attempt {
   return { ...attempt, request: { ...attempt.request, question } };
 }
 
-/** A store that has nothing itself, beside a peer's that has the blocks. */
+/** An empty store that is connected to a peer's store, which has the blocks. */
 async function beside(...blocks: readonly Uint8Array[]): Promise<ContentStore> {
   const hub = createMemoryContentHub();
   const theirs = createMemoryContentStore({ clock, hub });
@@ -46,7 +46,7 @@ async function kindsIn(seat: Seat): Promise<readonly (string | undefined)[]> {
 }
 
 describe("documents of a question, in a session", () => {
-  it("SG5: a bringer fetches them from its peers' stores and attaches them", async () => {
+  it("SG5: are fetched from the peers' stores and attached by a seat that brings them", async () => {
     const attempt = asking(sha256(rules));
     const bringer = canonicalOrder(attempt)[0] as number;
     const seat = await openSeatOf(attempt, bringer, { protocol: escalating, ports: { store: await beside(rules) } });
@@ -55,14 +55,14 @@ describe("documents of a question, in a session", () => {
     await seat.session.close();
   });
 
-  it("a restart takes them from the journal, and asks again when they are not in it", async () => {
+  it("are taken from the journal after a restart, or fetched again if they are not in it", async () => {
     const attempt = asking(sha256(rules));
     const bringer = canonicalOrder(attempt)[0] as number;
     const first = await openSeatOf(attempt, bringer, { protocol: escalating, ports: { store: await beside(rules) } });
     await brought(first);
     await first.session.close();
     const records = await first.journal();
-    // Opening, block, fetched, the own message: cut after each.
+    // The journal holds opening, block, `fetched` and the own message; it is cut after each.
     for (const [kept, store] of [
       [1, await beside(rules)],
       [2, await beside(rules)],
@@ -79,7 +79,7 @@ describe("documents of a question, in a session", () => {
     }
   });
 
-  it("what is no document, or cannot be had, is brought as nothing", async () => {
+  it("a block that is missing or no document counts as missing", async () => {
     const table = encode({ rows: 3 });
     const absent = sha256(new Uint8Array(1));
     const attempt = asking(sha256(table), sha256(rules), absent);
@@ -93,7 +93,7 @@ describe("documents of a question, in a session", () => {
     await seat.session.close();
   });
 
-  it("`fetched` is journalled in parts and read back as it was", () => {
+  it("are journalled in parts as `fetched`, and read back unchanged", () => {
     const blocks = ["a", "b"].map((one) => documentBlock(one.repeat(15_000)) as Uint8Array);
     const input: Input = { kind: "fetched", fetch: "0.10", blocks: [blocks[0]!, null, blocks[1]!] };
     const records = encodeInput(input);

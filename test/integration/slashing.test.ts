@@ -22,7 +22,7 @@ describe("slashing on a real chain", () => {
   });
   after(() => world.close());
 
-  it("a seat that tells half of the committee something else loses a tenth of its stake, once, to whoever proves it", async () => {
+  it("a seat that tells half of the committee something else loses a tenth of its stake once, whoever proves it", async () => {
     for (const name of [...honest, LIAR]) await world.enlist(name, "100");
     const stop = new AbortController();
     const agents = honest.map((name) =>
@@ -62,7 +62,7 @@ async function status(name: string): Promise<Readonly<Record<string, unknown>>> 
   return (await world.json("agent", "status", "--dir", name)).value;
 }
 
-/** An agent that is honest but for what it sends. */
+/** Starts an agent that is honest except for what it sends. */
 async function runLiar(signal: AbortSignal): Promise<void> {
   const config = await loadAgentConfig(join(world.folder, LIAR, "conclave.json"));
   const keys = await openKeystore(config.keystore, PASSWORD);

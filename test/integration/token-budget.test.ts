@@ -22,7 +22,7 @@ const consumer = `0x${"cc".repeat(20)}` as Address;
 
 interface Watched {
   readonly model: Model;
-  /** "answered", or the kind of failure, in order. */
+  /** Outcome of each call in order: "answered", or the kind of failure. */
   readonly outcomes: readonly string[];
 }
 
@@ -44,7 +44,7 @@ function watched(truth: string): Watched {
 
 type Observed = Extract<Input, { readonly kind: "observed" }>;
 
-/** What a seat whose first prompt has a brief asks its model, and what it takes down of it. `fails`: the kind of failure by what is asked. */
+/** What a seat whose first prompt has a brief asks its model, and what its journal says of it. `fails` gives the kind of failure of a prompt. */
 async function askedOnce(
   fails: (user: string) => ModelFailureKind | null,
   user = "long",
@@ -65,7 +65,7 @@ async function askedOnce(
     asked.push(request.user);
     const kind = fails(request.user);
     if (kind === null) return await model.ask(request, signal);
-    // Set aside before the attempt, and given back: it cost nothing.
+    // Reserves tokens before the attempt and returns them, as a call does that cost nothing.
     request.budget?.reserve(1_000)?.(0);
     throw modelFailed("small", kind, "as the test wants it");
   };
@@ -80,8 +80,8 @@ async function askedOnce(
 }
 
 describe("P8: the tokens that one request may cost an agent", () => {
-  it("once they are spent, the agent abstains, and the others decide", async () => {
-    // One seat errs, so that there are rounds to go: answers are verified and judged.
+  it("make the agent abstain once they are spent, and the others decide", async () => {
+    // One seat errs, so that the deliberation takes more calls: answers are verified and judged.
     const world = memoryWorld(["yes", "yes", "yes", "no"].map((truth) => truthful(truth)));
     const poor = watched("yes");
     const rich = watched("yes");
@@ -112,7 +112,7 @@ describe("P8: the tokens that one request may cost an agent", () => {
     }
   });
 
-  it("a session that goes on after a restart has what was left", async () => {
+  it("are only those left over when a session goes on after a restart", async () => {
     const first = await openSeatOf(attemptOf(4), 0);
     await until(() => first.sent.length > 0);
     await first.session.close();
@@ -131,7 +131,7 @@ describe("P8: the tokens that one request may cost an agent", () => {
     await second.session.close();
   });
 
-  it("P9: a prompt that is too long is asked once more, cut short, and only what was answered is charged", async () => {
+  it("P9: are charged only for the short prompt that replaces one that was too long", async () => {
     const { asked, observed } = await askedOnce((user) => (user === "long" ? "prompt-too-long" : null));
     assert.deepEqual(asked, ["long", "task: propose"]);
     assert.equal(observed?.observation.kind, "answered");
@@ -139,7 +139,7 @@ describe("P8: the tokens that one request may cost an agent", () => {
     assert.equal(observed?.tokens, briefAlone);
   });
 
-  it("P9: asked once more, not twice; and not after a failure that has nothing to do with its length", async () => {
+  it("P9: a prompt is replaced once only, and not after a failure that is not about its length", async () => {
     for (const kind of ["prompt-too-long", "truncated"] as const) {
       const { asked, observed } = await askedOnce(() => kind);
       assert.deepEqual(asked, ["long", "task: propose"]);
@@ -151,7 +151,7 @@ describe("P8: the tokens that one request may cost an agent", () => {
   });
 
   for (const { id } of protocols)
-    it(`${id}: seats with little or nothing to spend break no rule, whatever else goes wrong`, async () => {
+    it(`${id}: seats with few or no tokens left break no rule, whatever else goes wrong`, async () => {
       const statuses = new Set<string>();
       for (const [seed, tokensPerRequest] of [0, 2_500].entries()) {
         const plan = createPlan(

@@ -25,7 +25,7 @@ export const fastTiming: AgentTiming = {
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Knows the truth in every role. */
+/** Script of a model that knows the truth in every role. */
 export function truthful(truth: string): Script {
   return ({ user }) => {
     const right = user.includes(`\nanswer: ${JSON.stringify(truth)}`);
@@ -45,7 +45,7 @@ export interface MemoryAgent {
   readonly journals: MemoryJournals;
   readonly evidence: EvidenceStore;
   readonly store: ContentStore;
-  /** `bend` replaces some of its adapters. */
+  /** Starts the agent; `bend` replaces some of its adapters. */
   start(bend?: Partial<AgentPorts>, tokensPerRequest?: number): RunningMemoryAgent;
 }
 
@@ -60,7 +60,7 @@ export interface MemoryWorld {
   readonly agents: readonly MemoryAgent[];
 }
 
-/** Real runtime, in-memory adapters, one process. `wrap` may bend an agent's network. */
+/** Makes a world of the real runtime over in-memory adapters in one process. `wrap` may replace an agent's network. */
 export function memoryWorld(
   scripts: readonly Script[],
   wrap: (network: Network, keys: Keys, index: number) => Network = (network) => network,

@@ -61,13 +61,13 @@ export async function joinAgent(
     const hosted = await createModel(config.model, process.env, {
       onEnd: (reason) => log.warn({ reason }, "the model's process ended; it is started again"),
       onStrange: (made) =>
-        log.warn({ made }, "the calibration table is not of what answers; its confidence is not used"),
+        log.warn({ made }, "the calibration table does not belong to what answered; the confidence is ignored"),
     });
     closers.push(() => hosted.close());
     // CF6: the log says whether confidences are calibrated.
     log.info(
       { calibration: config.model.calibration ?? "none" },
-      "confidence counts by its table; without one as it is",
+      "confidences count by the calibration table, or as the model gives them without one",
     );
     const model = metrics?.measured(hosted) ?? hosted;
     const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
@@ -80,7 +80,7 @@ export async function joinAgent(
     if (config.gateway !== undefined) {
       const gateway = await startGateway({ store, ...parseListen(config.gateway, "gateway") });
       closers.push(() => gateway.close());
-      log.info({ url: gateway.url }, "the gateway serves what this agent holds");
+      log.info({ url: gateway.url }, "the gateway serves this agent's blocks");
     }
     const agent = createAgent(
       {

@@ -25,7 +25,7 @@ interface Options extends OperatorFlags {
 
 const commissionFlag = {
   flags: "--commission <percent>",
-  description: "what the operator gets of the pay before it is divided by stake, at most 50",
+  description: "the operator's percentage of the pay, before the rest is divided by stake; at most 50",
   default: "10",
 };
 

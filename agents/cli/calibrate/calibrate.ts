@@ -37,7 +37,7 @@ export const calibrate: CommandSpec<Options> = {
   options: [
     { flags: "--dir <dir>", description: `the agent's folder, whose model is measured (default: ${DEFAULT_DIR})` },
     { flags: "--model <file>", description: "or a GGUF file, with the settings that a config has by default" },
-    { flags: "--temperature <number>", description: "of --model (default: 0)" },
+    { flags: "--temperature <number>", description: "temperature of --model (default: 0)" },
     {
       flags: "--questions <file>",
       description:
@@ -50,7 +50,11 @@ export const calibrate: CommandSpec<Options> = {
         "times that every question is asked, with other seeds; 1 at temperature 0, where all would be the same",
       default: "1",
     },
-    { flags: "--seed <number>", description: "of the calls and of the held-out fifth", default: "1" },
+    {
+      flags: "--seed <number>",
+      description: "seed of the calls and of the choice of the held-out fifth",
+      default: "1",
+    },
     {
       flags: "--jobs <number>",
       description: "calls at the same time; beside others the last digits of probabilities may differ",

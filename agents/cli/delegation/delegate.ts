@@ -7,7 +7,7 @@ import { percent, rows, transactionRow } from "../shared/output.ts";
 
 export const delegate: CommandSpec<AccountFlags> = {
   name: "delegate <agentId> <amount>",
-  summary: "stake whole stake tokens for somebody's agent, to share in its pay and in its slashes",
+  summary: "stake tokens for somebody's agent, and share in its pay and its slashes",
   example: "conclave delegate 3 250 --keystore ./keystore.json",
   options: accountFlags,
   run: async ({ args: [id, text = ""], options, host }) => {

@@ -16,7 +16,7 @@ interface Options extends AccountFlags {
 
 export const delegations: CommandSpec<Options> = {
   name: "delegations",
-  summary: "what an account has staked for agents and earned with them; with --claim its rewards are paid out",
+  summary: "show what an account has staked for agents and earned with them; --claim pays its rewards out",
   example: "conclave delegations --keystore ./keystore.json\nconclave delegations --claim --keystore ./keystore.json",
   options: [
     { flags: "--claim", description: "pay out all rewards" },

@@ -57,15 +57,18 @@ export const history: CommandSpec<Options> = {
   example:
     "conclave history --status decided,hung --protocol mbft --after 7d --subgraph http://127.0.0.1:8000/subgraphs/name/conclave\nconclave history --agent 3 --csv --deployment deployments/31337.json",
   options: [
-    { flags: "--agent <number>", description: "that this agent sat on a committee of" },
+    { flags: "--agent <number>", description: "requests for which this agent sat on a committee" },
     { flags: "--consumer <address>", description: "asked by this account" },
     { flags: "--protocol <id>", description: `decided under this protocol, by its id or code` },
     { flags: "--status <list>", description: `one or more of ${STATUSES.join(",")}` },
-    { flags: "--after <time>", description: "asked from then on: 2026-11-22, 2026-11-22T08:30:00Z (UTC), or 7d ago" },
-    { flags: "--before <time>", description: "asked up to then" },
+    {
+      flags: "--after <time>",
+      description: "asked at this time or later: 2026-11-22, 2026-11-22T08:30:00Z (UTC), or 7d ago",
+    },
+    { flags: "--before <time>", description: "asked at this time or before" },
     { flags: "--limit <count>", description: `rows of a page, at most ${MAX_PAGE}`, default: "25" },
-    { flags: "--cursor <text>", description: "the next page, as the page before names it" },
-    { flags: "--blocks <count>", description: "read the events of so many last blocks from the chain, no subgraph" },
+    { flags: "--cursor <text>", description: "the next page, as named by the page before" },
+    { flags: "--blocks <count>", description: "read the events of the last blocks from the chain, without a subgraph" },
     { flags: "--csv", description: "print comma separated values, amounts in the smallest unit" },
     ...subgraphFlags,
   ],

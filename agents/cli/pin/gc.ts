@@ -31,7 +31,7 @@ export const gc: CommandSpec<Options> = {
     dirFlag,
     {
       flags: "--from <dir>",
-      description: "or remove from a folder of `conclave pin` what is below no pin",
+      description: "or remove unpinned blocks from a folder of `conclave pin`",
       excludes: ["dir"],
     },
     { flags: "--dry-run", description: "say what would be removed, and remove nothing" },

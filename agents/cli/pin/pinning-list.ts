@@ -5,7 +5,7 @@ import { openPinningService, servicesFlag, type ServicesFlag } from "./pinning.t
 
 export const pinningList: CommandSpec<ServicesFlag> = {
   name: "list <service>",
-  summary: "what a pinning service keeps for you, the newest first",
+  summary: "list what a pinning service keeps for you, the newest first",
   example: "conclave pinning list example --services pinning.json",
   options: [servicesFlag],
   run: async ({ args, options, host }) => {

@@ -13,13 +13,13 @@ interface Options {
 
 export const serve: CommandSpec<Options> = {
   name: "serve",
-  summary: "hand pinned transcripts on over a read-only trustless gateway (raw blocks and CARs), until Ctrl-C",
+  summary: "serve pinned transcripts over a read-only trustless gateway (raw blocks and CARs), until Ctrl-C",
   example: "conclave serve --from conclave-pins --listen 127.0.0.1:8080",
   options: [
     { flags: "--from <dir>", description: "the folder that `conclave pin` keeps", default: DEFAULT_PINS },
     {
       flags: "--listen <host:port>",
-      description: "where; port 0 is a free one, and whoever reaches it may read",
+      description: "address to listen on; port 0 takes a free one, and everybody who reaches it may read",
       default: "127.0.0.1:8080",
     },
   ],

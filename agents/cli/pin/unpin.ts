@@ -16,7 +16,7 @@ interface Options {
 
 export const unpin: CommandSpec<Options> = {
   name: "unpin <cid>",
-  summary: "end a pin of `conclave pin`; what seats or other programs pinned stays",
+  summary: "remove a pin of `conclave pin`; pins of seats and other programs stay",
   example: "conclave unpin bafy... --from conclave-pins",
   options: [
     { flags: "--from <dir>", description: "the folder that keeps it", default: DEFAULT_PINS },

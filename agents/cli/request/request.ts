@@ -24,7 +24,7 @@ interface Options extends AccountFlags, TermsFlags {
 
 export const request: CommandSpec<Options> = {
   name: "request",
-  summary: "ask a question from an account of one's own, which pays the fee now, or from a subscription",
+  summary: "ask a question; an account or a subscription pays the fee now",
   example:
     'conclave request --question "What is 27 plus 38?" --kind number --keystore ./keystore.json --wait\n' +
     'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +
@@ -51,10 +51,10 @@ export const request: CommandSpec<Options> = {
     },
     { flags: "--fee <amount>", description: "in whole units of the currency, e.g. 12.5 (default: the least)" },
     { flags: "--currency <currency>", description: "token or native, the chain's coin", default: "token" },
-    { flags: "--subscription <id>", description: "that pays the fee (default: the account pays it now)" },
+    { flags: "--subscription <id>", description: "subscription that pays the fee (default: the account pays it now)" },
     {
       flags: "--duration <duration>",
-      description: "30m, 2h or 1d: what a committee has to decide, and an appeal to come; 30m to 7d",
+      description: "time for a committee to decide, and for an appeal, e.g. 30m, 2h or 1d; 30m to 7d",
       default: "30m",
     },
     {
@@ -72,7 +72,11 @@ export const request: CommandSpec<Options> = {
       description: "normal or high; high only where the protocol's certificate is byzantine",
       default: "normal",
     },
-    { flags: "--callback-gas <gas>", description: "for a consumer's callback; an account has none", default: "0" },
+    {
+      flags: "--callback-gas <gas>",
+      description: "gas for a consumer's callback; an account has no callback",
+      default: "0",
+    },
     {
       flags: "--source <file...>",
       description:

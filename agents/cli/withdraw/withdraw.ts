@@ -10,7 +10,7 @@ interface Options extends AccountFlags {
 
 export const withdraw: CommandSpec<Options> = {
   name: "withdraw",
-  summary: "take out what the oracle owes an account: refunds of fees it paid, bonds that came back, pay",
+  summary: "withdraw what the oracle owes an account: refunded fees, returned bonds, pay",
   example: "conclave withdraw --keystore ./keystore.json",
   options: [{ flags: "--to <address>", description: "receiver (default: the account itself)" }, ...accountFlags],
   run: async ({ options, host }) => {

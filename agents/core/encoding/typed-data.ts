@@ -13,7 +13,7 @@ import type {
   SeatInfo,
 } from "../types.ts";
 import { questionBytes } from "../request/question.ts";
-import { concat, hexToBytes, keccak256, uint, utf8, word } from "./bytes.ts";
+import { concat, hexToBytes, keccak256, uint, utf8, word, word32 } from "./bytes.ts";
 import { encodeReputationChanges, encodeShares, packSeat, packTerms, statusCode } from "./words.ts";
 
 const DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
@@ -78,13 +78,13 @@ function decisionInSlot(
 ): Digest {
   return structHash(DECISION_TYPE, [
     request,
-    word(uint(BigInt(attempt), 32n)),
+    word32(attempt),
     committee,
-    word(uint(BigInt(round), 32n)),
+    word32(round),
     word(uint(BigInt(decision.status), 8n)),
     hexToBytes(decision.outcome),
     hexToBytes(decision.answerHash),
-    word(uint(BigInt(decision.confidence), 32n)),
+    word32(decision.confidence),
     hexToBytes(decision.transcript),
     hexToBytes(decision.reputationChangesHash),
     hexToBytes(decision.sharesHash),
@@ -112,7 +112,7 @@ function digestInSlot(
   { attempt, protocol, phase, round, seat }: Omit<MessageSlot, "requestHash" | "committeeHash">,
   payloadDigest: Digest,
 ): Digest {
-  const numbers = [attempt, protocol, phase, round, seat].map((one) => word(uint(BigInt(one), 32n)));
+  const numbers = [attempt, protocol, phase, round, seat].map((one) => word32(one));
   return typedDataDigest(domain, structHash(MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]));
 }
 

@@ -64,7 +64,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
     if (proof === null || proof.agentId === attempt.committee[self]?.agentId || known.has(faultOf(proof))) return;
     known.add(faultOf(proof));
     const { kind, agentId, slot } = proof;
-    log.warn({ requestId: String(proof.request.id), agentId, kind, slot }, "a seat signed two things for one place");
+    log.warn({ requestId: String(proof.request.id), agentId, kind, slot }, "a seat signed twice for one slot");
     void guarded(take(attempt, self, proof));
   };
   const conflicting: EvidenceKeeper["conflicting"] = (attempt, self, conflict) =>

@@ -103,7 +103,10 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
 
   const warn = (error: unknown, requestId: RequestId | null): void => {
     if (lifetime.aborted) return;
-    ports.log.warn({ requestId: requestId?.toString(), error: messageOf(error) }, "keeping failed; trying again");
+    ports.log.warn(
+      { requestId: requestId?.toString(), error: messageOf(error) },
+      "could not do what is due; trying again",
+    );
   };
 
   return {

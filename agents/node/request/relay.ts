@@ -130,7 +130,7 @@ export function createCommitter(
     for (const [index, { settle }] of batch.entries()) settle(outcomes[index] as CommitOutcome);
     if (batch.length < 2) return;
     const failed = outcomes.filter((outcome) => outcome instanceof ConclaveError).length;
-    log.info({ commits: batch.length, failed }, "committed what was ready together");
+    log.info({ commits: batch.length, failed }, "committed several decisions together");
   };
   const run = async (): Promise<void> => {
     running = true;

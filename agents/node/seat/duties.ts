@@ -83,7 +83,8 @@ export class Duties {
       return;
     }
     const reason = protocol.refuseRequest(attempt);
-    if (reason !== null) log.warn({ requestId: request.id.toString(), reason }, "the question is refused: it hangs");
+    if (reason !== null)
+      log.warn({ requestId: request.id.toString(), reason }, "the protocol refuses the question, so it hangs");
     const state = await chain.requestState(request.id, this.options.lifetime);
     // A node that has not seen the draw yet is behind the event; only what came after the draw is a reason to stay away.
     if (!isAttemptOver(state, attempt.attempt)) await this.open(protocol, { attempt, round, seat }, cursor);

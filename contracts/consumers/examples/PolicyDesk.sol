@@ -8,14 +8,14 @@ import {RequestTermsLib} from "../../libraries/RequestTermsLib.sol";
 import {Currency, RequestId, Status, Terms} from "../../types/Types.sol";
 import {DecisionConsumer} from "../DecisionConsumer.sol";
 
-/// @title An example: a desk that has its questions decided and keeps what was decided
-/// @notice The owner asks questions of every kind, which a subscription pays; its owner allows the desk with
-/// `oracle.setConsumer(subscriptionId, desk, true)`. The outcomes are kept by request id.
+/// @title An example: a desk that asks questions and keeps the decisions
+/// @notice The owner asks questions of every kind, and a subscription pays for them. The subscription's owner allows
+/// the desk with `oracle.setConsumer(subscriptionId, desk, true)`. The desk keeps the outcomes by request id.
 contract PolicyDesk is DecisionConsumer, Ownable {
-    /// @param subscriptionId pays, in tokens
-    /// @param fee per question, in the smallest unit of the fee token
-    /// @param duration seconds a committee has
-    /// @param appeals see `Terms`; of texts there are none
+    /// @param subscriptionId the subscription that pays, in tokens
+    /// @param fee fee of each question, in the smallest unit of the fee token
+    /// @param duration seconds that a committee has
+    /// @param appeals see `Terms`; questions for a text have no appeals
     /// @param retries see `Terms`
     /// @param callbackGasLimit gas for `onDecision`
     /// @param committeeSize number of seats
@@ -33,7 +33,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         uint8 protocol;
     }
 
-    /// @param status `None` until it is final
+    /// @param status `None` until the decision is final
     /// @param confidence parts per million
     /// @param value see `Decision.outcome`
     struct Outcome {
@@ -42,23 +42,23 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         bytes32 value;
     }
 
-    /// @notice What every question is asked with.
+    /// @notice The settings of every question.
     Settings public settings;
-    /// @notice What was decided.
+    /// @notice The answer to each request.
     mapping(RequestId requestId => Outcome outcome) public outcomes;
 
-    /// @notice A question was asked.
+    /// @notice The desk asked a question.
     event Asked(RequestId indexed requestId, uint8 indexed kind, string question);
-    /// @notice A question was decided, or the committee found no consensus.
+    /// @notice The committee decided a question, or found no consensus.
     event Answered(RequestId indexed requestId, Status indexed status, bytes32 value, bytes answer, uint32 confidence);
-    /// @notice The next questions are asked with other settings.
+    /// @notice The next questions have new settings.
     event SettingsChanged(Settings settings);
 
     error NotDecided(RequestId requestId, Status status);
 
-    /// @param oracle_ asked and trusted to deliver
-    /// @param owner_ asks and changes the settings
-    /// @param settings_ what every question is asked with
+    /// @param oracle_ the oracle that the desk asks and trusts to deliver
+    /// @param owner_ the account that asks and changes the settings
+    /// @param settings_ the settings of every question
     constructor(
         IDecisionOracle oracle_,
         address owner_,
@@ -68,7 +68,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         emit SettingsChanged(settings_);
     }
 
-    /// @notice Changes what the next questions are asked with.
+    /// @notice Changes the settings of the next questions.
     function setSettings(Settings calldata settings_) external onlyOwner {
         settings = settings_;
         emit SettingsChanged(settings_);
@@ -98,38 +98,40 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         return _askAs(RequestTermsLib.KIND_TEXT, 0, 0, 0, question);
     }
 
-    /// @notice Asks which of `options` policies to adopt, at least one; the question lists them.
+    /// @notice Asks which of `options` policies to adopt. The committee adopts at least one; the question lists them.
     function askPolicies(string calldata question, uint8 options) external onlyOwner returns (RequestId requestId) {
         return _askAs(RequestTermsLib.KIND_POLICIES, options, 0, 0, question);
     }
 
-    /// @notice The answer to a yes-or-no question; reverts unless it was decided.
+    /// @notice Returns the answer to a yes-or-no question; reverts unless it was decided.
     function isYes(RequestId requestId) external view returns (bool) {
         return uint256(_decided(requestId)) == 1;
     }
 
-    /// @notice The index of the chosen option; reverts unless it was decided.
+    /// @notice Returns the index of the chosen option; reverts unless the question was decided.
     function choiceOf(RequestId requestId) external view returns (uint256) {
         return uint256(_decided(requestId));
     }
 
-    /// @notice The number, in units of 10^-decimals; reverts unless it was decided.
+    /// @notice Returns the number, in units of 10^-decimals; reverts unless the question was decided.
     function numberOf(RequestId requestId) external view returns (int256) {
-        // An outcome of this kind is the two's complement of the number.
+        // The outcome of a number is its two's complement.
         return int256(uint256(_decided(requestId)));
     }
 
-    /// @notice The keccak256 of the text, which the event `Answered` holds; reverts unless it was decided.
+    /// @notice Returns the keccak256 of the text, which the event `Answered` holds; reverts unless the question was
+    /// decided.
     function textHashOf(RequestId requestId) external view returns (bytes32) {
         return _decided(requestId);
     }
 
-    /// @notice The adopted policies, bit i set = policy i, A being 0; reverts unless it was decided.
+    /// @notice Returns the adopted policies, bit i set = policy i, where policy A has bit 0; reverts unless the
+    /// question was decided.
     function policiesOf(RequestId requestId) external view returns (uint256) {
         return uint256(_decided(requestId));
     }
 
-    /// @dev Stores and nothing else: what can fail belongs into a later transaction.
+    /// @dev Only stores the answer: do anything that can fail in a later transaction.
     function _onDecision(
         RequestId requestId,
         Status status,

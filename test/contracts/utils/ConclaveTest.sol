@@ -37,7 +37,7 @@ import {HeaderMaker} from "./HeaderMaker.sol";
 import {KeyChain} from "./KeyChain.sol";
 import {Assertions, vm} from "./Vm.sol";
 
-/// @dev A deployed system and short ways through it.
+/// @dev A deployed system, and short ways through it.
 abstract contract ConclaveTest is Assertions, KeyChain {
     using SeatLib for Seat;
 
@@ -53,7 +53,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint128 internal constant MIN_STAKE = 1 ether;
     uint128 internal constant MAX_STAKE = 16 ether;
     uint40 internal constant UNBONDING_DELAY = 14 days;
-    /// @dev Faults that a handler can prove in a walk.
+    /// @dev Number of faults that a handler can prove in a walk.
     uint256 internal constant EVIDENCE = 64;
     uint256 internal constant EPOCH_BLOCKS = 32;
     uint256 internal constant PROTOCOLS = 2;
@@ -68,7 +68,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     Slasher internal slasher;
     /// @dev The subscription of this contract, which is also its consumer.
     uint48 internal subscriptionId;
-    /// @dev The first round of every request that `ask` made.
+    /// @dev The first round of each request that `ask` made.
     mapping(RequestId requestId => Round round) internal firstRounds;
     /// @dev Requests with a committee, see `drawForEvidence`.
     RequestId[] internal drawnIds;
@@ -76,7 +76,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     mapping(address signer => uint256 privateKey) internal keys;
 
     function deployConclave() internal {
-        // Block 1 has no earlier blocks to take hashes from.
+        // Block 1 has no earlier blocks whose hashes it could read.
         vm.roll(1000);
         vm.warp(1_800_000_000);
         token = new TestToken();
@@ -87,7 +87,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         token.approve(address(oracle), type(uint256).max);
     }
 
-    /// @dev Registry, oracle and slasher, in the order of the addresses that the registry is bound to.
+    /// @dev Deploys registry, oracle and slasher, in the order of the addresses that the registry is bound to.
     function deployRegistry(uint256 epochBlocks) internal {
         uint256 nonce = vm.getNonce(address(this));
         registry = new AgentRegistry(
@@ -117,12 +117,12 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         oracle.setConsumer(subscriptionId, address(this), true);
     }
 
-    /// @dev A request of its own hash whose id is that of a drawn one: the slasher looks at no more.
+    /// @dev Returns a request with its own hash and the id of a drawn one: the slasher looks at nothing else.
     function drawnRequest(uint256 index) internal view returns (Request memory request) {
         request.id = drawnIds[index];
     }
 
-    /// @dev From now on evidence about so many of `drawnRequest` is about a drawn attempt.
+    /// @dev Makes evidence about the first `count` of `drawnRequest` be about a drawn attempt from now on.
     function drawForEvidence(uint256 count) internal {
         for (uint256 i = 0; i < count; ++i) {
             (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
@@ -131,7 +131,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         }
     }
 
-    /// @dev Two payloads that the agent's present key signed for one slot of a request.
+    /// @dev Returns two payloads that the agent's present key signed for one slot of a request.
     function equivocation(
         AgentId agentId,
         Request memory request,
@@ -140,7 +140,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return equivocationBy(keys[registry.getAgent(agentId).signer], request, attempt);
     }
 
-    /// @dev The same about the first attempt at a `drawnRequest`.
+    /// @dev Returns the same about the first attempt at a `drawnRequest`.
     function equivocation(AgentId agentId, uint256 index) internal view returns (Equivocation memory) {
         return equivocation(agentId, drawnRequest(index), 0);
     }
@@ -179,7 +179,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         );
     }
 
-    /// @dev A fresh key's public key and its proof of possession for `operator`.
+    /// @dev Makes a fresh key: returns its public key and its proof of possession for `operator`.
     function freshKey(address operator) internal returns (bytes memory publicKey, bytes memory possession) {
         uint256 privateKey;
         (privateKey, publicKey) = nextKey();
@@ -196,12 +196,12 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return IAgentRegistry.Registration(publicKey, possession, "test", "/ip4/127.0.0.1/tcp/4001", stake, 0);
     }
 
-    /// @dev As if the oracle had settled a request that paid the agent nothing.
+    /// @dev Does what the oracle does when it settles a request that paid the agent nothing.
     function moveReputation(AgentId agentId, int8 steps) internal {
         recordService(Currency.Token, agentId, steps, 0);
     }
 
-    /// @dev As if the oracle had settled a request.
+    /// @dev Does what the oracle does when it settles a request.
     function recordService(Currency currency, AgentId agentId, int8 steps, uint256 earned) internal {
         Service[] memory services = new Service[](1);
         services[0] = Service(agentId, steps, earned);
@@ -209,18 +209,18 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         registry.recordServices(currency, services);
     }
 
-    /// @dev Registers an agent of this contract.
+    /// @dev Registers an agent that belongs to this contract.
     function registerAgent(uint128 stake) internal returns (AgentId) {
         return registry.register(registrationOf(address(this), stake));
     }
 
-    /// @dev They can be drawn when it returns.
+    /// @dev Registers agents that can be drawn when this returns.
     function registerAgents(uint256 count, uint128 stake) internal {
         for (uint256 i = 0; i < count; ++i) registerAgent(stake);
         nextEpoch();
     }
 
-    /// @dev From now on draws see everything done so far.
+    /// @dev Begins the next epoch, so that draws see all changes so far.
     function nextEpoch() internal {
         vm.roll((vm.getBlockNumber() / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS);
     }
@@ -232,7 +232,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         terms.protocol = 1;
     }
 
-    /// @dev Asks from this contract's subscription.
+    /// @dev Asks with this contract's subscription.
     function ask(Terms memory terms) internal returns (Request memory request, uint64 seedBlock) {
         request.consumer = address(this);
         request.terms = RequestTermsLib.pack(terms);
@@ -246,20 +246,21 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return seedBlockAfter(number, EPOCH_BLOCKS);
     }
 
-    /// @dev The rule again, found by counting: 8 blocks on, with 8 blocks of its epoch before it and 16 after it.
+    /// @dev States the rule again and finds the block by counting: at least 8 blocks from now, with 8 blocks of its
+    /// epoch before it and 16 after it.
     function seedBlockAfter(uint256 number, uint256 epochBlocks) internal pure returns (uint64) {
         uint256 seedBlock = number + 8;
         while ((seedBlock - 8) / epochBlocks != (seedBlock + 16) / epochBlocks) ++seedBlock;
         return uint64(seedBlock);
     }
 
-    /// @dev Gives a block of the last 256 its header, whose hash the chain then has.
+    /// @dev Makes a header for one of the last 256 blocks and gives the block the header's hash.
     function headerOf(uint64 blockNumber) internal returns (bytes memory header) {
         header = HeaderMaker.make(blockNumber);
         vm.setBlockhash(blockNumber, keccak256(header));
     }
 
-    /// @dev The seed of the first attempt.
+    /// @dev Returns the seed of the first attempt.
     function seedOf(Request memory request, uint64 seedBlock) internal pure returns (bytes32) {
         return seedOf(request, seedBlock, 0);
     }
@@ -268,7 +269,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return keccak256(abi.encode(HeaderMaker.prevRandaoOf(seedBlock), request.id, attempt));
     }
 
-    /// @dev Rolls past the seed block, draws, and returns the committee, which is a pure function of the seed.
+    /// @dev Rolls past the seed block, draws, and returns the committee, which depends only on the seed.
     function drawCommittee(Request memory request, uint64 seedBlock) internal returns (Seat[] memory committee) {
         vm.roll(seedBlock + 1);
         uint256 size = uint8(RequestTerms.unwrap(request.terms) >> 40);
@@ -280,7 +281,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return new AgentId[](0);
     }
 
-    /// @dev The oracle's functions in the first round of a request.
+    /// @dev The functions below call the oracle in the first round of a request.
     function drawWith(Request memory request, uint64 seedBlock, bytes memory header) internal {
         oracle.draw(request, firstRounds[request.id], seedBlock, header, new PastRound[](0));
     }
@@ -312,7 +313,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         oracle.fund(subscriptionId, amount);
     }
 
-    /// @dev This contract's tokens at the oracle: its subscription's, its credit, and its agents' pay.
+    /// @dev Returns this contract's tokens at the oracle: its subscription's, its credit, and its agents' pay.
     function balance() internal view returns (uint256) {
         (, , uint256 tokens, , ) = oracle.subscriptionOf(subscriptionId);
         return
@@ -331,7 +332,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         for (uint256 i = 0; i < size; ++i) decision.shares[i] = 0x01;
     }
 
-    /// @dev A certificate of the seats whose bits are set.
+    /// @dev Returns a certificate with the seats whose bits are set.
     function certify(
         Request memory request,
         Seat[] memory committee,
@@ -349,12 +350,12 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return CertificateMaker.pack(committeeHash, committee, signers, signatures);
     }
 
-    /// @dev As the oracle makes it when this contract submits.
+    /// @dev Returns the relay that the oracle makes when this contract submits.
     function relayOf(uint256 signers) internal view returns (Relay) {
         return RelayLib.pack(uint64(signers), RelayLib.paidGasPrice(), address(this));
     }
 
-    /// @dev The first seats, just more than two thirds.
+    /// @dev Returns the bitmap of the first seats, just more than two thirds.
     function quorumOf(uint256 size) internal pure returns (uint256) {
         return (1 << ((size * 2) / 3 + 1)) - 1;
     }
@@ -363,7 +364,8 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         (status, , , , ) = oracle.statusOf(request.id);
     }
 
-    /// @dev Through a call: an optimiser takes the chain of a call for constant, and reads `block.chainid` where it likes.
+    /// @dev Reads the chain id through a call. An optimiser assumes that the chain stays the same within one call, and
+    /// may move a read of `block.chainid`.
     function chainId() external view returns (uint256) {
         return block.chainid;
     }

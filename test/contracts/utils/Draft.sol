@@ -4,7 +4,7 @@ pragma solidity 0.8.34;
 import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
 import {Decision, Seat, Status} from "../../../contracts/types/Types.sol";
 
-/// @dev A decision with each member alone, as it is signed.
+/// @dev A decision with separate members, as it is signed.
 struct Draft {
     uint32 attempt;
     uint32 round;
@@ -20,7 +20,7 @@ struct Draft {
 using DraftLib for Draft global;
 
 library DraftLib {
-    /// @dev As it comes in calldata.
+    /// @dev Returns the decision in the form that calldata has.
     function packed(Draft memory draft) internal pure returns (Decision memory decision) {
         decision.head = DecisionHeadLib.pack(
             draft.status,
@@ -37,7 +37,7 @@ library DraftLib {
 }
 
 library CertificateMaker {
-    /// @dev As `CertificateLib` reads it.
+    /// @dev Returns a certificate in the form that `CertificateLib` reads.
     /// @param signatures 64 bytes each; those of seats that did not sign are left out
     function pack(
         bytes32 committeeHash,
@@ -56,7 +56,7 @@ library CertificateMaker {
         }
     }
 
-    /// @dev EIP-2098.
+    /// @dev Returns the short form of a signature (EIP-2098).
     function compact(uint8 v, bytes32 r, bytes32 s) internal pure returns (bytes memory) {
         return abi.encodePacked(r, uint256(s) | (uint256(v - 27) << 255));
     }

@@ -30,8 +30,8 @@ import {Draft} from "./Draft.sol";
 import {RoundTool} from "./RoundTool.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Plays askers, committees, appellants and governance, at random, and remembers what it must see again. Actions that make no sense return early; an
-/// action that must succeed and does not reverts, and is counted as broken.
+/// @dev Plays askers, committees, appellants and governance at random, and remembers what it must see again. An action
+/// that makes no sense returns early. An action that must succeed and does not reverts, and counts as broken.
 contract Handler is ConclaveTest {
     using DecisionHeadLib for DecisionHead;
     using PricesLib for Prices;
@@ -41,14 +41,14 @@ contract Handler is ConclaveTest {
     using SeatLib for Seat;
 
     uint256 private constant MAX_REQUESTS = 96;
-    /// @dev Enough for one appeal of four seats, too few for one of five.
+    /// @dev Enough agents for one appeal against a committee of four, too few for one against a committee of five.
     uint256 private constant AGENTS = 13;
 
-    /// @param round that runs
+    /// @param round the running round
     /// @param attempt the attempt of the round
-    /// @param rounds that came before, and the decided one that nobody has reopened
-    /// @param bonds that the oracle holds
-    /// @param delivery what was given out of the fee when it was finalized
+    /// @param rounds the rounds before, and the decided one that nobody has reopened
+    /// @param bonds the bonds that the oracle holds
+    /// @param delivery the part of the fee that was spent when the request was finalized
     struct Entry {
         Request request;
         uint64 seedBlock;
@@ -75,12 +75,12 @@ contract Handler is ConclaveTest {
     Entry[] private _entries;
     HostileConsumer public consumer;
     RoundTool private _tool = new RoundTool();
-    /// @dev Operators, consumers and appellants, everybody who can have a credit.
+    /// @dev Operators, consumers and appellants: all accounts that can have a credit.
     address[] public accounts;
-    /// @dev How often something happened that must not, and what.
+    /// @dev Number of events that must not happen, and a description of the last one.
     uint256 public broken;
     string public brokenBecause;
-    /// @dev How often each action went through: an invariant over nothing proves nothing.
+    /// @dev Number of times that each action succeeded: invariants that nothing exercises prove nothing.
     mapping(bytes32 action => uint256 count) public done;
 
     constructor() {
@@ -128,8 +128,8 @@ contract Handler is ConclaveTest {
         ++done["withdraw"];
     }
 
-    /// @dev Claims for the next agent that has earned something. This contract owns all agents, and nobody delegates to
-    /// them.
+    /// @dev Claims the pay of the next agent that has earned something. This contract owns all agents, and nobody
+    /// delegates to them.
     function claimRewards(uint256 agent, uint256 currency) external {
         Currency which = _currency(currency);
         for (uint256 i = 0; i < AGENTS; ++i) {
@@ -142,7 +142,7 @@ contract Handler is ConclaveTest {
         }
     }
 
-    /// @dev Requests keep the price list that they were made under.
+    /// @dev Sets new prices. Requests keep the price list that they were made under.
     function setPrices(uint256 currency, uint256 random) external {
         PriceTerms memory prices = PriceTerms(0, 1e18, 0, uint24(random % 200_001));
         prices.unitPrice = uint80((random >> 20) % 1e12);
@@ -187,7 +187,7 @@ contract Handler is ConclaveTest {
     function draw(uint256 index, uint256 late) external {
         (bool found, Entry storage entry) = _next(index, Stage.Requested, false);
         if (!found) return;
-        // In time, in the next epoch, or when the hash is gone.
+        // The draw happens in time, in the next epoch, or when the hash is gone.
         uint256 due =
             entry.seedBlock +
                 (
@@ -210,7 +210,7 @@ contract Handler is ConclaveTest {
         uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
         try registry.draw(seed, size, agents) returns (Seat[] memory committee) {
             oracle.draw(entry.request, entry.round, entry.seedBlock, header, past);
-            // RE3.
+            // RE3: no agent of an earlier committee sits again.
             if (!_tool.disjoint(committee, agents)) _break("an agent sits twice");
             if (committee.length != size) _break("a committee of another size");
             entry.committee = committee;
@@ -241,7 +241,7 @@ contract Handler is ConclaveTest {
         ++done["commit"];
     }
 
-    /// @dev Any request that no committee works on, another validly signed decision: must be refused.
+    /// @dev Commits another validly signed decision on a request that no committee works on. The oracle must refuse it.
     function commitAgain(uint256 index) external {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
@@ -291,7 +291,7 @@ contract Handler is ConclaveTest {
         ++done["finalize"];
     }
 
-    /// @dev Whoever has not decided in time.
+    /// @dev Replaces a committee that has not decided in time.
     function expire(uint256 index) external {
         (bool found, Entry storage entry) = _overdue(index, index % 3 == 0 ? Stage.Drawn : Stage.Requested);
         if (!found) return;
@@ -360,7 +360,7 @@ contract Handler is ConclaveTest {
         } catch {}
     }
 
-    /// @dev Fees and bonds that the oracle holds.
+    /// @dev Returns the fees and bonds that the oracle holds.
     function escrow(Currency currency) external view returns (uint256 sum) {
         for (uint256 i = 0; i < _entries.length; ++i) {
             Entry storage entry = _entries[i];
@@ -369,7 +369,7 @@ contract Handler is ConclaveTest {
         }
     }
 
-    /// @dev Credits, the registry's among them, and the subscription.
+    /// @dev Returns the sum of the subscription and all credits, with the registry's.
     function balances(Currency currency) external view returns (uint256 sum) {
         sum = oracle.creditOf(address(registry), currency);
         for (uint256 i = 0; i < accounts.length; ++i) sum += oracle.creditOf(accounts[i], currency);
@@ -377,7 +377,7 @@ contract Handler is ConclaveTest {
         sum += currency == Currency.Token ? tokens : coins;
     }
 
-    /// @dev This contract has all shares.
+    /// @dev Returns the pay that can be claimed. This contract has all shares.
     function rewards(Currency currency) external view returns (uint256 sum) {
         for (uint32 id = 1; id <= AGENTS; ++id) {
             sum += registry.rewardsOf(AgentId.wrap(id), address(this), currency);
@@ -396,9 +396,9 @@ contract Handler is ConclaveTest {
         return _entries.length;
     }
 
-    /// @return expected what the handler saw last
-    /// @return actual what the oracle says
-    /// @return deliveries how often the consumer took a decision of it
+    /// @return expected the status that the handler saw last
+    /// @return actual the status that the oracle returns
+    /// @return deliveries number of times that the consumer accepted its decision
     function requestAt(uint256 index) external view returns (Status expected, Status actual, uint256 deliveries) {
         Entry storage entry = _entries[index];
         (Status status, , bool provisional, , bool settled) = oracle.statusOf(entry.request.id);
@@ -406,7 +406,7 @@ contract Handler is ConclaveTest {
         return (entry.status, same ? status : Status.None, entry.deliveries);
     }
 
-    /// @dev A round that waits for its draw.
+    /// @dev Begins a round that waits for its draw.
     function _opened(Entry storage entry, Round round) private {
         entry.status = Status.Requested;
         entry.round = round;
@@ -414,7 +414,7 @@ contract Handler is ConclaveTest {
         delete entry.committee;
     }
 
-    /// @dev What a commit must have made of it (SE4).
+    /// @dev Notes the state that a commit must have led to (SE4).
     function _decided(Entry storage entry, Draft memory decision, uint256 calls) private {
         RequestTerms terms = entry.request.terms;
         bool retried = decision.status == Status.Hung && entry.round.hasRetry(terms, entry.attempt);
@@ -436,9 +436,9 @@ contract Handler is ConclaveTest {
         }
     }
 
-    /// @dev Somebody, at some gas price, is about to finalize or fall back.
-    /// @return deliverer who it is
-    /// @return credit what it has
+    /// @dev Chooses the account and the gas price that finalize or fall back.
+    /// @return deliverer the account
+    /// @return credit the credit of the account
     function _deliverer(Entry storage entry, uint256 random) private returns (address deliverer, uint256 credit) {
         deliverer = _operator(random);
         credit = oracle.creditOf(deliverer, entry.request.terms.currency());
@@ -446,21 +446,22 @@ contract Handler is ConclaveTest {
         vm.prank(deliverer);
     }
 
-    /// @dev A tip below, at and above the one that is paid.
+    /// @dev Chooses a tip below, at or above the tip that the oracle pays.
     function _priceGas(uint256 random) private {
         uint256 baseFee = (random % 30) * 1 gwei;
         vm.fee(baseFee);
         vm.txGasPrice(baseFee + ((random >> 8) % 5) * 0.5 gwei);
     }
 
-    /// @dev SE13: its gas at no more than the cap, from what was put by, of which nothing is left.
-    /// @param credit what the deliverer would have without it
+    /// @dev SE13: the oracle pays for the deliverer's gas at no more than the cap, out of the reserve, and refunds the
+    /// rest.
+    /// @param credit the credit that the deliverer would have without this pay
     function _paid(Entry storage entry, address deliverer, uint256 credit) private {
         RequestTerms terms = entry.request.terms;
         Prices prices = oracle.priceListOf(terms.currency(), entry.request.id.priceVersion());
         uint256 cap = prices.gasPriceCap();
         uint256 price = tx.gasprice < block.basefee + 1 gwei ? tx.gasprice : block.basefee + 1 gwei;
-        // A wei of gas is a unit of either currency.
+        // In either currency, a wei of gas costs one unit.
         uint256 gas = 70_000 + terms.callbackGasLimit();
         uint256 pay = gas * (price < cap ? price : cap);
         if (oracle.creditOf(deliverer, terms.currency()) != credit + pay) _break("another pay of a delivery");
@@ -475,7 +476,7 @@ contract Handler is ConclaveTest {
         entry.deliveries += consumer.calls() - calls;
     }
 
-    /// @dev The link of the round after the last one.
+    /// @dev Returns the link of the round after the last one.
     function _linkAfter(Entry storage entry) private view returns (uint256) {
         uint256 last = entry.rounds.length - 1;
         return _tool.linkAfter(entry.rounds[last], entry.structHashes[last]);
@@ -490,7 +491,8 @@ contract Handler is ConclaveTest {
         brokenBecause = because;
     }
 
-    /// @dev A request whose deadline is over. If no deadline is over, it sometimes waits for one, and others may pass meanwhile.
+    /// @dev Returns a request whose deadline is over. If no deadline is over, it sometimes waits for one, and other
+    /// deadlines may pass meanwhile.
     function _overdue(uint256 index, Stage stage) private returns (bool found, Entry storage entry) {
         (found, entry) = _next(index, stage, true);
         if (found || index % 4 != 0) return (found, entry);
@@ -498,7 +500,8 @@ contract Handler is ConclaveTest {
         if (found) vm.warp(entry.round.deadline() + 1);
     }
 
-    /// @dev The next one from `index` on at this stage, in time or overdue, so that few calls are wasted.
+    /// @dev Returns the next request from `index` on that is at this stage, in time or overdue, so that few calls are
+    /// wasted.
     function _next(uint256 index, Stage stage, bool overdue) private view returns (bool, Entry storage) {
         uint256 count = _entries.length;
         for (uint256 i = 0; i < count; ++i) {
@@ -531,7 +534,7 @@ contract Handler is ConclaveTest {
         }
     }
 
-    /// @dev Half of them accept, the others fail in one of four ways.
+    /// @dev Half of the callbacks accept; the others fail in one of four ways.
     function _mode(uint256 random) private pure returns (HostileConsumer.Mode) {
         uint256 mode = random % 8;
         return mode < 4 ? HostileConsumer.Mode.Accept : HostileConsumer.Mode(mode - 3);
@@ -541,7 +544,7 @@ contract Handler is ConclaveTest {
         return Currency(random % 2);
     }
 
-    /// @dev One that can appeal.
+    /// @dev Returns an account that can appeal.
     function _operator(uint256 index) private view returns (address) {
         return accounts[3 + (index % 3)];
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-/// @dev Headers of made-up blocks. Numbers have leading zeros, unlike those of a chain.
+/// @dev Makes headers of invented blocks. Unlike those of a chain, their numbers have leading zeros.
 library HeaderMaker {
-    /// @dev What the beacon said before the block.
+    /// @dev Returns the beacon's randomness before the block.
     function prevRandaoOf(uint256 blockNumber) internal pure returns (bytes32) {
         return keccak256(abi.encode("prevrandao", blockNumber));
     }
@@ -12,8 +12,8 @@ library HeaderMaker {
         return make(blockNumber, abi.encodePacked(hex"a0", prevRandaoOf(blockNumber)), "");
     }
 
-    /// @param mixHash RLP of that member
-    /// @param more RLP of members after those of Osaka
+    /// @param mixHash RLP of the member mixHash
+    /// @param more RLP of the members after those of Osaka
     function make(
         uint256 blockNumber,
         bytes memory mixHash,
@@ -33,17 +33,17 @@ library HeaderMaker {
                 hex"94",
                 address(0xbee),
                 roots,
-                // The bloom filter; no difficulty.
+                // The bloom filter; the difficulty is 0.
                 hex"b90100",
                 new bytes(256),
                 hex"80",
                 abi.encodePacked(hex"88", uint64(blockNumber), hex"8401c9c380", hex"80", hex"846b020729"),
-                // A short extra data, a byte that stands for itself.
+                // Extra data of one byte, which stands for itself.
                 hex"7f"
             );
     }
 
-    /// @dev baseFee, withdrawalsRoot, blobGasUsed, excessBlobGas, parentBeaconBlockRoot, requestsHash.
+    /// @dev The members baseFee, withdrawalsRoot, blobGasUsed, excessBlobGas, parentBeaconBlockRoot and requestsHash.
     function _later() private pure returns (bytes memory) {
         return abi.encodePacked(hex"8422f06c09", _word("withdrawals"), hex"8080", _word("beacon"), _word("requests"));
     }

@@ -3,7 +3,8 @@ pragma solidity 0.8.34;
 
 import {vm} from "./Vm.sol";
 
-/// @dev Stands in for the system contract of EIP-2935, which the simulated chain lacks: its code, and one slot a block.
+/// @dev Replaces the system contract of EIP-2935, which the simulated chain lacks: sets its code and one slot for each
+/// block.
 library HistoryChain {
     address internal constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
     uint256 internal constant WINDOW = 8191;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-/// @dev Keys with their public keys, which no cheat code of Hardhat's gives: each key is the one before plus 1, so its
-/// public key is the one before plus the generator, one affine addition on secp256k1.
+/// @dev Makes keys with their public keys, which no cheat code of Hardhat returns. Each key is the one before plus 1,
+/// so its public key is the one before plus the generator: one affine addition on secp256k1.
 abstract contract KeyChain {
     uint256 private constant P = 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f;
     uint256 private constant GENERATOR_X = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798;
@@ -22,7 +22,7 @@ abstract contract KeyChain {
         return (_key, abi.encodePacked(_x, _y));
     }
 
-    /// @dev value^(P-2) by the precompile.
+    /// @dev Returns value^(P-2), computed by the precompile.
     function _inverse(uint256 value) private view returns (uint256) {
         (, bytes memory result) = address(5).staticcall(abi.encode(32, 32, 32, value, P - 2, P));
         return abi.decode(result, (uint256));

@@ -8,21 +8,21 @@ import {ConclaveTest} from "./ConclaveTest.sol";
 import {Draft} from "./Draft.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Operators and delegators that move their stake, claim and change commissions while requests pay, at random. What
-/// each must have earned is worked out at every payment, by the shares and the commission of that moment. Actions that
-/// make no sense return early.
+/// @dev Plays operators and delegators at random: they move stake, claim and change commissions while requests pay. At
+/// every payment the handler computes what each account must have earned, by the shares and the commission of that
+/// moment. An action that makes no sense returns early.
 contract RewardsHandler is ConclaveTest {
     using SeatLib for Seat;
 
     uint32 public constant AGENTS = 5;
     uint256 public constant ACCOUNTS = 4;
     uint256 private constant SEATS = 4;
-    /// @dev Fractions of a unit in `earned`.
+    /// @dev Fractions of one unit in `earned`.
     uint256 public constant ONE = 1e18;
 
-    /// @dev The first two are operators, of every other agent each; all delegate.
+    /// @dev Accounts that all delegate. The first two are operators, each of every other agent.
     address[ACCOUNTS] public accounts = [address(0xa1), address(0xa2), address(0xa3), address(0xa4)];
-    /// @dev In `ONE` of a unit; and what of it was claimed, in units.
+    /// @dev Earnings in fractions of `ONE`; claims in units.
     mapping(uint32 agent => mapping(address account => mapping(Currency currency => uint256 amount))) public earned;
     mapping(uint32 agent => mapping(address account => mapping(Currency currency => uint256 amount))) public claimed;
     uint256 public broken;
@@ -33,8 +33,8 @@ contract RewardsHandler is ConclaveTest {
     mapping(uint32 agent => uint256 time) private _due;
     uint256 private _slashes;
 
-    /// @dev RW3: whatever is done, what can be claimed stays, but for what is claimed, or paid. (Of other agents the invariants
-    /// would see it.)
+    /// @dev RW3: whatever an action does, the claimable amount stays the same, except for claims and payments. (The
+    /// invariants would notice a change of other agents.)
     modifier keepsRewards(uint256 agent) {
         uint256[] memory before = _rewards(_id(agent));
         _;
@@ -80,7 +80,7 @@ contract RewardsHandler is ConclaveTest {
         address from = accounts[account % ACCOUNTS];
         IAgentRegistry.Position memory position = registry.positionOf(id, from);
         if (position.bonded == 0) return;
-        // Not less than a unit's worth: a share may be worth less.
+        // Shares worth at least one unit, since a single share may be worth less.
         uint256 least = (uint256(position.shares) + position.bonded - 1) / position.bonded + 1;
         if (least > position.shares) least = position.shares;
         vm.prank(from);
@@ -108,7 +108,8 @@ contract RewardsHandler is ConclaveTest {
         ++done["slash"];
     }
 
-    /// @dev A request from its fee to its settlement; what is unbonded after the draw is not there any more when it pays.
+    /// @dev Plays a request from its fee to its settlement. Stake that is unbonded after the draw gets no part of the
+    /// pay.
     function serve(uint256 fee, uint256 currency, uint64 shares, uint256 leaver) external {
         Terms memory terms = termsFor(SEATS, uint96(bound(fee, 0, fee % 2 == 0 ? 100 : 100 ether)));
         terms.currency = uint8(currency % 2);
@@ -159,7 +160,7 @@ contract RewardsHandler is ConclaveTest {
         }
     }
 
-    /// @dev RW4: never before its time, and always after it.
+    /// @dev RW4: a raise fails before its time, and succeeds from then on.
     function raiseCommission(uint256 agent, bool wait) external keepsRewards(agent) {
         uint32 id = AgentId.unwrap(_id(agent));
         if (wait && _due[id] > block.timestamp) vm.warp(_due[id]);
@@ -197,7 +198,7 @@ contract RewardsHandler is ConclaveTest {
         return true;
     }
 
-    /// @dev What a request that decided pays its seats (SE11), and what that is for each account now.
+    /// @dev Returns the pay of the seats of a decided request (SE11), and adds what each account earns by it now.
     function _pay(Seat[] memory committee, Currency currency, uint256 fee, bytes memory shares) private {
         uint256 total = 0;
         for (uint256 seat = 0; seat < SEATS; ++seat) total += uint8(shares[seat]);

@@ -5,7 +5,7 @@ import {DecisionLib} from "../../../contracts/libraries/DecisionLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {AgentId, DecidedRound, PastRound, Request, Seat} from "../../../contracts/types/Types.sol";
 
-/// @dev What a handler works out about rounds, in plain words.
+/// @dev Computes for the handlers what rounds come to, in plain steps.
 contract RoundTool {
     using SeatLib for Seat;
 
@@ -20,7 +20,7 @@ contract RoundTool {
             );
     }
 
-    /// @dev The link of the round after this one.
+    /// @dev Returns the link of the round after this one.
     function linkAfter(DecidedRound calldata round, bytes32 structHash) external pure returns (uint256) {
         bytes32 committeeHash = keccak256(abi.encodePacked(round.committee));
         bytes memory record = abi.encode(round.round, committeeHash, structHash, round.relay, round.appellant);

@@ -7,20 +7,20 @@ import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Operators, delegators, reporters and a committee that moves reputations, at random. Each action looks at what it
-/// must leave alone. Actions that make no sense return early.
+/// @dev Plays operators, delegators, reporters and a committee that changes reputations, at random. Each action checks
+/// what it must not change. An action that makes no sense returns early.
 contract StakeHandler is ConclaveTest {
     using SeatLib for Seat;
 
     uint32 public constant AGENTS = 6;
     uint256 public constant ACCOUNTS = 5;
 
-    /// @dev The first two are operators, of every other agent each; all delegate.
+    /// @dev Accounts that all delegate. The first two are operators, each of every other agent.
     address[ACCOUNTS] public accounts = [address(0xa1), address(0xa2), address(0xa3), address(0xa4), address(0xa5)];
-    /// @dev What each account put into stakes, and got out of them.
+    /// @dev Units that each account put into stakes and got out of them.
     mapping(address account => uint256 amount) public put;
     mapping(address account => uint256 amount) public got;
-    /// @dev Bonds, unbondings and withdrawals: each rounds at most twice, by less than a unit.
+    /// @dev Number of bonds, unbondings and withdrawals: each rounds at most twice, by less than a unit.
     uint256 public moves;
     uint256 public slashed;
     uint256 public claimed;
@@ -30,7 +30,7 @@ contract StakeHandler is ConclaveTest {
     mapping(bytes32 action => uint256 count) public done;
     Equivocation[] private _submitted;
 
-    /// @dev ST2: what the price of a share must not fall below, and whose stake must not change at all.
+    /// @dev ST2: an action on one agent lowers no share's price and does not change another agent's stake.
     modifier keepsPrices(uint256 agent) {
         AgentId mover = _id(agent);
         Pot[2][] memory before = _pots();
@@ -87,7 +87,7 @@ contract StakeHandler is ConclaveTest {
         address from = accounts[account % ACCOUNTS];
         IAgentRegistry.Position memory position = registry.positionOf(id, from);
         if (position.bonded == 0) return;
-        // Not less than a unit's worth: a share may be worth less.
+        // Shares worth at least one unit, since a single share may be worth less.
         uint256 least = (uint256(position.shares) + position.bonded - 1) / position.bonded + 1;
         if (least > position.shares) least = position.shares;
         shares = bound(shares, least, position.shares);
@@ -133,7 +133,7 @@ contract StakeHandler is ConclaveTest {
         }
     }
 
-    /// @dev ST6: once each.
+    /// @dev ST6: each proof counts once.
     function slashAgain(uint256 index) external keepsPrices(0) {
         if (_submitted.length == 0) return;
         try this.submitPair(_submitted[index % _submitted.length]) {
@@ -143,7 +143,7 @@ contract StakeHandler is ConclaveTest {
     }
 
     function submitPair(Equivocation memory pair) external {
-        // Whoever called the handler's caller is the reporter.
+        // The reporter is the account that calls this function.
         vm.prank(msg.sender);
         submit(pair);
     }
@@ -176,7 +176,7 @@ contract StakeHandler is ConclaveTest {
         ++done["claim"];
     }
 
-    /// @dev Tokens sent to the registry are nobody's.
+    /// @dev Sends tokens to the registry, which belong to nobody.
     function donate(uint256 amount) external {
         Pot[2][] memory before = _pots();
         amount = bound(amount, 1, 1e20);
@@ -209,7 +209,7 @@ contract StakeHandler is ConclaveTest {
         return registry.positionOf(AgentId.wrap(id), account);
     }
 
-    /// @dev The agents that the next epoch will draw from.
+    /// @dev Returns the agents that the next epoch will draw from.
     function drawable() external returns (bool[] memory drawn) {
         uint256 number = block.number;
         nextEpoch();
@@ -235,7 +235,7 @@ contract StakeHandler is ConclaveTest {
         }
     }
 
-    /// @dev ST8: whoever has exited, or exits if it is slashed now.
+    /// @dev ST8: true if the agent has exited, or exits when it is slashed now.
     function _leaves(AgentId id) private view returns (bool) {
         IAgentRegistry.Agent memory found = registry.getAgent(id);
         return found.exited || !found.active;

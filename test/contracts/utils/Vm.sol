@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-/// @dev The cheat codes of Hardhat's Solidity tests that are used here.
+/// @dev The cheat codes of Hardhat's Solidity tests that these tests use.
 interface Vm {
     struct Log {
         bytes32[] topics;
@@ -27,7 +27,8 @@ interface Vm {
     function txGasPrice(uint256 price) external;
     function fee(uint256 baseFee) external;
     function warp(uint256 timestamp) external;
-    /// @dev After `roll` and `warp` in one function the IR compiler may take `block.number` and `block.timestamp` as they were.
+    /// @dev Read the block through this call: after `roll` and `warp` in the same function, the IR compiler may use the
+    /// old `block.number` and `block.timestamp`.
     function getBlockNumber() external view returns (uint256);
     function getBlockTimestamp() external view returns (uint256);
     function setBlockhash(uint256 number, bytes32 hash) external;
@@ -51,7 +52,7 @@ interface Vm {
 
 Vm constant vm = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
 
-/// @dev Assertions that say what differed.
+/// @dev Assertions that tell what differed.
 abstract contract Assertions {
     error NotEqual(string what, uint256 actual, uint256 expected);
     error NotTrue(string what);

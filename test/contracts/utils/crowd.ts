@@ -7,9 +7,9 @@ import { deployWorld, registerAgents, subscription } from "../../support/contrac
 
 export const agentsOf = (committee: readonly string[]): bigint[] => committee.map((seat) => agentOf(seat));
 
-/** The start of tests with more than one committee. */
+/** Makes the start of tests with more than one committee. */
 export function crowd(ethers: HardhatEthers) {
-  /** 60 agents, an appellant with tokens and coins, and a consumer that counts its callbacks. */
+  /** Makes 60 agents, an appellant with tokens and coins, and a consumer that counts its callbacks. */
   async function sixtyAgents() {
     const world = await deployWorld(ethers);
     const { oracle, token } = world;
@@ -29,7 +29,7 @@ export function crowd(ethers: HardhatEthers) {
     return { world, oracle, appellant: appellant!, stranger: stranger!, calls, askFor, appealed };
   }
 
-  /** The deadline, one duration after the block of the event. */
+  /** Returns the deadline: one duration after the block of the event. */
   async function deadlineOf({ receipt }: Pick<Committed, "receipt">): Promise<number> {
     return (await ethers.provider.getBlock(receipt.blockNumber))!.timestamp + 3600;
   }

@@ -1,4 +1,4 @@
-// What the rules of docs/spec/settlement.md come to, written without the contracts.
+// The amounts that follow from docs/spec/settlement.md, computed without the contracts.
 import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
 import { expect } from "chai";
 import { ZeroAddress, getAddress, getBytes } from "ethers";
@@ -16,33 +16,33 @@ const sizeAfter = (terms: Terms, appeals: number): number => 2 ** appeals * (ter
 const levelsOf = (terms: Terms): readonly number[] =>
   Array.from({ length: terms.appeals + 1 }, (_, level) => sizeAfter(terms, level));
 
-/** U, the most that can come. */
+/** Returns U, the most units that a request can cost. */
 const mostUnits = (terms: Terms): bigint => {
   const levels = levelsOf(terms);
   return BigInt(2 * levels.reduce((sum, size) => sum + size, 0) + terms.retries * levels.at(-1)!);
 };
 
-/** The price of a unit (SE11). */
+/** Returns the price of a unit (SE11). */
 export const unitOf = (terms: Terms, prices: PriceTerms): bigint =>
   (BigInt(terms.fee) - reserveOf(terms, prices)) / mostUnits(terms);
 
-/** Bond of an appeal after so many appeals (SE5). */
+/** Returns the bond of the next appeal after this many appeals (SE5). */
 export function bondAfter(terms: Terms, appeals: number, prices: PriceTerms): bigint {
   const size = sizeAfter(terms, appeals + 1);
   const relays = BigInt(1 + terms.retries) * gasOf(size);
   return BigInt((2 + terms.retries) * size) * unitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
 }
 
-/** Gas of a commit, without its callback. */
+/** Returns the gas of a commit, without its callback. */
 const gasOf = (size: number): bigint => 42_000n + 4_900n * BigInt(quorum(size));
 
-/** Gas of finalize or fallBack, and of the callback. */
+/** Returns the gas of finalize or fallBack, with the callback. */
 const deliveryGasOf = (terms: Terms): bigint => 70_000n + BigInt(terms.callbackGasLimit);
 
 const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
   (gas * (gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap) * prices.gasRate) / 10n ** 18n;
 
-/** What is put by for gas (SE13). */
+/** Returns the reserve for gas (SE13). */
 export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
   const levels = levelsOf(terms);
   const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
@@ -51,24 +51,24 @@ export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
   return costOf(prices, gas, prices.gasPriceCap);
 }
 
-/** What whoever finalizes or falls back is paid. */
+/** Returns the pay for finalize or fallBack. */
 export const deliveryPayOf = (terms: Terms, prices: PriceTerms, gasPrice: bigint): bigint =>
   costOf(prices, deliveryGasOf(terms), gasPrice);
 
-/** The smallest fee (SE18). */
+/** Returns the smallest fee (SE18). */
 export const quoteOf = (terms: Terms, prices: PriceTerms): bigint =>
   mostUnits(terms) * prices.unitPrice + reserveOf(terms, prices);
 
 export interface Pay {
   /** By account, in lower case. */
   readonly credits: Map<string, bigint>;
-  /** What goes back to the asker. */
+  /** The amount that the asker gets back. */
   readonly rest: bigint;
-  /** For each round: the attempt, the treasury's part, the relayer and its pay for gas. */
+  /** The attempt, the treasury's part, the relayer and its pay for gas, for each round. */
   readonly deductions: readonly (readonly [bigint, bigint, string, bigint])[];
 }
 
-/** What a final record pays (SE10 to SE14). */
+/** Returns the payments of a final record (SE10 to SE14). */
 export function payOf(
   terms: Terms,
   rounds: readonly DecidedRound[],
@@ -80,7 +80,7 @@ export function payOf(
   const unit = unitOf(terms, prices);
   const last = rounds.at(-1)!.decision;
   let rest = BigInt(terms.fee);
-  // Given out when it was finalized.
+  // The oracle paid this when the request was finalized.
   if (!isFinalAtOnce(terms, rounds.at(-1)!)) rest -= deliveryPayOf(terms, prices, prices.gasPriceCap);
   const credit = (account: string, amount: bigint): void => {
     rest -= amount;
@@ -124,7 +124,7 @@ export function payOf(
 const unitsOf = ({ committee, decision }: DecidedRound): bigint =>
   BigInt(decision.status === Status.Decided ? 2 * committee.length : committee.length);
 
-/** The rounds after an appeal against the one at `index`, up to the next appeal. */
+/** Returns the rounds after an appeal against the round at `index`, up to the next appeal. */
 function calledBy(rounds: readonly DecidedRound[], index: number): readonly DecidedRound[] {
   const end = rounds.findIndex(({ appellant }, later) => later > index && appellant !== ZeroAddress);
   return rounds.slice(index + 1, end < 0 ? rounds.length : end + 1);
@@ -132,7 +132,7 @@ function calledBy(rounds: readonly DecidedRound[], index: number): readonly Deci
 
 const gasPriceOf = ({ relay }: DecidedRound): bigint => memberOf(LAYOUTS.relay, relay, "gasPrice") * 1_000_000n;
 
-/** The commit made the callback (SE13). */
+/** True if the commit made the callback (SE13). */
 function isFinalAtOnce(terms: Terms, { round, decision }: DecidedRound): boolean {
   const { appeals } = unpackRound(round);
   const isRetried = decision.status === Status.Hung && decision.attempt - appeals < terms.retries;
@@ -147,7 +147,7 @@ function isOverturned(terms: Terms, decision: DecidedRound["decision"], last: De
   return (distance < 0n ? -distance : distance) > BigInt(terms.tolerance);
 }
 
-/** Whom the world's money can belong to, and what of it is in escrow; both change as a test goes on. */
+/** The accounts that can own money, and the amounts in escrow; a test updates the amounts. */
 export class Books {
   readonly escrow: [token: bigint, native: bigint] = [0n, 0n];
   readonly #world: World;
@@ -167,7 +167,10 @@ export class Books {
     return new Map(await Promise.all(entries));
   }
 
-  /** What the oracle holds is what subscription 1, the accounts and the open escrows come to, in each currency (SE15). */
+  /**
+   * Expects that the oracle holds the sum of subscription 1, the accounts and the open escrows, in each currency
+   * (SE15).
+   */
   async expectBalanced(): Promise<void> {
     const { oracle, token, ethers } = this.#world;
     const held = [await token.balanceOf(oracle.target), await ethers.provider.getBalance(oracle.target)] as bigint[];

@@ -3,7 +3,7 @@ import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { ask, commit, draw } from "../../support/contracts/course.ts";
 import { deployWorld, registerAgents } from "../../support/contracts/world.ts";
 
-/** The stages of a request, each the start of many tests. */
+/** Makes the stages of a request, each of which starts many tests. */
 export function stages(ethers: HardhatEthers) {
   async function tenAgents() {
     const world = await deployWorld(ethers);
