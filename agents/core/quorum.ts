@@ -1,6 +1,7 @@
 /**
- * Every threshold of the system, in integers. Weights are seats (one each) or reputations in parts per million. Products are
- * bigint, so nothing overflows and nothing rounds.
+ * The thresholds that protocols and certify share, in integers; mbft-bayesian has others besides, in its rules. Weights
+ * are seats (one each) or reputations in parts per million. Products are bigint, so nothing overflows and nothing
+ * rounds.
  */
 
 type Integer = number | bigint;

@@ -13,12 +13,8 @@ library SeedLib {
     using CalldataLib for bytes;
 
     /// @notice Returns the seed block: the first block, at least `SEED_DELAY` after this one, that has `SEED_DELAY`
-    /// blocks of its epoch before it and `DRAW_BLOCKS` after it. Each epoch is long enough to have such a block. The
-    /// blocks before protect the draw: the block before fixes the prevrandao of a block, so the proposer of the last
-    /// blocks of an epoch would know the seed of an early block of the next epoch while changes of the registry still
-    /// count for that draw. With them the proposer must propose all blocks from its change to the seed block, more than
-    /// `SEED_DELAY` of them; the same holds for a proposer that chooses when to ask. The blocks after give everybody
-    /// time to draw within the epoch.
+    /// blocks of its epoch before it and `DRAW_BLOCKS` after it. Each epoch is long enough to have such a block. Why the
+    /// blocks before and after: docs/adr/007-seed-from-prevrandao.md.
     function next(uint256 epochBlocks) internal view returns (uint64) {
         unchecked {
             // Block numbers stay below 2^64, and the offset is below the length of the epoch.

@@ -1,6 +1,6 @@
 import { honestSeats, type Trace } from "../trace.ts";
 
-/** SI1: all honest seats hold the same decision; only the certify round may differ. */
+/** SI1: all honest seats hold the same decision; only the ballot may differ. */
 export function checkAgreement(trace: Trace): readonly string[] {
   const held = honestSeats(trace).flatMap(({ seat, certificates }) =>
     certificates.map(({ certificate }) => ({ seat, decision: certificate.decision })),

@@ -51,7 +51,7 @@ const data =
 describe("subgraph: its answers", () => {
   it("use the words of the project and name the block that they are from", async (context) => {
     const { subgraph } = await serve(context, data({ requests: [requestRow(3), requestRow(2, { decision: null })] }));
-    const { answer, standing: at } = await subgraph.requests(ANYTHING, FIRST, context.signal);
+    const { answer, upTo: at } = await subgraph.requests(ANYTHING, FIRST, context.signal);
     assert.deepEqual(at, { block: 90, blockHash: HASH, time: 1_700_000_000, oracle: ORACLE, registry: REGISTRY });
     assert.equal(answer.next, null);
     const [first, second] = answer.requests;

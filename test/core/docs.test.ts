@@ -41,6 +41,14 @@ function anchorsIn(file: string): ReadonlySet<string> {
   );
 }
 
+/** True if a source declares the name: with a keyword, or as a member of a class or an interface. */
+function declares(source: string, name: string): boolean {
+  return new RegExp(
+    `\\b(?:function|const|class|interface|type|library) ${name}\\b|^ {2}(?:(?:private|readonly|async) )*${name}\\??[(:]`,
+    "m",
+  ).test(source);
+}
+
 describe("pages for readers", () => {
   for (const page of pages) {
     it(`${page}: every relative link leads somewhere`, () => {
@@ -64,6 +72,19 @@ describe("pages for readers", () => {
         assert.ok(script !== undefined && script in scripts, `package.json has no script ${script}`);
     });
   }
+
+  it("docs/README.md: each `name` in [file] is declared in that file", () => {
+    const page = proseOf("docs/README.md");
+    const pointers = [...page.matchAll(/((?:`\w+`(?:,\s|\sand\s)?)+)\s+in\s+\[[^\]]+\]\(([^)\s]+)\)/g)].flatMap(
+      ([, names, link]) =>
+        [...(names as string).matchAll(/`(\w+)`/g)].map(([, name]) => ({ name: name as string, link: link as string })),
+    );
+    assert.ok(pointers.length >= 30, `only ${pointers.length} pointers`);
+    assert.deepEqual(
+      pointers.filter(({ name, link }) => !declares(readFileSync(join(root, "docs", link), "utf8"), name)),
+      [],
+    );
+  });
 
   it("the README fits on 150 lines", () => {
     assert.ok(readFileSync(join(root, "README.md"), "utf8").split("\n").length <= 150);

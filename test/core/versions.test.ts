@@ -5,7 +5,10 @@ import { SCORES_VERSION } from "../../agents/core/phases/scores.ts";
 import { TASKS_VERSION } from "../../agents/core/prompts/task-prompt.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 
-/** The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. */
+/**
+ * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
+ * protocol of version 1 needs no row: it counts as built on all that protocols share.
+ */
 const TASKS = { tasks: 2 };
 const SCORES = { ...TASKS, scores: 2 };
 const CHAIR = { ...TASKS, chair: 2 };
@@ -31,12 +34,18 @@ function current(name: string): number | undefined {
   return shared[name] ?? protocolById(name)?.version;
 }
 
+const unlisted = protocols.filter(({ id }) => !TABLE.some(([listed]) => listed === id));
+const rows: typeof TABLE = [...TABLE, ...unlisted.map(({ id }) => [id, 1, { ...SCORES, ...CHAIR }] as const)];
+
 describe("protocol versions", () => {
-  it("the table names every protocol", () => {
-    assert.deepEqual(TABLE.map(([id]) => id).toSorted(), protocols.map(({ id }) => id).toSorted());
+  it("the table names no protocol that does not exist", () => {
+    assert.deepEqual(
+      TABLE.map(([id]) => id).filter((id) => protocolById(id) === null),
+      [],
+    );
   });
 
-  for (const [id, version, buildsOn] of TABLE)
+  for (const [id, version, buildsOn] of rows)
     it(`${id} records version ${version}, and no version that it builds on has moved without it`, () => {
       assert.equal(protocolById(id)?.version, version);
       for (const [name, pinned] of Object.entries(buildsOn))

@@ -33,7 +33,7 @@ export interface Subgraph {
 
 export interface Indexed<Answer> {
   readonly answer: Answer;
-  readonly standing: IndexedUpTo;
+  readonly upTo: IndexedUpTo;
 }
 
 /** The block up to which an answer holds, and its contracts. */
@@ -58,37 +58,37 @@ export function openSubgraph(endpoint: Endpoint): Subgraph {
   const ask = async <Answer extends z.ZodType<Standings>>(
     query: Query<Answer>,
     signal: AbortSignal,
-  ): Promise<{ readonly said: z.infer<Answer>; readonly standing: IndexedUpTo }> => {
+  ): Promise<{ readonly said: z.infer<Answer>; readonly upTo: IndexedUpTo }> => {
     const said = await postQuery(endpoint, query, signal);
-    return { said, standing: standingOf(endpoint, said) };
+    return { said, upTo: indexedUpTo(endpoint, said) };
   };
   return {
     async requests(filter, page, signal) {
       const before = page.cursor === null ? null : numberOf(endpoint, page.cursor);
       const where = whereOf(filter, before);
-      const { said, standing } = await ask(requestsQuery({ first: page.limit, where }), signal);
+      const { said, upTo } = await ask(requestsQuery({ first: page.limit, where }), signal);
       requireDescending(endpoint, said.requests, page.limit, before);
       const last = said.requests.at(-1)?.number ?? 1;
       const next = said.requests.length < page.limit || last === 1 ? null : `s-${last}`;
-      return { answer: { requests: said.requests.map(requestOf), next }, standing };
+      return { answer: { requests: said.requests.map(requestOf), next }, upTo };
     },
     async agent(agentId, limit, signal) {
       const first = Math.min(limit, MAX_ROWS);
-      const { said, standing } = await ask(agentHistoryQuery({ id: String(agentId), first }), signal);
+      const { said, upTo } = await ask(agentHistoryQuery({ id: String(agentId), first }), signal);
       if (said.agent !== null && said.agent.number !== agentId)
         throw subgraphError("SUBGRAPH_INVALID", endpoint, `it answers with agent ${said.agent.number}, not ${agentId}`);
-      return { answer: said.agent === null ? null : agentOf(said.agent), standing };
+      return { answer: said.agent === null ? null : agentOf(said.agent), upTo };
     },
     async statistics(days, signal) {
-      const { said, standing } = await ask(statisticsQuery({ days }), signal);
-      return { answer: statisticsOf(said), standing };
+      const { said, upTo } = await ask(statisticsQuery({ days }), signal);
+      return { answer: statisticsOf(said), upTo };
     },
   };
 }
 
 type Standings = Pick<RequestsAnswer, "_meta" | "deployment">;
 
-function standingOf(endpoint: Endpoint, { _meta: meta, deployment }: Standings): IndexedUpTo {
+function indexedUpTo(endpoint: Endpoint, { _meta: meta, deployment }: Standings): IndexedUpTo {
   if (meta === null) throw subgraphError("SUBGRAPH_INVALID", endpoint, "it does not say up to which block it knows");
   const { number, hash, timestamp } = meta.block;
   if (meta.hasIndexingErrors)

@@ -102,9 +102,9 @@ function textOf(agent: AgentHistory, units: Units, source: string): string {
 }
 
 function headRows(agent: AgentHistory, { feeToken, stakeToken }: Units): readonly Row[] {
-  const standing = agent.exited ? "out of the draw for good" : agent.active ? "active" : "not active";
+  const state = agent.exited ? "out of the draw for good" : agent.active ? "active" : "not active";
   return [
-    ["agent", `${agent.agentId} (${standing}), registered ${utc(agent.registeredAt)}`],
+    ["agent", `${agent.agentId} (${state}), registered ${utc(agent.registeredAt)}`],
     ["operator", agent.operator],
     ["signer", agent.signer],
     ["model", printable(agent.model)],

@@ -49,7 +49,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         duties,
       },
       text: rows([
-        ["agent", `${record.agentId} (${standing(record)})`],
+        ["agent", `${record.agentId} (${activityOf(record)})`],
         ["signer", `${signer} (${formatEther(gas.coin)} coins for gas)`],
         ["operator", `${record.operator} (${stake(own.stakeToken)})`],
         ["model", printable(record.model)],
@@ -72,7 +72,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
   },
 };
 
-function standing({ active, exited }: AgentRecord): string {
+function activityOf({ active, exited }: AgentRecord): string {
   if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";
   return active ? "active" : "not active";
 }

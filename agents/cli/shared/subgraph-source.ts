@@ -110,13 +110,13 @@ export interface Compared<Answer> {
  */
 export async function compareWithChain<Answer>(
   endpoint: Endpoint,
-  { answer, standing }: Indexed<Answer>,
+  { answer, upTo }: Indexed<Answer>,
   flags: SubgraphFlags,
   host: CliHost,
 ): Promise<Compared<Answer>> {
   const maxBehind = parseInteger(flags.maxBehind, "--max-behind", 0, MAX_BEHIND);
   const { origin } = new URL(endpoint.url);
-  const { block, time } = standing;
+  const { block, time } = upTo;
   const compared = (behind: number | null, units: Units): Compared<Answer> => ({
     answer,
     source: { kind: "subgraph", origin, block, time, behind },
@@ -128,9 +128,9 @@ export async function compareWithChain<Answer>(
     return compared(null, smallest);
   };
   if (chain === null) return unknown("name its contracts with --deployment FILE");
-  requireSameContracts(endpoint, standing, chain);
+  requireSameContracts(endpoint, upTo, chain);
   try {
-    const behind = await blocksBehind(endpoint, standing, chain, maxBehind, host.signal);
+    const behind = await blocksBehind(endpoint, upTo, chain, maxBehind, host.signal);
     const units = await readChainTerms(chain, host.signal);
     if (behind > 0) host.stderr(`the subgraph is ${behind} blocks behind the chain, at block ${block}\n`);
     return compared(behind, units);

@@ -1,7 +1,8 @@
 /**
- * The arithmetic of secp256k1 behind the signatures. Several libraries do it, at speeds that differ by thirty; package.json
- * (`imports`, "#secp256k1") says which one a platform gets. Nobody calls it but secp256k1.ts, which lets only inputs through
- * whose result is the same in all of them: secret keys in [1, n), digests in [0, n), r in [1, n), s in [1, n/2], v 0 or 1.
+ * The arithmetic of secp256k1 behind the signatures. Several libraries do it; the slowest takes 25 times as long as the
+ * fastest. package.json (`imports`, "#secp256k1") says which one a platform gets. Nobody calls it but secp256k1.ts,
+ * which lets only inputs through whose result is the same in all of them: secret keys in [1, n), digests in [0, n), r
+ * in [1, n), s in [1, n/2], v 0 or 1.
  */
 export interface Curve {
   /** "native", "wasm" or "noble"; in the simulator "simulated". */

@@ -35,7 +35,7 @@ export interface ChairedRules {
   readonly forms: readonly AnyForm[];
   calls(view: SeatView<ChairedCarry>, phase: number): readonly Call[];
   say(view: SeatView<ChairedCarry>, phase: number): unknown;
-  /** Every seat's last answer; `closure` is that of the last of these phases. */
+  /** The last answer of every seat that gave one; `closure` says which messages count in the last phase of `forms`. */
   answers(book: RoundBook, closure: Closure): readonly Candidate[];
 }
 

@@ -26,7 +26,7 @@ export interface PhasedState extends Waiting {
   /** What this seat held of each phase since the last full one when that phase closed (PH3). */
   readonly seen: readonly Seen[];
   readonly closed: Position | null;
-  /** PH10: messages of rounds before this one are handed on. */
+  /** PH10: the first round whose messages are not yet handed on. */
   readonly relayed: number;
 }
 
@@ -46,8 +46,8 @@ const opening: Omit<PhasedState, "relayed"> = {
 };
 
 /**
- * Moves one seat through the phases of a protocol: when a phase closes, what the seat asks its model and what it says. Local: none
- * of this takes part in a conclusion.
+ * Moves one seat through the phases of a protocol: decides when a phase closes, what the seat asks its model and what
+ * it says. Local: none of this takes part in a conclusion.
  */
 export class Drive<Carry> {
   private readonly rules: PhasedRules<Carry>;
@@ -120,7 +120,10 @@ export class Drive<Carry> {
     return { state: { ...state, running }, effects };
   }
 
-  /** Enters the phase after the one that closes. A seat that has not spoken by then says an abstention. */
+  /**
+   * Enters the phase after the one that closes. A seat that has not spoken by then says what answers have arrived;
+   * without any it says an abstention.
+   */
   private closePhase(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const form = this.formAt(context, state);
     const late = state.said ? [] : [this.sayPhase(state, context, tally)];

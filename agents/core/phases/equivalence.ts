@@ -98,9 +98,10 @@ export function sayMatches(view: SeatView<unknown>): Matches {
 }
 
 /**
- * EQ3: classes of agreeing answers. Two texts are the same if more than half of all seats said so. This need not be transitive: in
- * order of support each text joins the first class whose founder it is the same as, or founds a new class. So no chain of near-equals
- * joins texts that were judged different. No seat is put into a class if it judged the founder's text to differ from its own.
+ * EQ3: classes of agreeing answers. Two texts are the same if more than half of all seats said so. This need not be
+ * transitive. So texts are taken in order of support: each one joins the first class whose founder it is the same as,
+ * or founds a class. No chain of near-equals joins texts that were judged different. A seat that judged the founder's
+ * text to differ from its own text is not put into the founder's class.
  */
 export function answerClasses(
   book: RoundBook,

@@ -34,8 +34,8 @@ export class Judge<Carry> {
   }
 
   /**
-   * PH7: judges the complete rounds; the last of them decides. An earlier round that could have decided does not count: more than
-   * 2/3 of the seats went on from it, so what would decide it now was withheld from them then.
+   * PH7: judges the complete rounds; the last of them decides. An earlier round does not decide, even if it could: more
+   * than 2/3 of the seats went on from it, so messages that complete it only now came too late.
    */
   evaluate(attempt: Attempt, tally: Tally): Evaluated<Carry> {
     let evaluated: Evaluated<Carry> = { next: 0, carry: this.start(attempt), outcome: null };

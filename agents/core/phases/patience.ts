@@ -84,8 +84,9 @@ export class Patience {
   }
 
   /**
-   * The deadline of the phase that is entered, and, if only some of the seats, but several, speak in it, that of the next phase. A
-   * seat that hears all of them closes the phase at once, and another one at the deadline; only then begins what the first waits for.
+   * The deadline of the phase that is entered. If several seats but not all speak in it, the deadline of the next phase
+   * starts here, too, and is twice as long: one seat may hear all speakers and go on at once, while another one waits
+   * for the deadline of this phase before it speaks in the next.
    */
   deadlines(waiting: Waiting, context: SeatContext): readonly Effect[] {
     const { attempt, timing } = context;

@@ -27,7 +27,7 @@ export interface PhasedRules<Carry> {
   initial(attempt: Attempt): Carry;
   /**
    * Judges a complete round: the outcome, or null for another round; never null in round R - 1. A pure function of the book and the
-   * carry; each pair is judged once.
+   * carry: results are remembered per (book, carry).
    */
   judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
   /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and documents it speaks at once. */

@@ -59,8 +59,8 @@ export interface RoundPlan {
 }
 
 /**
- * PH3: the phases of which a message says what its sender held: in a full phase, those from the full one before up to this one; none in
- * a round's first phase or in a partial one.
+ * PH3: the phases of which a message says what its sender held. A message of a full phase says it of the previous full
+ * phase and of the partial phases since. A message of a partial phase or of a round's first phase says it of none.
  */
 function phasesSeenIn({ forms, partial }: RoundPlan, form: AnyForm): readonly AnyForm[] {
   if (partial.has(form.phase)) return [];
@@ -79,7 +79,7 @@ function witnessing({ forms, partial }: RoundPlan, form: AnyForm): AnyForm {
 /** The largest number of phases of one round. */
 const MAX_LISTS = 16;
 
-/** `open`: nobody can have witnessed the phase yet, so every message held counts. `closed`: only witnessed messages count. */
+/** Which messages of a phase count. `open`: all that are held. `closed`: only those that were witnessed (PH4). */
 export type Closure = "open" | "closed";
 
 const read = new WeakMap<Message, Said<unknown> | null>();

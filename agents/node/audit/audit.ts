@@ -3,7 +3,7 @@ import type { ChainEvent, CommittedDecision } from "../../core/request/events.ts
 import type { ChainReader } from "../../ports/chain.ts";
 import { applyEvent, isFinal, type Progress } from "../../core/request/progress.ts";
 import type { VerifyReport } from "./report.ts";
-import { standingCommit } from "./standing.ts";
+import { standingCommit } from "./standing-decision.ts";
 
 /** One decision to be verified, with all events of its request. */
 export interface Subject {

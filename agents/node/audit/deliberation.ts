@@ -4,7 +4,7 @@ import type { Protocol, Reading } from "../../core/protocol.ts";
 import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";
 import type { Attempt, Digest, Header } from "../../core/types.ts";
 import { type VerifyOptions, type VerifyReport } from "./report.ts";
-import { settledAttempt } from "./standing.ts";
+import { standingAttempt } from "./standing-decision.ts";
 import { verifyRequest } from "./verify.ts";
 
 /** A message of a transcript, as its protocol reads it. */
@@ -46,7 +46,7 @@ export async function readDeliberation(
     },
   });
   if (report.failure?.step === "chain") return { report, deliberation: null };
-  const { attempt, protocol, committed } = settledAttempt(chain.domain, events);
+  const { attempt, protocol, committed } = standingAttempt(chain.domain, events);
   const root = blocks.get(committed.decision.transcript);
   const read = root === undefined ? { refused: "missing" } : readRoot(attempt, protocol, root);
   const links = "refused" in read ? [] : read.messages.slice(0, report.checked.messageSignatures);

@@ -6,7 +6,7 @@ import { checkCertificate } from "./certificate.ts";
 import { checkMessages } from "./messages.ts";
 import { Failed, report, type Audit, type VerifyOptions, type VerifyReport } from "./report.ts";
 import { checkRoot } from "./root.ts";
-import { settledAttempt } from "./standing.ts";
+import { standingAttempt } from "./standing-decision.ts";
 
 /**
  * Proves a decision from the chain and the transcript alone. It checks every hash and signature, then replays the
@@ -36,7 +36,7 @@ export async function verifyRequest(options: VerifyOptions): Promise<VerifyRepor
 async function run(audit: Audit): Promise<void> {
   const { options } = audit;
   const { chain, requestId, signal } = options;
-  const { attempt, protocol, committed } = settledAttempt(chain.domain, await chain.requestEvents(requestId, signal));
+  const { attempt, protocol, committed } = standingAttempt(chain.domain, await chain.requestEvents(requestId, signal));
   audit.decision = committed.decision;
   audit.refused = protocol.refuseRequest(attempt);
   options.onProgress?.("chain", 1, 1);

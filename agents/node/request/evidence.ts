@@ -29,9 +29,9 @@ export interface EvidencePorts {
 export interface EvidenceKeeper {
   /** Takes two messages that a seat signed for one slot. */
   found(attempt: Attempt, self: SeatIndex, evidence: Evidence): void;
-  /** Takes two decisions that a seat signed in one certify round. */
+  /** Takes two decisions that a seat signed in one ballot. */
   conflicting(attempt: Attempt, self: SeatIndex, conflict: DecisionConflict): void;
-  /** Finds the seats that signed the decision on chain and another one held from the same round. */
+  /** Finds the seats that signed the decision on chain and another one held from the same ballot. */
   compare(attempt: Attempt, self: SeatIndex, held: readonly SignedBySeat[], committed: CommittedDecision): void;
   /** Submits the proofs that an earlier run kept; a proof that the chain knows already costs nothing. */
   resume(): Promise<void>;

@@ -39,8 +39,8 @@ export function decisionProof(attempt: Attempt, { seat, first, second }: Decisio
 }
 
 /**
- * CE18: finds the seats that signed the decision on chain and, in the same certify round, another decision that this
- * seat holds. It reads the transaction only if there is such a seat.
+ * CE18: finds the seats that signed the decision on chain and, in the same ballot, another decision that this seat
+ * holds. It reads the transaction only if there is such a seat.
  */
 export async function conflictsOnChain(
   attempt: Attempt,

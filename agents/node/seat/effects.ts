@@ -74,7 +74,7 @@ export class Effects {
         ports.log.debug({ ...tagOf(context), reason: effect.reason, seat: effect.seat }, "input dropped");
         return;
       case "stalled":
-        ports.log.warn(tagOf(context), "certify rounds exhausted; the request will be refunded after its deadline");
+        ports.log.warn(tagOf(context), "ballots exhausted; the request will be refunded after its deadline");
     }
   }
 

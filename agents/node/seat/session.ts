@@ -19,13 +19,13 @@ export interface SignedBySeat extends SignedDecision {
 /** A running seat of one attempt. */
 export interface Session {
   readonly attempt: Attempt;
-  /** True if the seat still needs a message at this place; spares the verification of duplicates. */
+  /** True if the seat still needs this message; false for duplicates and full slots, which it need not verify. */
   wants(header: Header): boolean;
   /** Returns why the message may not stand in its slot, or null. */
   refuses(message: Message): string | null;
   /** Takes a message that is wanted, that is not refused and whose signature has been verified. */
   deliver(message: Message): void;
-  /** The decisions that seats have signed in a certify round, as far as this seat has verified them. */
+  /** The decisions that seats have signed in a ballot, as far as this seat has verified them. */
   signedIn(round: number): readonly SignedBySeat[];
   /** Messages that a peer may have missed while it was not connected, the most urgent first. */
   backlog(): readonly Message[];
@@ -70,7 +70,7 @@ class RunningSession implements Session {
   private readonly effects: Effects;
   /** The messages that this seat has signed, by slot. */
   private readonly own = new Map<string, Message>();
-  /** Payload digests by slot and seat; bounded, because only verified messages get here. */
+  /** Payload digests per slot of each seat; bounded, because only verified messages get here. */
   private readonly seen = new Map<string, Set<Digest>>();
   private queue: Input[] = [];
   private state: SeatState;

@@ -6,11 +6,11 @@ import type { Tally } from "../../seat/tally.ts";
 import type { Attempt, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
-import { judgeBatches, type Standing } from "./rules.ts";
+import { judgeBatches, type Deliberated } from "./rules.ts";
 import { hasEnded, graphViewOf, type Told, type GraphView } from "./view.ts";
 
 interface JudgedOrder {
-  readonly judgement: Standing;
+  readonly judgement: Deliberated;
   /** HG16: the place the judgement rests on; null while the order decides nothing. */
   readonly through: Position | null;
 }
@@ -45,10 +45,10 @@ export function isGivenUp(graph: GraphView): boolean {
   return isSupermajority(seats.filter((seat) => hasEnded(graph, seat)).length, seats.length);
 }
 
-const outcomes = new WeakMap<GraphView["forks"], Map<Standing, Outcome>>();
+const outcomes = new WeakMap<GraphView["forks"], Map<Deliberated, Outcome>>();
 
 /** HG21: the outcome: proven forkers are slashed, and seats that answered in the last round that counted earn. */
-function outcomeOf({ attempt, forks }: GraphView, judgement: Standing, through: Position): Outcome {
+function outcomeOf({ attempt, forks }: GraphView, judgement: Deliberated, through: Position): Outcome {
   const known = outcomes.get(forks)?.get(judgement);
   if (known !== undefined) return known;
   const { verdict, rounds } = judgement;
@@ -60,6 +60,6 @@ function outcomeOf({ attempt, forks }: GraphView, judgement: Standing, through: 
       : { answer: verdict.answer, confidence: verdict.confidence, supporters: verdict.supporters };
   const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
   const outcome = settle(attempt, { winner, slashes, completed });
-  outcomes.set(forks, (outcomes.get(forks) ?? new Map<Standing, Outcome>()).set(judgement, outcome));
+  outcomes.set(forks, (outcomes.get(forks) ?? new Map<Deliberated, Outcome>()).set(judgement, outcome));
   return outcome;
 }

@@ -60,20 +60,20 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
 function watchProgress(state: HashgraphState, { self, timing }: SeatContext): HashgraphStep {
   const { graph, watches, watched, stuck } = state;
   if (stuck === "said" && !state.flying) {
-    const standing = standingOf(graph, self);
+    const snapshot = snapshotOf(graph, self);
     // The seat's own "stuck" event and its ancestors are no progress.
-    if (watched === null) return { state: { ...state, watched: standing }, effects: [] };
-    return { state: watched === standing ? state : { ...state, watched: null, stuck: "back" }, effects: [] };
+    if (watched === null) return { state: { ...state, watched: snapshot }, effects: [] };
+    return { state: watched === snapshot ? state : { ...state, watched: null, stuck: "back" }, effects: [] };
   }
   const isWatching = watched !== null || stuck !== "no" || state.step === "finish";
   if (isWatching || !seatsOf(graph.attempt).some((seat) => hasEnded(graph, seat))) return { state, effects: [] };
   const delayMs = STUCK_PHASES * (timing.phaseMs + timing.graceMs);
   const effects: Effect[] = [{ kind: "wait", timer: `stuck.${watches}`, delayMs }];
-  return { state: { ...state, watched: standingOf(graph, self), watches: watches + 1 }, effects };
+  return { state: { ...state, watched: snapshotOf(graph, self), watches: watches + 1 }, effects };
 }
 
 /** A text that changes when any seat records another stage, or the own clock moves. A seat has one record per stage that counts. */
-function standingOf(graph: GraphView, self: SeatIndex): string {
+function snapshotOf(graph: GraphView, self: SeatIndex): string {
   const records = graph.told.flatMap(({ seat, body }) =>
     body.record === null ? [] : [`${seat}.${body.record.stage}`],
   );
@@ -166,7 +166,7 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Ha
   if (timer === `demand.${state.demands - 1}`)
     return { state: { ...state, demandRunning: false, demanding: mayLack(state) }, effects: [] };
   if (timer === `stuck.${state.watches - 1}`) {
-    const isStuck = standingOf(state.graph, context.self) === state.watched;
+    const isStuck = snapshotOf(state.graph, context.self) === state.watched;
     return { state: { ...state, watched: null, stuck: isStuck ? "due" : "no" }, effects: [] };
   }
   if (timer === "settle")

@@ -31,7 +31,7 @@ export interface Conclusive {
 }
 
 /** State of the deliberation after some batches of the consensus order. */
-export interface Standing {
+export interface Deliberated {
   readonly rounds: readonly AnswerRound[];
   /** The two leading answers while a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
@@ -43,14 +43,14 @@ export interface Standing {
 }
 
 /** HG15: reads batch after batch, and stops after the one that decides the deliberation. */
-export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[])[]): Standing {
+export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[])[]): Deliberated {
   let ledger = emptyLedger(attempt);
   let rounds: readonly AnswerRound[] = [];
   for (const [index, batch] of batches.entries()) {
     ledger = addToLedger(ledger, batch);
     rounds = closeRounds(ledger, rounds);
-    const standing = assess(ledger, rounds);
-    if (standing.verdict !== null || index === batches.length - 1) return { ...standing, batches: index + 1 };
+    const deliberated = assess(ledger, rounds);
+    if (deliberated.verdict !== null || index === batches.length - 1) return { ...deliberated, batches: index + 1 };
   }
   return { ...assess(ledger, []), batches: 0 };
 }
@@ -71,14 +71,14 @@ function closeRounds(ledger: Ledger, closed: readonly AnswerRound[]): readonly A
   return rounds;
 }
 
-function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Standing, "batches"> {
+function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Deliberated, "batches"> {
   const verdict = agreementIn(ledger.attempt, rounds);
-  const standing = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1), closed: ledger.closed };
-  if (verdict !== null) return { ...standing, candidates: null, verdict };
+  const deliberated = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1), closed: ledger.closed };
+  if (verdict !== null) return { ...deliberated, candidates: null, verdict };
   const last = rounds[ROUNDS - 1];
   return last === undefined
-    ? { ...standing, candidates: null, verdict: null }
-    : { ...standing, ...fallBack(ledger, last) };
+    ? { ...deliberated, candidates: null, verdict: null }
+    : { ...deliberated, ...fallBack(ledger, last) };
 }
 
 /** The answer round that follows these. */
@@ -130,7 +130,7 @@ export function agreementIn(
 }
 
 /** HG19: after the last round a vote between the two leading answers decides, then the plurality, else nothing. */
-function fallBack(ledger: Ledger, last: AnswerRound): Pick<Standing, "candidates" | "verdict"> {
+function fallBack(ledger: Ledger, last: AnswerRound): Pick<Deliberated, "candidates" | "verdict"> {
   const { attempt } = ledger;
   const isHigh = attempt.request.terms.assurance === "high";
   const seats = attempt.committee.length;

@@ -38,7 +38,7 @@ export interface HashgraphState {
   readonly demandRunning: boolean;
   /** True if its next event has to ask for them. */
   readonly demanding: boolean;
-  /** HG20: the standing when it began to watch for progress, or said that it is stuck; null while it does not watch. */
+  /** HG20: the snapshot when it began to watch for progress, or said that it is stuck; null while it does not watch. */
   readonly watched: string | null;
   /** How many times watching has started. */
   readonly watches: number;

@@ -92,12 +92,12 @@ function proposal(view: SeatView<MbftCarry>): Call["prompt"] {
 function objections(classes: readonly ClassResult[], self: SeatIndex): readonly string[] {
   const own = classes.find((result) => result.class.members.some((member) => member.seat === self));
   const against = own?.counterProofs ?? [];
-  const upheld = against.filter((proof) => proof.standing === "upheld").map((proof) => proof.text);
-  const standing = against.filter((proof) => proof.standing === "dismissed").map((proof) => proof.text);
+  const upheld = against.filter((proof) => proof.ruling === "upheld").map((proof) => proof.text);
+  const dismissed = against.filter((proof) => proof.ruling === "dismissed").map((proof) => proof.text);
   const differing = classes
     .filter((result) => result !== own)
     .map((result) => lineOf(result.class.answer.text, result.class.shown.proof));
-  const counters = [...upheld, ...standing].map((text) => cutText(text, limits.counterProofBytes));
+  const counters = [...upheld, ...dismissed].map((text) => cutText(text, limits.counterProofBytes));
   let bytes = 0;
   return [...counters, ...differing].filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }

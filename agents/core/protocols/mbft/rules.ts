@@ -30,14 +30,15 @@ export interface CounterProof {
   readonly tier: Ppm;
 }
 
-export type CounterProofStanding = "upheld" | "refuted" | "dismissed";
+/** MB11: what the judges make of a counter-proof. */
+export type Ruling = "upheld" | "refuted" | "dismissed";
 
 export interface ClassResult {
   readonly class: AnswerClass;
   /** Sum of the supporters' weights, in ppm^2. */
   readonly sum: bigint;
   readonly supporters: readonly SeatIndex[];
-  readonly counterProofs: readonly (CounterProof & { readonly standing: CounterProofStanding })[];
+  readonly counterProofs: readonly (CounterProof & { readonly ruling: Ruling })[];
   readonly mayCommit: boolean;
 }
 
@@ -156,7 +157,7 @@ export function counterProofsOf(
 }
 
 /** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed. The author has no vote. */
-function standingOf(book: RoundBook, proof: CounterProof): CounterProofStanding {
+function rulingOn(book: RoundBook, proof: CounterProof): Ruling {
   const seats = book.attempt.committee.length;
   const verdicts = seatsOf(book.attempt).flatMap((seat) => {
     const judge = seat === proof.author ? null : said(book, judgeForm, seat);
@@ -178,7 +179,7 @@ export function evaluateRound(
   const classes = classesOf(book, reputations, candidates, "closed");
   const proofs = counterProofsOf(book, reputations, classes, "closed").map((proof) => ({
     ...proof,
-    standing: standingOf(book, proof),
+    ruling: rulingOn(book, proof),
   }));
   const results = classes.map((one) => evaluateClass(book, config, reputations, one, proofs));
   const slashes = slashesOf(book, reputations, candidates, results);
@@ -193,7 +194,7 @@ function evaluateClass(
   config: MbftConfig,
   reputations: readonly Ppm[],
   answerClass: AnswerClass,
-  proofs: readonly (CounterProof & { readonly standing: CounterProofStanding })[],
+  proofs: readonly (CounterProof & { readonly ruling: Ruling })[],
 ): ClassResult {
   const { committee, request } = book.attempt;
   const against = proofs.filter((proof) => isAbout(book, answerClass, proof));
@@ -207,9 +208,9 @@ function evaluateClass(
     supporters.push(seat);
     sum += weight(reputations, seat, tier);
   }
-  for (const proof of against) if (proof.standing === "upheld") sum -= weight(reputations, proof.author, proof.tier);
+  for (const proof of against) if (proof.ruling === "upheld") sum -= weight(reputations, proof.author, proof.tier);
   // MB13: only an author of full reputation vetoes, and only with an upheld counter-proof (Eq. 3).
-  const vetoed = against.some((proof) => proof.standing === "upheld" && reputations[proof.author] === ONE_PPM);
+  const vetoed = against.some((proof) => proof.ruling === "upheld" && reputations[proof.author] === ONE_PPM);
   const isAccepted = request.terms.assurance === "high" ? isSupermajority : isMajority;
   const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !vetoed;
   return { class: answerClass, sum, supporters, counterProofs: against, mayCommit };
@@ -243,10 +244,10 @@ function slashesOf(
   const slashes = book.attempt.committee.map(() => 0);
   const slash = (seat: SeatIndex) => (slashes[seat] = (slashes[seat] as number) + 1);
   const proofs = results.flatMap((result) => result.counterProofs);
-  for (const author of new Set(proofs.filter((proof) => proof.standing === "refuted").map((proof) => proof.author)))
+  for (const author of new Set(proofs.filter((proof) => proof.ruling === "refuted").map((proof) => proof.author)))
     slash(author);
   const first = leaderOrder(book.attempt, reputations, candidates)[0];
-  const upheld = proofs.filter((proof) => proof.standing === "upheld");
+  const upheld = proofs.filter((proof) => proof.ruling === "upheld");
   if (first && upheld.some((proof) => isOwnAnswer(book, first, proof))) slash(first.seat);
   for (const seat of equivocatorsIn(book)) slash(seat);
   return slashes;

@@ -38,8 +38,11 @@ export function currentProposal(state: CertifyState, { attempt }: CertifyContext
 }
 
 /**
- * The root this seat proposes: its valid value; else all the messages it holds; else, if those do not conclude, the messages it held
- * in time; else another seat's root that covers them. Messages held in time do not conclude only at a seat that follows (CE16).
+ * The root this seat proposes, the first of these that it has:
+ * 1. its valid value;
+ * 2. all messages that it holds, if they conclude;
+ * 3. the messages that it held in time, if they conclude (they always do, except at a seat that follows: CE16);
+ * 4. another seat's root that covers the messages held in time.
  */
 export function proposeOwnRoot(
   state: CertifyState,

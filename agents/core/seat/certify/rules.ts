@@ -25,7 +25,7 @@ import type { Effect, SeatContext, Step } from "../../protocol.ts";
 import { emptyTally, messagesOf, variants } from "../tally.ts";
 import type { Attempt, Decision, Digest, Message } from "../../types.ts";
 
-/** The timers of a ballot. `share` is this system's own (CE13), the others are the paper's. */
+/** The timers of a ballot. `share` is not in the paper (CE13). */
 export const TIMERS = ["propose", "prevote", "precommit", "share"] as const;
 type Timer = (typeof TIMERS)[number];
 
@@ -153,7 +153,7 @@ export function timerOf(timer: Timer, ballot: number): string {
   return `certify.${timer}.${ballot}`;
 }
 
-/** An undisturbed ballot needs at most its three time-outs, so it is over before its share is due. */
+/** An undisturbed ballot ends within three time-outs, before `share` fires. */
 function wait(timer: Timer, ballot: number, context: SeatContext): Effect {
   const { certifyMs, certifyDeltaMs } = context.timing;
   const onceMs = certifyMs + ballot * certifyDeltaMs;
@@ -235,9 +235,10 @@ function handOnPrecommits(state: CertifyState, { attempt }: CertifyContext): Ste
 }
 
 /**
- * CE13: a seat that waited for a proposal in vain, or that is still in the same ballot long after, shares its own root in its
- * slot. Nobody votes on it. Seats that lack some of its messages fetch them, and a seat whose own messages did not conclude can
- * begin to certify: perhaps the proposal, or votes of the deliberation, reached this seat alone.
+ * CE13: a seat that waited for a proposal in vain, or that is still in the same ballot long after, shares its own root
+ * in its slot. This copy is not voted on. Seats that lack some of its messages fetch them, and a seat whose own
+ * messages did not conclude can begin to certify: perhaps the proposal, or votes of the deliberation, reached this seat
+ * alone.
  */
 function shareRoot(state: CertifyState, context: CertifyContext): Step<CertifyState> {
   if (proposerOf(context.attempt, state.ballot) === context.self) return { state, effects: [] };

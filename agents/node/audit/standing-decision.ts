@@ -13,7 +13,7 @@ export function standingCommit(progress: Progress, events: readonly ChainEvent[]
 }
 
 /** Returns what the chain fixed for the attempt whose decision stands. Throws if no decision stands. */
-export function settledAttempt(
+export function standingAttempt(
   domain: Attempt["domain"],
   events: readonly ChainEvent[],
 ): { readonly attempt: Attempt; readonly protocol: Protocol; readonly committed: CommittedDecision } {
