@@ -244,11 +244,11 @@ describe("digest: packing", () => {
   it("unpacks a word only if it packs to that word again", () => {
     const words = fc.bigInt(0n, 2n ** 256n - 1n);
     fc.assert(
-      fc.property(words, (word) => {
-        const seat = unpackSeat(word & (2n ** 224n - 1n));
-        if (seat !== null) assert.equal(packSeat(seat), word & (2n ** 224n - 1n));
+      fc.property(words, (value) => {
+        const seat = unpackSeat(value & (2n ** 224n - 1n));
+        if (seat !== null) assert.equal(packSeat(seat), value & (2n ** 224n - 1n));
         // Clears kind, assurance and currency to known values.
-        const termsWord = word & ~(0xeen << 32n) & ~(0xfcn << 8n);
+        const termsWord = value & ~(0xeen << 32n) & ~(0xfcn << 8n);
         const terms = unpackTerms(termsWord);
         assert.ok(terms);
         assert.equal(packTerms(terms), termsWord);
@@ -285,8 +285,15 @@ describe("digest: packing", () => {
 
   it("refuses impossible seats and reputation changes", () => {
     const seat = packSeat({ agentId: 7, signer: `0x${"11".repeat(20)}`, reputation: 1 } as SeatInfo);
-    for (const word of [-1n, 0n, seat >> 160n, seat | (1n << 224n), seat + (1_000_000n << 160n), seat - (1n << 160n)]) {
-      assert.equal(unpackSeat(word), null);
+    for (const packed of [
+      -1n,
+      0n,
+      seat >> 160n,
+      seat | (1n << 224n),
+      seat + (1_000_000n << 160n),
+      seat - (1n << 160n),
+    ]) {
+      assert.equal(unpackSeat(packed), null);
     }
     for (const bytes of [[1], [0, 0], [0, 2], [0, 127], [3, 1, 3, 1], [3, 1, 2, 1]]) {
       assert.equal(decodeReputationChanges(Uint8Array.from(bytes)), null);

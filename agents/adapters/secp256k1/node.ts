@@ -16,7 +16,9 @@ async function loadWasm(): Promise<Curve | null> {
 
 /** Native code aborts the whole process when a worker thread is terminated while it signs. Recovery is safe there. */
 function forThisThread(native: Curve | null): Curve | null {
-  return native === null || isMainThread ? native : { ...noble, name: native.name, recover: native.recover };
+  return native === null || isMainThread
+    ? native
+    : { ...noble, name: native.name, recover: (digest, rs, recovery) => native.recover(digest, rs, recovery) };
 }
 
 export const curve: Curve = sound(forThisThread(loadNative())) ?? sound(await loadWasm()) ?? noble;
