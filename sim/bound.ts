@@ -12,7 +12,7 @@ const SETTLE_MS = 2_000;
 
 /**
  * Returns the time by which every honest seat has a certificate: the heal, then the phases of the deliberation at
- * their deadlines, then the certify rounds from the latest that any seat can have reached by then
+ * their deadlines, then the ballots from the latest that any seat can have reached by then
  * (docs/spec/simulator.md).
  */
 export function dueAt(plan: Plan): number {

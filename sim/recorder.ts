@@ -105,7 +105,7 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
       at(seat).evidence.push(evidence);
     },
     conflict(seat, conflict) {
-      tell(() => `${seat} has two decisions of ${conflict.seat} for certify round ${conflict.first.decision.round}`);
+      tell(() => `${seat} has two decisions of ${conflict.seat} for ballot ${conflict.first.decision.round}`);
       at(seat).conflicts.push(conflict);
     },
     count(what) {
@@ -136,7 +136,7 @@ function describeFrame(frame: Uint8Array): string {
 }
 
 function describeDecision({ decision: { status, answer, round, transcript } }: Certificate): string {
-  return `${status} ${JSON.stringify(answer)} in certify round ${round}, ${transcript.slice(0, 10)}`;
+  return `${status} ${JSON.stringify(answer)} in ballot ${round}, ${transcript.slice(0, 10)}`;
 }
 
 /** Phase.round.seat and the payload's digest. */

@@ -41,7 +41,7 @@ interface ISlasher {
     }
 
     /// @notice The place of a signature on a decision about a request. An honest agent signs one decision in each
-    /// certify round. In a later round it may sign another one, after an unlock (docs/spec/certify.md), so the round is
+    /// ballot. In a later ballot it may sign another one, after an unlock (docs/spec/certify.md), so the ballot is
     /// part of the place.
     /// @param committeeHash the hash of the attempt's committee
     /// @param attempt from 0
@@ -125,7 +125,7 @@ interface ISlasher {
         bytes calldata secondSignature
     ) external;
 
-    /// @notice Slashes an agent for two decisions that it signed in one certify round; the order does not matter.
+    /// @notice Slashes an agent for two decisions that it signed in one ballot; the order does not matter.
     /// @param request_ as in the `Requested` event
     /// @param slot the place
     /// @param first one decision

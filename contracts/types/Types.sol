@@ -29,7 +29,7 @@ type Prices is uint256;
 type Seat is uint256;
 
 /// @notice The small members of a decision in one word, see `DecisionHeadLib`: status uint8 | attempt uint8 (which try at the
-/// request, from 0) | seats uint8 (size of the committee) | round uint32 (the certify round of the precommits) | confidence uint32
+/// request, from 0) | seats uint8 (size of the committee) | round uint32 (the ballot of the precommits) | confidence uint32
 /// (parts per million). From the highest bit to the lowest; the bits above are 0.
 type DecisionHead is uint256;
 

@@ -2,7 +2,7 @@ import { honestSeats, type Trace } from "../trace.ts";
 
 /**
  * SI4: with at most f Byzantine seats and honest models that do not err, no certificate lowers the reputation of an
- * honest seat. In every world, no honest seat signs two payloads for one slot, or two decisions in one certify round.
+ * honest seat. In every world, no honest seat signs two payloads for one slot, or two decisions in one ballot.
  */
 export function checkNoHonestSlash(trace: Trace): readonly string[] {
   const honest = new Set(honestSeats(trace).map(({ seat }) => seat));

@@ -52,7 +52,7 @@ export function chainEvidenceSuite(name: string, createHarness: () => Promise<Ch
       assert.equal(await writers[0].submitEvidence({ ...proof, second: proof.first }), "already");
     });
 
-    it("slashes once for two decisions signed in one certify round, and not again for messages of the same attempt", async () => {
+    it("slashes once for two decisions signed in one ballot, and not again for messages of the same attempt", async () => {
       const [, , key, other] = harness.keys;
       assert.ok(key !== undefined && other !== undefined);
       const agent = await reader.agentBySigner(key.address);

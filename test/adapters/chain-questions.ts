@@ -178,7 +178,7 @@ export function proofBy(key: Keys, agentId: number, domain: Domain, request: Has
   return { kind: "messages", request, agentId: agentId as AgentId, slot, first, second };
 }
 
-/** Two decisions that the key signed in one certify round, for committees and requests that need not exist. */
+/** Two decisions that the key signed in one ballot, for committees and requests that need not exist. */
 export function decisionProofBy(
   key: Keys,
   agentId: number,

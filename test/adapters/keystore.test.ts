@@ -230,7 +230,7 @@ describe("password", () => {
     assert.equal(await readPassword({ prompt: "Password" }, terminal("wrong\u0015right\n")), "right");
   });
 
-  it("names the ways to give a password if there is none, also after Ctrl-C", async () => {
+  it("names the ways to give a password that is missing, also after Ctrl-C", async () => {
     const ways = /in a file, in the environment variable CONCLAVE_PASSWORD, or type it on a terminal/u;
     const sources = { env: "CONCLAVE_PASSWORD", prompt: "Password" };
     await assert.rejects(

@@ -21,7 +21,7 @@ import { attemptOf, generator, runCommittee, signDigest, type SeatScript } from 
 import { honest } from "../support/core/mbft-scripts.ts";
 import { assertAbove } from "../support/assertions.ts";
 
-/** Two decisions for one certify round that the accused has signed. */
+/** Two decisions for one ballot that the accused has signed. */
 function isProof(attempt: Attempt, { seat, first, second }: DecisionConflict): boolean {
   const digests = [first, second].map(({ decision }) => decisionDigest(attempt, decision));
   const signers = [first, second].map(({ signature }, index) => recoverSigner(digests[index]!, signature));

@@ -14,7 +14,7 @@ import { JUDGE, REVEAL, VOTE } from "../support/core/mbft-set.ts";
 type Send = Extract<Effect, { kind: "send" }>;
 
 const attempt = attemptOf(7);
-// The liar proposes in certify round 0, and of equal weights its reveal is the one that is verified.
+// The liar proposes in ballot 0, and of equal weights its reveal is the one that is verified.
 const [liar, helper, ...honest] = canonicalOrder(attempt) as readonly number[] as [number, number, ...number[]];
 const right = honest.slice(2);
 

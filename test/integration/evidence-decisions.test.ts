@@ -94,7 +94,7 @@ function silentWhenCertifying(network: Network): Network {
 }
 
 describe("evidence of two signed decisions", () => {
-  it("CE18: a seat that signs two decisions in one certify round is slashed once, by whichever seat receives both", async () => {
+  it("CE18: a seat that signs two decisions in one ballot is slashed once, by whichever seat receives both", async () => {
     const attempts = new Map<string, Attempt>();
     const world = memoryWorld(
       [0, 1, 2, 3].map(() => truthful("yes")),

@@ -31,7 +31,7 @@ export async function keptProofs(
 
 export function describeProof({ request, agentId, ...proof }: EquivocationProof): string {
   const about = `request ${request.id}.${proof.slot.attempt}: agent ${agentId}`;
-  if (proof.kind === "decisions") return `${about}, two decisions in certify round ${proof.slot.round}`;
+  if (proof.kind === "decisions") return `${about}, two decisions in ballot ${proof.slot.round}`;
   const { seat, phase, round } = proof.slot;
   return `${about}, seat ${seat}, phase ${phase}, round ${round}`;
 }

@@ -132,7 +132,7 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
       relay: { relayer },
     } = committed;
     lines.push(["answer", decision.status === "hung" ? "none: the committee hung" : printable(decision.answer)]);
-    lines.push(["confidence", percent(decision.confidence)], ["certify round", String(decision.round)]);
+    lines.push(["confidence", percent(decision.confidence)], ["ballot", String(decision.round)]);
     lines.push(["transcript", cidString(decision.transcript)]);
     lines.push(["committed in", `${transactionHash} (${commitGas ?? "?"} gas) by ${relayer}`]);
     lines.push(["callback", callbackText(facts)], ["pay", state.settled ? "settled" : "not settled yet"]);

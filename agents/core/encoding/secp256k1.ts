@@ -80,7 +80,7 @@ function isZero(data: Uint8Array, start: number): boolean {
   return true;
 }
 
-/** Of the big-endian word that begins there: negative when it is below the other. */
+/** Compares the big-endian word that begins at `start` with another: negative if it is below, 0 if they are equal. */
 function compareWord(data: Uint8Array, start: number, other: Uint8Array): number {
   for (let index = 0; index < WORD; index += 1) {
     const difference = (data[start + index] as number) - (other[index] as number);

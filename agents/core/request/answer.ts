@@ -19,7 +19,7 @@ export interface AnswerGroup {
 }
 
 const ASCII_SPACE = /[\t\n\v\f\r ]+/g;
-/** The canonical form of an untrusted answer; null when it is none of the question's kind, or too long. */
+/** Returns the canonical form of an untrusted answer; null if the answer does not fit the kind of the question, or is too long. */
 export function canonicalAnswer(terms: Terms, text: string): CanonicalAnswer | null {
   // Every UTF-16 unit is at least one byte: bounds the work below.
   if (text.length > limits.answerBytes) return null;
