@@ -32,6 +32,10 @@ const terms = {
   buildProfile: "default",
 } as const;
 
+interface SolcInput {
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
 interface SolcOutput {
   readonly contracts: Readonly<
     Record<
@@ -128,8 +132,11 @@ describe("deploy", () => {
     }
     // One contract is enough, because compiling takes long.
     const { standardInput, contract, constructorArguments } = await readVerification("Slasher");
-    const output = JSON.parse(solc.compile(await readFile(join(place, standardInput), "utf8"))) as SolcOutput;
     const [file = "", contractName = ""] = contract.split(/:(?=\w+$)/);
+    const input = JSON.parse(await readFile(join(place, standardInput), "utf8")) as SolcInput;
+    const outputSelection = { [file]: { [contractName]: ["evm.deployedBytecode"] } };
+    const only = { ...input, settings: { ...input.settings, outputSelection } };
+    const output = JSON.parse(solc.compile(JSON.stringify(only))) as SolcOutput;
     const { object, immutableReferences } = output.contracts[file]![contractName]!.evm.deployedBytecode;
     const code = (await client.getCode({ address: deployment.slasher })) ?? "0x";
     assert.ok(code.length > 2_000);
