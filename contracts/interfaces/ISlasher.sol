@@ -45,7 +45,7 @@ interface ISlasher {
     /// part of the place.
     /// @param committeeHash the hash of the attempt's committee
     /// @param attempt from 0
-    /// @param round the round of certify
+    /// @param round the ballot of certify
     struct DecisionSlot {
         bytes32 committeeHash;
         uint32 attempt;

@@ -91,8 +91,11 @@ export function totalsOf(outcomes: readonly Outcome[]): readonly SuiteTotal[] {
   });
 }
 
-function sum(outcomes: readonly Outcome[]): Omit<SuiteTotal, "suite" | "ok" | "files"> {
-  const total = (value: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + value(one), 0);
+type Sums = Omit<SuiteTotal, "suite" | "ok" | "files">;
+
+function sum(parts: readonly (Outcome | SuiteTotal)[]): Sums {
+  const total = (value: (part: Outcome | SuiteTotal) => number): number =>
+    parts.reduce((all, one) => all + value(one), 0);
   return {
     passed: total(({ passed }) => passed),
     failed: total(({ failed }) => failed),
@@ -105,23 +108,13 @@ function sum(outcomes: readonly Outcome[]): Omit<SuiteTotal, "suite" | "ok" | "f
 export function table(totals: readonly SuiteTotal[], seconds: number): string {
   const cell = (value: number): string => String(value).padStart(9);
   const time = (value: number): string => value.toFixed(1).padStart(9);
-  const line = (
-    name: string,
-    { ok, passed, failed, skipped, ...rest }: Omit<SuiteTotal, "suite" | "files">,
-  ): string => {
+  const line = (name: string, { ok, passed, failed, skipped, ...rest }: Sums & Pick<SuiteTotal, "ok">): string => {
     const mark = ok ? styleText("green", "ok  ") : styleText("red", "FAIL");
     const counts = [passed, failed, skipped].map(cell).join("");
     return `${mark} ${name.padEnd(12)}${counts}${time(rest.seconds)}${time(rest.cpuSeconds)}`;
   };
   const names = ["passed", "failed", "skipped", "time s", "cpu s"].map((word) => word.padStart(9)).join("");
-  const all = {
-    ok: totals.every(({ ok }) => ok),
-    passed: totals.reduce((count, { passed }) => count + passed, 0),
-    failed: totals.reduce((count, { failed }) => count + failed, 0),
-    skipped: totals.reduce((count, { skipped }) => count + skipped, 0),
-    seconds,
-    cpuSeconds: totals.reduce((count, { cpuSeconds }) => count + cpuSeconds, 0),
-  };
+  const all = { ...sum(totals), ok: totals.every(({ ok }) => ok), seconds };
   const lines = [...totals.map((total) => line(total.suite, total)), line("all", all)];
   return `${styleText("bold", `     ${"suite".padEnd(12)}${names}`)}\n${lines.join("\n")}\n`;
 }

@@ -52,8 +52,6 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/leaderless-run.test.ts": "plays whole committees",
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
-  "test/core/unanimous-run.test.ts": "plays whole committees",
-  "test/core/wbft-run.test.ts": "plays whole committees",
   "test/adapters/chain-batch.test.ts": "starts a chain",
   "test/adapters/chain-certificates.test.ts": "starts a chain",
   "test/adapters/chain-header.test.ts": "starts chains of both engines",

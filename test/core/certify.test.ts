@@ -19,7 +19,7 @@ function agreed(run: CommitteeRun, honestSeats: readonly number[]): void {
   assert.equal(new Set(roots).size, 1);
 }
 
-function certifyRounds(run: CommitteeRun, seat: number): readonly number[] {
+function ballotsOf(run: CommitteeRun, seat: number): readonly number[] {
   return (run.effects[seat] ?? []).flatMap((effect) =>
     effect.kind === "send" && effect.phase === PREVOTE ? [effect.round] : [],
   );
@@ -56,7 +56,7 @@ describe("certify", () => {
       run,
       [0, 1, 2, 3].filter((seat) => seat !== liar),
     );
-    assertIncludes(certifyRounds(run, only), 1);
+    assertIncludes(ballotsOf(run, only), 1);
     assert.equal(
       run.effects[only]?.some(
         (effect) =>

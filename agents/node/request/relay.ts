@@ -37,9 +37,9 @@ export function createRelayer(
   };
   return {
     async certified(attempt, round, self, certificate) {
-      const { status, answer, round: certifyRound, transcript } = certificate.decision;
+      const { status, answer, round: ballot, transcript } = certificate.decision;
       const requestId = attempt.request.id.toString();
-      log.info({ requestId, status, answer, round: certifyRound, transcript: cidString(transcript) }, "certified");
+      log.info({ requestId, status, answer, round: ballot, transcript: cidString(transcript) }, "certified");
       try {
         const receipt = await relay(relayPorts, attempt, round, self, certificate, relayStaggerMs, lifetime);
         counts[receipt === "already" ? "already" : "committed"]++;
