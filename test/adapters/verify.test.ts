@@ -8,8 +8,8 @@ import {
   encode,
   encodeBlock,
   decodeBlock,
-  type BlockValue,
 } from "../../agents/core/encoding/codec.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { encodeRequestId, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { decodeBlock, encode, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
+import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { commitmentOf } from "../../agents/core/phases/proposals.ts";

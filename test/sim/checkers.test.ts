@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { checkers, judge, offBeyondF, type CheckerName } from "../../sim/checkers/index.ts";
-import { decodeBlock, digestOf, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
+import { decodeBlock, digestOf, encodeBlock } from "../../agents/core/encoding/codec.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import { limits } from "../../agents/core/limits.ts";

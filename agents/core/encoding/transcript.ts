@@ -1,4 +1,5 @@
-import { cidString, decode, decodeBlock, encode, encodeBlock, isMapOf, type BlockValue } from "./codec.ts";
+import type { BlockLink, BlockValue } from "./block-value.ts";
+import { cidString, decodeBlock, decodeInParts, encode, encodeBlock, isMapOf } from "./codec.ts";
 import {
   bytesToHex,
   compareBytes,
@@ -53,18 +54,19 @@ export function messageBytesIn(phase: number): number {
 
 /** Structure only; the signature is not checked. Null when malformed. */
 export function decodeMessage(bytes: Uint8Array): Message | null {
-  const value = decode(bytes, limits.certifyMessageBytes);
-  if (!isMapOf(value, ["header", "payload", "signature"])) return null;
-  const { header, payload, signature } = value;
+  const decoded = decodeInParts(bytes, limits.certifyMessageBytes);
+  const encodedPayload = decoded?.parts.get("payload");
+  if (!isMapOf(decoded?.value, ["header", "payload", "signature"]) || encodedPayload === undefined) return null;
+  const { header, payload, signature } = decoded.value;
   const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
-  if (!isMapOf(header, keys) || payload === undefined || !(signature instanceof Uint8Array) || signature.length !== 65)
+  if (!isMapOf(header, keys) || !(signature instanceof Uint8Array) || signature.length !== 65)
     return null;
   const { attempt, phase, protocol, round, seat } = header;
   const requestId = decodeRequestId(header.requestId);
   if (requestId === null || !isUint32(attempt) || !isUint32(phase) || !isUint32(protocol)) return null;
   if (!isUint32(round) || !isUint32(seat) || bytes.length > messageBytesIn(phase)) return null;
   const slot = { requestId, attempt, protocol, phase, round, seat: seat as SeatIndex };
-  return { header: { ...slot, payloadDigest: sha256(encode(payload)) }, payload, signature: bytesToHex(signature) };
+  return { header: { ...slot, payloadDigest: sha256(encodedPayload) }, payload, signature: bytesToHex(signature) };
 }
 
 /** Reads a block that should hold a message. */
@@ -101,17 +103,21 @@ function describeAttempt(attempt: Attempt): BlockValue {
   };
 }
 
-/** TR2: the messages up to a position, ordered by round, phase, seat, payload digest, block digest. */
-export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tally, through: Position): Transcript {
-  const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
-  const links = entries.map((bytes) => ({ link: sha256(bytes) }));
-  const rootBlock = encodeBlock({
+function rootOf(attempt: Attempt, protocol: Protocol, messages: readonly BlockLink[]): BlockValue {
+  return {
     version: FORMAT_VERSION,
     protocol: protocol.code,
     protocolVersion: protocol.version,
     attempt: describeAttempt(attempt),
-    messages: links,
-  });
+    messages,
+  };
+}
+
+/** TR2: the messages up to a position, ordered by round, phase, seat, payload digest, block digest. */
+export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tally, through: Position): Transcript {
+  const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
+  const links = entries.map((bytes) => ({ link: sha256(bytes) }));
+  const rootBlock = encodeBlock(rootOf(attempt, protocol, links));
   return { root: sha256(rootBlock), rootBlock, blocks: entries };
 }
 
@@ -157,14 +163,10 @@ export function readRoot(
 ): { readonly messages: readonly Digest[] } | { readonly refused: string } {
   const root = decodeBlock(rootBlock, limits.rootBytes);
   if (!isBlockMap(root) || !Array.isArray(root["messages"])) return { refused: "malformed root block" };
-  const expected = encodeBlock({
-    version: FORMAT_VERSION,
-    protocol: protocol.code,
-    protocolVersion: protocol.version,
-    attempt: describeAttempt(attempt),
-    messages: root["messages"] as BlockValue[],
-  });
-  if (compareBytes(expected, rootBlock) !== 0) return { refused: "root of another attempt, protocol version or chain" };
+  // The block is canonical, so that everything but the links can be compared alone: there are many of them.
+  const [expected, found] = [rootOf(attempt, protocol, []), { ...root, messages: [] }];
+  if (compareBytes(encodeBlock(expected), encodeBlock(found)) !== 0)
+    return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
     if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };
