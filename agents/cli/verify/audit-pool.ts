@@ -115,6 +115,8 @@ class Auditor implements Verifier {
   readonly #worker = new Worker(new URL("./audit-worker.ts", import.meta.url));
   readonly #sources: AuditSources;
   readonly #room: Room;
+  readonly #closed = new AbortController();
+  readonly #signal: AbortSignal;
   readonly #visitors = new Map<number, Visitor>();
   readonly #reports = new Map<number, (outcome: Settled<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
@@ -126,6 +128,7 @@ class Auditor implements Verifier {
   constructor(sources: AuditSources, room: Room) {
     this.#sources = sources;
     this.#room = room;
+    this.#signal = AbortSignal.any([sources.signal, this.#closed.signal]);
     const started = Promise.withResolvers<void>();
     this.ready = started.promise;
     this.#worker.on("message", (messages: readonly FromAuditor[]) => {
@@ -160,7 +163,7 @@ class Auditor implements Verifier {
   }
 
   async close(): Promise<void> {
-    for (const call of this.#calls.values()) call.abort();
+    this.#closed.abort();
     await this.#worker.terminate();
   }
 
@@ -181,8 +184,7 @@ class Auditor implements Verifier {
   async #answer({ call, id, wanted }: Extract<FromAuditor, { kind: "call" }>): Promise<void> {
     const forgotten = new AbortController();
     this.#calls.set(call, forgotten);
-    const signal = AbortSignal.any([this.#sources.signal, forgotten.signal]);
-    const answer: Delivered = await this.#fetch(id, wanted, signal).then(
+    const answer: Delivered = await this.#fetch(id, wanted, forgotten.signal).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: sentError(error) }),
     );
@@ -193,10 +195,12 @@ class Auditor implements Verifier {
   async #fetch(
     id: number,
     wanted: Wanted,
-    signal: AbortSignal,
+    forgotten: AbortSignal,
   ): Promise<Extract<Delivered, { value: unknown }>["value"]> {
     const { chain, store } = this.#sources;
-    if (wanted.name === "certificate") return chain.certificate(wanted.transactionHash, wanted.requestId, signal);
+    // One signal for all certificates, so that they travel together. Nobody forgets one.
+    if (wanted.name === "certificate") return chain.certificate(wanted.transactionHash, wanted.requestId, this.#signal);
+    const signal = AbortSignal.any([this.#signal, forgotten]);
     const bytes = await store.get(wanted.digest, signal);
     await this.#visitors.get(id)?.take(bytes.length, signal);
     return bytes;

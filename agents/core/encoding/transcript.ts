@@ -78,8 +78,22 @@ function isUint32(value: Value): value is number {
   return typeof value === "number" && value >= 0 && value <= 0xffff_ffff;
 }
 
-/** Why a decoded message is not one of this attempt's, or null when its signature and place are good. */
+/** Messages that are known to be good, by attempt. Neither ever changes. */
+const genuine = new WeakMap<Attempt, WeakSet<Message>>();
+
+/**
+ * Why a decoded message is not one of this attempt's, or null when its signature and place are good. The signature of a
+ * good one is checked once: where a message comes in and where it is replayed, this is asked of the same object.
+ */
 export function forgeryIn(attempt: Attempt, message: Message): string | null {
+  const known = genuine.get(attempt) ?? new WeakSet();
+  if (known.has(message)) return null;
+  const refused = findForgery(attempt, message);
+  if (refused === null) genuine.set(attempt, known.add(message));
+  return refused;
+}
+
+function findForgery(attempt: Attempt, message: Message): string | null {
   const { header } = message;
   if (header.requestId !== attempt.request.id || header.attempt !== attempt.attempt) return "other-attempt";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
@@ -164,8 +178,9 @@ export function readRoot(
   const root = decodeBlock(rootBlock, limits.rootBytes);
   if (!isBlockMap(root) || !Array.isArray(root["messages"])) return { refused: "malformed root block" };
   // The block is canonical, so that everything but the links can be compared alone: there are many of them.
-  const [expected, found] = [rootOf(attempt, protocol, []), { ...root, messages: [] }];
-  if (compareBytes(encodeBlock(expected), encodeBlock(found)) !== 0)
+  const expected = encodeBlock(rootOf(attempt, protocol, []));
+  const found = encodeBlock({ ...root, messages: [] });
+  if (compareBytes(expected, found) !== 0)
     return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
@@ -187,14 +202,14 @@ export function replay(
   attempt: Attempt,
   protocol: Protocol,
   root: Digest,
-  messages: readonly { readonly digest: Digest; readonly message: Message | null; readonly verified: boolean }[],
+  messages: readonly { readonly digest: Digest; readonly message: Message | null }[],
 ): Replay {
   let tally = emptyTally;
   let previous: Message | null = null;
-  for (const { digest, message, verified } of messages) {
+  for (const { digest, message } of messages) {
     if (message === null)
       return { kind: "failed", block: digest, reason: `malformed message block ${cidString(digest)}` };
-    const refused = verified ? null : forgeryIn(attempt, message);
+    const refused = forgeryIn(attempt, message);
     if (refused !== null)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
     const misplaced = protocol.rejectPayload(attempt, message.header, message.payload);
