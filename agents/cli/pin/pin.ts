@@ -179,7 +179,7 @@ async function fetchDag(root: Digest, options: Options, host: CliHost, into: Con
   });
 }
 
-async function closing<T>(source: ContentSource, action: () => Promise<T>): Promise<T> {
+async function closing<T>(source: Pick<ContentSource, "close">, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } finally {

@@ -40,7 +40,7 @@ async function verifyOne({ options, host, tell, json }: Invocation<Options>, req
     const onProgress = json ? undefined : progressLines(tell);
     const report = await verifyRequest({
       chain,
-      store,
+      store: { get: store.getUnchecked },
       requestId,
       signal: host.signal,
       ...(onProgress === undefined ? {} : { onProgress }),
