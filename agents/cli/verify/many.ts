@@ -30,10 +30,8 @@ export const manyFlags: readonly OptionSpec[] = [
   { flags: "--jobs <number>", description: "verifying threads (default: one per core, at most 16)" },
 ];
 
-/** Requests that one thread has under way at least: while one waits for blocks, another keeps it busy. */
-const PER_THREAD = 4;
-/** Requests under way at least: those that begin together are read from the chain together. */
-const TOGETHER = 32;
+/** Requests under way for each thread, most of which wait for their turn: their transactions are read together. */
+const PER_THREAD = 32;
 const MAX_JOBS = 64;
 const MAX_DEFAULT_JOBS = 16;
 /** Most failures in the report; the state file has all of them. */
@@ -134,7 +132,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
           },
           onBlock: (block) => found.reached(block),
           onTrouble: (error) => tell(`chain trouble, going on: ${printable(error.message)}`),
-          concurrency: Math.max(TOGETHER, jobs * PER_THREAD),
+          concurrency: jobs * PER_THREAD,
           signal: host.signal,
         });
   if (counts.requests === 0 && "from" in selection.described) throw noSuchRequests(selection.described);

@@ -86,11 +86,13 @@ const genuine = new WeakMap<Attempt, WeakSet<Message>>();
  * good one is checked once: where a message comes in and where it is replayed, this is asked of the same object.
  */
 export function forgeryIn(attempt: Attempt, message: Message): string | null {
-  const known = genuine.get(attempt) ?? new WeakSet();
-  if (known.has(message)) return null;
+  const known = genuine.get(attempt);
+  if (known?.has(message) === true) return null;
   const refused = findForgery(attempt, message);
-  if (refused === null) genuine.set(attempt, known.add(message));
-  return refused;
+  if (refused !== null) return refused;
+  if (known === undefined) genuine.set(attempt, new WeakSet([message]));
+  else known.add(message);
+  return null;
 }
 
 function findForgery(attempt: Attempt, message: Message): string | null {
