@@ -114,12 +114,20 @@ describe("codec: values", () => {
       }),
       // Text of every form: one byte too few or too many, overlong, surrogates, above the last code point.
       fc.uint8Array({ minLength: 1, maxLength: 6 }).map((bytes) => Uint8Array.of(0x60 + bytes.length, ...bytes)),
-      fc.tuple(fc.constantFrom(0xc1, 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5), fc.nat(255), fc.nat(255), fc.nat(255)).map(
-        (bytes) => Uint8Array.of(0x64, ...bytes),
-      ),
-      fc.tuple(fc.constantFrom(0x18, 0x19, 0x1a, 0x1b, 0x38, 0x3b, 0x58, 0x78, 0x98, 0xb8, 0xd8, 0xf8, 0xfb), fc.uint8Array({ maxLength: 10 })).map(
-        ([head, rest]) => Uint8Array.of(head, ...rest),
-      ),
+      fc
+        .tuple(
+          fc.constantFrom(0xc1, 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5),
+          fc.nat(255),
+          fc.nat(255),
+          fc.nat(255),
+        )
+        .map((bytes) => Uint8Array.of(0x64, ...bytes)),
+      fc
+        .tuple(
+          fc.constantFrom(0x18, 0x19, 0x1a, 0x1b, 0x38, 0x3b, 0x58, 0x78, 0x98, 0xb8, 0xd8, 0xf8, 0xfb),
+          fc.uint8Array({ maxLength: 10 }),
+        )
+        .map(([head, rest]) => Uint8Array.of(head, ...rest)),
     );
     fc.assert(
       fc.property(written, (bytes) => assert.deepEqual(decode(bytes, LIMIT), loosely(bytes))),
@@ -136,7 +144,10 @@ describe("codec: values", () => {
     fc.assert(
       fc.property(fc.dictionary(key, values, { maxKeys: 4, noNullPrototype: true }), (map) => {
         const decoded = decodeInParts(encode(map), LIMIT);
-        assert.deepEqual(new Map(decoded?.parts), new Map(Object.entries(map).map(([name, value]) => [name, Uint8Array.from(encode(value))])));
+        assert.deepEqual(
+          new Map(decoded?.parts),
+          new Map(Object.entries(map).map(([name, value]) => [name, Uint8Array.from(encode(value))])),
+        );
       }),
     );
     assert.equal(decodeInParts(encode([{ inner: 1 }]), LIMIT)?.parts.size, 0);

@@ -42,9 +42,9 @@ function certificateOf(input: Hex, requestId: RequestId): Certificate["signature
   return typeof head === "string" ? null : unpackCertificate(hexToBytes(certificate), head.seats);
 }
 
-const commitAbi = decisionOracleAbi.filter((item) => item.type === "function").filter(
-  ({ name }) => name === "commit" || name === "tryMulticall",
-);
+const commitAbi = decisionOracleAbi
+  .filter((item) => item.type === "function")
+  .filter(({ name }) => name === "commit" || name === "tryMulticall");
 type Call = DecodeFunctionDataReturnType<typeof commitAbi>;
 
 /** By selector. viem would hash the signatures again for each call. */

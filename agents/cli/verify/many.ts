@@ -84,7 +84,11 @@ export async function verifyMany(invocation: Invocation<Options>, selection: Sel
   try {
     const store = await openContentSource(options, () => reader.agents(host.signal), host);
     try {
-      const pool = await createAuditPool(jobs, { chain: reader, store: { get: store.getUnchecked }, signal: host.signal });
+      const pool = await createAuditPool(jobs, {
+        chain: reader,
+        store: { get: store.getUnchecked },
+        signal: host.signal,
+      });
       const run = { invocation, selection, source, state, store, jobs };
       try {
         return await auditWith(run, pool, await reader.head(host.signal));

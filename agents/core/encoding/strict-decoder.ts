@@ -192,7 +192,7 @@ function simple(head: number): boolean | null {
 function readText(bytes: Uint8Array, start: number, end: number): string {
   let result = "";
   let codes: number[] = [];
-  for (let at = start; at < end; ) {
+  for (let at = start; at < end;) {
     const lead = bytes[at] as number;
     const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
     codes.push(length === 1 ? lead : codeAt(bytes, at, end, length));

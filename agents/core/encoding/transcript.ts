@@ -59,8 +59,7 @@ export function decodeMessage(bytes: Uint8Array): Message | null {
   if (!isMapOf(decoded?.value, ["header", "payload", "signature"]) || encodedPayload === undefined) return null;
   const { header, payload, signature } = decoded.value;
   const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
-  if (!isMapOf(header, keys) || !(signature instanceof Uint8Array) || signature.length !== 65)
-    return null;
+  if (!isMapOf(header, keys) || !(signature instanceof Uint8Array) || signature.length !== 65) return null;
   const { attempt, phase, protocol, round, seat } = header;
   const requestId = decodeRequestId(header.requestId);
   if (requestId === null || !isUint32(attempt) || !isUint32(phase) || !isUint32(protocol)) return null;
@@ -182,8 +181,7 @@ export function readRoot(
   // The block is canonical, so that everything but the links can be compared alone: there are many of them.
   const expected = encodeBlock(rootOf(attempt, protocol, []));
   const found = encodeBlock({ ...root, messages: [] });
-  if (compareBytes(expected, found) !== 0)
-    return { refused: "root of another attempt, protocol version or chain" };
+  if (compareBytes(expected, found) !== 0) return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
     if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };
