@@ -20,6 +20,8 @@ export interface Outcome {
 export interface JobOptions {
   /** Runs only the tests whose name matches. */
   readonly grep: string | undefined;
+  /** Makes fewer fuzz and invariant runs than `hardhat.config.ts` says. */
+  readonly fewRuns: boolean;
   /** Takes the events of Node's runner as they come. */
   readonly event: (event: TestEvent) => void;
   /** Ends the job. */
@@ -30,6 +32,8 @@ export interface JobOptions {
 
 /** A test that takes longer than this hangs. */
 const TEST_TIMEOUT_MS = 300_000;
+/** `npm test` searches this far; the production step of `.ci/run` makes all runs. */
+const FEW_RUNS = { FUZZ_RUNS: "32", INVARIANT_RUNS: "12" };
 const METER = /\0cpu (\d+)\0\n?/;
 const meter = ["--import", join(import.meta.dirname, "meter.ts")];
 
@@ -75,7 +79,7 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
 }
 
 /** Solidity tests (unit, fuzz, invariant) and mocha tests of the contracts. */
-async function runHardhat(job: Job, { grep, text: onText, signal }: JobOptions): Promise<Outcome> {
+async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: JobOptions): Promise<Outcome> {
   const started = performance.now();
   const filter = grep === undefined ? [] : ["--grep", grep];
   const command = [...meter, join(root, "node_modules/.bin/hardhat"), "test", ...job.files, ...filter];
@@ -83,7 +87,11 @@ async function runHardhat(job: Job, { grep, text: onText, signal }: JobOptions):
     cwd: root,
     signal,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
+    env: {
+      ...(fewRuns ? FEW_RUNS : {}),
+      ...process.env,
+      ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}),
+    },
   });
   let output = "";
   let cpuSeconds: number | null = null;

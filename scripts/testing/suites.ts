@@ -33,6 +33,7 @@ const byName: Partial<Record<Suite, string>> = {
 /** Files that only `npm run test:long` runs, with the reason. */
 const longFiles: Readonly<Record<string, string>> = {
   "test/sim/mutants.test.ts": "hunts every planted bug through seeded worlds, up to 10,000 each",
+  "test/sim/worlds-runs.test.ts": "plays many seeds of every fault, misdeed and protocol; simulator.test.ts plays a few",
   "lab/test/complexity-runs.test.ts": "plays seeded worlds of every protocol to count their calls and messages",
   "lab/test/injections-runs.test.ts": "plays the whole corpus of hostile texts in every place of every protocol",
 };
