@@ -32,15 +32,6 @@ describe("simulator", () => {
     for (const { criticalPathCalls } of punctual) assert.equal(criticalPathCalls, 1);
   });
 
-  it("forking-gossiper of hashgraph: forks or makes free claims; without faults all decide", async () => {
-    const bent: SimOptions = { ...options, protocol: "hashgraph", byzantineKinds: ["forking-gossiper"], faults: [] };
-    const results = await pool.run(bent, seeds(24));
-    const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
-    for (const what of ["first twin", "second twin", "free claim"]) assertIncludes([...counted], what);
-    assert.deepEqual(described(results), []);
-    assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(["decided"]));
-  });
-
   it("keeps the checkers of promises for K <= f silent when more than f seats lie", async () => {
     const results = await pool.run({ ...options, byzantine: 3, byzantineKinds: ["lying"], faults: [] }, seeds(10));
     assertIncludes(
@@ -66,4 +57,5 @@ describe("simulator", () => {
   });
 });
 
-describe("simulator, few worlds", () => playWorlds({ fault: 8, modelFault: 60, misdeed: 12, ofFour: 5, ofSeven: 2 }));
+describe("simulator, few worlds", () =>
+  playWorlds({ fault: 8, modelFault: 60, misdeed: 12, gossip: 8, ofFour: 5, ofSeven: 2 }));

@@ -13,6 +13,7 @@ export interface Effort {
   readonly fault: number;
   readonly modelFault: number;
   readonly misdeed: number;
+  readonly gossip: number;
   readonly ofFour: number;
   readonly ofSeven: number;
 }
@@ -97,6 +98,15 @@ export function playWorlds(effort: Effort): void {
         honest.map(({ hash }) => hash),
       );
     });
+
+  it("forking-gossiper of hashgraph: forks or makes free claims; without faults all decide", async () => {
+    const bent: SimOptions = { ...options, protocol: "hashgraph", byzantineKinds: ["forking-gossiper"], faults: [] };
+    const results = await pool.run(bent, seeds(effort.gossip));
+    const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
+    for (const what of ["first twin", "second twin", "free claim"]) assertIncludes([...counted], what);
+    assert.deepEqual(described(results), []);
+    assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(["decided"]));
+  });
 
   for (const { id } of protocols)
     for (const n of [4, 7])
