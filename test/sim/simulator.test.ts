@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { SeedResult } from "../../sim/batch.ts";
-import type { SimOptions } from "../../sim/options.ts";
 import { createPool, type Pool } from "../../sim/pool.ts";
 import { assertAbove, assertIncludes } from "../support/assertions.ts";
 import { described, options, playWorlds, seeds } from "./worlds.suite.ts";
@@ -58,4 +57,4 @@ describe("simulator", () => {
 });
 
 describe("simulator, few worlds", () =>
-  playWorlds({ fault: 8, modelFault: 60, misdeed: 12, gossip: 8, ofFour: 5, ofSeven: 2 }));
+  playWorlds({ fault: 8, modelFault: 60, misdeed: 8, gossip: 6, ofFour: 5, ofSeven: 2 }));
