@@ -23,7 +23,7 @@ import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/ad
 import { parseJson } from "../../agents/adapters/json.ts";
 import { FREE, type Prices } from "./price-options.ts";
 import { noteSigned, recover } from "./recovery.ts";
-import { LOCAL_CHAINS } from "./rules.ts";
+import { LOCAL_CHAINS } from "./local-chains.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
 

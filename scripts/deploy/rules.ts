@@ -5,6 +5,7 @@ import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { PlanOptions } from "./deployment.ts";
 import type { Flags } from "./flags.ts";
+import { LOCAL_CHAINS } from "./local-chains.ts";
 import { amountOf, readPrices, usage } from "./price-options.ts";
 
 export interface Network {
@@ -12,9 +13,6 @@ export interface Network {
   /** Null accepts any. */
   readonly chainId: number | null;
 }
-
-/** Chains that nobody else uses: a block is final at once, and a poll costs nothing. */
-export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
 
 const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
