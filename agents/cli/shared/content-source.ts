@@ -6,11 +6,9 @@ import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { blockMissing } from "../../adapters/ipfs/block.ts";
 import { createGatewaySource } from "../../adapters/ipfs/gateway-source.ts";
-import { createHeliaContentStore } from "../../adapters/ipfs/helia-content-store.ts";
-import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
 import { LocalBlocks } from "../../adapters/ipfs/local-blocks.ts";
 import { peerIdFromPublicKey } from "../../adapters/libp2p/identity.ts";
-import { createLibp2pNetwork, type Libp2pNetwork } from "../../adapters/libp2p/network.ts";
+import type { Libp2pNetwork } from "../../adapters/libp2p/network.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
@@ -70,7 +68,11 @@ export async function openContentSource(
       option: "--peer",
     });
   }
-  if (kubo !== undefined) return checking(createKuboContentStore({ url: parseKuboUrl(kubo, "--kubo") }));
+  if (kubo !== undefined) {
+    const url = parseKuboUrl(kubo, "--kubo");
+    const { createKuboContentStore } = await import("../../adapters/ipfs/kubo-content-store.ts");
+    return checking(createKuboContentStore({ url }));
+  }
   if (gateway !== undefined) {
     const url = parseUrl(gateway, "--gateway", "a gateway", "http://127.0.0.1:8080");
     return checking({ ...createGatewaySource(url), close: async () => undefined });
@@ -128,6 +130,11 @@ async function openPeers(
   purpose: string,
   way: string,
 ): Promise<Pick<ContentStore, "get" | "put" | "close">> {
+  // Loaded only here, because they take half a second and most commands need neither.
+  const [{ createHeliaContentStore }, { createLibp2pNetwork }] = await Promise.all([
+    import("../../adapters/ipfs/helia-content-store.ts"),
+    import("../../adapters/libp2p/network.ts"),
+  ]);
   const folder = await mkdtemp(join(tmpdir(), "conclave-blocks-"));
   const network = await createLibp2pNetwork({ privateKey: secp256k1.utils.randomSecretKey(), listen: [] });
   const closeNetwork = async (): Promise<void> => {

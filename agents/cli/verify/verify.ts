@@ -14,9 +14,6 @@ import { manyFlags, parseSelection, verifyMany, type ManyFlags } from "./many.ts
 interface Options extends ManyFlags, ChainFlags, ContentFlags {}
 
 export const verify: CommandSpec<Options> = {
-  name: "verify [id]",
-  summary:
-    "prove one decision, a range, or all since a block: hashes, signatures, replay; needs no model and trusts no agent",
   example: [
     "conclave verify 1 --deployment deployments/31337.json",
     "conclave verify --from 1 --to 200 --json",
