@@ -74,7 +74,7 @@ export function anybody(seats: number): readonly SeatInfo[] {
   }));
 }
 
-/** Every seat did what was asked of it, and earns no step of reputation for it. */
+/** PY6: nothing is answered, so nothing earns. */
 function refusedOutcome(attempt: Attempt): Outcome {
   return {
     status: "hung",
@@ -82,6 +82,6 @@ function refusedOutcome(attempt: Attempt): Outcome {
     answer: "",
     confidence: 0 as Outcome["confidence"],
     reputationChanges: [],
-    shares: seatsOf(attempt).map(() => 1),
+    shares: seatsOf(attempt).map(() => 0),
   };
 }
