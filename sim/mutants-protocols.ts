@@ -16,15 +16,6 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["pay"],
   },
   {
-    id: "PY5",
-    bug: "who was wrong when sure loses reputation, however few were right",
-    file: "agents/core/phases/pay.ts",
-    find: "misled: isClear && !isRight && score < 0,",
-    replace: "misled: !isRight && score < 0,",
-    sim: "--protocol council --n 4 --byzantine 1 --byzantine-kinds lying",
-    expect: ["no-honest-slash"],
-  },
-  {
     id: "PY7",
     bug: "answers of revision rounds, which follow those of others, earn",
     file: "agents/core/protocols/mbft/conclude.ts",

@@ -9,12 +9,12 @@ const COMMIT = 1;
 const REVEAL = 2;
 const DRAFT = 10;
 const TOP_TIER = 900_000;
-const [SAFE, SURE] = [30, 240];
+const [FLAT, SAFE, SURE] = [1, 30, 240];
 
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
  * show: it bound itself to an answer of the first round, or wrote the first draft (PY7). If one can tell by the answer alone, it is the
- * decided one, and paid by its tier (PY3).
+ * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6).
  */
 export function checkPay(trace: Trace): readonly string[] {
   const certificate = firstCertificate(trace);
@@ -31,7 +31,7 @@ export function checkPay(trace: Trace): readonly string[] {
     if (share === 0) return [];
     const answered = blindAnswer(trace, messages, seat as SeatIndex);
     if (answered === null) return [`seat ${seat} is paid and answered nothing blind`];
-    if (decision.status === "hung") return [`seat ${seat} is paid for a Hung attempt`];
+    if (decision.status === "hung") return share === FLAT ? [] : [`seat ${seat} is paid ${share} for a Hung attempt`];
     if (terms.kind === "text" || terms.kind === "policies") return [];
     const { answer, tier } = answered;
     if (typeof answer !== "string" || !agrees(terms, answer, decision.answer))

@@ -320,7 +320,7 @@ describe("mbft-bayesian rules", () => {
     }
   });
 
-  it("BA11, BA12: only who was right earns and recovers; who was sure and wrong falls a step; Hung pays nobody", () => {
+  it("BA11, BA12: only who was right earns and recovers; who was sure and wrong falls a step; Hung pays the reports alike", () => {
     const attempt = attemptFor(7, {}, [999_999, 999_999, 999_999]);
     const decided = outcomeOf(
       attempt,
@@ -337,7 +337,7 @@ describe("mbft-bayesian rules", () => {
       reports(7, (seat) => report(seat < 3 ? "no" : seat === 3 ? null : "yes")),
     );
     assert.equal(decision(hung), "hung");
-    assert.deepEqual(hung.shares, Array(7).fill(0));
+    assert.deepEqual(hung.shares, [1, 1, 1, 0, 1, 1, 1]);
   });
 
   it("M30, BA13: which protocol decides is part of the request that everybody signs", () => {

@@ -9,7 +9,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import { council } from "../../agents/core/protocols/council.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex, type Terms } from "../../agents/core/types.ts";
-import { assertAbove, assertAtMost } from "../support/assertions.ts";
+import { assertAbove, assertAtMost, assertFields } from "../support/assertions.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { believing, byRank, taskOf } from "../support/core/council-scripts.ts";
 
@@ -116,19 +116,20 @@ describe("pay: the score", () => {
     assert.deepEqual(outcome(5, LOW).shares, [...Array<number>(5).fill(SAFE_RIGHT), 0]);
   });
 
-  it("PY6: a Hung attempt pays nobody; seats that answered blind recover, seats that did not do not", () => {
+  it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; whoever is wrong or silent does neither", () => {
     const attempt = attemptOf(4, {}, [500_000, 500_000, 500_000, 500_000]);
-    const blind = [0, 1].map((seat) => answerOf(attempt, seat, "yes"));
-    const hung = settled(attempt, blind, null);
-    assert.deepEqual(hung.shares, [0, 0, 0, 0]);
-    assert.deepEqual(hung.reputationChanges, [
-      { seat: 0, steps: 1 },
-      { seat: 1, steps: 1 },
-    ]);
-    assert.deepEqual(settled(attempt, [...blind, answerOf(attempt, 2, "no", LOW)]).reputationChanges, [
-      { seat: 0, steps: 1 },
-      { seat: 1, steps: 1 },
-    ]);
+    const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 2, "no", LOW)];
+    const recovered = (...seats: readonly number[]) => seats.map((seat) => ({ seat, steps: 1 }));
+    assertFields(settled(attempt, blind, null), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
+    assertFields(settled(attempt, blind), { shares: [SURE_RIGHT, 0, 0, 0], reputationChanges: recovered(0) });
+    assertFields(settled(attempt, blind.slice(1)), { shares: [0, 0, 0, 0], reputationChanges: [] });
+  });
+
+  it("PY6: a text that nobody answered blind in these words pays blind answers alike; no request of texts is free", () => {
+    const attempt = attemptOf(4, { kind: "text" });
+    const blind = [answerOf(attempt, 0, "Paris"), answerOf(attempt, 2, "Rome")];
+    assert.deepEqual(settled(attempt, blind, "The city of Paris").shares, [1, 0, 1, 0]);
+    assert.deepEqual(settled(attempt, blind, "Paris").shares, [SURE_RIGHT, 0, 0, 0]);
   });
 });
 

@@ -82,7 +82,7 @@ function lying(attempt: Attempt, id: string): SeatScript {
 }
 
 describe("refused questions", () => {
-  it("CE19: a refused request is concluded Hung without messages by every replay, and pays nobody", () => {
+  it("CE19: a refused request is concluded Hung without messages by every replay, and every seat is paid alike", () => {
     for (const [id, attempt, reason] of REFUSED) {
       const protocol = protocolById(id)!;
       assert.match(String(protocol.refuseRequest(attempt)), reason, id);
@@ -93,7 +93,7 @@ describe("refused questions", () => {
       assertFields(replayed, { kind: "replayed", "conclusion.kind": "final" }, id);
       assertFields(replayed, { "conclusion.outcome.status": "hung", "conclusion.through.round": -1 });
       assertFields(replayed, { "conclusion.outcome.reputationChanges": [] });
-      const shares = attempt.committee.map(() => 0);
+      const shares = attempt.committee.map(() => 1);
       assertFields(replayed, { "conclusion.outcome.shares": shares });
     }
   });

@@ -174,12 +174,12 @@ describe("unanimous: pay", () => {
     assert.deepEqual(mixed?.shares, [Math.floor(SAFE_RIGHT * 0.333_333), SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
   });
 
-  it("UN15, UN16: a Hung attempt pays nobody, and seats below full reputation that took part to the end recover", () => {
+  it("UN15, UN16: a Hung attempt pays the seats that took part to the end alike, and those below full reputation recover", () => {
     const outcome = decide(attemptOf(4, {}, [500_000]), 4, (_, seat) =>
       seat === 3 ? {} : { answer: seat < 2 ? "no" : "yes" },
     );
     assertFields(outcome, { status: "hung" });
-    assert.deepEqual(outcome?.shares, [0, 0, 0, 0]);
+    assert.deepEqual(outcome?.shares, [1, 1, 1, 0]);
     assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: 1 }]);
   });
 

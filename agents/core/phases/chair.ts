@@ -164,8 +164,9 @@ export function settleChair(attempt: Attempt, verdict: ChairVerdict): Outcome {
   const { chair, agreeing, of, degraded, blind, slashes, completed } = verdict;
   const share = Math.floor((agreeing.length * ONE_PPM) / of);
   const confidence = (degraded ? Math.min(share, DEGRADED_CAP) : share) as Ppm;
-  const winner = { answer: chair.answer, confidence, alike: [] };
+  const isText = attempt.request.terms.kind === "text";
+  const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
   // PY8: else a chair could name what it alone answered, and take all pay.
-  const scored = isMajority(agreeing.length, of) ? blind : [];
-  return settle(attempt, { winner, blind: scored, slashes, completed: [...completed, chair.seat] });
+  const paid = isText || isMajority(agreeing.length, of) ? blind : [];
+  return settle(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
 }

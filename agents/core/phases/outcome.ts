@@ -19,16 +19,13 @@ export interface Resolution {
 /** Settles an outcome (PH8, PY4, PY5, PY6): what blind answers earn or cost, beside the slashes. */
 export function settle(attempt: Attempt, { winner, blind, slashes, completed }: Resolution): Outcome {
   const heard = blind.filter(({ seat }) => slashes[seat] === 0);
-  const merits = winner === null ? [] : meritsOf(attempt, winner, heard);
+  const merits = meritsOf(attempt, winner, heard);
   const meritOf = (seat: SeatIndex) => merits.find((one) => one.seat === seat);
-  const worked = (seat: SeatIndex): boolean => completed.includes(seat) && heard.some((one) => one.seat === seat);
-  const shares = seatsOf(attempt).map((seat) => (worked(seat) ? (meritOf(seat)?.share ?? 0) : 0));
-  const recovers = (seat: SeatIndex): boolean =>
-    attempt.committee[seat]?.reputation !== ONE_PPM && (winner === null ? worked(seat) : shares[seat] !== 0);
+  const shares = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {
     const falls = meritOf(seat)?.misled === true ? 1 : Math.min(slashes[seat] as number, limits.maxSlashes);
     if (falls > 0) return [{ seat, steps: -falls }];
-    return recovers(seat) ? [{ seat, steps: 1 }] : [];
+    return shares[seat] !== 0 && attempt.committee[seat]?.reputation !== ONE_PPM ? [{ seat, steps: 1 }] : [];
   });
   const common = { reputationChanges, shares };
   if (winner === null)

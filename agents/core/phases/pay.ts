@@ -19,8 +19,8 @@ export interface BlindAnswer {
 /** What blind answers are compared with. */
 export interface Decided {
   readonly answer: CanonicalAnswer;
-  /** Outcomes of further answers that the committee took for the same, as texts of one class. */
-  readonly alike: readonly Digest[];
+  /** Outcomes of further answers that the committee took for the same, as texts of one class; null if nobody compared texts. */
+  readonly alike: readonly Digest[] | null;
 }
 
 /** The outcomes of a class: what its seats answered, each in its own words. */
@@ -47,7 +47,7 @@ export function scoreOf(tier: Ppm, agreement: Ppm): number {
 /** PY2: how far an answer agrees with the decided one: all or nothing, but sets of policies by what they have in common. */
 export function agreementWith({ request: { terms } }: Attempt, { answer, alike }: Decided, own: CanonicalAnswer): Ppm {
   if (terms.kind === "policies") return overlap(policiesOf(own.outcome), policiesOf(answer.outcome));
-  return isSameAnswer(terms, own, answer) || alike.includes(own.outcome) ? ONE_PPM : (0 as Ppm);
+  return isSameAnswer(terms, own, answer) || alike?.includes(own.outcome) === true ? ONE_PPM : (0 as Ppm);
 }
 
 /** |both| / |either|, rounded down. */
@@ -65,13 +65,22 @@ export interface Merit {
   readonly misled: boolean;
 }
 
-export function meritsOf(attempt: Attempt, decided: Decided, blind: readonly BlindAnswer[]): readonly Merit[] {
-  const scored = blind.map(({ seat, answer, tier }) => {
+/** PY6: what each blind answer earns where nothing can be scored: no draw is free (ADR 11). */
+const FLAT = 1;
+
+export function meritsOf(attempt: Attempt, decided: Decided | null, blind: readonly BlindAnswer[]): readonly Merit[] {
+  const merits = decided === null || decided.alike === null ? [] : scored(attempt, decided, blind);
+  const isScored = merits.some(({ share }) => share > 0) || (decided !== null && attempt.request.terms.kind !== "text");
+  return isScored ? merits : blind.map(({ seat }) => ({ seat, share: FLAT, misled: false }));
+}
+
+function scored(attempt: Attempt, decided: Decided, blind: readonly BlindAnswer[]): readonly Merit[] {
+  const scores = blind.map(({ seat, answer, tier }) => {
     const agreement = agreementWith(attempt, decided, answer);
     return { seat, score: scoreOf(tier, agreement), isRight: 2 * agreement >= ONE_PPM };
   });
-  const isClear = isSupermajority(scored.filter(({ isRight }) => isRight).length, attempt.committee.length);
-  return scored.map(({ seat, score, isRight }) => ({
+  const isClear = isSupermajority(scores.filter(({ isRight }) => isRight).length, attempt.committee.length);
+  return scores.map(({ seat, score, isRight }) => ({
     seat,
     share: Math.max(0, score),
     misled: isClear && !isRight && score < 0,

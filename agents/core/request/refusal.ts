@@ -74,7 +74,7 @@ export function anybody(seats: number): readonly SeatInfo[] {
   }));
 }
 
-/** PY6: nothing is answered, so nothing earns. */
+/** PY6: nothing was asked of any seat, and all earn alike. */
 function refusedOutcome(attempt: Attempt): Outcome {
   return {
     status: "hung",
@@ -82,6 +82,6 @@ function refusedOutcome(attempt: Attempt): Outcome {
     answer: "",
     confidence: 0 as Outcome["confidence"],
     reputationChanges: [],
-    shares: seatsOf(attempt).map(() => 0),
+    shares: seatsOf(attempt).map(() => 1),
   };
 }
