@@ -75,6 +75,17 @@ describe("chain: certificates in calldata", () => {
     takesBatches = false;
     assert.deepEqual(await readTwice(), expected);
     assert.deepEqual([batches, alone], [[2, 2], 2]);
+    const other = await drawn(harness);
+    const later = await (
+      await harness.writer(0)
+    ).commit(other.request, other.round, other.committee, other.certificate);
+    assert.ok(later !== "already");
+    harness.proxy.intercept = (call) => (Array.isArray(call) ? "leaveOutFirst" : null);
+    const answers = await Promise.all([
+      transactions.certificate(receipt.transactionHash, entry.request.id),
+      transactions.certificate(later.transactionHash, other.request.id),
+    ]);
+    assert.deepEqual(answers, [entry.certificate.signatures, other.certificate.signatures], "none is another's");
     harness.proxy.intercept = intercept;
     const left = transactions.certificate(receipt.transactionHash, entry.request.id, AbortSignal.abort());
     await assert.rejects(left, { name: "AbortError" });

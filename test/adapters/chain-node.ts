@@ -38,10 +38,10 @@ export interface RpcCall {
   readonly params: readonly unknown[];
 }
 
-/** What the proxy does with a call: null lets it pass; "drop" passes it on and then closes the connection. */
+/** What the proxy does with a call: null lets it pass; "drop" passes it on and then closes the connection; "leaveOutFirst" leaves out the first answer of a batch. */
 export type Intercept = (
   call: RpcCall,
-) => null | "drop" | { readonly error: { readonly code: number; readonly message: string } };
+) => null | "drop" | "leaveOutFirst" | { readonly error: { readonly code: number; readonly message: string } };
 
 export interface Proxy {
   readonly url: string;
@@ -259,9 +259,11 @@ function createProxy(target: string): Proxy {
   const forward = async (body: string): Promise<string | null> => {
     const call = JSON.parse(body) as RpcCall & { readonly id: number };
     const decision = proxy.intercept(call);
-    if (decision !== null && decision !== "drop") return JSON.stringify({ jsonrpc: "2.0", id: call.id, ...decision });
+    if (typeof decision === "object" && decision !== null)
+      return JSON.stringify({ jsonrpc: "2.0", id: call.id, ...decision });
     const answer = await fetch(target, { method: "POST", headers: { "content-type": "application/json" }, body });
     const text = await answer.text();
+    if (decision === "leaveOutFirst") return JSON.stringify((JSON.parse(text) as unknown[]).slice(1));
     return decision === "drop" ? null : text;
   };
   return proxy;

@@ -117,6 +117,17 @@ describe("pay: the score", () => {
     assert.deepEqual(outcome(5, LOW).shares, [...Array<number>(5).fill(SAFE_RIGHT), 0]);
   });
 
+  it("PY5: a decision at the edge of the tolerance takes no reputation from a seat that most others agree with", () => {
+    const attempt = attemptOf(4, { kind: "number", tolerance: 1 });
+    const blind = ["10", "11", "11", "12"].map((text, seat) => answerOf(attempt, seat, text, TIER_MAX));
+    assertFields(settled(attempt, blind, "12"), {
+      shares: [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT],
+      reputationChanges: [],
+    });
+    const alone = ["9", "11", "11", "12"].map((text, seat) => answerOf(attempt, seat, text, TIER_MAX));
+    assert.deepEqual(settled(attempt, alone, "12").reputationChanges, [{ seat: 0, steps: -1 }]);
+  });
+
   it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; whoever is wrong or silent does neither", () => {
     const attempt = attemptOf(4, {}, [500_000, 500_000, 500_000, 500_000]);
     const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 2, "no", LOW)];

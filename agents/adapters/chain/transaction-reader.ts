@@ -17,10 +17,13 @@ export async function createTransactionReader(options: ChainOptions, signal?: Ab
         await connection.call(`Read the receipt of ${hash}`, ended, (client) => client.getTransactionReceipt({ hash })),
       ),
     certificate: async (hash, requestId, ended) => {
+      const together = await connection.together({ method: "eth_getTransactionByHash", params: [hash] }, ended);
+      // A node that leaves out one answer of a batch shifts the others: what is not the transaction asked for is read alone.
       const { to, input } =
-        (await connection.together({ method: "eth_getTransactionByHash", params: [hash] }, ended)) ??
-        (await connection.call(`Read transaction ${hash}`, ended, (client) => client.getTransaction({ hash })));
-      return to !== null && lower(to) === connection.domain.oracle ? certificateOf(input, requestId) : null;
+        together?.hash === hash
+          ? together
+          : await connection.call(`Read transaction ${hash}`, ended, (client) => client.getTransaction({ hash }));
+      return typeof to === "string" && lower(to) === connection.domain.oracle ? certificateOf(input, requestId) : null;
     },
   };
 }

@@ -61,7 +61,7 @@ export interface Merit {
   readonly seat: SeatIndex;
   /** PY4: 0..SURE_RIGHT. */
   readonly share: number;
-  /** PY5: true if it was wrong when sure, against more than 2/3 of the seats. */
+  /** PY5: true if it was wrong when sure, against the right answers of more than 2/3 of the seats. */
   readonly misled: boolean;
 }
 
@@ -77,12 +77,17 @@ export function meritsOf(attempt: Attempt, decided: Decided | null, blind: reado
 function scored(attempt: Attempt, decided: Decided, blind: readonly BlindAnswer[]): readonly Merit[] {
   const scores = blind.map(({ seat, answer, tier }) => {
     const agreement = agreementWith(attempt, decided, answer);
-    return { seat, score: scoreOf(tier, agreement), isRight: 2 * agreement >= ONE_PPM };
+    return { seat, answer, score: scoreOf(tier, agreement), isRight: isAgreed(agreement) };
   });
-  const isClear = isSupermajority(scores.filter(({ isRight }) => isRight).length, attempt.committee.length);
-  return scores.map(({ seat, score, isRight }) => ({
-    seat,
-    share: Math.max(0, score),
-    misled: isClear && !isRight && score < 0,
-  }));
+  const right = scores.filter(({ isRight }) => isRight);
+  return scores.map(({ seat, answer, score, isRight }) => {
+    // A chair may decide at the edge of what the right ones said: then some of them agree with this seat as well.
+    const against = right.filter((one) => !isAgreed(agreementWith(attempt, { ...one, alike: null }, answer)));
+    const misled = !isRight && score < 0 && isSupermajority(against.length, attempt.committee.length);
+    return { seat, share: Math.max(0, score), misled };
+  });
+}
+
+function isAgreed(agreement: Ppm): boolean {
+  return 2 * agreement >= ONE_PPM;
 }
