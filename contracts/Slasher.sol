@@ -73,7 +73,7 @@ contract Slasher is ISlasher {
         (AgentId agentId, uint40 end) = registry.keyOf(signer);
         require(AgentId.unwrap(agentId) != 0, UnknownSigner(signer));
         require(end == 0 || block.timestamp <= end, KeyHasEnded(signer, end));
-        _requireDrawn(requestId, attempt);
+        _requireOver(requestId, attempt);
         bytes32 faultId = _faultId(agentId, requestId, attempt);
         require(!_consumed[faultId], EvidenceConsumed(agentId, requestId, attempt));
         _consumed[faultId] = true;
@@ -81,16 +81,16 @@ contract Slasher is ISlasher {
         registry.slash(agentId, msg.sender);
     }
 
-    /// @dev Refuses an attempt that may still be drawn: a proof made before the draw would use up the one slash that
-    /// the attempt allows. Such attempts are the latest one while its request is `Requested`, and every later one. All
-    /// other attempts are past: they were drawn, or were given up before their draw (`replace`, `refund`, `fallBack`)
-    /// and never will be drawn, so they have no later faults.
-    function _requireDrawn(RequestId requestId, uint32 attempt) private view {
-        // slither-disable-next-line unused-return: the flags say nothing about the draw
+    /// @dev Refuses an attempt that is to come or may still be answered: a proof made before its committee is known
+    /// would use up the one slash that the attempt allows. Such attempts are the latest one while its request is
+    /// `Requested`, and every later one. All other attempts are over (`commit`, `replace`, `refund`, `fallBack`). An
+    /// attempt that nobody answered is over by its deadline, so stake that leaves can still be slashed (ST7).
+    function _requireOver(RequestId requestId, uint32 attempt) private view {
+        // slither-disable-next-line unused-return: the flags say nothing about the attempt
         (Status status, uint32 latest, , , ) = IDecisionOracle(oracle).statusOf(requestId);
         require(
             attempt < latest || (attempt == latest && status > Status.Requested),
-            AttemptNotDrawn(requestId, attempt)
+            AttemptNotOver(requestId, attempt)
         );
     }
 

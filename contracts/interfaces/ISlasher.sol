@@ -12,9 +12,9 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// @dev The proof shows two signatures of the agent's key, past or present. It does not show that the request or the
 /// committee exists: an honest agent signs a slot once. So keep the key and the journal in one place; see
 /// docs/operating.md.
-/// @dev The slasher accepts no proof about an attempt before its committee is drawn. So nobody can have the evidence of
-/// a later fault consumed while little is at stake. A request's hash covers its id, so evidence about a request names
-/// the one id whose state is read.
+/// @dev The slasher accepts no proof about an attempt that is to come or may still be answered. So nobody can have the
+/// evidence of a later fault consumed while little is at stake. A request's hash covers its id, so evidence about a
+/// request names the one id whose state is read.
 /// @dev The signed structs are those of the oracle's domain (EIP-712: "Conclave", "1", this chain, the oracle), so a
 /// signature for another chain or another oracle proves nothing here.
 interface ISlasher {
@@ -77,7 +77,7 @@ interface ISlasher {
 
     /// @notice An agent signed two things for one place. The registry's `StakeSlashed` event has the amounts.
     /// @param agentId the agent
-    /// @param requestId the request, whose committee of this attempt is drawn
+    /// @param requestId the request, whose attempt is over
     /// @param reporter who submitted the proof
     /// @param attempt the attempt of the request
     /// @param fault what it signed twice
@@ -100,8 +100,8 @@ interface ISlasher {
     error InvalidEvidence(address first, address second);
     /// @notice No agent ever had this key.
     error UnknownSigner(address signer);
-    /// @notice The request's committee of this attempt is not drawn, or there is no such request.
-    error AttemptNotDrawn(RequestId requestId, uint32 attempt);
+    /// @notice The attempt may still be answered, or there is no such attempt.
+    error AttemptNotOver(RequestId requestId, uint32 attempt);
     /// @notice The agent has been slashed for this attempt.
     error EvidenceConsumed(AgentId agentId, RequestId requestId, uint32 attempt);
     /// @notice The key was rotated out too long ago: its signatures prove nothing any more.

@@ -44,11 +44,11 @@ enum Currency {
     Native
 }
 
-/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional.
+/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional. A committee is
+/// never stored, so nothing tells a request that waits for its seed block from one whose committee is at work.
 enum Status {
     None,
     Requested,
-    Drawn,
     Decided,
     Hung,
     Refunded
@@ -113,7 +113,18 @@ struct Decision {
     bytes merits;
 }
 
-/// @notice An earlier round of a request, as far as a draw needs it: its agents do not sit again.
+/// @notice What proves the committee of a running attempt.
+/// @param seedBlock as in the latest `Requested` or `RequestReopened` event
+/// @param header RLP of the seed block's header, from eth_getBlockByNumber. It may be empty where an earlier call of the same
+/// transaction has proven the seed block
+/// @param past the rounds before this one, from the first
+struct Seed {
+    uint64 seedBlock;
+    bytes header;
+    PastRound[] past;
+}
+
+/// @notice An earlier round of a request, as far as a committee depends on it: its agents do not sit again while enough others remain.
 /// @param round as it was when the decision was made
 /// @param committee the seats in order
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
@@ -147,22 +158,19 @@ struct Payment {
     uint256 amount;
 }
 
-/// @notice The effect of a settled request on one agent that served it.
-/// @param steps see `Decision`: negative = that many slashes, positive = that many recovery steps, 0 = its reputation stays
-/// @param earned what the seat was paid, in the smallest unit of the payout's currency
-struct Service {
-    AgentId agentId;
-    int8 steps;
-    uint256 earned;
-}
+/// @notice The effect of a settled request on one agent that served it, in one word, see `ServiceLib`: agentId uint32 | steps int8
+/// (negative = that many slashes, positive = that many recovery steps, 0 = its reputation stays) | missed uint8 (1 = the seat neither
+/// signed nor earned) | earned uint96 (in the smallest unit of the payout's currency). From the highest bit to the lowest; the bits
+/// above are 0.
+type Service is uint256;
 
 /// @notice How the escrow of a request is distributed.
 /// @param currency the currency of all amounts
 /// @param consumer the account that asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
-/// @param services one for each agent that was paid or whose reputation changes; each agent once, since no agent sits
-/// twice for one request
+/// @param services one for each seat that was paid, that missed or whose agent's reputation changes, in the order of rounds, then of
+/// seats
 struct Payout {
     Currency currency;
     address consumer;
