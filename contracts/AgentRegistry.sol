@@ -12,7 +12,6 @@ import {DrawLib} from "./libraries/DrawLib.sol";
 import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
 import {RewardsLib} from "./libraries/RewardsLib.sol";
-import {ServiceLib} from "./libraries/ServiceLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
@@ -40,7 +39,6 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     using AgentBook for AgentBook.State;
     using EpochArray for EpochArray.State;
     using RewardsLib for RewardsLib.State;
-    using ServiceLib for Service;
     using SafeERC20 for IERC20;
     using StakePool for StakePool.State;
     using TokenLib for IERC20;
@@ -210,9 +208,9 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         AgentBook.Rules memory rules = _rules();
         for (uint256 i = 0; i < length; ++i) {
             (AgentId agentId, int8 steps, uint256 earned) = (
-                services[i].agentId(),
-                services[i].steps(),
-                services[i].earned()
+                services[i].agentId,
+                services[i].steps,
+                services[i].earned
             );
             _book.settle(rules, agentId, steps);
             if (earned == 0) continue;
@@ -222,18 +220,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function committee(
+    function draw(
         bytes32 seed,
-        uint64 epoch,
         uint256 size,
         AgentId[] calldata excluded
-    ) external view returns (Seat[] memory) {
-        uint64 running = _epoch();
-        require(epoch == running || epoch + 1 == running, EpochNotKept(epoch, running));
-        uint256 count = _book.active.lengthIn(epoch);
-        uint256 spare = count > size ? count - size : 0;
-        if (excluded.length > spare) excluded = excluded[:spare];
-        return DrawLib.draw(_book.active, epoch, seed, size, excluded);
+    ) external view returns (Seat[] memory committee) {
+        return DrawLib.draw(_book.active, _epoch(), seed, size, excluded);
     }
 
     /// @inheritdoc IAgentRegistry

@@ -66,14 +66,14 @@ library EpochArray {
     /// @notice The length when the epoch began.
     function lengthIn(State storage self, uint64 epoch) internal view returns (uint256) {
         Length memory current = self.size;
-        return current.changedEpoch >= epoch ? current.before : current.latest;
+        return current.changedEpoch == epoch ? current.before : current.latest;
     }
 
     /// @notice The word when the epoch began.
     /// @dev Warning: the index must be below `lengthIn`.
     function atIn(State storage self, uint64 epoch, uint256 index) internal view returns (uint256) {
         Word storage word = self.words[index];
-        return word.changedEpoch >= epoch ? word.before : word.latest;
+        return word.changedEpoch == epoch ? word.before : word.latest;
     }
 
     function _resize(State storage self, uint64 epoch, uint64 length_) private {
