@@ -301,7 +301,7 @@ contract DecisionOracle is Accounts, Requests {
         _conclude(request_, last.decision);
     }
 
-    /// @dev An agent of an earlier committee does not sit again (SE3).
+    /// @dev An agent of an earlier committee sits again only where too few others are left (SE3).
     function _drawFrom(
         Request calldata request_,
         Round round,
@@ -312,7 +312,13 @@ contract DecisionOracle is Accounts, Requests {
         RequestId requestId = request_.id;
         bytes32 seed = keccak256(abi.encode(prevRandao, requestId, attempt));
         uint256 size = RoundLib.sizeAfter(request_.terms.committeeSize(), round.appeals());
-        Seat[] memory committee = registry.draw(seed, size, HistoryLib.agents(requestId, round, past));
+        Seat[] memory committee = registry.committee(
+            seed,
+            // Block numbers stay below 2^64.
+            uint64(block.number / _epochBlocks),
+            size,
+            HistoryLib.agents(requestId, round, past)
+        );
         _states[requestId] = RequestStateLib.make(
             Status.Drawn,
             attempt,
