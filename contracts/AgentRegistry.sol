@@ -8,8 +8,8 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {IAccounts} from "./interfaces/IAccounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {AgentBook} from "./libraries/AgentBook.sol";
+import {Candidates} from "./libraries/Candidates.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
-import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
 import {RewardsLib} from "./libraries/RewardsLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
@@ -37,7 +37,7 @@ import {AgentId, Currency, Permit, Seat, Service} from "./types/Types.sol";
 /// holds the agents' pay as this contract's credit: the pay comes with `recordServices` and leaves with `claimRewards`.
 contract AgentRegistry is IAgentRegistry, EIP712 {
     using AgentBook for AgentBook.State;
-    using EpochArray for EpochArray.State;
+    using Candidates for Candidates.State;
     using RewardsLib for RewardsLib.State;
     using SafeERC20 for IERC20;
     using StakePool for StakePool.State;
@@ -220,12 +220,15 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function draw(
+    function committee(
         bytes32 seed,
+        uint64 epoch,
         uint256 size,
         AgentId[] calldata excluded
-    ) external view returns (Seat[] memory committee) {
-        return DrawLib.draw(_book.active, _epoch(), seed, size, excluded);
+    ) external view returns (Seat[] memory seats) {
+        uint64 running = _epoch();
+        require(epoch <= running && running - epoch <= 1, EpochNotKept(epoch, running));
+        return DrawLib.draw(_book.active, epoch, seed, size, excluded);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -286,12 +289,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
 
     /// @inheritdoc IAgentRegistry
     function activeCount() external view returns (uint256) {
-        return _book.active.length();
+        return _book.active.count();
     }
 
     /// @inheritdoc IAgentRegistry
     function drawableCount() external view returns (uint256) {
-        return _book.active.lengthIn(_epoch());
+        return _book.active.countIn(_epoch());
     }
 
     /// @inheritdoc IAgentRegistry
