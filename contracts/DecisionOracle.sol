@@ -24,6 +24,7 @@ import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
 import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
+import {ServiceLib} from "./libraries/ServiceLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
 import {MAX_CALLS, MAX_QUESTION_BYTES} from "./types/Limits.sol";
@@ -42,6 +43,7 @@ import {
     RequestTerms,
     Round,
     Seat,
+    Service,
     Status
 } from "./types/Types.sol";
 
@@ -62,6 +64,7 @@ contract DecisionOracle is Accounts, Requests {
     using RoundLib for Round;
     using SeatLib for Seat;
     using SeatLib for Seat[];
+    using ServiceLib for Service;
 
     /// @dev What leads to the next round.
     /// @param appeals number of appeals so far, with this one
@@ -239,7 +242,7 @@ contract DecisionOracle is Accounts, Requests {
         }
         uint256 earned = 0;
         // There are at most MAX_REQUEST_SEATS services.
-        for (uint256 i = 0; i < payout.services.length; ++i) earned += payout.services[i].earned;
+        for (uint256 i = 0; i < payout.services.length; ++i) earned += payout.services[i].earned();
         _credit(currency, address(registry), earned);
         _refundRest(requestId, payout.consumer, currency, payout.rest);
         if (payout.services.length != 0) registry.recordServices(currency, payout.services);

@@ -12,6 +12,7 @@ import {RequestIdLib} from "./libraries/RequestIdLib.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
+import {ServiceLib} from "./libraries/ServiceLib.sol";
 import {APPEAL_REWARD_DIVISOR, PPM_ONE} from "./types/Limits.sol";
 import {
     AgentId,
@@ -117,8 +118,7 @@ contract Settlement is ISettlement {
             uint256 amount = amounts[seat];
             if (amount == 0 && steps[seat] == 0) continue;
             AgentId agentId = round.committee[seat].agentId();
-            Service memory service = book.services[book.served];
-            (service.agentId, service.steps, service.earned) = (agentId, steps[seat], amount);
+            book.services[book.served] = ServiceLib.pack(agentId, steps[seat], false, amount);
             ++book.served;
             if (amount != 0) emit PayCredited(request.id, agentId, attempt, seat, amount);
         }

@@ -38,6 +38,12 @@ type DecisionHead is uint256;
 /// lowest.
 type Relay is uint256;
 
+/// @notice What a settled request did to one agent that sat for it, in one word, see `ServiceLib`: agentId uint32 | steps uint8 (an
+/// int8 in two's complement: negative = that many slashes, positive = that many recovery steps, 0 = none) | missed uint8 (1 = its seat
+/// neither signed the certificate nor has a share of the pay) | earned uint96 (what the seat was paid, in the smallest unit of the
+/// payout's currency). From the highest bit to the lowest; the bits above are 0.
+type Service is uint256;
+
 /// @notice The currency of fees, bonds and pay: the oracle's fee token, or the coin of the chain. They never mix.
 enum Currency {
     Token,
@@ -145,15 +151,6 @@ struct DecidedRound {
 struct Payment {
     address account;
     uint256 amount;
-}
-
-/// @notice The effect of a settled request on one agent that served it.
-/// @param steps see `Decision`: negative = that many slashes, positive = that many recovery steps, 0 = its reputation stays
-/// @param earned what the seat was paid, in the smallest unit of the payout's currency
-struct Service {
-    AgentId agentId;
-    int8 steps;
-    uint256 earned;
 }
 
 /// @notice How the escrow of a request is distributed.
