@@ -36,7 +36,7 @@ const compileCache = join(root, ".cache/tests/compiled");
 
 const command = scriptCommand(
   "test",
-  "Runs the tests. Without names: everything that needs npm alone and is not declared long in scripts/testing/suites.ts; only failing files are shown in full. With names: every test of these suites or files.",
+  "Runs the tests. Without names: everything that needs npm alone and is not declared long in scripts/testing/suites.ts, with few fuzz runs; only failing files are shown in full. With names: every test of these suites or files.",
 )
   .argument("[names...]", `suites (${suites.join(", ")}) or test files`)
   .option("--quick", "what to run before every commit: leaves out what is slow, too")
@@ -126,6 +126,7 @@ async function runAll(): Promise<readonly Outcome[]> {
     ? Promise.resolve()
     : loadArtifacts([anyContract], "default").then(() => (isCompiled = true));
   const results: Outcome[] = [];
+  const how = { grep: flags.grep, fewRuns: command.args.length === 0 };
   const work = async (left: Job[]): Promise<void> => {
     while (left.length > 0 && !ending.signal.aborted) {
       const ready = left.findIndex(({ suite }) => isCompiled || !needsContracts(suite));
@@ -135,7 +136,7 @@ async function runAll(): Promise<readonly Outcome[]> {
       }
       const [job] = left.splice(ready, 1) as [Job];
       const print = printer.job();
-      const outcome = await runJob(job, { ...print, grep: flags.grep, signal: ending.signal });
+      const outcome = await runJob(job, { ...print, ...how, signal: ending.signal });
       print.done(outcome);
       results.push(outcome);
     }

@@ -7,6 +7,24 @@ const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
 /** Planted bugs in the rules of single protocols. */
 export const protocolMutants: readonly Mutant[] = [
   {
+    id: "PY4",
+    bug: "a wrong blind answer earns, too",
+    file: "agents/core/phases/pay.ts",
+    find: "share: Math.max(0, score),",
+    replace: "share: Math.max(1, score),",
+    sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["pay"],
+  },
+  {
+    id: "PY7",
+    bug: "answers of revision rounds, which follow those of others, earn",
+    file: "agents/core/protocols/mbft/conclude.ts",
+    find: "const blind = before ?? candidates;",
+    replace: "const blind = candidates;",
+    sim: "--protocol mbft --n 4 --byzantine 0 --error-ppm 400000",
+    expect: ["pay"],
+  },
+  {
     id: "MB4-opening",
     bug: "a reveal counts whatever its seat had committed to",
     file: "agents/core/phases/proposals.ts",

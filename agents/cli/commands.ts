@@ -1,107 +1,238 @@
-import { agentClaim } from "./agent/claim.ts";
-import { agentCommission } from "./agent/commission.ts";
-import { agentInit } from "./agent/init.ts";
-import { agentRegister } from "./agent/register.ts";
-import { agentRun } from "./agent/run.ts";
-import { agentShow } from "./agent/show.ts";
-import { agentStatus } from "./agent/status.ts";
-import { agentUnstake } from "./agent/unstake.ts";
-import { agentWithdraw } from "./agent/withdraw.ts";
-import { appeal } from "./appeal/appeal.ts";
-import { calibrate } from "./calibrate/calibrate.ts";
-import { decision } from "./decision/decision.ts";
-import { delegate } from "./delegation/delegate.ts";
-import { delegations } from "./delegation/delegations.ts";
-import { undelegate } from "./delegation/undelegate.ts";
-import { doctor } from "./doctor/doctor.ts";
-import { evidenceClaim } from "./evidence/claim.ts";
-import { evidenceList } from "./evidence/list.ts";
-import { evidenceSubmit } from "./evidence/submit.ts";
-import { history } from "./history/history.ts";
-import { stats } from "./history/stats.ts";
-import { gc } from "./pin/gc.ts";
-import { pin } from "./pin/pin.ts";
-import { pinningList } from "./pin/pinning-list.ts";
-import { pinningRemove } from "./pin/pinning-remove.ts";
-import { serve } from "./pin/serve.ts";
-import { unpin } from "./pin/unpin.ts";
-import { listProtocols } from "./protocols/protocols.ts";
-import { request } from "./request/request.ts";
-import { subscriptionAccept } from "./subscription/accept.ts";
-import { subscriptionConsumer } from "./subscription/consumer.ts";
-import { subscriptionCreate } from "./subscription/create.ts";
-import { subscriptionFund } from "./subscription/fund.ts";
-import { subscriptionShow } from "./subscription/show.ts";
-import { subscriptionTransfer } from "./subscription/transfer.ts";
-import { subscriptionWithdraw } from "./subscription/withdraw.ts";
-import { transcript } from "./transcript/transcript.ts";
-import { verify } from "./verify/verify.ts";
-import { withdraw } from "./withdraw/withdraw.ts";
-import type { CommandSpec } from "./shared/command.ts";
+import type { CommandEntry } from "./shared/command.ts";
 
 /** Commands that are called by two words, e.g. `conclave agent run`. */
 export interface CommandGroup {
   readonly name: string;
   readonly summary: string;
-  readonly commands: readonly CommandSpec<never>[];
+  readonly commands: readonly CommandEntry[];
 }
 
-/** Every command, in the order of the help. The file of a command declares its arguments, options, example and handler. */
-export const commands: readonly (CommandGroup | CommandSpec<never>)[] = [
+/** Every command, in the order of the help. */
+export const commands: readonly (CommandGroup | CommandEntry)[] = [
   {
     name: "agent",
     summary: "run an agent: a node that sits on committees",
     commands: [
-      agentInit,
-      agentRegister,
-      agentRun,
-      agentStatus,
-      agentShow,
-      agentUnstake,
-      agentWithdraw,
-      agentClaim,
-      agentCommission,
+      {
+        name: "init",
+        summary: "make an agent's folder: an encrypted key and a config file",
+        load: async () => (await import("./agent/init.ts")).agentInit,
+      },
+      {
+        name: "register",
+        summary: "register the agent on the chain and stake for it",
+        load: async () => (await import("./agent/register.ts")).agentRegister,
+      },
+      {
+        name: "run",
+        summary: "run the agent until Ctrl-C; logs go to stderr as JSON lines",
+        load: async () => (await import("./agent/run.ts")).agentRun,
+      },
+      {
+        name: "status",
+        summary: "show the agent as the chain knows it; needs no password",
+        load: async () => (await import("./agent/status.ts")).agentStatus,
+      },
+      {
+        name: "show <id>",
+        isDefault: true,
+        summary: "show any agent's record from a subgraph: seats, decisions, reputation, earnings, slashes",
+        load: async () => (await import("./agent/show.ts")).agentShow,
+      },
+      {
+        name: "unstake",
+        summary: "begin to take stake back; it is free after the unbonding delay",
+        load: async () => (await import("./agent/unstake.ts")).agentUnstake,
+      },
+      {
+        name: "withdraw",
+        summary: "withdraw unbonded stake after the delay",
+        load: async () => (await import("./agent/withdraw.ts")).agentWithdraw,
+      },
+      {
+        name: "claim",
+        summary: "settle all requests the agent sat for, then pay out the operator's rewards and credit",
+        load: async () => (await import("./agent/claim.ts")).agentClaim,
+      },
+      {
+        name: "commission",
+        summary: "lower the operator's commission at once, or announce a higher one and let it take effect later",
+        load: async () => (await import("./agent/commission.ts")).agentCommission,
+      },
     ],
   },
   {
     name: "evidence",
     summary: "proofs that a seat signed two messages for one slot",
-    commands: [evidenceList, evidenceSubmit, evidenceClaim],
+    commands: [
+      {
+        name: "list",
+        summary:
+          "show the agents that signed two messages for one slot, or two decisions, as this agent saw it; needs no password",
+        load: async () => (await import("./evidence/list.ts")).evidenceList,
+      },
+      {
+        name: "submit",
+        summary:
+          "submit the proofs that the agent keeps and the chain does not know yet; the agent's key pays the gas and gets the reward",
+        load: async () => (await import("./evidence/submit.ts")).evidenceSubmit,
+      },
+      {
+        name: "claim",
+        summary: "withdraw the rewards for evidence that the agent submitted",
+        load: async () => (await import("./evidence/claim.ts")).evidenceClaim,
+      },
+    ],
   },
   {
     name: "subscription",
     summary: "prepaid balances that consumers ask from",
     commands: [
-      subscriptionCreate,
-      subscriptionFund,
-      subscriptionWithdraw,
-      subscriptionConsumer,
-      subscriptionTransfer,
-      subscriptionAccept,
-      subscriptionShow,
+      {
+        name: "create",
+        summary: "open a prepaid balance that this account owns and that the consumers it allows ask from",
+        load: async () => (await import("./subscription/create.ts")).subscriptionCreate,
+      },
+      {
+        name: "fund <id>",
+        summary: "pay into any subscription",
+        load: async () => (await import("./subscription/fund.ts")).subscriptionFund,
+      },
+      {
+        name: "withdraw <id>",
+        summary: "take unspent funds out of a subscription of this account",
+        load: async () => (await import("./subscription/withdraw.ts")).subscriptionWithdraw,
+      },
+      {
+        name: "consumer <id>",
+        summary: "allow or forbid a contract or an account to ask from a subscription of this account",
+        load: async () => (await import("./subscription/consumer.ts")).subscriptionConsumer,
+      },
+      {
+        name: "transfer <id>",
+        summary: "offer a subscription of this account to another account, which owns it once it accepts",
+        load: async () => (await import("./subscription/transfer.ts")).subscriptionTransfer,
+      },
+      {
+        name: "accept <id>",
+        summary: "take over a subscription that was offered to this account, with all that it holds",
+        load: async () => (await import("./subscription/accept.ts")).subscriptionAccept,
+      },
+      {
+        name: "show <id>",
+        summary: "show who owns a subscription or is offered it, what it holds, and whether a consumer may ask from it",
+        load: async () => (await import("./subscription/show.ts")).subscriptionShow,
+      },
     ],
   },
-  request,
-  appeal,
-  withdraw,
-  delegate,
-  undelegate,
-  delegations,
-  decision,
-  verify,
-  transcript,
-  history,
-  stats,
-  pin,
-  unpin,
-  gc,
+  {
+    name: "request",
+    summary: "ask a question; an account or a subscription pays the fee now",
+    load: async () => (await import("./request/request.ts")).request,
+  },
+  {
+    name: "appeal <id>",
+    summary: "call a larger committee for a bond, which pays for that committee unless the decision is overturned",
+    load: async () => (await import("./appeal/appeal.ts")).appeal,
+  },
+  {
+    name: "withdraw",
+    summary: "withdraw what the oracle owes an account: refunded fees, returned bonds, pay",
+    load: async () => (await import("./withdraw/withdraw.ts")).withdraw,
+  },
+  {
+    name: "delegate <agentId> <amount>",
+    summary: "stake tokens for somebody's agent, and share in its pay and its slashes",
+    load: async () => (await import("./delegation/delegate.ts")).delegate,
+  },
+  {
+    name: "undelegate <agentId> [shares]",
+    summary: "begin to take delegated stake back; --withdraw takes out what is free after the unbonding delay",
+    load: async () => (await import("./delegation/undelegate.ts")).undelegate,
+  },
+  {
+    name: "delegations",
+    summary: "show what an account has staked for agents and earned with them; --claim pays its rewards out",
+    load: async () => (await import("./delegation/delegations.ts")).delegations,
+  },
+  {
+    name: "decision <id>",
+    summary: "show a request and its decision, from the chain",
+    load: async () => (await import("./decision/decision.ts")).decision,
+  },
+  {
+    name: "verify [id]",
+    summary:
+      "prove one decision, a range, or all since a block: hashes, signatures, replay; needs no model and trusts no agent",
+    load: async () => (await import("./verify/verify.ts")).verify,
+  },
+  {
+    name: "transcript <id>",
+    summary: "read a deliberation: who said what, the votes, the counter-proofs, why it ended; verifies it first",
+    load: async () => (await import("./transcript/transcript.ts")).transcript,
+  },
+  {
+    name: "history",
+    summary:
+      "list requests and their decisions, the newest first, from a subgraph, or from the events of the last blocks",
+    load: async () => (await import("./history/history.ts")).history,
+  },
+  {
+    name: "stats",
+    summary: "sum up requests, decisions and money from a subgraph: in all, by protocol and by day",
+    load: async () => (await import("./history/stats.ts")).stats,
+  },
+  {
+    name: "pin [what]",
+    summary: "keep a transcript, by its CID or its request: fetched, checked, pinned; `conclave serve` serves it",
+    load: async () => (await import("./pin/pin.ts")).pin,
+  },
+  {
+    name: "unpin <cid>",
+    summary: "remove a pin of `conclave pin`; pins of seats and other programs stay",
+    load: async () => (await import("./pin/unpin.ts")).unpin,
+  },
+  {
+    name: "gc",
+    summary:
+      "forget transcripts that are over: settled, no evidence open, older than the retention window; needs no password",
+    load: async () => (await import("./pin/gc.ts")).gc,
+  },
   {
     name: "pinning",
     summary: "transcripts at pinning services; `pin --service` asks for them",
-    commands: [pinningList, pinningRemove],
+    commands: [
+      {
+        name: "list <service>",
+        summary: "list what a pinning service keeps for you, the newest first",
+        load: async () => (await import("./pin/pinning-list.ts")).pinningList,
+      },
+      {
+        name: "remove <service> <cid>",
+        summary: "tell a pinning service that it need not keep a transcript any more",
+        load: async () => (await import("./pin/pinning-remove.ts")).pinningRemove,
+      },
+    ],
   },
-  serve,
-  listProtocols,
-  doctor,
-  calibrate,
+  {
+    name: "serve",
+    summary: "serve pinned transcripts over a read-only trustless gateway (raw blocks and CARs), until Ctrl-C",
+    load: async () => (await import("./pin/serve.ts")).serve,
+  },
+  {
+    name: "protocols",
+    summary: "list the protocols that a question can name, and what a certificate of each is worth",
+    load: async () => (await import("./protocols/protocols.ts")).listProtocols,
+  },
+  {
+    name: "doctor",
+    summary: "check a deployment, and an agent's config with its model if there is one; sends no transaction",
+    load: async () => (await import("./doctor/doctor.ts")).doctor,
+  },
+  {
+    name: "calibrate",
+    summary:
+      "measure how often a model is right at each confidence, and write a table that turns confidences into tiers",
+    load: async () => (await import("./calibrate/calibrate.ts")).calibrate,
+  },
 ];

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
-import { commands } from "./commands.ts";
-import { addCommand, type CliHost } from "./shared/command.ts";
+import { commands, type CommandGroup } from "./commands.ts";
+import { addCommand, type CliHost, type CommandEntry } from "./shared/command.ts";
 import { printable, toJson } from "./shared/output.ts";
 import { isUsage, wayOut, wayOutOf } from "./shared/reasons.ts";
 
@@ -12,8 +12,8 @@ const EXIT_INTERRUPTED = 130;
 /** Runs one command line (without the program's name) and resolves with the exit code; never rejects. */
 export async function runCli(argv: readonly string[], host: CliHost): Promise<number> {
   let code = 0;
-  const program = createProgram(host, (set) => (code = set));
   try {
+    const program = await createProgram(argv, host, (set) => (code = set));
     await program.parseAsync([...argv], { from: "user" });
     return code;
   } catch (error) {
@@ -21,21 +21,33 @@ export async function runCli(argv: readonly string[], host: CliHost): Promise<nu
   }
 }
 
-function createProgram(host: CliHost, exit: (code: number) => void): Command {
+async function createProgram(argv: readonly string[], host: CliHost, exit: (code: number) => void): Promise<Command> {
   const program = new Command("conclave")
     .description(
       "An on-chain oracle whose answers are argued, voted and signed by a committee of language-model agents.",
     )
     .exitOverride()
     .configureOutput({ writeOut: host.stdout, writeErr: () => undefined });
+  // `help` may stand before any word of a command.
+  const [first, second] = argv.filter((word) => word !== "help" && !word.startsWith("-"));
   for (const entry of commands) {
-    if (!("commands" in entry)) addCommand(program, entry, host, exit);
+    if (!("commands" in entry)) await addCommand(program, entry, wordOf(entry) === first, host, exit);
     else {
       const group = program.command(entry.name).description(entry.summary);
-      for (const command of entry.commands) addCommand(group, command, host, exit);
+      const called = entry.name === first ? calledOf(entry, second) : undefined;
+      for (const command of entry.commands) await addCommand(group, command, command === called, host, exit);
     }
   }
   return program;
+}
+
+function calledOf({ commands: all }: CommandGroup, word: string | undefined): CommandEntry | undefined {
+  return all.find((entry) => wordOf(entry) === word) ?? all.find(({ isDefault }) => isDefault);
+}
+
+/** The name of a command without its arguments. */
+function wordOf({ name }: CommandEntry): string | undefined {
+  return name.split(" ")[0];
 }
 
 interface Failure {

@@ -1,3 +1,6 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { SimOptions } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
@@ -59,4 +62,15 @@ describe("complexity: the simulator counts what docs/spec/complexity.md states",
       }
     });
   }
+});
+
+describe("docs/spec/complexity.md, measured", () => {
+  it("holds the measured costs, which equal the formulas", () => {
+    const run = spawnSync(process.execPath, ["lab/main.ts", "complexity", "--check"], {
+      cwd: join(import.meta.dirname, "../.."),
+      encoding: "utf8",
+    });
+    assert.equal(run.stderr, "docs/spec/complexity.md is up to date.\n");
+    assert.equal(run.status, 0);
+  });
 });

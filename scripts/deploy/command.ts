@@ -8,12 +8,11 @@ import { isUsage, wayOut } from "../../agents/cli/shared/reasons.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { EXIT_USAGE } from "../shared/arguments.ts";
 import { addressFrom, readAccount } from "./account.ts";
-import { deploy, planDeployment, type Deployment } from "./deployment.ts";
+import type { Deployment } from "./deployment.ts";
 import { commandLine, type Flags } from "./flags.ts";
 import type { Step } from "./plan.ts";
 import { usage } from "./price-options.ts";
 import { networkOf, readRules, type Network } from "./rules.ts";
-import { writeVerification } from "./verification.ts";
 
 interface Result {
   readonly json: object;
@@ -57,6 +56,8 @@ async function run(flags: Flags): Promise<Result> {
 
 async function runOn(network: Network, flags: Flags): Promise<Result> {
   const { chainId, rules } = await readRules(flags, network);
+  // Loaded only here: Ignition takes a second, and a wrong flag is refused before.
+  const { deploy, planDeployment } = await import("./deployment.ts");
   const file = resolve(flags.out ?? join(import.meta.dirname, "../../deployments", `${chainId}.json`));
   const folder = file.replace(/\.json$/, "");
   if (folder === file) throw usage("--out", "names a file that ends in .json");
@@ -73,6 +74,7 @@ async function runOn(network: Network, flags: Flags): Promise<Result> {
   const plan = await planDeployment(options);
   options.progress(`compiling the contracts (${rules.buildProfile} build); the first time takes minutes`);
   const deployment = await deploy(options);
+  const { writeVerification } = await import("./verification.ts");
   await writeVerification(join(folder, "verification"), plan, rules.buildProfile);
   await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
   return { json: deployment, text: `${describe(deployment)}\nWritten to ${file}; verification inputs beside it` };

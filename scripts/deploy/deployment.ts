@@ -21,7 +21,9 @@ import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
 import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
+import { FREE, type Prices } from "./price-options.ts";
 import { noteSigned, recover } from "./recovery.ts";
+import { LOCAL_CHAINS } from "./local-chains.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
 
@@ -54,19 +56,6 @@ export interface PlanOptions {
   readonly directory?: string;
   /** Deploys the example consumer `PolicyDesk` and creates its subscription, `EXAMPLE_SUBSCRIPTION`; the deployer owns both. */
   readonly example?: ExampleSettings;
-}
-
-export interface Prices {
-  readonly token: PriceTerms;
-  readonly native: PriceTerms;
-}
-
-/** As in contracts/types/Types.sol. */
-export interface PriceTerms {
-  readonly unitPrice: bigint;
-  readonly gasRate: bigint;
-  readonly gasPriceCap: bigint;
-  readonly treasuryPpm: bigint;
 }
 
 export interface DeployOptions extends PlanOptions {
@@ -140,12 +129,6 @@ export const contracts: Readonly<Record<string, string>> = {
 
 /** MIN_UNBONDING of contracts/types/Limits.sol: the longest request, and a week for evidence. */
 export const MIN_UNBONDING_SECONDS = 14 * 86_400;
-/** Chains that nobody else uses: a block is final at once, and a poll costs nothing. */
-export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
-
-const NO_PRICES: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
-/** All prices 0, except the coin's gas rate, which is fixed. */
-export const FREE: Prices = { token: NO_PRICES, native: { ...NO_PRICES, gasRate: 10n ** 18n } };
 
 const START_FILE = "start.json";
 const CONFIRMATIONS = 5;

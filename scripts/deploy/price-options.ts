@@ -3,7 +3,23 @@ import type { Command } from "commander";
 import { parseUnits } from "viem";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
-import { FREE, type Prices } from "./deployment.ts";
+
+export interface Prices {
+  readonly token: PriceTerms;
+  readonly native: PriceTerms;
+}
+
+/** As in contracts/types/Types.sol. */
+export interface PriceTerms {
+  readonly unitPrice: bigint;
+  readonly gasRate: bigint;
+  readonly gasPriceCap: bigint;
+  readonly treasuryPpm: bigint;
+}
+
+const NO_PRICES: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
+/** All prices 0, except the coin's gas rate, which is fixed. */
+export const FREE: Prices = { token: NO_PRICES, native: { ...NO_PRICES, gasRate: 10n ** 18n } };
 
 export interface PriceFlags {
   readonly unitPrice: string;

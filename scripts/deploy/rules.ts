@@ -3,8 +3,9 @@ import { originOf } from "../../agents/adapters/chain/errors.ts";
 import { isHex } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
-import { LOCAL_CHAINS, type PlanOptions } from "./deployment.ts";
+import type { PlanOptions } from "./deployment.ts";
 import type { Flags } from "./flags.ts";
+import { LOCAL_CHAINS } from "./local-chains.ts";
 import { amountOf, readPrices, usage } from "./price-options.ts";
 
 export interface Network {

@@ -13,13 +13,15 @@ export interface Outcome {
   readonly failed: number;
   readonly skipped: number;
   readonly seconds: number;
-  /** User and system time of the test process, without its children; null if unknown. */
+  /** User and system time of the test process and of its children that have ended; null if unknown. */
   readonly cpuSeconds: number | null;
 }
 
 export interface JobOptions {
   /** Runs only the tests whose name matches. */
   readonly grep: string | undefined;
+  /** Makes fewer fuzz and invariant runs than `hardhat.config.ts` says. */
+  readonly fewRuns: boolean;
   /** Takes the events of Node's runner as they come. */
   readonly event: (event: TestEvent) => void;
   /** Ends the job. */
@@ -30,7 +32,10 @@ export interface JobOptions {
 
 /** A test that takes longer than this hangs. */
 const TEST_TIMEOUT_MS = 300_000;
+/** `npm test` searches this far; the production step of `.ci/run` makes all runs. */
+const FEW_RUNS = { FUZZ_RUNS: "32", INVARIANT_RUNS: "12" };
 const METER = /\0cpu (\d+)\0\n?/;
+const meter = ["--import", join(import.meta.dirname, "meter.ts")];
 
 export function runJob(job: Job, options: JobOptions): Promise<Outcome> {
   return job.suite === "contracts" ? runHardhat(job, options) : runNode(job, options);
@@ -42,7 +47,7 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
   const stream = run({
     cwd: root,
     files: job.files.map((file) => resolve(root, file)),
-    execArgv: ["--import", join(import.meta.dirname, "meter.ts")],
+    execArgv: meter,
     signal,
     timeout: TEST_TIMEOUT_MS,
     ...(grep === undefined ? {} : { testNamePatterns: [new RegExp(grep)] }),
@@ -74,19 +79,28 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
 }
 
 /** Solidity tests (unit, fuzz, invariant) and mocha tests of the contracts. */
-async function runHardhat(job: Job, { grep, text: onText, signal }: JobOptions): Promise<Outcome> {
+async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: JobOptions): Promise<Outcome> {
   const started = performance.now();
   const filter = grep === undefined ? [] : ["--grep", grep];
-  const child = spawn(join(root, "node_modules/.bin/hardhat"), ["test", ...job.files, ...filter], {
+  const command = [...meter, join(root, "node_modules/.bin/hardhat"), "test", ...job.files, ...filter];
+  const child = spawn(process.execPath, command, {
     cwd: root,
     signal,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
+    env: {
+      ...(fewRuns ? FEW_RUNS : {}),
+      ...process.env,
+      ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}),
+    },
   });
   let output = "";
+  let cpuSeconds: number | null = null;
   const collect = (chunk: string): void => {
-    output += chunk;
-    onText(chunk);
+    const spent = METER.exec(chunk)?.[1];
+    if (spent !== undefined) cpuSeconds = Number(spent) / 1e6;
+    const text = chunk.replace(METER, "");
+    output += text;
+    onText(text);
   };
   child.stdout.setEncoding("utf8").on("data", collect);
   child.stderr.setEncoding("utf8").on("data", collect);
@@ -94,7 +108,7 @@ async function runHardhat(job: Job, { grep, text: onText, signal }: JobOptions):
     child.on("error", (error) => (signal.aborted ? settle(false) : reject(error)));
     child.on("close", (code) => settle(code === 0));
   });
-  return { job, ok, ...countHardhat(output), seconds: (performance.now() - started) / 1000, cpuSeconds: null };
+  return { job, ok, ...countHardhat(output), seconds: (performance.now() - started) / 1000, cpuSeconds };
 }
 
 /** Hardhat closes with lines such as "12 passing (8 solidity, 4 mocha)"; only the table uses these, never the exit code. */

@@ -33,7 +33,11 @@ const byName: Partial<Record<Suite, string>> = {
 /** Files that only `npm run test:long` runs, with the reason. */
 const longFiles: Readonly<Record<string, string>> = {
   "test/sim/mutants.test.ts": "hunts every planted bug through seeded worlds, up to 10,000 each",
-  "lab/test/complexity-runs.test.ts": "plays seeded worlds of every protocol to count their calls and messages",
+  "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
+  "test/sim/worlds-runs.test.ts":
+    "plays many seeds of every fault, misdeed and protocol; simulator.test.ts plays a few",
+  "lab/test/complexity-runs.test.ts": "measures every protocol, by the command and in seeded worlds",
+  "lab/test/eval-models.test.ts": "decides seeded questions with every model in models/",
   "lab/test/injections-runs.test.ts": "plays the whole corpus of hostile texts in every place of every protocol",
 };
 
@@ -68,10 +72,8 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/network.test.ts": "starts libp2p nodes and waits for time-outs",
   "lab/test/attacks-models.test.ts": "asks the embedded model",
   "lab/test/attacks.test.ts": "plays every attack of the published reference",
-  "lab/test/complexity.test.ts": "measures every protocol by the command",
   "lab/test/conformance.test.ts": "starts commands",
   "lab/test/papers.test.ts": "starts commands",
-  "lab/test/eval-models.test.ts": "asks the models in models/",
   "lab/test/eval-runs.test.ts": "plays whole committees of every protocol",
   "lab/test/papers-runs.test.ts": "plays every study of the papers",
 };

@@ -1,5 +1,6 @@
 import { PROPOSE, decodePropose } from "../../agents/core/seat/certify/messages.ts";
-import { decodeBlock, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
+import { decodeBlock, encodeBlock } from "../../agents/core/encoding/codec.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { decodeMessage, encodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";

@@ -1,7 +1,7 @@
 import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
-import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { honestSeats, slotOf, type SeatTrace, type Trace } from "../trace.ts";
+import { firstCertificate, transcribed } from "./transcript.ts";
 
 /**
  * SI5: a seat that received both halves of an equivocation holds evidence of it. If two certified honest seats
@@ -26,7 +26,7 @@ function unseen(
   honest: readonly SeatTrace[],
   held: ReadonlyMap<number, ReadonlySet<string>>,
 ): readonly string[] {
-  const transcript = transcribed(trace);
+  const transcript = slotsOf(trace);
   if (transcript === null || !honest.every(({ certificates }) => certificates.length > 0)) return [];
   const slots = new Set(honest.flatMap(({ took }) => [...took.keys()]));
   return [...slots].flatMap((slot) => {
@@ -38,9 +38,9 @@ function unseen(
 }
 
 function spared(trace: Trace): readonly string[] {
-  const decision = honestSeats(trace)[0]?.certificates[0]?.certificate.decision;
+  const decision = firstCertificate(trace)?.decision;
   const slashed = (decision?.reputationChanges ?? []).filter(({ steps }) => steps < 0).map(({ seat }) => seat);
-  const twice = [...(transcribed(trace) ?? [])].filter(([, count]) => count > 1);
+  const twice = [...(slotsOf(trace) ?? [])].filter(([, count]) => count > 1);
   const seats = new Set(twice.map(([slot]) => Number(slot.split(".")[2])));
   return [...seats]
     .filter((seat) => !slashed.some((one) => one === seat))
@@ -48,21 +48,12 @@ function spared(trace: Trace): readonly string[] {
 }
 
 /** Slots with a message in the certified transcript, and the number of messages in each. */
-function transcribed(trace: Trace): ReadonlyMap<string, number> | null {
-  const root = honestSeats(trace)[0]?.certificates[0]?.certificate.decision.transcript;
-  const bytes = root === undefined ? null : trace.block(root);
-  const read = bytes === null ? null : readRoot(trace.attempt, trace.protocol, bytes);
-  if (read === null || "refused" in read) return null;
+function slotsOf(trace: Trace): ReadonlyMap<string, number> | null {
+  const messages = transcribed(trace);
+  if (messages === null) return null;
   const slots = new Map<string, number>();
-  for (const slot of read.messages.flatMap((digest) => slotIn(trace, digest)))
-    slots.set(slot, (slots.get(slot) ?? 0) + 1);
+  for (const slot of messages.map(slotOf)) slots.set(slot, (slots.get(slot) ?? 0) + 1);
   return slots;
-}
-
-function slotIn(trace: Trace, digest: Digest): readonly string[] {
-  const bytes = trace.block(digest);
-  const message = bytes === null ? null : decodeMessage(bytes);
-  return message === null ? [] : [slotOf(message)];
 }
 
 function distinct(messages: readonly { readonly header: { readonly payloadDigest: Digest } }[]): number {

@@ -6,6 +6,7 @@ import { checkCertificateUniqueness } from "./certificate-uniqueness.ts";
 import { checkNoHonestSlash } from "./no-honest-slash.ts";
 import { checkMbft } from "./mbft.ts";
 import { checkOmission } from "./omission.ts";
+import { checkPay } from "./pay.ts";
 import { checkReplay } from "./replay.ts";
 import { checkTermination } from "./termination.ts";
 import { checkValidity } from "./validity.ts";
@@ -25,6 +26,7 @@ export const checkers = {
   replay: checkReplay,
   omission: checkOmission,
   mbft: checkMbft,
+  pay: checkPay,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof checkers;

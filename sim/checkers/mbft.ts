@@ -1,10 +1,10 @@
-import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import { digestOf, isMapOf } from "../../agents/core/encoding/codec.ts";
 import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { isMajority, isSupermajority } from "../../agents/core/quorum.ts";
 import { ONE_PPM, type Certificate, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { honestSeats, type Trace } from "../trace.ts";
+import { fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -29,22 +29,11 @@ export function checkMbft(trace: Trace): readonly string[] {
 }
 
 function deciding(trace: Trace): Decided | null {
-  const certificate = honestSeats(trace).flatMap(({ certificates }) => certificates[0] ?? [])[0]?.certificate;
-  const root = certificate === undefined ? null : trace.block(certificate.decision.transcript);
-  const read = root === null ? null : readRoot(trace.attempt, trace.protocol, root);
-  if (certificate === undefined || read === null || "refused" in read) return null;
-  const all = read.messages.flatMap((digest) => {
-    const bytes = trace.block(digest);
-    return (bytes === null ? null : decodeMessage(bytes)) ?? [];
-  });
+  const certificate = firstCertificate(trace);
+  const all = transcribed(trace);
+  if (certificate === null || all === null) return null;
   const round = all.at(-1)?.header.round ?? 0;
   return { certificate, messages: all.filter(({ header }) => header.round === round) };
-}
-
-function fieldsOf(value: Value | undefined): { readonly [key: string]: Value } {
-  return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array)
-    ? (value as { readonly [key: string]: Value })
-    : {};
 }
 
 function of(messages: readonly Message[], phase: number, seat: SeatIndex): Message | null {

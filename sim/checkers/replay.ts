@@ -22,7 +22,7 @@ function differs(trace: Trace, decision: Decision): string | null {
   if ("refused" in read) return read.refused;
   const entries = read.messages.map((digest) => {
     const bytes = trace.block(digest);
-    return { digest, message: bytes === null ? null : decodeMessage(bytes), verified: false };
+    return { digest, message: bytes === null ? null : decodeMessage(bytes) };
   });
   const result = replay(attempt, protocol, decision.transcript, entries);
   if (result.kind === "failed") return result.reason;

@@ -44,4 +44,39 @@ describe("chain: certificates in calldata", () => {
     const twice = await tryAll([commitOf(third), commitOf(third)]);
     assert.equal(await read(twice, third.request.id), null);
   });
+
+  it("reads what is asked in one turn with one HTTP request, or one by one from a node that takes no batches", async () => {
+    const entry = await drawn(harness);
+    const receipt = await (
+      await harness.writer(0)
+    ).commit(entry.request, entry.round, entry.committee, entry.certificate);
+    assert.ok(receipt !== "already");
+    const transactions = await createTransactionReader(harness.options);
+    const readTwice = async (): Promise<readonly unknown[]> => {
+      const both = [receipt.transactionHash, receipt.transactionHash].map((hash) =>
+        transactions.certificate(hash, entry.request.id),
+      );
+      return Promise.all(both);
+    };
+    const expected = [entry.certificate.signatures, entry.certificate.signatures];
+    const batches: number[] = [];
+    let [alone, takesBatches] = [0, true];
+    const { intercept } = harness.proxy;
+    harness.proxy.intercept = (call) => {
+      if (!Array.isArray(call)) {
+        alone += 1;
+        return null;
+      }
+      batches.push(call.length);
+      return takesBatches ? null : { error: { code: -32_600, message: "batches are off" } };
+    };
+    assert.deepEqual(await readTwice(), expected);
+    assert.deepEqual([batches, alone], [[2], 0]);
+    takesBatches = false;
+    assert.deepEqual(await readTwice(), expected);
+    assert.deepEqual([batches, alone], [[2, 2], 2]);
+    harness.proxy.intercept = intercept;
+    const left = transactions.certificate(receipt.transactionHash, entry.request.id, AbortSignal.abort());
+    await assert.rejects(left, { name: "AbortError" });
+  });
 });

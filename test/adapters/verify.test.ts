@@ -2,14 +2,8 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryContentStore } from "../support/memory/content-store.ts";
-import {
-  cidString,
-  decode,
-  encode,
-  encodeBlock,
-  decodeBlock,
-  type BlockValue,
-} from "../../agents/core/encoding/codec.ts";
+import { cidString, decode, encode, encodeBlock, decodeBlock } from "../../agents/core/encoding/codec.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { encodeRequestId, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";

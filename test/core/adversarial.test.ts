@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { CONVERGE, DRAFT, REVIEW } from "../../agents/core/protocols/adversarial/payloads.ts";
 import { adversarial } from "../../agents/core/protocols/adversarial/index.ts";
@@ -159,7 +160,7 @@ describe("adversarial", () => {
     });
   }
 
-  it("Pay: a drafter or converger that failed in its turn gets nothing, though it reviews afterwards; others keep theirs", () => {
+  it("AD9: the first draft that counts earns, if it stands; reviews and failed turns earn nothing", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);
     for (const [rank, task] of [
@@ -175,16 +176,17 @@ describe("adversarial", () => {
       const shares = order.map((seat) => decisionOf(run).shares[seat]);
       assert.deepEqual(
         shares,
-        shares.map((_, at) => (at === rank ? 0 : 2)),
+        // If the first drafter fails, the next one drafts unseen; if the first converger fails, the first draft stays the first.
+        shares.map((_, at) => (at === (rank === 0 ? 2 : 0) ? SURE_RIGHT : 0)),
       );
     }
-    // Nobody converges: who drafted and reviewed did its work, the three convergers did not.
+    // Nobody converges: the draft is all that was written blind.
     const mute = decisionOf(
       watched(adversarial, attempt, byRank(attempt, failingAt(believing("yes"), "converge"), {})),
     );
     assert.deepEqual(
       order.map((seat) => mute.shares[seat]),
-      [1, 0, 1, 0, 1, 0, 1],
+      [1, 0, 0, 0, 0, 0, 0],
     );
   });
 
@@ -232,14 +234,15 @@ describe("adversarial", () => {
       const order = canonicalOrder(attempt);
       assert.deepEqual(
         order.map((seat) => overturned.shares[seat]),
-        [1, 2, 1, 1, 1, 1, 1],
+        // PY6: nobody compares texts here.
+        [terms.kind === "text" ? 1 : 0, 0, 0, 0, 0, 0, 0],
       );
       // Kept, it is its author's; a right one is everybody's.
       assert.equal(decide(draft, draft).confidence, ppm(1, 6));
       assert.equal(decide(truth, truth).confidence, 1_000_000);
     });
 
-  it("AD8: a reviewer that accepts one of the drafter's two drafts does not stand for the other; its review is paid", () => {
+  it("AD8: a reviewer that accepts one of the drafter's two drafts does not stand for the other; an answer that most did not accept pays nobody", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);
     const misled = [order[2], order[3]];
@@ -258,7 +261,7 @@ describe("adversarial", () => {
     assert.equal(letteredIn(tasksOf(run, "converge")[0]!.prompt, "review").length, 3);
     assert.deepEqual(
       order.map((seat) => decision.shares[seat]),
-      [2, 2, 1, 1, 1, 1, 1],
+      [0, 0, 0, 0, 0, 0, 0],
     );
   });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import {
   PERSONALITIES,
   inReadersOrder,
@@ -82,7 +83,7 @@ describe("council", () => {
         const next = canonicalOrder(of(n))[f];
         assert.equal(run.asked.findLast(({ prompt }) => taskOf(prompt) === "synthesize")?.seat, next);
         for (const failed of canonicalOrder(of(n)).slice(0, f)) assert.equal(decision.shares[failed], 0);
-        assert.equal(decision.shares[next as number], 2);
+        assert.equal(decision.shares[next as number], SURE_RIGHT);
       }
     });
 

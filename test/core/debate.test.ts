@@ -145,7 +145,7 @@ describe("debate", () => {
     const run = watched(debate, attempt, byRank(attempt, believing("yes"), { 3: believing("no", "still no") }));
     assertFields(decisionOf(run), { answer: "yes", confidence: 750_000 });
     const holder = canonicalOrder(attempt)[3];
-    assert.equal(decisionOf(run).shares[holder as number], 1);
+    assert.equal(decisionOf(run).shares[holder as number], 0);
     assertIncludes(letteredIn(run.asked.at(-1)!.prompt, "answer"), "no: still no");
   });
 

@@ -139,7 +139,6 @@ describe("hashgraph rules", () => {
       const entries = blocks.map((block, at) => ({
         digest: read.messages[at] as Digest,
         message: decodeMessage(block),
-        verified: false,
       }));
       const replayed = replay(attempt, hashgraph, root, entries);
       assert.deepEqual(replayed.kind === "replayed" && replayed.conclusion, conclusion);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { consensusReport } from "../../lab/references/hashgraph-report.ts";
@@ -44,7 +45,7 @@ describe("hashgraph over a committee", () => {
     );
     assert.equal(new Set(done.certificates.map((certificate) => certificate?.decision.transcript)).size, 1);
     assertFields(done.certificates[0]?.decision, { confidence: 1_000_000, round: 0 });
-    assert.deepEqual(done.certificates[0]?.decision.shares, [2, 2, 2, 2]);
+    assert.deepEqual(done.certificates[0]?.decision.shares, Array(4).fill(SURE_RIGHT));
     // HG7: first of all everybody is asked, without a word of the others; then once more. Votes are never sent.
     for (const effects of done.effects) {
       const asks = effects.filter(isAsk);
@@ -138,7 +139,7 @@ describe("hashgraph over a committee", () => {
       report.rounds.map(({ holdOuts }) => holdOuts),
       [[0], [0]],
     );
-    assert.deepEqual(done.certificates[1]?.decision.shares, [1, 2, 2, 2]);
+    assert.deepEqual(done.certificates[1]?.decision.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
     const [, second] = done.effects[0]?.filter(isAsk) ?? [];
     assertIncludes(second?.prompt.user, 'counterProof: "3 of 4 members: yes: steps to yes"');
   });

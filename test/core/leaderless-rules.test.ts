@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { MEDIAN_UNIT } from "../../agents/core/protocols/leaderless/geometric-median.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { type CanonicalAnswer } from "../../agents/core/request/kinds.ts";
@@ -264,8 +265,8 @@ describe("leaderless rules", () => {
     const [first] = rolesOf(attempt, 0).workers;
     const outcome = outcomeOf(attempt, { marks: (_, worker) => flat(worker === first ? 20 : 92) });
     assertFields(outcome, { status: "decided", answer: "yes", confidence: 920_000 });
-    // The one with the bad proof said the same, and is paid as a supporter.
-    assert.equal(outcome?.shares[first as number], 2);
+    // The one with the bad proof said the same, and is paid alike.
+    assert.equal(outcome?.shares[first as number], SURE_RIGHT);
   });
 
   it("L06 L10 LL5: an answer or a score sheet that 2/3 or fewer vouch for does not count", () => {
@@ -324,7 +325,7 @@ describe("leaderless rules", () => {
     });
   });
 
-  it("LL15: shares: 2 for seats that gave or approved the winning answer, 1 for seats that did their work, 0 for the rest", () => {
+  it("LL15: the workers that gave the winning answer earn, nobody else", () => {
     const attempt = attemptFor(10);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const [mute] = workers;
@@ -334,33 +335,26 @@ describe("leaderless rules", () => {
       marks: (evaluator) => (evaluator === silent ? undefined : flat(evaluator === hostile ? 0 : 92)),
     });
     attempt.committee.forEach((_, seat) =>
-      assert.equal(outcome?.shares[seat], seat === mute || seat === silent ? 0 : seat === hostile ? 1 : 2),
+      assert.equal(outcome?.shares[seat], seat !== mute && workers.includes(seat as SeatIndex) ? SURE_RIGHT : 0),
     );
   });
 
-  it("LL15: if there was an answer, a sheet with one mark is work and a sheet without marks is not; without answers an empty sheet is all the work", () => {
+  it("LL15: a worker of round 0 earns for a decision of round 1 if it marks some answer then; later workers earn nothing", () => {
     const attempt = attemptFor(10);
-    const { workers, evaluators } = rolesOf(attempt, 0);
-    const [idle, picky] = evaluators;
-    const [first] = workers;
-    const outcome = outcomeOf(attempt, {
-      marks: (evaluator, worker) =>
-        evaluator === idle || (evaluator === picky && worker !== first) ? null : flat(evaluator === picky ? 0 : 92),
-    });
-    assert.equal(outcome?.status, "decided");
+    const first = addRound(emptyTally, attempt, 0, { marks: () => flat(0) });
+    const [idle, ...others] = rolesOf(attempt, 0).workers;
+    const [target] = rolesOf(attempt, 1).workers;
+    const [picky] = others;
+    const outcome = concluded(
+      attempt,
+      addRound(first, attempt, 1, {
+        marks: (evaluator, worker) =>
+          evaluator === idle || (evaluator === picky && worker !== target) ? null : flat(evaluator === picky ? 0 : 92),
+      }),
+    );
+    assertFields(outcome, { status: "decided", answer: "yes" });
     attempt.committee.forEach((_, seat) =>
-      assert.equal(outcome?.shares[seat], seat === idle ? 0 : seat === picky ? 1 : 2),
-    );
-    const none = outcomeOf(attempt, { answer: () => null });
-    assert.equal(none?.status, "hung");
-    const last = rolesOf(attempt, 1);
-    assert.deepEqual(
-      last.evaluators.map((seat) => none?.shares[seat]),
-      last.evaluators.map(() => 1),
-    );
-    assert.deepEqual(
-      last.workers.map((seat) => none?.shares[seat]),
-      last.workers.map(() => 0),
+      assert.equal(outcome?.shares[seat], others.includes(seat as SeatIndex) ? SURE_RIGHT : 0),
     );
   });
 

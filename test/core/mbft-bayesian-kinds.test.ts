@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { matchForm } from "../../agents/core/phases/equivalence.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt } from "../../agents/core/types.ts";
@@ -112,8 +113,8 @@ describe("mbft-bayesian answers of every kind", () => {
           attempt.committee.map((_, seat) => (seat < count ? { matches: [] } : null)),
         ),
       );
-    assert.deepEqual(concluded(attempt, comparing(4)).shares, [2, 2, 2, 2]);
-    assertFields(concluded(attempt, comparing(3)), { status: "decided", shares: [2, 2, 2, 0] });
+    assert.deepEqual(concluded(attempt, comparing(4)).shares, Array(4).fill(SURE_RIGHT));
+    assertFields(concluded(attempt, comparing(3)), { status: "decided", shares: [SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, 0] });
   });
 
   it("texts: different wordings are one hypothesis once more than half of the seats say they mean the same", () => {
@@ -133,7 +134,7 @@ describe("mbft-bayesian answers of every kind", () => {
         ),
       );
     assert.match(decision(concluded(attempt, matched(3))), /1648/);
-    assert.deepEqual(concluded(attempt, matched(3)).shares, [2, 2, 2, 2]);
+    assert.deepEqual(concluded(attempt, matched(3)).shares, Array(4).fill(SURE_RIGHT));
     assert.equal(decision(concluded(attempt, matched(2))), "hung");
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { protocolByCode, protocolById } from "../../agents/core/protocols/index.ts";
@@ -37,13 +38,16 @@ describe("mbft-bayesian over a committee", () => {
   });
 
   for (const n of [4, 7, 10, 13])
-    it(`n = ${n}: f liars that claim certainty neither stall nor win, and nobody is slashed for an opinion`, () => {
+    it(`n = ${n}: f liars that claim certainty neither stall nor win, and lose a step each`, () => {
       const f = Math.floor((n - 1) / 3);
       for (let seed = 1; seed <= 3; seed++) {
         const scripts = seats(n, (seat) => (seat < f ? liar : honest("yes", 700_000)));
         const run = runCommittee(mbftBayesian, attemptFor(n), scripts, { seed });
         assert.equal(certified(run), "decided yes");
-        assert.deepEqual(run.certificates[f]?.decision.reputationChanges, []);
+        assert.deepEqual(
+          run.certificates[f]?.decision.reputationChanges,
+          Array.from({ length: f }, (_, seat) => ({ seat, steps: -1 })),
+        );
       }
     });
 
@@ -57,7 +61,7 @@ describe("mbft-bayesian over a committee", () => {
     const scripts = seats(7, (seat) => (seat < 2 ? { answer: () => null } : honest("yes")));
     const run = runCommittee(mbftBayesian, attemptFor(7), scripts);
     assert.equal(certified(run), "decided yes");
-    assert.deepEqual(run.certificates[2]?.decision.shares, [0, 0, 2, 2, 2, 2, 2]);
+    assert.deepEqual(run.certificates[2]?.decision.shares, [0, 0, ...Array<number>(5).fill(SURE_RIGHT)]);
   });
 
   it("a report that is revealed late does not count; the others decide without it", () => {
@@ -87,7 +91,7 @@ describe("mbft-bayesian over a committee", () => {
         true,
       );
     assert.deepEqual(run.certificates[1]?.decision.reputationChanges, [{ seat: 0, steps: -1 }]);
-    assert.deepEqual(run.certificates[1]?.decision.shares, [0, 2, 2, 2]);
+    assert.deepEqual(run.certificates[1]?.decision.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
   });
 
   it("two camps of equal weight end as Hung, with a certificate, after one round", () => {

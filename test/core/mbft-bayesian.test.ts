@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { requestHash } from "../../agents/core/encoding/typed-data.ts";
 import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
 import { commitForm } from "../../agents/core/phases/proposals.ts";
@@ -287,7 +288,7 @@ describe("mbft-bayesian rules", () => {
     const slot = { phase: commitForm.phase, round: 0, seat: 0 };
     const outcome = concluded(attempt, put(tally, attempt, slot, commitForm.encode({ commitment: null })));
     assert.deepEqual(outcome.reputationChanges, [{ seat: 0, steps: -1 }]);
-    assert.deepEqual(outcome.shares, [0, 2, 2, 2]);
+    assert.deepEqual(outcome.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
     assertAbove(outcome.confidence, concluded(attempt, tally).confidence);
   });
 
@@ -310,7 +311,7 @@ describe("mbft-bayesian rules", () => {
       const tally = closed(propose(emptyTally, attempt, 0, acts), (seat, of) => of !== 0 || seat < holders);
       const counts = holders === 4;
       const outcome = concluded(attempt, tally);
-      assert.equal(outcome.shares[0], counts ? 2 : 0);
+      assert.equal(outcome.shares[0], counts ? SURE_RIGHT : 0);
       const alike = outcomeOf(
         attempt,
         acts.map((act, seat) => (seat === 0 && !counts ? report(null) : act)),
@@ -319,7 +320,7 @@ describe("mbft-bayesian rules", () => {
     }
   });
 
-  it("BA11, BA12: nobody is slashed for an opinion; a seat that was right earns twice, a seat that spoke earns once", () => {
+  it("BA11, BA12: only who was right earns and recovers; who was sure and wrong falls a step; Hung pays the reports alike", () => {
     const attempt = attemptFor(7, {}, [999_999, 999_999, 999_999]);
     const decided = outcomeOf(
       attempt,
@@ -327,10 +328,10 @@ describe("mbft-bayesian rules", () => {
     );
     assert.equal(decision(decided), "yes");
     assert.deepEqual(decided.reputationChanges, [
-      { seat: 0, steps: 1 },
+      { seat: 0, steps: -1 },
       { seat: 2, steps: 1 },
     ]);
-    assert.deepEqual(decided.shares, [1, 0, 2, 2, 2, 2, 2]);
+    assert.deepEqual(decided.shares, [0, 0, ...Array<number>(5).fill(SURE_RIGHT)]);
     const hung = outcomeOf(
       attempt,
       reports(7, (seat) => report(seat < 3 ? "no" : seat === 3 ? null : "yes")),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
 import { applySlashes } from "../../agents/core/protocols/mbft/rules.ts";
@@ -63,7 +64,7 @@ describe("mbft rules", () => {
           answer: "yes",
           sees: (at, of) => at !== phase || of !== 0 || seat < holders,
         }));
-        assert.equal(final(attemptOf(6), acts)?.shares[0], holders === 3 ? 0 : 2);
+        assert.equal(final(attemptOf(6), acts)?.shares[0], holders === 3 ? 0 : SURE_RIGHT);
       }
     });
   }
@@ -139,7 +140,7 @@ describe("mbft rules", () => {
       }
     }
     const conclusion = mbft.conclude(attempt, tally);
-    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [0, 2, 2, 2]);
+    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
   });
 
   it("MB5, M07: a rejection without counter-proof is malformed", () => {
@@ -217,7 +218,7 @@ describe("mbft rules", () => {
     const base = (verdict: "uphold" | "refute", judges: number) =>
       seats(6, (seat) =>
         seat === 0
-          ? { answer: "no", votes: { 5: reject } }
+          ? { answer: "no", tier: 700_000, votes: { 5: reject } }
           : { answer: "yes", judgements: seat <= judges ? { "0>5": verdict } : {} },
       );
     assertFields(final(attemptOf(6), base("uphold", 3)), { status: "decided", answer: "yes" });
@@ -317,7 +318,7 @@ describe("mbft rules", () => {
     const twice = put(tally, attempt, 0, 2, REVEAL, encodeReveal(null, [null, null, null, null]));
     const conclusion = mbft.conclude(attempt, twice);
     assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.reputationChanges, [{ seat: 2, steps: -1 }]);
-    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [2, 2, 0, 2]);
+    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [SURE_RIGHT, SURE_RIGHT, 0, SURE_RIGHT]);
   });
 
   it("MB17: seats that took part recover from earlier slashes, and no other seats", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
@@ -169,7 +170,7 @@ describe("mbft over a committee", () => {
         assertFields(certificate?.decision, { status: "decided", answer: "yes" });
         assert.deepEqual(
           certificate?.decision.shares.slice(f),
-          Array.from({ length: n - f }, () => 2),
+          Array.from({ length: n - f }, () => SURE_RIGHT),
         );
       }
     });

@@ -104,7 +104,7 @@ describe("refused questions", () => {
       const message = signMessage(attempt, 0, 1, 0, { commitment: null });
       assert.equal(rejectMessage(protocol, attempt, message), "question-refused");
       const result = replay(attempt, protocol, keccak256(Uint8Array.of()), [
-        { digest: sha256(Uint8Array.of()), message, verified: false },
+        { digest: sha256(Uint8Array.of()), message },
       ]);
       assertFields(result, { kind: "failed" });
       assert.match("reason" in result ? result.reason : "", /question-refused/);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { decodeBlock, encode, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
-import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
+import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
+import { bytesToHex, encodeRequestId, sha256 } from "../../agents/core/encoding/bytes.ts";
+import { secp256k1 } from "../../agents/core/encoding/secp256k1.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { commitmentOf } from "../../agents/core/phases/proposals.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
@@ -13,8 +15,16 @@ import {
   encodeMessage,
   readRoot,
   forgeryIn,
+  replay,
 } from "../../agents/core/encoding/transcript.ts";
-import { ONE_PPM, type Attempt, type RequestId, type SeatIndex, type Value } from "../../agents/core/types.ts";
+import {
+  ONE_PPM,
+  type Attempt,
+  type Message,
+  type RequestId,
+  type SeatIndex,
+  type Value,
+} from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, signMessage, wideId, withId } from "../support/core/committee.ts";
 
 const requestIds = fc.bigInt(0n, 2n ** 128n - 1n) as fc.Arbitrary<RequestId>;
@@ -105,6 +115,28 @@ describe("TR3: why a message is not one of an attempt's", () => {
 
   it("a good message is accepted", () => {
     assert.equal(forgeryIn(attempt, said(attempt)), null);
+  });
+
+  it("the signature of a good one is checked once, of a bad one and for another attempt every time", (context) => {
+    const recover = context.mock.method(secp256k1, "recover");
+    const checks = (by: Attempt, message: Message): number => {
+      const before = recover.mock.callCount();
+      forgeryIn(by, message);
+      return recover.mock.callCount() - before;
+    };
+    const message = said(attempt);
+    const forged = { ...message, signature: said({ ...attempt, attempt: 5 }).signature };
+    assert.deepEqual([checks(attempt, message), checks(attempt, message)], [1, 0]);
+    assert.deepEqual([checks(attempt, forged), checks(attempt, forged)], [1, 1]);
+    const elsewhere = { ...attempt, committee: attempt.committee.toReversed() };
+    assert.equal(checks(elsewhere, message), 1);
+    assert.equal(forgeryIn(elsewhere, message), "bad-signature");
+    const entry = { digest: sha256(encodeMessage(message)), message };
+    const before = recover.mock.callCount();
+    replay(attempt, mbft, entry.digest, [entry]);
+    assert.equal(recover.mock.callCount(), before, "the replay checks it again");
+    replay(attempt, mbft, entry.digest, [{ ...entry, message: { ...message } }]);
+    assert.equal(recover.mock.callCount(), before + 1, "the replay takes another message unchecked");
   });
 
   it("other-attempt: another attempt of the request, or another request, however well signed", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { policiesOf } from "../../agents/core/request/kinds.ts";
 import { createUnanimous } from "../../agents/core/protocols/unanimous/index.ts";
@@ -143,40 +144,42 @@ describe("unanimous: policies", () => {
 });
 
 describe("unanimous: pay", () => {
-  it("D32, UN15: a seat earns more for more turns and for agreement, less for deviation, nothing for silence; it is never slashed", () => {
+  it("D32, UN15: the first answer earns if it was decided; more turns, deviation and silence earn nothing, and deviation when sure costs a step", () => {
     const outcome = decide(attemptOf(7), 2, (round, seat) => {
       if (seat === 0) return { answer: "no", proof: "again" };
       if (seat === 1) return round === 0 ? {} : { answer: "yes" };
       return { answer: "yes" };
     });
     assertFields(outcome, { answer: "yes", through: 1 });
-    assert.deepEqual(outcome?.shares, [8, 8, 16, 16, 16, 16, 16]);
-    assert.deepEqual(outcome?.reputationChanges, []);
+    assert.deepEqual(outcome?.shares, [0, 0, ...Array<number>(5).fill(SURE_RIGHT)]);
+    assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: -1 }]);
   });
 
-  it("UN15: a seat that changed its mind earns less than one that was right from the start; one that left before the end earns nothing", () => {
+  it("UN15: a seat that followed the others earns nothing, and one that left before the end neither", () => {
     const outcome = decide(attemptOf(7), 2, (round, seat) => {
       if (seat === 0) return { answer: round === 0 ? "no" : "yes" };
       if (seat === 1) return round === 0 ? { answer: "yes" } : {};
       return { answer: "yes" };
     });
-    assert.deepEqual(outcome?.shares, [12, 0, 16, 16, 16, 16, 16]);
+    assert.deepEqual(outcome?.shares, [0, 0, ...Array<number>(5).fill(SURE_RIGHT)]);
   });
 
   it("UN15: a set of policies earns by what it shares with the decided one", () => {
     const outcome = decide(attemptOf(4, policies(4)), 2, () => ({ answer: "A,B" }));
-    assert.deepEqual(outcome?.shares, [16, 16, 16, 16]);
-    const mixed = decide(attemptOf(4, policies(4)), 3, (_, seat) => ({ answer: seat === 0 ? "A,D" : "A,B" }));
-    // One of three in common: 4 + 1 per round.
-    assert.deepEqual(mixed?.shares, [15, 24, 24, 24]);
+    assert.deepEqual(outcome?.shares, Array(4).fill(SURE_RIGHT));
+    const mixed = decide(attemptOf(4, policies(4)), 3, (_, seat) =>
+      seat === 0 ? { answer: "A,D", tier: 700_000 } : { answer: "A,B" },
+    );
+    // One of three in common.
+    assert.deepEqual(mixed?.shares, [Math.floor(SAFE_RIGHT * 0.333_333), SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
   });
 
-  it("UN15, UN16: a Hung attempt pays the seats that took part to the end, and those below full reputation recover", () => {
+  it("UN15, UN16: a Hung attempt pays the seats that took part to the end alike, and those below full reputation recover", () => {
     const outcome = decide(attemptOf(4, {}, [500_000]), 4, (_, seat) =>
       seat === 3 ? {} : { answer: seat < 2 ? "no" : "yes" },
     );
     assertFields(outcome, { status: "hung" });
-    assert.deepEqual(outcome?.shares, [16, 16, 16, 0]);
+    assert.deepEqual(outcome?.shares, [1, 1, 1, 0]);
     assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: 1 }]);
   });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { reasonsStepByStep } from "../../agents/core/protocols/unanimous/config.ts";
 import { createUnanimous, unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
@@ -257,7 +258,7 @@ describe("unanimous over a committee", () => {
     const run = runCommittee(unanimous, attemptOf(4), scripts, { delayOf: (from) => (isLate(from) ? 10_500 : 10) });
     assertIncludes(heard, `0.0.${REVEAL}`);
     for (const certificate of run.certificates.slice(1))
-      assertFields(certificate?.decision, { answer: "yes", confidence: 1_000_000, shares: [0, 8, 8, 8] });
+      assertFields(certificate?.decision, { answer: "yes", confidence: 1_000_000, shares: [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT] });
   });
 
   it("D22, D23: two camps that never move end as Hung with a certificate: failure to agree is agreement to defer", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CHAIR_VERSION } from "../../agents/core/phases/chair.ts";
+import { PAY_VERSION } from "../../agents/core/phases/pay.ts";
 import { SCORES_VERSION } from "../../agents/core/phases/scores.ts";
 import { TASKS_VERSION } from "../../agents/core/prompts/task-prompt.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
@@ -9,25 +10,26 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
-const TASKS = { tasks: 2 };
+const TASKS = { tasks: 2, pay: 1 };
 const SCORES = { ...TASKS, scores: 2 };
-const CHAIR = { ...TASKS, chair: 2 };
+const CHAIR = { ...TASKS, chair: 3 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 6, TASKS],
-  ["mbft-bayesian", 2, TASKS],
-  ["wbft", 4, SCORES],
-  ["leaderless", 4, SCORES],
-  ["hashgraph", 8, TASKS],
-  ["unanimous", 2, TASKS],
-  ["council", 2, CHAIR],
-  ["debate", 2, CHAIR],
-  ["adversarial", 2, CHAIR],
-  ["escalating", 8, { ...CHAIR, mbft: 6 }],
+  ["mbft", 7, TASKS],
+  ["mbft-bayesian", 3, TASKS],
+  ["wbft", 5, SCORES],
+  ["leaderless", 5, SCORES],
+  ["hashgraph", 9, TASKS],
+  ["unanimous", 3, TASKS],
+  ["council", 3, CHAIR],
+  ["debate", 3, CHAIR],
+  ["adversarial", 3, CHAIR],
+  ["escalating", 9, { ...CHAIR, mbft: 7 }],
 ];
 
 function current(name: string): number | undefined {
   const shared: Readonly<Record<string, number>> = {
     tasks: TASKS_VERSION,
+    pay: PAY_VERSION,
     scores: SCORES_VERSION,
     chair: CHAIR_VERSION,
   };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { wbft } from "../../agents/core/protocols/wbft/index.ts";
 import { LEAD, SCORE, prepareForm } from "../../agents/core/protocols/wbft/payloads.ts";
@@ -177,14 +178,14 @@ describe("wbft rules", () => {
     });
   });
 
-  it("WB17: shares: members and voters 2, others who took part 1; equivocators are slashed once per view and get nothing", () => {
+  it("WB17: members earn, voters do not; equivocators are slashed once per view and get nothing", () => {
     const attempt = attemptFor(7);
     const answers = ["yes", "yes", "yes", "yes", "no", "no", null];
     const vote = (seat: number): number | null => (seat === 5 ? null : 0);
     const tally = build(attempt, { answers, views: [{ lead: 0, prepare: vote, final: vote }] });
-    assert.deepEqual(concluded(attempt, tally)?.shares, [2, 2, 2, 2, 2, 1, 0]);
+    assert.deepEqual(concluded(attempt, tally)?.shares, [SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, 0, 0, 0]);
     const forked = put(tally, attempt, 0, 3, CLOSE, { seen: [attempt.committee.map(() => null)] });
-    assert.deepEqual(concluded(attempt, forked)?.shares, [2, 2, 2, 0, 2, 1, 0]);
+    assert.deepEqual(concluded(attempt, forked)?.shares, [SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, 0, 0, 0, 0]);
     assert.deepEqual(concluded(attempt, forked)?.reputationChanges, [{ seat: 3, steps: -1 }]);
   });
 

@@ -15,7 +15,7 @@ import { openBank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { courseNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
-import { assertNoSecrets, createCli, type Cli } from "./cli-world.ts";
+import { assertNoSecrets, createCli, lighten, type Cli } from "./cli-world.ts";
 import { until } from "./world.ts";
 
 const hung: Partial<Decision> = { status: "hung", outcome: wordOf(0n), answer: "" };
@@ -43,7 +43,7 @@ async function accountOf(name: string, tokens: bigint): Promise<Address> {
   const model = ["--model-url", "http://127.0.0.1:1", "--model-name", "none"];
   const { code, value } = await cli.json("agent", "init", "--dir", name, "--deployment", "deployment.json", ...model);
   assert.equal(code, 0, JSON.stringify(value));
-  const address = String(value["signer"]) as Address;
+  const address = await lighten(join(cli.folder, name, "keystore.json"));
   await bankOf().fund(address, tokens);
   return address;
 }

@@ -16,7 +16,8 @@ import type { Subject } from "../../agents/node/audit/audit.ts";
 import type { VerifyReport } from "../../agents/node/audit/report.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import type { Digest } from "../../agents/core/types.ts";
+import type { Digest, RequestId } from "../../agents/core/types.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 
@@ -43,6 +44,12 @@ async function spoil(index: number, spoilt: boolean): Promise<string> {
   await store.open();
   await store.put(cidOf(sha256(bytes)), spoilt ? bytes.with(9, bytes[9]! ^ 4) : bytes);
   return cidString(sha256(bytes));
+}
+
+function subjectOf(requestId: RequestId, events: readonly ChainEvent[]): Subject {
+  const committed = events.find((event) => event.kind === "decisionCommitted");
+  assert.ok(committed);
+  return { requestId, events, committed };
 }
 
 describe("conclave verify of many requests", () => {
@@ -114,7 +121,7 @@ describe("conclave verify of many requests", () => {
       const reports = await Promise.all(
         world.decisions.map(async ({ attempt: { request } }, index) => {
           const events = await chain.requestEvents(request.id, signal);
-          const report = await pool.verify({ requestId: request.id, events } as Subject);
+          const report = await pool.verify(subjectOf(request.id, events));
           underWay.delete(index);
           return report;
         }),
@@ -147,7 +154,7 @@ describe("conclave verify of many requests", () => {
       assert.ok(decision);
       const { id } = decision.attempt.request;
       const events = await chain.requestEvents(id, signal);
-      const report = Promise.allSettled([pool.verify({ requestId: id, events } as Subject)]);
+      const report = Promise.allSettled([pool.verify(subjectOf(id, events))]);
       await asked.promise;
       await pool.close();
       await ended.promise;

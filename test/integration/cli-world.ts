@@ -65,10 +65,10 @@ export interface CliWorld extends Cli {
   readonly deployment: Deployment;
   readonly bank: Bank;
   /** Runs `agent init` with a config that suits a test, and returns the signer's address. */
-  init(name: string): Promise<string>;
+  init(name: string): Promise<Address>;
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
   /** Makes, funds and registers an agent of that name, and waits until it can be drawn. */
-  enlist(name: string, stake: string): Promise<string>;
+  enlist(name: string, stake: string): Promise<Address>;
   /** Asks a question for an agent, whose key pays; `draw` draws its committee when the time has come. */
   ask(name: string): Promise<{ readonly request: Request; readonly draw: () => Promise<void> }>;
   /** Moves the chain's clock. */
@@ -167,7 +167,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     editConfig,
     async enlist(name, stake) {
       const signer = await init(name);
-      await bank.fund(signer as Address, parseEther("200"));
+      await bank.fund(signer, parseEther("200"));
       const { code } = await json("agent", "register", "--dir", name, "--stake", stake);
       assert.equal(code, 0);
       await nextEpoch();
@@ -208,7 +208,7 @@ export async function startCliWorld(): Promise<CliWorld> {
 }
 
 /** Replaces a keystore by that of a new key which opens at once: each command would take half a second for scrypt. */
-async function lighten(path: string): Promise<string> {
+export async function lighten(path: string): Promise<Address> {
   await rm(path);
   const { address } = await createKeystore(path, PASSWORD, { scryptN: 1 << 12 });
   return address;

@@ -164,12 +164,12 @@ describe("command line", () => {
     assert.equal(broke.code, "STAKE_MISSING");
     assert.match(broke.message, new RegExp(`^Stake 10 \\w+: ${signer} holds 0 \\w+; send it 10 \\w+ more$`));
     assert.equal((await world.failure(...register, "ten")).code, "USAGE");
-    await world.bank.mint(signer as Address, parseEther("50"));
+    await world.bank.mint(signer, parseEther("50"));
     const wrong = await world.run([...register, "10"], { environment: { CONCLAVE_PASSWORD: "not the password" } });
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr, /^error KEYSTORE_PASSWORD_WRONG: /);
     assert.equal((await world.failure(...register, "12.5")).code, "BALANCE_TOO_LOW");
-    await world.bank.fund(signer as Address, 0n);
+    await world.bank.fund(signer, 0n);
     const { code, value } = await world.json(...register, "12.5");
     assert.deepEqual([code, value["stake"], value["model"]], [0, "12500000000000000000", "openai:truthful"]);
     assert.deepEqual([(await world.failure(...register, "12.5")).code], ["USAGE"]);
@@ -194,7 +194,7 @@ describe("command line", () => {
 
   it("lets only the operator's key move the stake, not the agent's key", async () => {
     const cold = await world.init("cold");
-    await world.bank.fund(cold as Address, parseEther("20"));
+    await world.bank.fund(cold, parseEther("20"));
     await world.init("hot");
     const operator = ["--operator-keystore", "cold/keystore.json", "--operator-password-file", "cold/password"];
     await writeFile(join(world.folder, "cold", "password"), `${PASSWORD}\n`);
@@ -250,7 +250,7 @@ describe("command line", () => {
   it("lists and submits the evidence that an agent keeps, and shows the reward", async () => {
     const dir = ["--dir", "hot"];
     for (const name of ["victim", "second", "third", "fourth"]) {
-      await world.bank.fund((await world.init(name)) as Address, parseEther("20"));
+      await world.bank.fund(await world.init(name), parseEther("20"));
       assert.equal((await world.json("agent", "register", "--dir", name, "--stake", "10")).code, 0);
     }
     const keys = await openKeystore(join(world.folder, "victim", "keystore.json"), PASSWORD);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { checkers, judge, offBeyondF, type CheckerName } from "../../sim/checkers/index.ts";
-import { decodeBlock, digestOf, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
+import { decodeBlock, digestOf, encodeBlock } from "../../agents/core/encoding/codec.ts";
+import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -260,5 +261,45 @@ describe("checkers", () => {
       },
     };
     assertIncludes(says("mbft", mute), "paid without an answer");
+  });
+
+  it("SI11 pay: reports other shares, pay without a blind answer, pay for a wrong or Hung one, and pay by another tier", () => {
+    const { shares } = honest(good).certificates[0]!.certificate.decision;
+    const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
+    const last = good.seats.findLast(({ byzantine }) => byzantine === null)!.seat;
+    const paying = (change: (share: number, seat: number) => number) => decide({ shares: shares.map(change) });
+    const none = bend(last, ({ certificates: [first] }) => ({
+      certificates: [
+        {
+          ...first!,
+          certificate: { ...first!.certificate, decision: { ...first!.certificate.decision, shares: [0, 0, 0, 0] } },
+        },
+      ],
+    }));
+    assertIncludes(says("pay", none), `seat ${last} holds other shares`);
+    assertIncludes(
+      says(
+        "pay",
+        paying((share, seat) => (seat === liar ? 1 : share)),
+      ),
+      `seat ${liar} is paid and answered`,
+    );
+    assertIncludes(
+      says(
+        "pay",
+        paying((share) => share && share - 1),
+      ),
+      "for tier",
+    );
+    assertIncludes(says("pay", decide({ status: "hung" })), "for a Hung attempt");
+    const commit = good.messages.get(`1.0.${last}`)![0]!;
+    const unsealed: Trace = {
+      ...good,
+      block: (digest) => {
+        const bytes = good.block(digest);
+        return bytes !== null && Buffer.from(bytes).includes(Buffer.from(hexToBytes(commit.signature))) ? null : bytes;
+      },
+    };
+    assertIncludes(says("pay", unsealed), `seat ${last} is paid and answered nothing blind`);
   });
 });

@@ -1,25 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { protocols } from "../../agents/core/protocols/index.ts";
 import type { SeedResult } from "../../sim/batch.ts";
-import { BYZANTINE_KINDS, FAULTS, type ByzantineKind, type Fault, type SimOptions } from "../../sim/options.ts";
-import { createPlan } from "../../sim/plan.ts";
 import { createPool, type Pool } from "../../sim/pool.ts";
 import { assertAbove, assertIncludes } from "../support/assertions.ts";
-
-const options: SimOptions = {
-  protocol: "mbft",
-  n: 4,
-  byzantine: 1,
-  faults: FAULTS,
-  byzantineKinds: BYZANTINE_KINDS,
-  kind: null,
-  errorPpm: 0,
-};
-const seeds = (count: number, first = 1): readonly number[] =>
-  Array.from({ length: count }, (_, index) => first + index);
-const described = (results: readonly SeedResult[]): readonly string[] =>
-  results.flatMap(({ seed, violations }) => violations.map(({ checker, message }) => `${seed} ${checker}: ${message}`));
+import { described, options, playWorlds, seeds } from "./worlds.suite.ts";
 
 describe("simulator", () => {
   let pool: Pool;
@@ -36,37 +20,6 @@ describe("simulator", () => {
     assert.equal(new Set(first.map(({ hash }) => hash)).size, 12);
   });
 
-  const struck: Readonly<Record<Fault, readonly string[]>> = {
-    drop: ["drop", "targeted drop"],
-    delay: ["delay"],
-    reorder: ["reorder"],
-    duplicate: ["duplicate"],
-    partition: ["cut"],
-    crash: ["crash", "lost tail"],
-    skew: [],
-    model: ["model rate-limit", "model timeout", "model unparsable", "model crashed"],
-    storm: ["targeted drop"],
-  };
-  for (const fault of FAULTS)
-    it(`SM2: ${fault} strikes alone`, async () => {
-      const results = await pool.run({ ...options, byzantine: 0, faults: [fault] }, seeds(fault === "model" ? 60 : 24));
-      const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
-      for (const what of struck[fault]) if (what !== "lost tail") assertIncludes([...counted], what, fault);
-      assert.deepEqual(
-        [...counted].filter((what) => !struck[fault].includes(what)),
-        [],
-      );
-      assert.deepEqual(described(results), []);
-      if (fault === "skew") {
-        const calm = await pool.run({ ...options, byzantine: 0, faults: [] }, seeds(24));
-        assert.notDeepEqual(
-          results.map(({ hash }) => hash),
-          calm.map(({ hash }) => hash),
-        );
-        assertAbove(new Set(createPlan({ ...options, faults: ["skew"] }, 1).speedPpm).size, 1);
-      }
-    });
-
   it("SM2: mbft decides without faults and Byzantine seats; if all are in time, with one call on the critical path", async () => {
     const results = await pool.run({ ...options, byzantine: 0, faults: [], kind: "boolean" }, seeds(20));
     assert.deepEqual(
@@ -76,41 +29,6 @@ describe("simulator", () => {
     const punctual = results.filter(({ modelCalls }) => modelCalls === 4);
     assertAbove(punctual.length, 5);
     for (const { criticalPathCalls } of punctual) assert.equal(criticalPathCalls, 1);
-  });
-
-  const misdeeds: Partial<Record<ByzantineKind, readonly string[]>> = {
-    silent: ["silent"],
-    equivocating: ["equivocation"],
-    twin: ["first twin", "second twin"],
-    "forking-gossiper": ["first twin", "second twin"],
-    "double-voter": ["double vote"],
-    "late-revealer": ["late"],
-    "censoring-proposer": ["censored", "not relayed"],
-    replayer: ["replay", "replay elsewhere"],
-    malformed: ["malformed"],
-  };
-  for (const kind of BYZANTINE_KINDS)
-    it(`${kind}: does its misdeed, and breaks nothing with f = 1`, async () => {
-      const bent = { ...options, byzantineKinds: [kind], faults: kind === "censoring-proposer" ? FAULTS : [] };
-      const results = await pool.run(bent, seeds(40));
-      const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
-      for (const what of misdeeds[kind] ?? []) assertIncludes([...counted], what);
-      assert.deepEqual(described(results), []);
-      // A Byzantine mind makes others verify, judge or revise.
-      const honest = await pool.run({ ...bent, byzantine: 0 }, seeds(40));
-      assert.notDeepEqual(
-        results.map(({ hash }) => hash),
-        honest.map(({ hash }) => hash),
-      );
-    });
-
-  it("forking-gossiper of hashgraph: forks or makes free claims; without faults all decide", async () => {
-    const bent: SimOptions = { ...options, protocol: "hashgraph", byzantineKinds: ["forking-gossiper"], faults: [] };
-    const results = await pool.run(bent, seeds(24));
-    const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
-    for (const what of ["first twin", "second twin", "free claim"]) assertIncludes([...counted], what);
-    assert.deepEqual(described(results), []);
-    assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(["decided"]));
   });
 
   it("keeps the checkers of promises for K <= f silent when more than f seats lie", async () => {
@@ -136,14 +54,7 @@ describe("simulator", () => {
       await real.close();
     }
   });
-
-  for (const { id } of protocols)
-    for (const n of [4, 7])
-      it(`${id}, n = ${n}, K = f, all faults, all kinds: no violation`, { timeout: 240_000 }, async () => {
-        const results = await pool.run(
-          { ...options, protocol: id, n, byzantine: (n - 1) / 3 },
-          seeds(n === 4 ? 25 : 10),
-        );
-        assert.deepEqual(described(results), []);
-      });
 });
+
+describe("simulator, few worlds", () =>
+  playWorlds({ fault: 8, modelFault: 60, misdeed: 8, gossip: 6, ofFour: 5, ofSeven: 2 }));

@@ -1,4 +1,13 @@
-import { createPublicClient, defineChain, http, type Chain, type HttpTransport, type PublicClient } from "viem";
+import {
+  createPublicClient,
+  defineChain,
+  http,
+  type Chain,
+  type Hex,
+  type HttpTransport,
+  type PublicClient,
+  type RpcTransaction,
+} from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Domain } from "../../core/types.ts";
 import { originOf, toChainError } from "./errors.ts";
@@ -29,10 +38,19 @@ export interface Connection {
     action: (client: Client) => Promise<T>,
     retries?: number,
   ): Promise<T>;
+  /**
+   * Sends the calls that come in one turn of the event loop with one signal as one HTTP request, since a request costs
+   * far more than a call. Null if there is no result, for any reason: nodes may refuse batches, so ask again alone.
+   */
+  readonly together: (request: TransactionRequest, signal: AbortSignal | undefined) => Promise<RpcTransaction | null>;
   /** Checks the chain id and the contracts. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
   check(signal?: AbortSignal): Promise<void>;
 }
 
+type TransactionRequest = { readonly method: "eth_getTransactionByHash"; readonly params: [hash: Hex] };
+
+/** Calls of one HTTP request; public nodes take at least as many. */
+const BATCH_CALLS = 50;
 const DEFAULT_TIMEOUT_MS = 15_000;
 const DEFAULT_RETRIES = 2;
 
@@ -62,6 +80,15 @@ function createConnection(options: ChainOptions): Connection {
     }
   };
 
+  const batched = http(rpcUrl, { batch: { batchSize: BATCH_CALLS }, timeout: timeoutOf(options) });
+  const batching = createPublicClient({ chain, transport: batched });
+  const together: Connection["together"] = async (request, signal) => {
+    const found = batching.request(request, { retryCount: 0, ...(signal && { signal }) });
+    const transaction = await found.catch(() => null);
+    signal?.throwIfAborted();
+    return transaction;
+  };
+
   const check = async (signal?: AbortSignal): Promise<void> => {
     const found = await call("Read the chain id", signal, (client) => client.getChainId());
     if (found !== chainId) {
@@ -82,7 +109,8 @@ function createConnection(options: ChainOptions): Connection {
     }
   };
 
-  return { domain: { chainId, oracle }, registry, deploymentBlock: options.deploymentBlock ?? 0n, chain, call, check };
+  const deploymentBlock = options.deploymentBlock ?? 0n;
+  return { domain: { chainId, oracle }, registry, deploymentBlock, chain, call, together, check };
 }
 
 function createClient(
@@ -98,7 +126,11 @@ function createClient(
   const transport = http(options.rpcUrl, {
     fetchFn,
     retryCount,
-    timeout: options.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+    timeout: timeoutOf(options),
   });
   return createPublicClient({ chain, transport, cacheTime: 0 });
+}
+
+function timeoutOf({ requestTimeoutMs }: ChainOptions): number {
+  return requestTimeoutMs ?? DEFAULT_TIMEOUT_MS;
 }

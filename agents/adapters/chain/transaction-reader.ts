@@ -1,4 +1,4 @@
-import { decodeFunctionData } from "viem";
+import { decodeAbiParameters, toFunctionSelector, type DecodeFunctionDataReturnType } from "viem";
 import { hexToBytes } from "../../core/encoding/bytes.ts";
 import type { Certificate, Hex, RequestId } from "../../core/types.ts";
 import type { TransactionReader } from "../../ports/chain.ts";
@@ -17,9 +17,9 @@ export async function createTransactionReader(options: ChainOptions, signal?: Ab
         await connection.call(`Read the receipt of ${hash}`, ended, (client) => client.getTransactionReceipt({ hash })),
       ),
     certificate: async (hash, requestId, ended) => {
-      const { to, input } = await connection.call(`Read transaction ${hash}`, ended, (client) =>
-        client.getTransaction({ hash }),
-      );
+      const { to, input } =
+        (await connection.together({ method: "eth_getTransactionByHash", params: [hash] }, ended)) ??
+        (await connection.call(`Read transaction ${hash}`, ended, (client) => client.getTransaction({ hash })));
       return to !== null && lower(to) === connection.domain.oracle ? certificateOf(input, requestId) : null;
     },
   };
@@ -42,14 +42,21 @@ function certificateOf(input: Hex, requestId: RequestId): Certificate["signature
   return typeof head === "string" ? null : unpackCertificate(hexToBytes(certificate), head.seats);
 }
 
-/** An ABI of the called functions alone: viem hashes every function that stands before the called one. */
-const commitAbi = decisionOracleAbi.filter(
-  (item) => "name" in item && (item.name === "commit" || item.name === "tryMulticall"),
-);
+const commitAbi = decisionOracleAbi
+  .filter((item) => item.type === "function")
+  .filter(({ name }) => name === "commit" || name === "tryMulticall");
+type Call = DecodeFunctionDataReturnType<typeof commitAbi>;
 
-function decodeCall(data: Hex): ReturnType<typeof decodeFunctionData<typeof commitAbi>> | null {
+/** By selector. viem would hash the signatures again for each call. */
+const functions = new Map(commitAbi.map((item) => [toFunctionSelector(item), item]));
+const SELECTOR_LENGTH = 10;
+
+function decodeCall(data: Hex): Call | null {
+  const called = functions.get(data.slice(0, SELECTOR_LENGTH) as Hex);
+  if (called === undefined) return null;
   try {
-    return decodeFunctionData({ abi: commitAbi, data });
+    const args = decodeAbiParameters(called.inputs, `0x${data.slice(SELECTOR_LENGTH)}`);
+    return { functionName: called.name, args } as Call;
   } catch {
     return null;
   }

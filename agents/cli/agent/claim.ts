@@ -14,8 +14,6 @@ interface Options extends OperatorFlags {
 }
 
 export const agentClaim: CommandSpec<Options> = {
-  name: "claim",
-  summary: "settle all requests the agent sat for, then pay out the operator's rewards and credit",
   example: "conclave agent claim --dir ./my-agent",
   options: [...operatorFlags, { flags: "--to <address>", description: "receiver (default: the operator)" }],
   run: async ({ options, host, tell }) => {

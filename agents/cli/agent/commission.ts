@@ -12,8 +12,6 @@ interface Options extends OperatorFlags {
 }
 
 export const agentCommission: CommandSpec<Options> = {
-  name: "commission",
-  summary: "lower the operator's commission at once, or announce a higher one and let it take effect later",
   example: "conclave agent commission --dir ./my-agent --set 7.5\nconclave agent commission --dir ./my-agent --raise",
   options: [
     ...operatorFlags,

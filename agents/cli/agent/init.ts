@@ -39,8 +39,6 @@ interface Options extends Omit<ChainFlags, "dir"> {
 const MIN_PASSWORD_LENGTH = 8;
 
 export const agentInit: CommandSpec<Options> = {
-  name: "init",
-  summary: "make an agent's folder: an encrypted key and a config file",
   example: "conclave agent init --dir ./my-agent --deployment deployments/31337.json --rpc http://127.0.0.1:8545",
   options: [
     { flags: "--dir <dir>", description: "folder to make", default: DEFAULT_DIR },

@@ -30,8 +30,6 @@ const commissionFlag = {
 };
 
 export const agentRegister: CommandSpec<Options> = {
-  name: "register",
-  summary: "register the agent on the chain and stake for it",
   example: "conclave agent register --dir ./my-agent --stake 100",
   options: [
     ...operatorFlags,

@@ -20,8 +20,6 @@ interface Options extends AgentFlags {
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 
 export const agentRun: CommandSpec<Options> = {
-  name: "run",
-  summary: "run the agent until Ctrl-C; logs go to stderr as JSON lines",
   example: "conclave agent run --dir ./my-agent --password-file ./password",
   options: [...agentFlags, { flags: "--log-level <level>", description: LEVELS.join(", "), default: "info" }],
   run: async ({ options, host, json }) => {

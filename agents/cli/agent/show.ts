@@ -27,9 +27,6 @@ const FULL = 1_000_000;
 const BARS = "▁▂▃▄▅▆▇█";
 
 export const agentShow: CommandSpec<Options> = {
-  name: "show <id>",
-  isDefault: true,
-  summary: "show any agent's record from a subgraph: seats, decisions, reputation, earnings, slashes",
   example:
     "conclave agent show 3 --subgraph http://127.0.0.1:8000/subgraphs/name/conclave\nconclave agent 3 --deployment deployments/31337.json",
   options: [

@@ -15,8 +15,6 @@ export const JOURNAL_FOLDER = "journals";
 const DUTY = /^request-(\d+)-(\d+)$/;
 
 export const agentStatus: CommandSpec<AgentFlags> = {
-  name: "status",
-  summary: "show the agent as the chain knows it; needs no password",
   example: "conclave agent status --dir ./my-agent",
   options: [dirFlag],
   run: async ({ options, host }) => {

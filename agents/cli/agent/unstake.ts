@@ -12,8 +12,6 @@ interface Options extends OperatorFlags {
 }
 
 export const agentUnstake: CommandSpec<Options> = {
-  name: "unstake",
-  summary: "begin to take stake back; it is free after the unbonding delay",
   example: "conclave agent unstake --dir ./my-agent --amount all",
   options: [
     ...operatorFlags,

@@ -11,8 +11,6 @@ interface Options extends OperatorFlags {
 }
 
 export const agentWithdraw: CommandSpec<Options> = {
-  name: "withdraw",
-  summary: "withdraw unbonded stake after the delay",
   example: "conclave agent withdraw --dir ./my-agent",
   options: [...operatorFlags, { flags: "--to <address>", description: "receiver (default: the operator)" }],
   run: async ({ options, host }) => {

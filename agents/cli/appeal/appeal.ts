@@ -21,8 +21,6 @@ interface Options extends AccountFlags {
 }
 
 export const appeal: CommandSpec<Options> = {
-  name: "appeal <id>",
-  summary: "call a larger committee for a bond, which pays for that committee unless the decision is overturned",
   example: "conclave appeal 1 --dry-run\nconclave appeal 1 --keystore ./keystore.json --wait",
   options: [
     { flags: "--dry-run", description: "only show the bond and the committee that it would call" },

@@ -27,8 +27,6 @@ interface Options {
 const PROGRESS_STEPS = 20;
 
 export const calibrate: CommandSpec<Options> = {
-  name: "calibrate",
-  summary: "measure how often a model is right at each confidence, and write a table that turns confidences into tiers",
   example: [
     "conclave calibrate --dir ./my-agent --questions known.jsonl",
     "conclave calibrate --model models/conclave-small.gguf --temperature 1 --out calibration.json --json",

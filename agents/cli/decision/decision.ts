@@ -6,8 +6,6 @@ import type { CommandSpec } from "../shared/command.ts";
 import { reportRequest } from "../shared/request-report.ts";
 
 export const decision: CommandSpec<ChainFlags> = {
-  name: "decision <id>",
-  summary: "show a request and its decision, from the chain",
   example: "conclave decision 1 --deployment deployments/31337.json",
   options: chainFlags,
   run: async ({ args, options, host }) => {

@@ -6,8 +6,6 @@ import { findAgent, openDelegator } from "./delegation.ts";
 import { percent, rows, transactionRow } from "../shared/output.ts";
 
 export const delegate: CommandSpec<AccountFlags> = {
-  name: "delegate <agentId> <amount>",
-  summary: "stake tokens for somebody's agent, and share in its pay and its slashes",
   example: "conclave delegate 3 250 --keystore ./keystore.json",
   options: accountFlags,
   run: async ({ args: [id, text = ""], options, host }) => {

@@ -15,8 +15,6 @@ interface Options extends AccountFlags {
 }
 
 export const delegations: CommandSpec<Options> = {
-  name: "delegations",
-  summary: "show what an account has staked for agents and earned with them; --claim pays its rewards out",
   example: "conclave delegations --keystore ./keystore.json\nconclave delegations --claim --keystore ./keystore.json",
   options: [
     { flags: "--claim", description: "pay out all rewards" },

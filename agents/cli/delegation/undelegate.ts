@@ -11,8 +11,6 @@ interface Options extends AccountFlags {
 }
 
 export const undelegate: CommandSpec<Options> = {
-  name: "undelegate <agentId> [shares]",
-  summary: "begin to take delegated stake back; --withdraw takes out what is free after the unbonding delay",
   example:
     "conclave undelegate 3 --all --keystore ./keystore.json\nconclave undelegate 3 --withdraw --keystore ./keystore.json",
   options: [

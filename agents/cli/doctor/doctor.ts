@@ -25,8 +25,6 @@ const PROFILES = ["production", "default"] as const;
 const MINIMUM_NODE = [22, 19] as const;
 
 export const doctor: CommandSpec<Options> = {
-  name: "doctor",
-  summary: "check a deployment, and an agent's config with its model if there is one; sends no transaction",
   example: "conclave doctor --dir ./my-agent\nconclave doctor --deployment deployments/1.json --rpc https://...",
   options: [
     ...chainFlags,

@@ -10,8 +10,6 @@ interface Options extends AgentFlags {
 }
 
 export const evidenceClaim: CommandSpec<Options> = {
-  name: "claim",
-  summary: "withdraw the rewards for evidence that the agent submitted",
   example: "conclave evidence claim --dir ./my-agent --to 0x5fbd...0aa3",
   options: [...agentFlags, { flags: "--to <address>", description: "receiver (default: the agent's own address)" }],
   run: async ({ options, host }) => {

@@ -6,9 +6,6 @@ import { dirFlag, type AgentFlags } from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
 
 export const evidenceList: CommandSpec<AgentFlags> = {
-  name: "list",
-  summary:
-    "show the agents that signed two messages for one slot, or two decisions, as this agent saw it; needs no password",
   example: "conclave evidence list --dir ./my-agent",
   options: [dirFlag],
   run: async ({ options, host }) => {

@@ -14,9 +14,6 @@ interface Outcome extends KeptProof {
 }
 
 export const evidenceSubmit: CommandSpec<AgentFlags> = {
-  name: "submit",
-  summary:
-    "submit the proofs that the agent keeps and the chain does not know yet; the agent's key pays the gas and gets the reward",
   example: "conclave evidence submit --dir ./my-agent",
   options: agentFlags,
   run: async ({ options, host }) => {

@@ -51,9 +51,6 @@ const MAX_BLOCKS = 1_000_000;
 const QUESTION_SHOWN = 48;
 
 export const history: CommandSpec<Options> = {
-  name: "history",
-  summary:
-    "list requests and their decisions, the newest first, from a subgraph, or from the events of the last blocks",
   example:
     "conclave history --status decided,hung --protocol mbft --after 7d --subgraph http://127.0.0.1:8000/subgraphs/name/conclave\nconclave history --agent 3 --csv --deployment deployments/31337.json",
   options: [

@@ -20,8 +20,6 @@ const MAX_DAYS = 1_000;
 const DAY_MS = 86_400_000;
 
 export const stats: CommandSpec<Options> = {
-  name: "stats",
-  summary: "sum up requests, decisions and money from a subgraph: in all, by protocol and by day",
   example: "conclave stats --days 30 --subgraph http://127.0.0.1:8000/subgraphs/name/conclave",
   options: [
     { flags: "--days <count>", description: `the last days with something, at most ${MAX_DAYS}`, default: "7" },

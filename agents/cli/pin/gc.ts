@@ -23,9 +23,6 @@ interface Options extends AgentFlags {
 const DAY_MS = 86_400_000;
 
 export const gc: CommandSpec<Options> = {
-  name: "gc",
-  summary:
-    "forget transcripts that are over: settled, no evidence open, older than the retention window; needs no password",
   example: ["conclave gc --dir ./my-agent --dry-run", "conclave gc --from conclave-pins"].join("\n"),
   options: [
     dirFlag,

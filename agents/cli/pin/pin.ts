@@ -44,8 +44,6 @@ const keepFlags: readonly OptionSpec[] = [
 ];
 
 export const pin: CommandSpec<Options> = {
-  name: "pin [what]",
-  summary: "keep a transcript, by its CID or its request: fetched, checked, pinned; `conclave serve` serves it",
   example: [
     "conclave pin 1 --deployment deployments/31337.json",
     "conclave pin bafy... --peer /ip4/203.0.113.7/tcp/4401/p2p/16Uiu2...",
@@ -179,7 +177,7 @@ async function fetchDag(root: Digest, options: Options, host: CliHost, into: Con
   });
 }
 
-async function closing<T>(source: ContentSource, action: () => Promise<T>): Promise<T> {
+async function closing<T>(source: Pick<ContentSource, "close">, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } finally {

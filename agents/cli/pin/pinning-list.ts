@@ -4,8 +4,6 @@ import { grid, printable } from "../shared/output.ts";
 import { openPinningService, servicesFlag, type ServicesFlag } from "./pinning.ts";
 
 export const pinningList: CommandSpec<ServicesFlag> = {
-  name: "list <service>",
-  summary: "list what a pinning service keeps for you, the newest first",
   example: "conclave pinning list example --services pinning.json",
   options: [servicesFlag],
   run: async ({ args, options, host }) => {

@@ -5,8 +5,6 @@ import { rows } from "../shared/output.ts";
 import { openPinningService, servicesFlag, type ServicesFlag } from "./pinning.ts";
 
 export const pinningRemove: CommandSpec<ServicesFlag> = {
-  name: "remove <service> <cid>",
-  summary: "tell a pinning service that it need not keep a transcript any more",
   example: "conclave pinning remove example bafy...",
   options: [servicesFlag],
   run: async ({ args, options, host }) => {

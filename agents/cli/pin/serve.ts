@@ -12,8 +12,6 @@ interface Options {
 }
 
 export const serve: CommandSpec<Options> = {
-  name: "serve",
-  summary: "serve pinned transcripts over a read-only trustless gateway (raw blocks and CARs), until Ctrl-C",
   example: "conclave serve --from conclave-pins --listen 127.0.0.1:8080",
   options: [
     { flags: "--from <dir>", description: "the folder that `conclave pin` keeps", default: DEFAULT_PINS },

@@ -15,8 +15,6 @@ interface Options {
 }
 
 export const unpin: CommandSpec<Options> = {
-  name: "unpin <cid>",
-  summary: "remove a pin of `conclave pin`; pins of seats and other programs stay",
   example: "conclave unpin bafy... --from conclave-pins",
   options: [
     { flags: "--from <dir>", description: "the folder that keeps it", default: DEFAULT_PINS },

@@ -4,8 +4,6 @@ import type { CommandSpec } from "../shared/command.ts";
 import { grid, rows } from "../shared/output.ts";
 
 export const listProtocols: CommandSpec<object> = {
-  name: "protocols",
-  summary: "list the protocols that a question can name, and what a certificate of each is worth",
   example: "conclave protocols --json",
   options: [],
   run: () => {

@@ -23,8 +23,6 @@ interface Options extends AccountFlags, TermsFlags {
 }
 
 export const request: CommandSpec<Options> = {
-  name: "request",
-  summary: "ask a question; an account or a subscription pays the fee now",
   example:
     'conclave request --question "What is 27 plus 38?" --kind number --keystore ./keystore.json --wait\n' +
     'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +

@@ -38,35 +38,51 @@ export interface OptionSpec {
   readonly excludes?: readonly string[];
 }
 
-/** One command: its file declares it, `addCommand` wires it to the process. */
-export interface CommandSpec<Options> {
+/** What the help lists of a command. Its file loads when it is called, because all files take a second to load. */
+export interface CommandEntry {
   /** The name with its arguments, e.g. "decision <id>". */
   readonly name: string;
   readonly summary: string;
+  /** Runs if the group's arguments name no command. */
+  readonly isDefault?: true;
+  readonly load: () => Promise<CommandSpec<never>>;
+}
+
+/** What the file of a command declares; `wire` joins it to the process. */
+export interface CommandSpec<Options> {
   /** One command line per line. */
   readonly example: string;
   readonly options: readonly OptionSpec[];
-  /** Runs if the group's arguments name no command. */
-  readonly isDefault?: true;
   readonly run: (invocation: Invocation<Options>) => Promise<Result>;
 }
 
 /** The only exit code that a command sets itself; errors are mapped in run-cli.ts. */
 export const FAILED = 1;
 
-export function addCommand<Options>(
+/** Lists a command in the help of its parent; loads its file if it is called. */
+export async function addCommand(
   parent: Command,
+  entry: CommandEntry,
+  isCalled: boolean,
+  host: CliHost,
+  exit: (code: number) => void,
+): Promise<void> {
+  const { name, summary, isDefault = false } = entry;
+  const command = parent.command(name, { isDefault }).description(summary).allowExcessArguments(false);
+  if (isCalled) wire(command, await entry.load(), host, exit);
+  command.option("--json", "print one JSON value on stdout");
+}
+
+function wire<Options>(
+  command: Command,
   spec: CommandSpec<Options>,
   host: CliHost,
   exit: (code: number) => void,
 ): void {
-  const { isDefault = false } = spec;
-  const command = parent.command(spec.name, { isDefault }).description(spec.summary).allowExcessArguments(false);
   for (const { flags, description, default: value, required = false, excludes = [] } of spec.options) {
     const option = new Option(flags, description).default(value).makeOptionMandatory(required);
     command.addOption(option.conflicts([...excludes]));
   }
-  command.option("--json", "print one JSON value on stdout");
   command.addHelpText("after", `\nExample:\n  $ ${spec.example.replaceAll("\n", "\n  $ ")}\n`);
   command.action(async () => {
     const options = command.opts<Options & { readonly json?: true }>();

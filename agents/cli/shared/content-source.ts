@@ -6,12 +6,11 @@ import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { blockMissing } from "../../adapters/ipfs/block.ts";
 import { createGatewaySource } from "../../adapters/ipfs/gateway-source.ts";
-import { createHeliaContentStore } from "../../adapters/ipfs/helia-content-store.ts";
-import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
 import { LocalBlocks } from "../../adapters/ipfs/local-blocks.ts";
 import { peerIdFromPublicKey } from "../../adapters/libp2p/identity.ts";
-import { createLibp2pNetwork, type Libp2pNetwork } from "../../adapters/libp2p/network.ts";
+import type { Libp2pNetwork } from "../../adapters/libp2p/network.ts";
 import { ConclaveError } from "../../core/errors.ts";
+import type { Digest } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { parseFolder, parseKuboUrl, parseUrl, usage } from "./arguments.ts";
@@ -36,6 +35,8 @@ export const contentFlags: readonly OptionSpec[] = [
 
 /** Where an auditor gets blocks. */
 export interface ContentSource extends Pick<ContentStore, "get"> {
+  /** As `get`, but perhaps without the check of the hash: for audits, which check every hash themselves. */
+  readonly getUnchecked: ContentStore["get"];
   close(): Promise<void>;
 }
 
@@ -67,15 +68,25 @@ export async function openContentSource(
       option: "--peer",
     });
   }
-  if (kubo !== undefined) return createKuboContentStore({ url: parseKuboUrl(kubo, "--kubo") });
+  if (kubo !== undefined) {
+    const url = parseKuboUrl(kubo, "--kubo");
+    const { createKuboContentStore } = await import("../../adapters/ipfs/kubo-content-store.ts");
+    return checking(createKuboContentStore({ url }));
+  }
   if (gateway !== undefined) {
     const url = parseUrl(gateway, "--gateway", "a gateway", "http://127.0.0.1:8080");
-    return { ...createGatewaySource(url), close: async () => undefined };
+    return checking({ ...createGatewaySource(url), close: async () => undefined });
   }
   if (store !== undefined) return openFolder(resolve(host.cwd, parseFolder(store, "--store")));
   const addresses = peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer);
   const way = "start one, or name a source with --peer, --kubo, --store or --gateway";
-  return openPeers(addresses, host.signal, "Fetch blocks", way);
+  return checking(await openPeers(addresses, host.signal, "Fetch blocks", way));
+}
+
+/** A source that checks every hash in any case. */
+function checking(store: Pick<ContentStore, "get" | "close">): ContentSource {
+  const get: ContentStore["get"] = (digest, signal) => store.get(digest, signal);
+  return { get, getUnchecked: get, close: () => store.close() };
 }
 
 /**
@@ -84,7 +95,7 @@ export async function openContentSource(
 export async function openServingStore(
   agents: readonly AgentRecord[],
   signal: AbortSignal,
-): Promise<ContentSource & Pick<ContentStore, "put">> {
+): Promise<Pick<ContentStore, "get" | "put" | "close">> {
   return openPeers(addressesOf(agents), signal, "Hand out documents", "ask when agents of the registry run");
 }
 
@@ -101,12 +112,13 @@ async function openFolder(folder: string): Promise<ContentSource> {
   }
   const blocks = new LocalBlocks(location);
   await blocks.open();
+  const held = (digest: Digest, bytes: Uint8Array | null): Uint8Array => {
+    if (bytes !== null) return bytes;
+    throw blockMissing(digest, 0);
+  };
   return {
-    get: async (digest) => {
-      const bytes = await blocks.read(digest);
-      if (bytes !== null) return bytes;
-      throw blockMissing(digest, 0);
-    },
+    get: async (digest) => held(digest, await blocks.read(digest)),
+    getUnchecked: async (digest) => held(digest, blocks.readUnchecked(digest)),
     close: async () => undefined,
   };
 }
@@ -117,7 +129,12 @@ async function openPeers(
   signal: AbortSignal,
   purpose: string,
   way: string,
-): Promise<ContentSource & Pick<ContentStore, "put">> {
+): Promise<Pick<ContentStore, "get" | "put" | "close">> {
+  // Loaded only here, because they take half a second and most commands need neither.
+  const [{ createHeliaContentStore }, { createLibp2pNetwork }] = await Promise.all([
+    import("../../adapters/ipfs/helia-content-store.ts"),
+    import("../../adapters/libp2p/network.ts"),
+  ]);
   const folder = await mkdtemp(join(tmpdir(), "conclave-blocks-"));
   const network = await createLibp2pNetwork({ privateKey: secp256k1.utils.randomSecretKey(), listen: [] });
   const closeNetwork = async (): Promise<void> => {

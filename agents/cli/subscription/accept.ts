@@ -4,8 +4,6 @@ import { rows, transactionRow } from "../shared/output.ts";
 import { findSubscription } from "./subscription.ts";
 
 export const subscriptionAccept: CommandSpec<AccountFlags> = {
-  name: "accept <id>",
-  summary: "take over a subscription that was offered to this account, with all that it holds",
   example: "conclave subscription accept 1 --keystore ./keystore.json",
   options: accountFlags,
   run: async ({ args, options, host }) => {

@@ -10,8 +10,6 @@ interface Options extends AccountFlags {
 }
 
 export const subscriptionConsumer: CommandSpec<Options> = {
-  name: "consumer <id>",
-  summary: "allow or forbid a contract or an account to ask from a subscription of this account",
   example: "conclave subscription consumer 1 --consumer 0x5fbd...0aa3 --keystore ./keystore.json",
   options: [
     { flags: "--consumer <address>", description: "who asks", required: true },

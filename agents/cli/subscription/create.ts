@@ -3,8 +3,6 @@ import type { CommandSpec } from "../shared/command.ts";
 import { rows, transactionRow } from "../shared/output.ts";
 
 export const subscriptionCreate: CommandSpec<AccountFlags> = {
-  name: "create",
-  summary: "open a prepaid balance that this account owns and that the consumers it allows ask from",
   example: "conclave subscription create --keystore ./keystore.json",
   options: accountFlags,
   run: async ({ options, host }) => {

@@ -10,8 +10,6 @@ interface Options extends AccountFlags {
 }
 
 export const subscriptionFund: CommandSpec<Options> = {
-  name: "fund <id>",
-  summary: "pay into any subscription",
   example: "conclave subscription fund 1 --amount 100 --keystore ./keystore.json",
   options: [
     { flags: "--amount <amount>", description: "in whole units of the currency, e.g. 12.5", required: true },

@@ -11,8 +11,6 @@ interface Options extends ChainFlags {
 }
 
 export const subscriptionShow: CommandSpec<Options> = {
-  name: "show <id>",
-  summary: "show who owns a subscription or is offered it, what it holds, and whether a consumer may ask from it",
   example: "conclave subscription show 1 --deployment deployments/31337.json",
   options: [{ flags: "--consumer <address>", description: "who asks" }, ...chainFlags],
   run: async ({ args, options, host }) => {

@@ -10,8 +10,6 @@ interface Options extends AccountFlags {
 }
 
 export const subscriptionTransfer: CommandSpec<Options> = {
-  name: "transfer <id>",
-  summary: "offer a subscription of this account to another account, which owns it once it accepts",
   example: "conclave subscription transfer 1 --to 0x5fbd...0aa3 --keystore ./keystore.json",
   options: [
     { flags: "--to <address>", description: "who may take it over, with all that it holds; replaces an earlier offer" },

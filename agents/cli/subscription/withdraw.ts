@@ -11,8 +11,6 @@ interface Options extends AccountFlags {
 }
 
 export const subscriptionWithdraw: CommandSpec<Options> = {
-  name: "withdraw <id>",
-  summary: "take unspent funds out of a subscription of this account",
   example: "conclave subscription withdraw 1 --amount all --keystore ./keystore.json",
   options: [
     { flags: "--amount <amount>", description: "in whole units of the currency, or all", required: true },

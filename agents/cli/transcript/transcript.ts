@@ -30,8 +30,6 @@ interface Options extends ChainFlags, ContentFlags {
 const forms = { html: transcriptHtml, dot: transcriptDot, svg: transcriptSvg } as const;
 
 export const transcript: CommandSpec<Options> = {
-  name: "transcript <id>",
-  summary: "read a deliberation: who said what, the votes, the counter-proofs, why it ended; verifies it first",
   example: "conclave transcript 1\nconclave transcript 1 --html > deliberation.html",
   options: [
     { flags: "--html", description: "as one HTML file, with the graph of the messages" },

@@ -1,5 +1,5 @@
 import { ConclaveError, messageOf } from "../../core/errors.ts";
-import type { Certificate, Digest, Domain, Hex, RequestId } from "../../core/types.ts";
+import type { Certificate, Digest, Domain, RequestId } from "../../core/types.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import type { VerifyReport } from "../../node/audit/report.ts";
@@ -12,22 +12,19 @@ export type ToAuditor =
       readonly domain: Domain;
       readonly requestId: RequestId;
       readonly events: readonly ChainEvent[];
+      readonly signatures: Certificate["signatures"] | null;
     }
   | { readonly kind: "answer"; readonly call: number; readonly answer: Delivered };
 
 export type FromAuditor =
   | { readonly kind: "ready" }
-  /** Asks the fetching thread for something; `id` names the verification. */
-  | { readonly kind: "call"; readonly call: number; readonly id: number; readonly wanted: Wanted }
+  /** Asks the fetching thread for a block; `id` names the verification. */
+  | { readonly kind: "call"; readonly call: number; readonly id: number; readonly digest: Digest }
   /** Says that nobody waits for the answer any more. */
   | { readonly kind: "forget"; readonly call: number }
   | { readonly kind: "report"; readonly id: number; readonly outcome: Settled<VerifyReport> };
 
-export type Wanted =
-  | { readonly name: "block"; readonly digest: Digest }
-  | { readonly name: "certificate"; readonly transactionHash: Hex; readonly requestId: RequestId };
-
-export type Delivered = Settled<Uint8Array | Certificate["signatures"] | null>;
+export type Delivered = Settled<Uint8Array>;
 
 /** A value or an error; errors lose their class between threads. */
 export type Settled<T> = { readonly value: T } | { readonly error: SentError };

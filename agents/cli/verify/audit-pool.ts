@@ -1,4 +1,6 @@
 import { Worker } from "node:worker_threads";
+import PQueue from "p-queue";
+import type { Certificate, Digest } from "../../core/types.ts";
 import type { VerifyOptions, VerifyReport } from "../../node/audit/report.ts";
 import { verifyRequest } from "../../node/audit/verify.ts";
 import type { Subject } from "../../node/audit/audit.ts";
@@ -11,7 +13,6 @@ import {
   type FromAuditor,
   type Settled,
   type ToAuditor,
-  type Wanted,
 } from "./audit-messages.ts";
 
 /** Threads that verify while this thread fetches. With one job, this thread does both. */
@@ -27,6 +28,8 @@ export interface AuditSources {
   readonly signal: AbortSignal;
 }
 
+/** Requests that one thread verifies side by side: while one waits for blocks, another keeps it busy. */
+const PER_THREAD = 4;
 /** Largest size of a small transcript; most have a hundredth of it. */
 const SMALL_BYTES = 8 << 20;
 
@@ -39,20 +42,37 @@ export async function createAuditPool(
   const auditors: readonly Verifier[] =
     jobs === 1 ? [new Here(sources, room)] : Array.from({ length: jobs }, () => new Auditor(sources, room));
   await Promise.all(auditors.map((auditor) => auditor.ready));
+  const closed = new AbortController();
+  const signal = AbortSignal.any([sources.signal, closed.signal]);
+  const turns = new PQueue({ concurrency: jobs * PER_THREAD });
   return {
-    verify: (subject) =>
-      auditors.reduce((least, one) => (one.load < least.load ? one : least)).verify(subject, sources.chain.domain),
+    async verify({ requestId, events, committed }) {
+      // Requests that wait for their turn are read from the chain together, so that one HTTP request brings many.
+      const signatures = await sources.chain.certificate(committed.transactionHash, requestId, signal);
+      return turns.add(() => {
+        signal.throwIfAborted();
+        const least = auditors.reduce((found, one) => (one.load < found.load ? one : found));
+        return least.verify({ requestId, events, signatures, domain: sources.chain.domain });
+      });
+    },
     async close() {
+      closed.abort();
       await Promise.all(auditors.map((auditor) => auditor.close()));
     },
   };
+}
+
+/** What a thread needs of the chain. */
+interface Task extends Pick<Subject, "requestId" | "events"> {
+  readonly signatures: Certificate["signatures"] | null;
+  readonly domain: VerifyOptions["chain"]["domain"];
 }
 
 interface Verifier {
   readonly ready: Promise<void>;
   /** How many it has under way. */
   readonly load: number;
-  verify(subject: Subject, domain: VerifyOptions["chain"]["domain"]): Promise<VerifyReport>;
+  verify(task: Task): Promise<VerifyReport>;
   close(): Promise<void>;
 }
 
@@ -72,8 +92,8 @@ class Here implements Verifier {
     this.#signal = AbortSignal.any([sources.signal, this.#closed.signal]);
   }
 
-  async verify(subject: Subject): Promise<VerifyReport> {
-    const report = this.#verify(subject);
+  async verify(task: Task): Promise<VerifyReport> {
+    const report = this.#verify(task);
     this.#running.add(report);
     try {
       return await report;
@@ -88,8 +108,8 @@ class Here implements Verifier {
     await Promise.allSettled(this.#running);
   }
 
-  async #verify({ requestId, events }: Subject): Promise<VerifyReport> {
-    const { chain, store } = this.#sources;
+  async #verify({ requestId, events, signatures, domain }: Task): Promise<VerifyReport> {
+    const { store } = this.#sources;
     const signal = this.#signal;
     const visitor = this.#room.enter();
     const get: AuditSources["store"]["get"] = async (digest, ended) => {
@@ -99,7 +119,7 @@ class Here implements Verifier {
     };
     try {
       return await verifyRequest({
-        chain: { domain: chain.domain, requestEvents: async () => events, certificate: chain.certificate },
+        chain: { domain, requestEvents: async () => events, certificate: async () => signatures },
         store: { get },
         requestId,
         signal,
@@ -146,13 +166,13 @@ class Auditor implements Verifier {
     return this.#reports.size;
   }
 
-  async verify({ requestId, events }: Subject, domain: VerifyOptions["chain"]["domain"]): Promise<VerifyReport> {
+  async verify(task: Task): Promise<VerifyReport> {
     const id = this.#tasks++;
     const visitor = this.#room.enter();
     this.#visitors.set(id, visitor);
     const outcome = await new Promise<Settled<VerifyReport>>((resolve) => {
       this.#reports.set(id, resolve);
-      this.#send({ kind: "verify", id, domain, requestId, events });
+      this.#send({ kind: "verify", id, ...task });
     });
     this.#visitors.delete(id);
     visitor.leave();
@@ -178,11 +198,11 @@ class Auditor implements Verifier {
     }
   }
 
-  async #answer({ call, id, wanted }: Extract<FromAuditor, { kind: "call" }>): Promise<void> {
+  async #answer({ call, id, digest }: Extract<FromAuditor, { kind: "call" }>): Promise<void> {
     const forgotten = new AbortController();
     this.#calls.set(call, forgotten);
     const signal = AbortSignal.any([this.#sources.signal, forgotten.signal]);
-    const answer: Delivered = await this.#fetch(id, wanted, signal).then(
+    const answer: Delivered = await this.#fetch(id, digest, signal).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: sentError(error) }),
     );
@@ -190,14 +210,8 @@ class Auditor implements Verifier {
     if (!forgotten.signal.aborted) this.#send({ kind: "answer", call, answer });
   }
 
-  async #fetch(
-    id: number,
-    wanted: Wanted,
-    signal: AbortSignal,
-  ): Promise<Extract<Delivered, { value: unknown }>["value"]> {
-    const { chain, store } = this.#sources;
-    if (wanted.name === "certificate") return chain.certificate(wanted.transactionHash, wanted.requestId, signal);
-    const bytes = await store.get(wanted.digest, signal);
+  async #fetch(id: number, digest: Digest, signal: AbortSignal): Promise<Uint8Array> {
+    const bytes = await this.#sources.store.get(digest, signal);
     await this.#visitors.get(id)?.take(bytes.length, signal);
     return bytes;
   }

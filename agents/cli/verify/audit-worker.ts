@@ -4,7 +4,7 @@
 import { parentPort } from "node:worker_threads";
 import { type VerifyReport } from "../../node/audit/report.ts";
 import { verifyRequest } from "../../node/audit/verify.ts";
-import type { Certificate } from "../../core/types.ts";
+import type { Digest } from "../../core/types.ts";
 import {
   inBatches,
   sentError,
@@ -13,7 +13,6 @@ import {
   type FromAuditor,
   type Settled,
   type ToAuditor,
-  type Wanted,
 } from "./audit-messages.ts";
 
 const port = parentPort;
@@ -24,7 +23,7 @@ let calls = 0;
 
 const send = inBatches<FromAuditor>((messages) => port.postMessage(messages));
 
-function ask(id: number, wanted: Wanted, signal?: AbortSignal): Promise<Delivered> {
+function ask(id: number, digest: Digest, signal?: AbortSignal): Promise<Delivered> {
   const call = calls++;
   return new Promise((resolve) => {
     const forget = (): void => {
@@ -37,7 +36,7 @@ function ask(id: number, wanted: Wanted, signal?: AbortSignal): Promise<Delivere
       resolve(answer);
     });
     signal?.addEventListener("abort", forget, { once: true });
-    send({ kind: "call", call, id, wanted });
+    send({ kind: "call", call, id, digest });
   });
 }
 
@@ -46,15 +45,15 @@ async function verify({
   domain,
   requestId,
   events,
+  signatures,
 }: Extract<ToAuditor, { kind: "verify" }>): Promise<VerifyReport> {
   return verifyRequest({
     chain: {
       domain,
       requestEvents: async () => events,
-      certificate: async (transactionHash) =>
-        valueOf(await ask(id, { name: "certificate", transactionHash, requestId })) as Certificate["signatures"] | null,
+      certificate: async () => signatures,
     },
-    store: { get: async (digest, signal) => valueOf(await ask(id, { name: "block", digest }, signal)) as Uint8Array },
+    store: { get: async (digest, signal) => valueOf(await ask(id, digest, signal)) },
     requestId,
     // The pool ends the thread.
     signal: new AbortController().signal,

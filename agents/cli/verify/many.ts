@@ -30,8 +30,8 @@ export const manyFlags: readonly OptionSpec[] = [
   { flags: "--jobs <number>", description: "verifying threads (default: one per core, at most 16)" },
 ];
 
-/** Requests that one thread has under way: while one waits for blocks, another keeps it busy. */
-const PER_THREAD = 4;
+/** Requests under way for each thread, most of which wait for their turn: their transactions are read together. */
+const PER_THREAD = 32;
 const MAX_JOBS = 64;
 const MAX_DEFAULT_JOBS = 16;
 /** Most failures in the report; the state file has all of them. */
@@ -84,7 +84,11 @@ export async function verifyMany(invocation: Invocation<Options>, selection: Sel
   try {
     const store = await openContentSource(options, () => reader.agents(host.signal), host);
     try {
-      const pool = await createAuditPool(jobs, { chain: reader, store, signal: host.signal });
+      const pool = await createAuditPool(jobs, {
+        chain: reader,
+        store: { get: store.getUnchecked },
+        signal: host.signal,
+      });
       const run = { invocation, selection, source, state, store, jobs };
       try {
         return await auditWith(run, pool, await reader.head(host.signal));

@@ -14,9 +14,6 @@ import { manyFlags, parseSelection, verifyMany, type ManyFlags } from "./many.ts
 interface Options extends ManyFlags, ChainFlags, ContentFlags {}
 
 export const verify: CommandSpec<Options> = {
-  name: "verify [id]",
-  summary:
-    "prove one decision, a range, or all since a block: hashes, signatures, replay; needs no model and trusts no agent",
   example: [
     "conclave verify 1 --deployment deployments/31337.json",
     "conclave verify --from 1 --to 200 --json",
@@ -40,7 +37,7 @@ async function verifyOne({ options, host, tell, json }: Invocation<Options>, req
     const onProgress = json ? undefined : progressLines(tell);
     const report = await verifyRequest({
       chain,
-      store,
+      store: { get: store.getUnchecked },
       requestId,
       signal: host.signal,
       ...(onProgress === undefined ? {} : { onProgress }),

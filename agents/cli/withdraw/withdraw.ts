@@ -9,8 +9,6 @@ interface Options extends AccountFlags {
 }
 
 export const withdraw: CommandSpec<Options> = {
-  name: "withdraw",
-  summary: "withdraw what the oracle owes an account: refunded fees, returned bonds, pay",
   example: "conclave withdraw --keystore ./keystore.json",
   options: [{ flags: "--to <address>", description: "receiver (default: the account itself)" }, ...accountFlags],
   run: async ({ options, host }) => {

@@ -2,33 +2,15 @@ import * as dagCbor from "@ipld/dag-cbor";
 import { base32 } from "multiformats/bases/base32";
 import { CID } from "multiformats/cid";
 import { create as createMultihash } from "multiformats/hashes/digest";
-import { bytesToHex, compareBytes, hexToBytes, sha256 } from "./bytes.ts";
+import { isReservedKey, MAX_DEPTH, type BlockLink, type BlockValue } from "./block-value.ts";
+import { bytesToHex, hexToBytes, sha256 } from "./bytes.ts";
+import { decodeStrictly, type Decoded } from "./strict-decoder.ts";
 import type { Digest, Value } from "../types.ts";
 
 const DAG_CBOR_CODE = 0x71;
 const SHA2_256_CODE = 0x12;
-const MAX_DEPTH = 16;
 /** "b" + base32 of 36 bytes. */
 const CID_TEXT_LENGTH = 59;
-
-/** An IPLD link (CBOR tag 42) to a dag-cbor block, so that pinning a block pins what it refers to. */
-export interface BlockLink {
-  readonly link: Digest;
-}
-
-/**
- * What a block with links holds. An object whose only key is `link` always is a link: plain data of that shape
- * has no encoding in a block, and bytes that claim one are refused.
- */
-export type BlockValue =
-  | null
-  | boolean
-  | number
-  | string
-  | Uint8Array
-  | BlockLink
-  | readonly BlockValue[]
-  | { readonly [key: string]: BlockValue };
 
 /** Encodes canonically: equal values, equal bytes. Throws on what is not a `Value`, which is a bug of ours. */
 export function encode(value: Value): Uint8Array {
@@ -40,8 +22,16 @@ export function encode(value: Value): Uint8Array {
  * Never throws. A block that holds nothing but null is null, too: no message is that.
  */
 export function decode(bytes: Uint8Array, maxBytes: number): Value | null {
+  return decodeInParts(bytes, maxBytes)?.value ?? null;
+}
+
+/** As `decode`, with the bytes of each entry's value if it is a map: they are what `encode` gives for that value. */
+export function decodeInParts(
+  bytes: Uint8Array,
+  maxBytes: number,
+): { readonly value: Value; readonly parts: ReadonlyMap<string, Uint8Array> } | null {
   // Without links a BlockValue is a Value.
-  return decodeCanonical(bytes, maxBytes, false) as Value;
+  return decodeCanonical(bytes, maxBytes, false) as ReturnType<typeof decodeInParts>;
 }
 
 /** As `encode`, with links. */
@@ -51,7 +41,7 @@ export function encodeBlock(value: BlockValue): Uint8Array {
 
 /** As `decode`, with links to CIDv1 / dag-cbor / sha2-256 blocks; any other CID is refused. */
 export function decodeBlock(bytes: Uint8Array, maxBytes: number): BlockValue | null {
-  return decodeCanonical(bytes, maxBytes, true);
+  return decodeCanonical(bytes, maxBytes, true)?.value ?? null;
 }
 
 /** sha2-256 of the encoding: the digest inside the value's CID. */
@@ -75,23 +65,13 @@ export function digestFromCid(text: string): Digest | null {
   }
 }
 
-/** Whatever is decoded loosely here, of whatever depth, key or CID, does not survive the strict encoder and the comparison. */
-function decodeCanonical(bytes: Uint8Array, maxBytes: number, links: boolean): BlockValue {
+function decodeCanonical(bytes: Uint8Array, maxBytes: number, links: boolean): Decoded | null {
   if (bytes.length > maxBytes) return null;
   try {
-    const value = fromIpld(dagCbor.decode(bytes));
-    return compareBytes(dagCbor.encode(toIpld(value, links, 0)), bytes) === 0 ? value : null;
+    return decodeStrictly(bytes, links);
   } catch {
-    // Malformed input, also nesting that exhausts the stack.
     return null;
   }
-}
-
-function fromIpld(value: unknown): BlockValue {
-  if (Array.isArray(value)) return value.map(fromIpld);
-  if (value instanceof CID) return { link: digestOfCid(value) };
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value as BlockValue;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromIpld(item)]));
 }
 
 function toIpld(value: BlockValue, links: boolean, depth: number): unknown {
@@ -116,11 +96,6 @@ function toIpld(value: BlockValue, links: boolean, depth: number): unknown {
     result[key] = toIpld(item, links, depth + 1);
   }
   return result;
-}
-
-/** "/" marks links inside the libraries; "__proto__" is not an ordinary property in JavaScript. */
-function isReservedKey(key: string): boolean {
-  return key === "/" || key === "__proto__";
 }
 
 function isLink(value: object): value is BlockLink {

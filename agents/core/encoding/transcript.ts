@@ -1,4 +1,5 @@
-import { cidString, decode, decodeBlock, encode, encodeBlock, isMapOf, type BlockValue } from "./codec.ts";
+import type { BlockLink, BlockValue } from "./block-value.ts";
+import { cidString, decodeBlock, decodeInParts, encode, encodeBlock, isMapOf } from "./codec.ts";
 import {
   bytesToHex,
   compareBytes,
@@ -53,18 +54,18 @@ export function messageBytesIn(phase: number): number {
 
 /** Structure only; the signature is not checked. Null when malformed. */
 export function decodeMessage(bytes: Uint8Array): Message | null {
-  const value = decode(bytes, limits.certifyMessageBytes);
-  if (!isMapOf(value, ["header", "payload", "signature"])) return null;
-  const { header, payload, signature } = value;
+  const decoded = decodeInParts(bytes, limits.certifyMessageBytes);
+  const encodedPayload = decoded?.parts.get("payload");
+  if (!isMapOf(decoded?.value, ["header", "payload", "signature"]) || encodedPayload === undefined) return null;
+  const { header, payload, signature } = decoded.value;
   const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
-  if (!isMapOf(header, keys) || payload === undefined || !(signature instanceof Uint8Array) || signature.length !== 65)
-    return null;
+  if (!isMapOf(header, keys) || !(signature instanceof Uint8Array) || signature.length !== 65) return null;
   const { attempt, phase, protocol, round, seat } = header;
   const requestId = decodeRequestId(header.requestId);
   if (requestId === null || !isUint32(attempt) || !isUint32(phase) || !isUint32(protocol)) return null;
   if (!isUint32(round) || !isUint32(seat) || bytes.length > messageBytesIn(phase)) return null;
   const slot = { requestId, attempt, protocol, phase, round, seat: seat as SeatIndex };
-  return { header: { ...slot, payloadDigest: sha256(encode(payload)) }, payload, signature: bytesToHex(signature) };
+  return { header: { ...slot, payloadDigest: sha256(encodedPayload) }, payload, signature: bytesToHex(signature) };
 }
 
 /** Reads a block that should hold a message. */
@@ -76,8 +77,24 @@ function isUint32(value: Value): value is number {
   return typeof value === "number" && value >= 0 && value <= 0xffff_ffff;
 }
 
-/** Why a decoded message is not one of this attempt's, or null when its signature and place are good. */
+/** Messages that are known to be good, by attempt. Neither ever changes. */
+const genuine = new WeakMap<Attempt, WeakSet<Message>>();
+
+/**
+ * Why a decoded message is not one of this attempt's, or null when its signature and place are good. The signature of a
+ * good one is checked once: where a message comes in and where it is replayed, this is asked of the same object.
+ */
 export function forgeryIn(attempt: Attempt, message: Message): string | null {
+  const known = genuine.get(attempt);
+  if (known?.has(message) === true) return null;
+  const refused = findForgery(attempt, message);
+  if (refused !== null) return refused;
+  if (known === undefined) genuine.set(attempt, new WeakSet([message]));
+  else known.add(message);
+  return null;
+}
+
+function findForgery(attempt: Attempt, message: Message): string | null {
   const { header } = message;
   if (header.requestId !== attempt.request.id || header.attempt !== attempt.attempt) return "other-attempt";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
@@ -101,17 +118,21 @@ function describeAttempt(attempt: Attempt): BlockValue {
   };
 }
 
-/** TR2: the messages up to a position, ordered by round, phase, seat, payload digest, block digest. */
-export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tally, through: Position): Transcript {
-  const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
-  const links = entries.map((bytes) => ({ link: sha256(bytes) }));
-  const rootBlock = encodeBlock({
+function rootOf(attempt: Attempt, protocol: Protocol, messages: readonly BlockLink[]): BlockValue {
+  return {
     version: FORMAT_VERSION,
     protocol: protocol.code,
     protocolVersion: protocol.version,
     attempt: describeAttempt(attempt),
-    messages: links,
-  });
+    messages,
+  };
+}
+
+/** TR2: the messages up to a position, ordered by round, phase, seat, payload digest, block digest. */
+export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tally, through: Position): Transcript {
+  const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
+  const links = entries.map((bytes) => ({ link: sha256(bytes) }));
+  const rootBlock = encodeBlock(rootOf(attempt, protocol, links));
   return { root: sha256(rootBlock), rootBlock, blocks: entries };
 }
 
@@ -157,14 +178,10 @@ export function readRoot(
 ): { readonly messages: readonly Digest[] } | { readonly refused: string } {
   const root = decodeBlock(rootBlock, limits.rootBytes);
   if (!isBlockMap(root) || !Array.isArray(root["messages"])) return { refused: "malformed root block" };
-  const expected = encodeBlock({
-    version: FORMAT_VERSION,
-    protocol: protocol.code,
-    protocolVersion: protocol.version,
-    attempt: describeAttempt(attempt),
-    messages: root["messages"] as BlockValue[],
-  });
-  if (compareBytes(expected, rootBlock) !== 0) return { refused: "root of another attempt, protocol version or chain" };
+  // The block is canonical, so that everything but the links can be compared alone: there are many of them.
+  const expected = encodeBlock(rootOf(attempt, protocol, []));
+  const found = encodeBlock({ ...root, messages: [] });
+  if (compareBytes(expected, found) !== 0) return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
     if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };
@@ -185,14 +202,14 @@ export function replay(
   attempt: Attempt,
   protocol: Protocol,
   root: Digest,
-  messages: readonly { readonly digest: Digest; readonly message: Message | null; readonly verified: boolean }[],
+  messages: readonly { readonly digest: Digest; readonly message: Message | null }[],
 ): Replay {
   let tally = emptyTally;
   let previous: Message | null = null;
-  for (const { digest, message, verified } of messages) {
+  for (const { digest, message } of messages) {
     if (message === null)
       return { kind: "failed", block: digest, reason: `malformed message block ${cidString(digest)}` };
-    const refused = verified ? null : forgeryIn(attempt, message);
+    const refused = forgeryIn(attempt, message);
     if (refused !== null)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
     const misplaced = protocol.rejectPayload(attempt, message.header, message.payload);

@@ -13,7 +13,7 @@ import {
   type Candidate,
   type Proposal,
 } from "./proposals.ts";
-import { faultTolerance } from "../quorum.ts";
+import { faultTolerance, isMajority } from "../quorum.ts";
 import { counted, equivocatorsIn, said, type Form, type RoundBook, type Closure } from "./round-book.ts";
 import {
   answerSchema,
@@ -33,7 +33,7 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
  */
 
 /** Version of council, debate and adversarial: raised with every change of rules, wording or fields, and with TASKS_VERSION. */
-export const CHAIR_VERSION = 2;
+export const CHAIR_VERSION = 3;
 
 /** CH10: the most seats, since a prompt has one letter per answer. */
 export const MOST_SEATS = 26;
@@ -159,11 +159,14 @@ export interface ChairVerdict extends Omit<Resolution, "winner"> {
   readonly degraded: boolean;
 }
 
-/** CH8, CH9: the confidence is the share of seats that agree with the chair; a degraded synthesis gets at most half. */
+/** CH8, CH9, CH11: the confidence is the share of seats that agree with the chair; a degraded synthesis gets at most half. */
 export function settleChair(attempt: Attempt, verdict: ChairVerdict): Outcome {
-  const { chair, agreeing, of, degraded, slashes, completed } = verdict;
+  const { chair, agreeing, of, degraded, blind, slashes, completed } = verdict;
   const share = Math.floor((agreeing.length * ONE_PPM) / of);
   const confidence = (degraded ? Math.min(share, DEGRADED_CAP) : share) as Ppm;
-  const winner = { answer: chair.answer, confidence, supporters: [...agreeing, chair.seat] };
-  return settle(attempt, { winner, slashes, completed: [...completed, chair.seat] });
+  const isText = attempt.request.terms.kind === "text";
+  const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
+  // PY8: else a chair could name what it alone answered, and take all pay.
+  const paid = isText || isMajority(agreeing.length, of) ? blind : [];
+  return settle(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
 }

@@ -13,9 +13,10 @@ import {
 } from "./chair.ts";
 import { settle } from "./outcome.ts";
 import type { PhasedState } from "./drive.ts";
+import type { BlindAnswer } from "./pay.ts";
 import { phased } from "./phased.ts";
 import type { Call, JudgedRound, SeatView } from "./phased-rules.ts";
-import { proposalFrom, type Candidate } from "./proposals.ts";
+import { candidatesOf, proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
 import { closeForm, type AnyForm, type RoundBook, type Closure } from "./round-book.ts";
@@ -41,6 +42,8 @@ export interface ChairedRules {
 
 export interface ChairedCarry {
   readonly answers: readonly Candidate[];
+  /** PY7: the first answers of round 0. */
+  readonly blind: readonly BlindAnswer[];
   /** Number of slashes per seat. */
   readonly slashes: readonly number[];
   /** Seats that gave no synthesis in their turn as chair. */
@@ -66,7 +69,7 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     rounds: triesOf,
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
     speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
-    initial: (attempt) => ({ answers: [], slashes: attempt.committee.map(() => 0), failed: [] }),
+    initial: (attempt) => ({ answers: [], blind: [], slashes: attempt.committee.map(() => 0), failed: [] }),
     judgeRound: (book, carry) => judgeChairedRound(rules, book, carry),
     calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
     say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
@@ -91,10 +94,11 @@ function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
 function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): JudgedRound<ChairedCarry> {
   const { attempt, round } = book;
   const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
+  const blind = round === 0 ? candidatesOf(book, "closed") : carry.blind;
   const slashes = withEquivocators(carry.slashes, book);
   const turn = inTurn(attempt, round);
   const failed = [...carry.failed, turn];
-  const next = { answers, slashes, failed };
+  const next = { answers, blind, slashes, failed };
   const completed = (besides: readonly SeatIndex[]) =>
     answers.map(({ seat }) => seat).filter((seat) => !besides.includes(seat));
   const chair = wordOf(book, synthesisForm, turn, "closed");
@@ -102,13 +106,14 @@ function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedC
   if (chair === null || !enough) {
     // CH5: the next seat in order tries, as long as there is one, and answers to conclude from.
     if (enough && round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
-    return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed: completed(failed) }) };
+    return { carry: next, outcome: settle(attempt, { winner: null, blind, slashes, completed: completed(failed) }) };
   }
   const outcome = settleChair(attempt, {
     chair,
     agreeing: answers.filter((answer) => agreesWith(attempt, answer, chair)).map(({ seat }) => seat),
     of: attempt.committee.length,
     degraded: round > 0 || !isSupermajority(answers.length, attempt.committee.length),
+    blind,
     slashes,
     completed: completed(carry.failed),
   });

@@ -74,7 +74,7 @@ export function anybody(seats: number): readonly SeatInfo[] {
   }));
 }
 
-/** Every seat did what was asked of it, and earns no step of reputation for it. */
+/** PY6: nothing was asked of any seat, and all earn alike. */
 function refusedOutcome(attempt: Attempt): Outcome {
   return {
     status: "hung",

@@ -9,7 +9,6 @@ const CONCURRENCY = 16;
 interface CheckedMessage {
   readonly digest: Digest;
   readonly message: Message;
-  readonly verified: true;
 }
 
 /** Checks the messages in the order of the root's links, so that a failure names the first block that fails. */
@@ -34,11 +33,13 @@ export async function checkMessages(
       const refused = forgeryIn(attempt, message);
       if (refused !== null) throw new Failed("messages", refusalText(refused, message), digest);
       audit.messageSignatures += 1;
-      messages.push({ digest, message, verified: true });
+      messages.push({ digest, message });
       options.onProgress?.("messages", messages.length, digests.length);
     }
-  } finally {
+  } catch (error) {
+    // The blocks that were asked for ahead are not needed any more.
     leaving.abort();
+    throw error;
   }
   return messages;
 }

@@ -1,5 +1,6 @@
 import { decodeRequestId, sha256 } from "../../core/encoding/bytes.ts";
-import { decodeBlock, encodeBlock, type BlockValue } from "../../core/encoding/codec.ts";
+import { decodeBlock, encodeBlock } from "../../core/encoding/codec.ts";
+import type { BlockValue } from "../../core/encoding/block-value.ts";
 import { buildTranscript, readRoot } from "../../core/encoding/transcript.ts";
 import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";

@@ -101,7 +101,6 @@ export interface SeatScript {
 
 interface Event {
   readonly at: number;
-  readonly order: number;
   readonly seat: number;
   readonly input: Input;
 }
@@ -146,28 +145,45 @@ export function runCommittee(
   const certificates: (Certificate | null)[] = scripts.map(() => null);
   const blocks: (readonly Uint8Array[])[] = scripts.map(() => []);
   const store = new Map<Digest, Uint8Array>();
+  /** By time; events of one time in the order in which they were made. */
   const queue: Event[] = [];
   let now = 0;
-  let order = 0;
   let asks = 0;
 
   const loaded = (digest: Digest): MessageBlock | null => {
     const bytes = store.get(digest);
     return bytes === undefined ? null : messageBlock(bytes);
   };
-  const later = (seat: number, input: Input, delayMs: number) =>
-    queue.push({ at: now + delayMs, order: order++, seat, input });
+  const later = (seat: number, input: Input, delayMs: number) => {
+    const at = now + delayMs;
+    let [low, high] = [0, queue.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((queue[middle] as Event).at > at) high = middle;
+      else low = middle + 1;
+    }
+    queue.splice(low, 0, { at, seat, input });
+  };
+  const stored = new Set<Message>();
   const deliver = (to: number, message: Message, delayMs: number) => {
-    store.set(sha256(encodeMessage(message)), encodeMessage(message));
+    if (!stored.has(message)) {
+      stored.add(message);
+      const bytes = encodeMessage(message);
+      store.set(sha256(bytes), bytes);
+    }
     if (verified(attempt, message)) later(to, { kind: "message", message }, delayMs);
   };
   const signed = new Map<string, Message>();
+  const ofEffect = new Map<SendEffect, Message>();
   /** Signing is deterministic, so what several receivers get is signed once. */
   const sign = (seat: number, sent: SendEffect): Message => {
+    const known = ofEffect.get(sent);
+    if (known !== undefined) return known;
     const payload = withSignature(attempt, seat, sent);
     const key = `${seat}.${sent.phase}.${sent.round}.${digestOf(payload)}`;
     const message = signed.get(key) ?? signMessage(attempt, seat, sent.phase, sent.round, payload);
     signed.set(key, message);
+    ofEffect.set(sent, message);
     return message;
   };
   const run = (seat: number, effect: Effect): void => {
@@ -212,7 +228,6 @@ export function runCommittee(
   });
   let lastCertified = 0;
   while (queue.length > 0) {
-    queue.sort((a, b) => a.at - b.at || a.order - b.order);
     const event = queue.shift() as Event;
     now = event.at;
     const state = states[event.seat] as SeatState;

@@ -1,3 +1,4 @@
+import { CRITERIA } from "../../../agents/core/phases/scores.ts";
 import { CLOSE } from "../../../agents/core/phases/round-book.ts";
 import { canonicalOrder } from "../../../agents/core/seat/order.ts";
 import type { Prompt } from "../../../agents/core/prompts/prompt.ts";
@@ -45,6 +46,10 @@ export function believing(answer: string, proof = "computed"): SeatScript {
               }),
             ),
           };
+        case "score": {
+          const mark = given === answer ? "20" : "2";
+          return { fields: { check: "c", ...Object.fromEntries(CRITERIA.map((name) => [name, mark])) } };
+        }
         case "match":
           return { fields: { check: "c", verdict: "different" } };
         default:

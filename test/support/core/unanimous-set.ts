@@ -21,6 +21,7 @@ export interface TurnActs {
   readonly answer?: string;
   /** By default another text in each turn. */
   readonly proof?: string;
+  readonly tier?: number;
   /** Pairs of texts that the seat calls the same. */
   readonly same?: readonly (readonly [string, string])[];
   /** The seat says nothing at all. */
@@ -70,7 +71,7 @@ function bodyOf(form: AnyForm, attempt: Attempt, round: number, seat: number, ac
   const proposal =
     act.answer === undefined
       ? null
-      : { answer: act.answer, proof: act.proof ?? `argument ${round}`, tier: 900_000 as Ppm };
+      : { answer: act.answer, proof: act.proof ?? `argument ${round}`, tier: (act.tier ?? 900_000) as Ppm };
   switch (form.phase) {
     case COMMIT: {
       const bound = proposal && commitmentOf(attempt, round, seat as SeatIndex, proposal, keyOf(seat));

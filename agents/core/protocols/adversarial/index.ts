@@ -12,6 +12,7 @@ import {
 } from "../../phases/chair.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
+import type { BlindAnswer } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
@@ -40,6 +41,8 @@ interface Reviewed {
 interface AdversarialCarry {
   /** AD9: seats that drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
+  /** PY7: the first draft that counted; none before. */
+  readonly blind: readonly BlindAnswer[];
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
@@ -57,7 +60,7 @@ export const adversarial = phased<AdversarialCarry>({
   rounds: triesOf,
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
-  initial: (attempt) => ({ worked: [], slashes: attempt.committee.map(() => 0), failed: [] }),
+  initial: (attempt) => ({ worked: [], blind: [], slashes: attempt.committee.map(() => 0), failed: [] }),
   judgeRound: judgeAdversarialRound,
   calls,
   say,
@@ -144,9 +147,12 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
   const { attempt, round } = book;
   const reviewed = reviewedIn(book, "closed");
   const slashes = withEquivocators(carry.slashes, book);
+  const draft = draftIn(book, "closed");
+  const blind = carry.blind.length === 0 && draft !== null ? [draft] : carry.blind;
   const final = reviewed && wordOf(book, convergeForm, convergerOf(attempt, round), "closed");
   const next = {
     worked: [...carry.worked, ...workedIn(book, reviewed)],
+    blind,
     slashes,
     failed: [...carry.failed, ...failedIn(book, reviewed, final)],
   };
@@ -157,13 +163,14 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
       agreeing: followed(attempt, reviewed, final),
       of: attempt.committee.length - 1,
       degraded: round > 0 || reviewed.reviews.length < leastReviews(attempt),
+      blind,
       slashes,
       completed,
     });
     return { carry: next, outcome };
   }
   if (round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
-  return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed }) };
+  return { carry: next, outcome: settle(attempt, { winner: null, blind, slashes, completed }) };
 }
 
 /** Seats that failed in their turn. */

@@ -1,6 +1,7 @@
 import type { AnswerGroup } from "../../request/answer.ts";
 import { inTurn, withEquivocators } from "../../phases/chair.ts";
 import { settle } from "../../phases/outcome.ts";
+import { outcomesOf } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
@@ -62,14 +63,14 @@ function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
   const next = { ...carry, documents, mbft: slashEquivocators(book, carry.mbft) };
   const isWhole = documents.length === sourcesOf(attempt.request.question).length;
   const { slashes } = next.mbft;
-  return { carry: next, outcome: isWhole ? null : settle(attempt, { winner: null, slashes, completed: [] }) };
+  return { carry: next, outcome: isWhole ? null : settle(attempt, { winner: null, blind: [], slashes, completed: [] }) };
 }
 
 function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt } = book;
   const candidates = candidatesOf(book, "closed");
   const agreement = agreementIn(book, candidates, "closed");
-  const mbft = slashEquivocators(book, carry.mbft);
+  const mbft = { ...slashEquivocators(book, carry.mbft), blind: candidates };
   const accepted = acceptedOf(attempt, agreement);
   return {
     carry: { ...carry, mbft, isContested: isContested(attempt, agreement) },
@@ -102,11 +103,11 @@ function accept(
   attempt: Attempt,
   accepted: AnswerGroup,
   candidates: readonly Candidate[],
-  { slashes }: MbftCarry,
+  { slashes, blind }: MbftCarry,
 ): Outcome {
   const { representative, seats } = accepted;
-  const winner = { answer: representative, confidence: shareOf(attempt, accepted), supporters: seats };
-  return settle(attempt, { winner, slashes, completed: candidates.map(({ seat }) => seat) });
+  const winner = { answer: representative, confidence: shareOf(attempt, accepted), alike: outcomesOf(candidates, seats) };
+  return settle(attempt, { winner, blind: blind ?? [], slashes, completed: candidates.map(({ seat }) => seat) });
 }
 
 /** SG4: the proposals that count. With documents, a proposal must cite something, and every citation must be exact. */

@@ -1,12 +1,14 @@
 import { seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
+import { outcomesOf, type BlindAnswer } from "../../phases/pay.ts";
 import type { Conclusion, Position } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../seat/tally.ts";
-import type { Attempt, Outcome } from "../../types.ts";
+import type { CanonicalAnswer } from "../../request/kinds.ts";
+import type { Attempt, Digest, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
-import { judgeBatches, type Deliberated } from "./rules.ts";
+import { judgeBatches, type AnswerRound, type Deliberated } from "./rules.ts";
 import { hasEnded, graphViewOf, type Told, type GraphView } from "./view.ts";
 
 interface JudgedOrder {
@@ -45,9 +47,25 @@ export function isGivenUp(graph: GraphView): boolean {
   return isSupermajority(seats.filter((seat) => hasEnded(graph, seat)).length, seats.length);
 }
 
+/** PY7: the answers of round 0. */
+function blindIn([first]: readonly AnswerRound[]): readonly BlindAnswer[] {
+  return (first?.outputs ?? []).map(({ seat, answer, proposal: { tier } }) => ({ seat, answer, tier }));
+}
+
+/** The outcomes of the decided class, and of the classes that it was agreed on in the rounds before without a gap (HG18). */
+function alikeIn(rounds: readonly AnswerRound[], { outcome }: CanonicalAnswer): readonly Digest[] {
+  // No round comes before round 0, so it is not stable.
+  const lasting = rounds.slice(rounds.findLastIndex(({ isStable }) => !isStable));
+  return lasting.flatMap(({ outputs, classes, agreed }, index) => {
+    const isLast = index === lasting.length - 1;
+    const named = isLast ? classes.find(({ representative }) => representative.outcome === outcome) : agreed;
+    return outcomesOf(outputs, named?.seats ?? []);
+  });
+}
+
 const outcomes = new WeakMap<GraphView["forks"], Map<Deliberated, Outcome>>();
 
-/** HG21: the outcome: proven forkers are slashed, and seats that answered in the last round that counted earn. */
+/** HG21: the outcome: proven forkers are slashed; first answers earn if their seat answered in the last round that counted, too. */
 function outcomeOf({ attempt, forks }: GraphView, judgement: Deliberated, through: Position): Outcome {
   const known = outcomes.get(forks)?.get(judgement);
   if (known !== undefined) return known;
@@ -57,9 +75,9 @@ function outcomeOf({ attempt, forks }: GraphView, judgement: Deliberated, throug
   const winner =
     verdict === null || verdict.answer === null
       ? null
-      : { answer: verdict.answer, confidence: verdict.confidence, supporters: verdict.supporters };
+      : { answer: verdict.answer, confidence: verdict.confidence, alike: alikeIn(rounds, verdict.answer) };
   const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
-  const outcome = settle(attempt, { winner, slashes, completed });
+  const outcome = settle(attempt, { winner, blind: blindIn(rounds), slashes, completed });
   outcomes.set(forks, (outcomes.get(forks) ?? new Map<Deliberated, Outcome>()).set(judgement, outcome));
   return outcome;
 }

@@ -11,6 +11,7 @@ import {
   SCORE,
   answerBroadcast,
   answersOf,
+  initialCarry,
   judgeLeaderlessRound,
   scoreBroadcast,
   type LeaderlessCarry,
@@ -29,7 +30,7 @@ const FORMS = [
 ];
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 4;
+const VERSION = 5;
 
 /** DecentLLMs (docs/spec/leaderless.md): what a seat asks and says. `roles.ts` and `select.ts` are the rule book. */
 export const leaderless = phased<LeaderlessCarry>({
@@ -42,7 +43,7 @@ export const leaderless = phased<LeaderlessCarry>({
   rounds: () => ROUNDS,
   forms: () => FORMS,
   speakers,
-  initial: ({ committee }) => committee.map(() => 0),
+  initial: initialCarry,
   judgeRound: judgeLeaderlessRound,
   calls,
   say,

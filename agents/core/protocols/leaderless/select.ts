@@ -2,6 +2,7 @@ import { isSameAnswer } from "../../request/answer.ts";
 import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/bytes.ts";
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
 import { settle } from "../../phases/outcome.ts";
+import type { BlindAnswer } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
@@ -27,8 +28,16 @@ export const scoreBroadcast: Broadcast<Scores> = {
 /** LL8: the least total, of 100 marks, with which an evaluator approves an answer; neutral is 50. */
 export const APPROVED = 60;
 
-/** Slashes per seat so far. */
-export type LeaderlessCarry = readonly number[];
+export interface LeaderlessCarry {
+  /** Slashes per seat so far. */
+  readonly slashes: readonly number[];
+  /** PY7: the answers of the first workers; null before their round was judged. */
+  readonly blind: readonly BlindAnswer[] | null;
+}
+
+export function initialCarry({ committee }: Attempt): LeaderlessCarry {
+  return { slashes: committee.map(() => 0), blind: null };
+}
 
 /** The evaluators' rating of one worker's answer. */
 export interface Rating {
@@ -104,16 +113,18 @@ export function tieBreak({ request, attempt, committee }: Attempt, { answer }: C
 /** LL13, LL14, LL15: the winner of a round, the shares and the slashes. */
 export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): JudgedRound<LeaderlessCarry> {
   const { attempt, round } = book;
-  const slashes = before.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));
+  const slashes = before.slashes.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));
   const ratings = ratingsOf(book);
+  const blind = before.blind ?? ratings.map(({ candidate }) => candidate);
+  const carry = { slashes, blind };
   const best = bestOf(attempt, rolesOf(attempt, round).evaluators.length, ratings);
-  if (best === null && round + 1 < ROUNDS) return { carry: slashes, outcome: null };
+  if (best === null && round + 1 < ROUNDS) return { carry, outcome: null };
   const winner = best && {
     answer: best.candidate.answer,
     confidence: Math.floor((best.score * ONE_PPM) / (TOTAL_MAX * MEDIAN_UNIT)) as Ppm,
-    supporters: supportersOf(attempt, ratings, best),
+    alike: [],
   };
-  return { carry: slashes, outcome: settle(attempt, { winner, slashes, completed: completedIn(book, ratings) }) };
+  return { carry, outcome: settle(attempt, { winner, blind, slashes, completed: completedIn(book, ratings) }) };
 }
 
 /** Seats that stand behind an answer: workers that gave it, and evaluators that approved it from any worker. */

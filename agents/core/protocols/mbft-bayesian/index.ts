@@ -1,5 +1,6 @@
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { settle } from "../../phases/outcome.ts";
+import { outcomesOf } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
@@ -9,7 +10,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, committedBy } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 2;
+const VERSION = 3;
 
 /** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the evidence is counted. */
 export const mbftBayesian = phased<null>({
@@ -56,14 +57,15 @@ function judgeBayesianRound(book: RoundBook): JudgedRound<null> {
   const { attempt } = book;
   const belief = beliefOf(book);
   const committed = committedBy(belief, attempt.request.terms.assurance);
+  const blind = candidatesOf(book, "closed");
   const winner = committed && {
     answer: committed.answer,
     confidence: belief.posterior,
-    supporters: committed.seats,
+    alike: outcomesOf(blind, committed.seats),
   };
   const equivocators = equivocatorsIn(book);
   const slashes = attempt.committee.map((_, seat) => (equivocators.includes(seat as SeatIndex) ? 1 : 0));
-  return { carry: null, outcome: settle(attempt, { winner, slashes, completed: completedBy(book, attempt) }) };
+  return { carry: null, outcome: settle(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }) };
 }
 
 /** BA12: seats whose report counts, and that compared the texts if there were texts to compare. */

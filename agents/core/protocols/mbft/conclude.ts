@@ -1,5 +1,6 @@
 import { settle } from "../../phases/outcome.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
+import type { BlindAnswer } from "../../phases/pay.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
@@ -12,6 +13,8 @@ export interface MbftCarry {
   readonly reputations: readonly Ppm[];
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
+  /** PY7: the answers of the first round; null before it was judged. */
+  readonly blind: readonly BlindAnswer[] | null;
   /** Result of the round before; null in the first. */
   readonly result: RoundResult | null;
 }
@@ -20,6 +23,7 @@ export function initialCarry(attempt: Attempt): MbftCarry {
   return {
     reputations: attempt.committee.map((info) => info.reputation),
     slashes: attempt.committee.map(() => 0),
+    blind: null,
     result: null,
   };
 }
@@ -27,20 +31,21 @@ export function initialCarry(attempt: Attempt): MbftCarry {
 /** MB15, MB17, MB18: a complete round with a winner decides. If the last round has no winner, the attempt is Hung. */
 export function judgeMbftRound(
   book: RoundBook,
-  { reputations, slashes }: MbftCarry,
+  { reputations, slashes, blind: before }: MbftCarry,
   candidates: readonly Candidate[],
   isLast: boolean,
 ): JudgedRound<MbftCarry> {
   const { attempt } = book;
   const result = evaluateRound(book, mbftConfig(attempt), reputations, candidates);
   const { winner, participants } = result;
+  const blind = before ?? candidates;
   const total = slashes.map((count, seat) => count + (result.slashes[seat] as number));
-  const carry = { reputations: applySlashes(reputations, result.slashes), slashes: total, result };
+  const carry = { reputations: applySlashes(reputations, result.slashes), slashes: total, blind, result };
   if (winner === null && !isLast) return { carry, outcome: null };
   const won = winner && {
     answer: winner.class.answer,
     confidence: confidenceOf(winner.sum, reputations),
-    supporters: winner.supporters,
+    alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
-  return { carry, outcome: settle(attempt, { winner: won, slashes: total, completed: participants }) };
+  return { carry, outcome: settle(attempt, { winner: won, blind, slashes: total, completed: participants }) };
 }

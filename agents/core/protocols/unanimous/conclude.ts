@@ -1,11 +1,11 @@
 import { canonicalAnswer } from "../../request/answer.ts";
-import { type CanonicalAnswer, letter } from "../../request/kinds.ts";
+import { letter } from "../../request/kinds.ts";
 import { settle } from "../../phases/outcome.ts";
+import { outcomesOf, type Decided } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../../types.ts";
-import { sharesOf } from "./pay.ts";
 import { gradePolicies, isSettled, judgeTurn, type Turn } from "./rules.ts";
 
 /** What rounds leave behind for later ones. */
@@ -17,11 +17,7 @@ export interface UnanimousCarry {
   readonly concluding: boolean;
 }
 
-interface Winner {
-  readonly answer: CanonicalAnswer;
-  readonly confidence: Ppm;
-  readonly supporters: readonly SeatIndex[];
-}
+type Winner = Decided & { readonly confidence: Ppm };
 
 export function initialCarry(attempt: Attempt): UnanimousCarry {
   return { turns: [], slashes: attempt.committee.map(() => 0), concluding: false };
@@ -68,7 +64,7 @@ function agreement({ unanimous, candidates }: Turn): Winner | null {
   if (unanimous === null) return null;
   const { representative, seats } = unanimous;
   const confidence = Math.floor((seats.length * ONE_PPM) / candidates.length) as Ppm;
-  return { answer: representative, confidence, supporters: seats };
+  return { answer: representative, confidence, alike: outcomesOf(candidates, seats) };
 }
 
 /** UN13: the accepted policies of the conclusion round; null unless more than 2/3 of the seats took part. */
@@ -80,8 +76,7 @@ function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
   if (isHigh && !accepted.every((policy) => isSupermajority(named[policy] as number, seats))) return null;
   const answer = canonicalAnswer(attempt.request.terms, accepted.map(letter).join(","));
   if (answer === null || confidence === null) return null;
-  const supporters = candidates.filter((one) => one.answer.outcome === answer.outcome).map(({ seat }) => seat);
-  return { answer, confidence, supporters };
+  return { answer, confidence, alike: [] };
 }
 
 function outcomeOf(
@@ -90,10 +85,9 @@ function outcomeOf(
   slashes: readonly number[],
   winner: Winner | null,
 ): Outcome {
-  const completed = (turns.at(-1) as Turn).candidates.map(({ seat }) => seat);
-  const settled = settle(attempt, { winner, slashes, completed });
-  const paid = settled.shares.map((share) => share > 0);
-  return { ...settled, shares: sharesOf(attempt, turns, winner?.answer ?? null, paid) };
+  const [first, last] = [turns[0] as Turn, turns.at(-1) as Turn];
+  const completed = last.candidates.map(({ seat }) => seat);
+  return settle(attempt, { winner, blind: first.candidates, slashes, completed });
 }
 
 function addSlashes(slashes: readonly number[], seats: readonly SeatIndex[]): readonly number[] {

@@ -1,6 +1,6 @@
-import type { CanonicalAnswer } from "../../request/kinds.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
-import { settle } from "../../phases/outcome.ts";
+import { settle, type Resolution } from "../../phases/outcome.ts";
+import type { BlindAnswer } from "../../phases/pay.ts";
 import type { JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
@@ -117,7 +117,7 @@ export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<
   const carry = { classes, weights, certificate: lock ?? before.certificate, locks, slashes };
   if (!isDecided && round + 1 < viewsOf(attempt)) return { carry, outcome: null };
   const winner = isDecided && led ? winnerOf(weights, led, finalists) : null;
-  return { carry, outcome: settle(attempt, { winner, slashes, completed: completedIn(book, classes) }) };
+  return { carry, outcome: settle(attempt, { winner, blind: blindIn(classes), slashes, completed: completedIn(book, classes) }) };
 }
 
 function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] {
@@ -131,10 +131,15 @@ function winnerOf(
   weights: readonly number[],
   { candidate: { answer }, class: { members } }: Led,
   finalists: readonly SeatIndex[],
-): { readonly answer: CanonicalAnswer; readonly confidence: Ppm; readonly supporters: readonly SeatIndex[] } {
+): NonNullable<Resolution["winner"]> {
   const weight = sumOf(finalists.map((seat) => weights[seat] as number));
   const share = (BigInt(weight) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
-  return { answer, confidence: Number(share) as Ppm, supporters: [...members.map(({ seat }) => seat), ...finalists] };
+  return { answer, confidence: Number(share) as Ppm, alike: members.map((member) => member.answer.outcome) };
+}
+
+/** PY7: the answers of view 0. */
+function blindIn(classes: readonly WeighedClass[]): readonly BlindAnswer[] {
+  return classes.flatMap(({ members }) => members);
 }
 
 /** WB17: seats whose answer counted, and whose PREPARE and FINAL count in the last view. */

@@ -176,10 +176,10 @@ export function replayLoaded(
     ];
     return { state: withRoot(state, root, { kind: "unavailable", tries }), effects };
   }
-  const entries = loading.messages.map((digest) => {
-    const own = context.byBlock.get(digest);
-    return { digest, message: own ?? fetched.get(digest)?.message ?? null, verified: own !== undefined };
-  });
+  const entries = loading.messages.map((digest) => ({
+    digest,
+    message: context.byBlock.get(digest) ?? fetched.get(digest)?.message ?? null,
+  }));
   const result = replay(context.attempt, context.protocol, root, entries);
   if (result.kind === "failed") {
     const effects: Effect[] = [{ kind: "drop", reason: `proposal: ${result.reason}`, seat: loading.from }];

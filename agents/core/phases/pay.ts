@@ -1,0 +1,88 @@
+import { isSameAnswer } from "../request/answer.ts";
+import { policiesOf, type CanonicalAnswer } from "../request/kinds.ts";
+import { isSupermajority } from "../quorum.ts";
+import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../types.ts";
+import { TIER_MAX } from "./tiers.ts";
+
+/** What a seat's blind work earns (docs/spec/pay.md). One rule for all protocols. */
+
+/** Raised with every change of this rule; every protocol rises with it. */
+export const PAY_VERSION = 1;
+
+/** PY1: an answer that its seat bound itself to before it could see another seat's. */
+export interface BlindAnswer {
+  readonly seat: SeatIndex;
+  readonly answer: CanonicalAnswer;
+  readonly tier: Ppm;
+}
+
+/** What blind answers are compared with. */
+export interface Decided {
+  readonly answer: CanonicalAnswer;
+  /** Outcomes of further answers that the committee took for the same, as texts of one class; null if nobody compared texts. */
+  readonly alike: readonly Digest[] | null;
+}
+
+/** The outcomes of a class: what its seats answered, each in its own words. */
+export function outcomesOf(
+  answers: readonly Pick<BlindAnswer, "seat" | "answer">[],
+  seats: readonly SeatIndex[],
+): readonly Digest[] {
+  return answers.flatMap(({ seat, answer }) => (seats.includes(seat) ? answer.outcome : []));
+}
+
+/** PY3: the score of a right answer below the top tier; a wrong one scores 0. */
+export const SAFE_RIGHT = 30;
+/** PY3: the score at the top tier of a right answer, and of a wrong one: more than four in five must be right (CF1). */
+export const SURE_RIGHT = 240;
+export const SURE_WRONG = -840;
+
+/** PY3: the score at a tier of an answer that agrees with the decided one to this degree; linear in it. */
+export function scoreOf(tier: Ppm, agreement: Ppm): number {
+  return tier === TIER_MAX
+    ? SURE_WRONG + Math.floor(((SURE_RIGHT - SURE_WRONG) * agreement) / ONE_PPM)
+    : Math.floor((SAFE_RIGHT * agreement) / ONE_PPM);
+}
+
+/** PY2: how far an answer agrees with the decided one: all or nothing, but sets of policies by what they have in common. */
+export function agreementWith({ request: { terms } }: Attempt, { answer, alike }: Decided, own: CanonicalAnswer): Ppm {
+  if (terms.kind === "policies") return overlap(policiesOf(own.outcome), policiesOf(answer.outcome));
+  return isSameAnswer(terms, own, answer) || alike?.includes(own.outcome) === true ? ONE_PPM : (0 as Ppm);
+}
+
+/** |both| / |either|, rounded down. */
+function overlap(own: readonly number[], decided: readonly number[]): Ppm {
+  const both = own.filter((policy) => decided.includes(policy)).length;
+  return Math.floor((ONE_PPM * both) / (own.length + decided.length - both)) as Ppm;
+}
+
+/** What a seat's blind answer brings it. */
+export interface Merit {
+  readonly seat: SeatIndex;
+  /** PY4: 0..SURE_RIGHT. */
+  readonly share: number;
+  /** PY5: true if it was wrong when sure, against more than 2/3 of the seats. */
+  readonly misled: boolean;
+}
+
+/** PY6: what each blind answer earns where nothing can be scored: no draw is free (ADR 11). */
+const FLAT = 1;
+
+export function meritsOf(attempt: Attempt, decided: Decided | null, blind: readonly BlindAnswer[]): readonly Merit[] {
+  const merits = decided === null || decided.alike === null ? [] : scored(attempt, decided, blind);
+  const isScored = merits.some(({ share }) => share > 0) || (decided !== null && attempt.request.terms.kind !== "text");
+  return isScored ? merits : blind.map(({ seat }) => ({ seat, share: FLAT, misled: false }));
+}
+
+function scored(attempt: Attempt, decided: Decided, blind: readonly BlindAnswer[]): readonly Merit[] {
+  const scores = blind.map(({ seat, answer, tier }) => {
+    const agreement = agreementWith(attempt, decided, answer);
+    return { seat, score: scoreOf(tier, agreement), isRight: 2 * agreement >= ONE_PPM };
+  });
+  const isClear = isSupermajority(scores.filter(({ isRight }) => isRight).length, attempt.committee.length);
+  return scores.map(({ seat, score, isRight }) => ({
+    seat,
+    share: Math.max(0, score),
+    misled: isClear && !isRight && score < 0,
+  }));
+}

@@ -1,0 +1,27 @@
+import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
+import type { Message, Value } from "../../agents/core/types.ts";
+import { honestSeats, type Certified, type Trace } from "../trace.ts";
+
+/** The first certificate that an honest seat announced. */
+export function firstCertificate(trace: Trace): Certified["certificate"] | null {
+  return honestSeats(trace).flatMap(({ certificates }) => certificates[0] ?? [])[0]?.certificate ?? null;
+}
+
+/** The raw messages of the transcript that the first certificate names, in its order; null if it cannot be read. */
+export function transcribed(trace: Trace): readonly Message[] | null {
+  const root = firstCertificate(trace)?.decision.transcript;
+  const block = root === undefined ? null : trace.block(root);
+  const read = block === null ? null : readRoot(trace.attempt, trace.protocol, block);
+  if (read === null || "refused" in read) return null;
+  return read.messages.flatMap((digest) => {
+    const bytes = trace.block(digest);
+    return (bytes === null ? null : decodeMessage(bytes)) ?? [];
+  });
+}
+
+/** The fields of a raw value; none if it is no map. */
+export function fieldsOf(value: Value | undefined): { readonly [key: string]: Value } {
+  return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array)
+    ? (value as { readonly [key: string]: Value })
+    : {};
+}

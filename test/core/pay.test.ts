@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { settle } from "../../agents/core/phases/outcome.ts";
+import { SAFE_RIGHT, SURE_RIGHT, SURE_WRONG, scoreOf, type BlindAnswer } from "../../agents/core/phases/pay.ts";
+import { TIERS, TIER_MAX, tierOf } from "../../agents/core/phases/tiers.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import { council } from "../../agents/core/protocols/council.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex, type Terms } from "../../agents/core/types.ts";
+import { assertAbove, assertAtMost, assertFields } from "../support/assertions.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { believing, byRank, taskOf } from "../support/core/council-scripts.ts";
+
+/** The most of an honest seat's share that a seat without a model may earn. */
+const AT_MOST = 1 / 10;
+
+const [LOW, MEDIUM] = TIERS as readonly [Ppm, Ppm];
+const belief = fc.integer({ min: 0, max: ONE_PPM }).map((ppm) => ppm as Ppm);
+
+/** The expected score at a tier of an answer that is right with this probability. */
+function expected(tier: Ppm, right: Ppm): number {
+  return (right * scoreOf(tier, ONE_PPM) + (ONE_PPM - right) * scoreOf(tier, 0 as Ppm)) / ONE_PPM;
+}
+
+function answerOf(attempt: Attempt, seat: number, text: string, tier: Ppm = TIER_MAX): BlindAnswer {
+  return { seat: seat as SeatIndex, answer: canonicalAnswer(attempt.request.terms, text)!, tier };
+}
+
+/** The outcome if "yes", or another answer, is decided and every seat did all that was asked. */
+function settled(attempt: Attempt, blind: readonly BlindAnswer[], decided: string | null = "yes"): Outcome {
+  const answer = decided === null ? null : canonicalAnswer(attempt.request.terms, decided);
+  return settle(attempt, {
+    winner: answer && { answer, alike: [], confidence: ONE_PPM },
+    blind,
+    slashes: attempt.committee.map(() => 0),
+    completed: attempt.committee.map((_, seat) => seat as SeatIndex),
+  });
+}
+
+describe("pay: the score", () => {
+  it("PY3: no tier has a greater expected score than that of the true belief", () => {
+    fc.assert(
+      fc.property(belief, (right) => {
+        for (const tier of TIERS) assertAtMost(expected(tier, right), expected(tierOf(right), right) + 1e-9);
+      }),
+    );
+  });
+
+  it("PY3: whoever is sure by more than the bound of the top tier gains by saying so, and loses by it below", () => {
+    fc.assert(
+      fc.property(belief, (right) => {
+        const gain = expected(TIER_MAX, right) - expected(MEDIUM, right);
+        assert.equal(Math.sign(Math.round(gain * 1e6)), Math.sign(right - 800_000), `${right}`);
+      }),
+    );
+  });
+
+  it("PY3: no tier makes it pay to answer otherwise than one believes", () => {
+    fc.assert(
+      fc.property(belief, belief, fc.constantFrom(...TIERS), (a, b, tier) => {
+        if (a < b) assertAtMost(expected(tier, a), expected(tier, b));
+      }),
+    );
+  });
+
+  it("PY3: a coin scores a small part of what a seat earns that is right nine times in ten, and loses at the top tier", () => {
+    const [coin, honest] = [500_000 as Ppm, 900_000 as Ppm];
+    for (const tier of [LOW, MEDIUM]) assertAtMost(expected(tier, coin), AT_MOST * 0.9 * SURE_RIGHT);
+    assert.equal(expected(TIER_MAX, coin), (SURE_RIGHT + SURE_WRONG) / 2);
+    assertAbove(0, expected(TIER_MAX, coin));
+    assertAbove(expected(TIER_MAX, honest), expected(MEDIUM, honest));
+  });
+
+  it("PY4: shares fit a byte, whatever a seat says; nothing but a right answer earns", () => {
+    const kinds: readonly (readonly [Partial<Terms>, readonly string[]])[] = [
+      [{ kind: "boolean" }, ["yes", "no"]],
+      [{ kind: "policies", options: 4 }, ["A", "A,B", "B,C,D", "C"]],
+    ];
+    const world = fc.constantFrom(...kinds).chain(([terms, texts]) => {
+      const said = fc.record({ text: fc.constantFrom(...texts), tier: fc.constantFrom(...TIERS) });
+      return fc.record({
+        terms: fc.constant(terms),
+        decided: fc.constantFrom(...texts),
+        said: fc.array(fc.option(said), { minLength: 7, maxLength: 7 }),
+      });
+    });
+    fc.assert(
+      fc.property(world, ({ terms, decided, said }) => {
+        const attempt = attemptOf(7, terms);
+        const blind = said.flatMap((one, seat) => (one ? [answerOf(attempt, seat, one.text, one.tier)] : []));
+        const { shares, reputationChanges } = settled(attempt, blind, decided);
+        for (const [seat, share] of shares.entries()) {
+          assert.equal(Number.isInteger(share) && share >= 0 && share <= SURE_RIGHT, true);
+          if (said[seat] === null) assert.equal(share, 0);
+          if (said[seat]?.text === decided)
+            assert.equal(share, said[seat].tier === TIER_MAX ? SURE_RIGHT : SAFE_RIGHT);
+        }
+        assert.deepEqual(settled(attempt, blind.toReversed(), decided), settled(attempt, blind, decided));
+        for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, shares[seat]], [-1, 0]);
+      }),
+    );
+  });
+
+  it("PY5: who was wrong when sure loses a step, if more than 2/3 of the seats were right; who was unsure loses none", () => {
+    const attempt = attemptOf(6);
+    const outcome = (right: number, tier: Ppm) =>
+      settled(
+        attempt,
+        attempt.committee.map((_, seat) => answerOf(attempt, seat, seat < right ? "yes" : "no", tier)),
+      );
+    assert.deepEqual(outcome(5, TIER_MAX).reputationChanges, [{ seat: 5, steps: -1 }]);
+    assert.deepEqual(outcome(4, TIER_MAX).reputationChanges, []);
+    assert.deepEqual(outcome(5, MEDIUM).reputationChanges, []);
+    assert.deepEqual(outcome(5, LOW).shares, [...Array<number>(5).fill(SAFE_RIGHT), 0]);
+  });
+
+  it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; whoever is wrong or silent does neither", () => {
+    const attempt = attemptOf(4, {}, [500_000, 500_000, 500_000, 500_000]);
+    const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 2, "no", LOW)];
+    const recovered = (...seats: readonly number[]) => seats.map((seat) => ({ seat, steps: 1 }));
+    assertFields(settled(attempt, blind, null), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
+    assertFields(settled(attempt, blind), { shares: [SURE_RIGHT, 0, 0, 0], reputationChanges: recovered(0) });
+    assertFields(settled(attempt, blind.slice(1)), { shares: [0, 0, 0, 0], reputationChanges: [] });
+  });
+
+  it("PY6: a text that nobody answered blind in these words pays blind answers alike; no request of texts is free", () => {
+    const attempt = attemptOf(4, { kind: "text" });
+    const blind = [answerOf(attempt, 0, "Paris"), answerOf(attempt, 2, "Rome")];
+    assert.deepEqual(settled(attempt, blind, "The city of Paris").shares, [1, 0, 1, 0]);
+    assert.deepEqual(settled(attempt, blind, "Paris").shares, [SURE_RIGHT, 0, 0, 0]);
+  });
+});
+
+/** A seat without a model: its first answer is a guess at some confidence, and then it says what most said. */
+function echoing(guess: string, most: string, confidence: number): SeatScript {
+  const echo = believing(most);
+  return {
+    answer: (ask) =>
+      taskOf(ask.prompt) === "propose" ? { ...believing(guess).answer(ask)!, confidence } : echo.answer(ask),
+  };
+}
+
+describe("H3: a seat without a model", () => {
+  for (const protocol of protocols)
+    it(`PY7: ${protocol.id}: guesses at the lowest tier and then echoes: it earns at most a tenth of who thought`, () => {
+      let [echo, honest] = [0, 0];
+      // Every seat in turn, with either guess: the roles are those of one draw, so this is the expectation over all.
+      for (const seat of [0, 1, 2, 3])
+        for (const guess of ["yes", "no"]) {
+          const attempt = attemptOf(4, { protocol: protocol.code });
+          const scripts = attempt.committee.map((_, at) =>
+            at === seat ? echoing(guess, "yes", 0) : believing("yes", `steps of ${at}`),
+          );
+          const run = runCommittee(protocol, attempt, scripts);
+          const { shares, answer } = run.certificates.find((one) => one !== null)!.decision;
+          // As a drafter, alone or before one converger, it can be wrong; then nobody earns.
+          if (protocol.assurance === "byzantine") assert.equal(answer, "yes");
+          echo += shares[seat]! / 8;
+          honest += shares.reduce((sum, share, at) => sum + (at === seat ? 0 : share / 3), 0) / 8;
+        }
+      assertAbove(honest, 0);
+      assertAtMost(echo, AT_MOST * honest);
+    });
+
+  it("PY8: a chair that names what it alone answered earns nothing by it", () => {
+    const attempt = attemptOf(4, { protocol: council.code });
+    const run = runCommittee(council, attempt, byRank(attempt, believing("yes"), { 0: believing("no") }));
+    const { answer, shares, reputationChanges } = run.certificates[0]!.decision;
+    assert.equal(answer, "no");
+    assert.deepEqual([shares[canonicalOrder(attempt)[0]!], ...shares], [0, 0, 0, 0, 0]);
+    assert.deepEqual(reputationChanges, []);
+  });
+});
