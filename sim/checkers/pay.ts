@@ -36,12 +36,20 @@ export function checkPay(trace: Trace): readonly string[] {
     const { answer, tier } = answered;
     if (typeof answer !== "string" || !agrees(terms, answer, decision.answer))
       return [`seat ${seat} is paid and answered ${JSON.stringify(answer)}, not ${JSON.stringify(decision.answer)}`];
-    return share === (tier === TOP_TIER ? SURE : SAFE) ? [] : [`seat ${seat} is paid ${share} for tier ${String(tier)}`];
+    return share === (tier === TOP_TIER ? SURE : SAFE)
+      ? []
+      : [`seat ${seat} is paid ${share} for tier ${JSON.stringify(tier)}`];
   });
   return [...differing, ...unearned];
 }
 
-function paidBy({ shares, reputationChanges }: { readonly shares: unknown; readonly reputationChanges: unknown }): string {
+function paidBy({
+  shares,
+  reputationChanges,
+}: {
+  readonly shares: unknown;
+  readonly reputationChanges: unknown;
+}): string {
   return JSON.stringify([shares, reputationChanges]);
 }
 

@@ -19,7 +19,11 @@ const self = proposerOf(attempt, 3);
 const slashes = attempt.committee.map(() => 0);
 const through = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
 const winner = { answer: "yes", confidence: 1_000_000, alike: [] } as never;
-const hung = { kind: "final", outcome: settle(attempt, { winner: null, slashes, blind: [], completed: [] }), through } as const;
+const hung = {
+  kind: "final",
+  outcome: settle(attempt, { winner: null, slashes, blind: [], completed: [] }),
+  through,
+} as const;
 const decided = { ...hung, outcome: settle(attempt, { winner, slashes, blind: [], completed: [] }) } as const;
 const open: Conclusion = { kind: "open" };
 

@@ -7,7 +7,7 @@ import { consensusReport } from "../../lab/references/hashgraph-report.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { SeatState } from "../../agents/core/seat/seat.ts";
 import { messagesOf } from "../../agents/core/seat/tally.ts";
-import type { Digest } from "../../agents/core/types.ts";
+import type { Certificate, Digest } from "../../agents/core/types.ts";
 import { keyOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import {
   bends,
@@ -278,16 +278,22 @@ describe("hashgraph over a committee", () => {
 
   it("HG24, HG18: seats that reword their answer every round agree at high assurance as fast as those that repeat it", () => {
     const attempt = hashgraphAttempt(4, { kind: "text", assurance: "high" });
-    const worded = (seat: number, form: string) => [0, 1, 2, 3].map((round) => `${form} ${seat} of ${round}`);
+    const all = [0, 1, 2, 3];
+    const worded = (seat: number, form: string) => all.map((round) => `${form} ${seat} of ${round}`);
     const expectAgreed = (scripts: readonly SeatScript[], honest: readonly number[]) => {
       const done = run(attempt, scripts);
       const report = consensusReport(attempt, (done.states[honest[0] as number] as SeatState).tally);
       assert.equal(report.summary, `${honest.length} of 4 seats agreed after 2 rounds`);
       assert.deepEqual(new Set(results(done, honest)), new Set([`decided ${report.answer}`]));
       assert.match(String(report.answer), /Vienna \d of 1/);
+      // HG21: first answers in other words were taken for it.
+      const { shares } = (done.certificates[honest[0] as number] as Certificate).decision;
+      assert.deepEqual(
+        shares,
+        all.map((seat) => (honest.includes(seat) ? SURE_RIGHT : 0)),
+      );
     };
     // Two wordings, each of two seats, then one of each seat, and again: the most supported texts are those of the round before.
-    const all = [0, 1, 2, 3];
     const paired = (seat: number, round: number) => (round % 2 === 0 ? seat >> 1 : seat);
     const honest = all.map((seat) => all.map((round) => `Vienna ${paired(seat, round)} of ${round}`));
     expectAgreed(

@@ -114,7 +114,10 @@ describe("mbft-bayesian answers of every kind", () => {
         ),
       );
     assert.deepEqual(concluded(attempt, comparing(4)).shares, Array(4).fill(SURE_RIGHT));
-    assertFields(concluded(attempt, comparing(3)), { status: "decided", shares: [SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, 0] });
+    assertFields(concluded(attempt, comparing(3)), {
+      status: "decided",
+      shares: [SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, 0],
+    });
   });
 
   it("texts: different wordings are one hypothesis once more than half of the seats say they mean the same", () => {

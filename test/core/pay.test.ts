@@ -94,8 +94,7 @@ describe("pay: the score", () => {
         for (const [seat, share] of shares.entries()) {
           assert.equal(Number.isInteger(share) && share >= 0 && share <= SURE_RIGHT, true);
           if (said[seat] === null) assert.equal(share, 0);
-          if (said[seat]?.text === decided)
-            assert.equal(share, said[seat].tier === TIER_MAX ? SURE_RIGHT : SAFE_RIGHT);
+          if (said[seat]?.text === decided) assert.equal(share, said[seat].tier === TIER_MAX ? SURE_RIGHT : SAFE_RIGHT);
         }
         assert.deepEqual(settled(attempt, blind.toReversed(), decided), settled(attempt, blind, decided));
         for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, shares[seat]], [-1, 0]);

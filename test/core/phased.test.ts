@@ -52,7 +52,10 @@ const soloist = phased<null>({
     const winner = only && { answer: only.answer, confidence: 1_000_000 as Ppm, alike: [] };
     if (winner === undefined && book.round === 0) return { carry: null, outcome: null };
     const slashes = book.attempt.committee.map(() => 0);
-    return { carry: null, outcome: settle(book.attempt, { winner: winner ?? null, blind: [], slashes, completed: [] }) };
+    return {
+      carry: null,
+      outcome: settle(book.attempt, { winner: winner ?? null, blind: [], slashes, completed: [] }),
+    };
   },
   calls: (view, phase) =>
     phase === commitForm.phase && view.self === 0 ? [{ about: ["propose"], prompt: proposePrompt(view.attempt) }] : [],

@@ -258,7 +258,11 @@ describe("unanimous over a committee", () => {
     const run = runCommittee(unanimous, attemptOf(4), scripts, { delayOf: (from) => (isLate(from) ? 10_500 : 10) });
     assertIncludes(heard, `0.0.${REVEAL}`);
     for (const certificate of run.certificates.slice(1))
-      assertFields(certificate?.decision, { answer: "yes", confidence: 1_000_000, shares: [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT] });
+      assertFields(certificate?.decision, {
+        answer: "yes",
+        confidence: 1_000_000,
+        shares: [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT],
+      });
   });
 
   it("D22, D23: two camps that never move end as Hung with a certificate: failure to agree is agreement to defer", () => {

@@ -1,5 +1,4 @@
 import { limits } from "../limits.ts";
-import type { CanonicalAnswer } from "../request/kinds.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 import { meritsOf, type BlindAnswer, type Decided } from "./pay.ts";

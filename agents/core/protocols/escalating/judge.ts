@@ -63,7 +63,10 @@ function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
   const next = { ...carry, documents, mbft: slashEquivocators(book, carry.mbft) };
   const isWhole = documents.length === sourcesOf(attempt.request.question).length;
   const { slashes } = next.mbft;
-  return { carry: next, outcome: isWhole ? null : settle(attempt, { winner: null, blind: [], slashes, completed: [] }) };
+  return {
+    carry: next,
+    outcome: isWhole ? null : settle(attempt, { winner: null, blind: [], slashes, completed: [] }),
+  };
 }
 
 function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
@@ -106,7 +109,11 @@ function accept(
   { slashes, blind }: MbftCarry,
 ): Outcome {
   const { representative, seats } = accepted;
-  const winner = { answer: representative, confidence: shareOf(attempt, accepted), alike: outcomesOf(candidates, seats) };
+  const winner = {
+    answer: representative,
+    confidence: shareOf(attempt, accepted),
+    alike: outcomesOf(candidates, seats),
+  };
   return settle(attempt, { winner, blind: blind ?? [], slashes, completed: candidates.map(({ seat }) => seat) });
 }
 

@@ -113,7 +113,9 @@ export function tieBreak({ request, attempt, committee }: Attempt, { answer }: C
 /** LL13, LL14, LL15: the winner of a round, the shares and the slashes. */
 export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): JudgedRound<LeaderlessCarry> {
   const { attempt, round } = book;
-  const slashes = before.slashes.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));
+  const slashes = before.slashes.map(
+    (count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0),
+  );
   const ratings = ratingsOf(book);
   const blind = before.blind ?? ratings.map(({ candidate }) => candidate);
   const carry = { slashes, blind };

@@ -117,7 +117,10 @@ export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<
   const carry = { classes, weights, certificate: lock ?? before.certificate, locks, slashes };
   if (!isDecided && round + 1 < viewsOf(attempt)) return { carry, outcome: null };
   const winner = isDecided && led ? winnerOf(weights, led, finalists) : null;
-  return { carry, outcome: settle(attempt, { winner, blind: blindIn(classes), slashes, completed: completedIn(book, classes) }) };
+  return {
+    carry,
+    outcome: settle(attempt, { winner, blind: blindIn(classes), slashes, completed: completedIn(book, classes) }),
+  };
 }
 
 function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] {
