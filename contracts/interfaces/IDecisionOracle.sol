@@ -239,8 +239,8 @@ interface IDecisionOracle is IAccounts {
     /// @dev The seed is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The seed block is the
     /// first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it; that is at most 32
     /// blocks ahead.
-    /// @dev No agent sits twice for one request. Reverts with the registry's `TooFewAgents` while fewer other agents than seats were
-    /// active when the epoch began; `refund` or `fallBack` ends such a request.
+    /// @dev Agents of earlier committees sit again only where too few others are left. Reverts with the registry's `TooFewAgents` while
+    /// fewer agents than seats were active when the epoch began; `refund` or `fallBack` ends such a request.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param seedBlock as in the latest `Requested`, `RequestReopened` or `SeedRescheduled` event

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-/// @notice A registered agent. Ids start at 1 and are never reused.
+/// @notice A registered agent. Ids start at 1, are never reused, and are below 2^22.
 type AgentId is uint32;
 
 /// @notice The id of a request, see `RequestIdLib`: priceVersion uint16 (the price list in force) | subscription uint48 (0 = its
@@ -113,7 +113,8 @@ struct Decision {
     bytes merits;
 }
 
-/// @notice An earlier round of a request, as far as a draw needs it: its agents do not sit again.
+/// @notice An earlier round of a request, as far as a draw needs it: its agents sit again only where too
+/// few others are left.
 /// @param round as it was when the decision was made
 /// @param committee the seats in order
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
@@ -161,8 +162,7 @@ struct Service {
 /// @param consumer the account that asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
-/// @param services one for each agent that was paid or whose reputation changes; each agent once, since no agent sits
-/// twice for one request
+/// @param services one for each seat that was paid or whose reputation changes
 struct Payout {
     Currency currency;
     address consumer;

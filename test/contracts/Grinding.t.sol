@@ -42,7 +42,7 @@ contract GrindingTest is ConclaveTest {
         assertEq(_drawn(seed), fair, "another key");
         registry.startUnbonding(AgentId.wrap(2), MAX_STAKE);
         assertEq(_drawn(seed), fair, "a leaver");
-        Seat[] memory seats = registry.draw(seed, 7, nobody());
+        Seat[] memory seats = committeeNow(seed, 7);
         for (uint256 i = 0; i < 2; ++i) moveReputation(seats[i].agentId(), -3);
         assertEq(_drawn(seed), fair, "slashes");
         submit(equivocation(seats[2].agentId(), 0));
@@ -135,6 +135,6 @@ contract GrindingTest is ConclaveTest {
     }
 
     function _drawn(bytes32 seed) private view returns (bytes32) {
-        return keccak256(abi.encode(registry.draw(seed, 7, nobody())));
+        return keccak256(abi.encode(committeeNow(seed, 7)));
     }
 }

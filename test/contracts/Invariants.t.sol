@@ -69,7 +69,7 @@ contract InvariantsTest is Assertions {
 
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        bytes32[24] memory actions = [
+        bytes32[25] memory actions = [
             bytes32("fund"),
             "withdrawFunds",
             "withdraw",
@@ -80,6 +80,7 @@ contract InvariantsTest is Assertions {
             "draw",
             "reschedule",
             "tooFewAgents",
+            "sitAgain",
             "commit",
             "commitAgain",
             "retry",

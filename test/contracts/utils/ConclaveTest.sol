@@ -273,8 +273,17 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     function drawCommittee(Request memory request, uint64 seedBlock) internal returns (Seat[] memory committee) {
         vm.roll(seedBlock + 1);
         uint256 size = uint8(RequestTerms.unwrap(request.terms) >> 40);
-        committee = registry.draw(seedOf(request, seedBlock), size, nobody());
+        committee = committeeNow(seedOf(request, seedBlock), size);
         drawWith(request, seedBlock, headerOf(seedBlock));
+    }
+
+    /// @dev Returns the committee that a seed of the running epoch draws.
+    function committeeNow(bytes32 seed, uint256 size) internal view returns (Seat[] memory) {
+        return registry.committee(seed, epochNow(), size, nobody());
+    }
+
+    function epochNow() internal view returns (uint64) {
+        return uint64(vm.getBlockNumber() / registry.epochBlocks());
     }
 
     function nobody() internal pure returns (AgentId[] memory) {

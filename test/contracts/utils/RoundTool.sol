@@ -45,12 +45,12 @@ contract RoundTool {
         }
     }
 
-    function disjoint(Seat[] calldata committee, AgentId[] calldata agents) external pure returns (bool) {
+    /// @notice Returns how many seats of the committee these agents hold.
+    function seatsOf(Seat[] calldata committee, AgentId[] calldata agents) external pure returns (uint256 count) {
         for (uint256 i = 0; i < committee.length; ++i) {
             for (uint256 j = 0; j < agents.length; ++j) {
-                if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(agents[j])) return false;
+                if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(agents[j])) ++count;
             }
         }
-        return true;
     }
 }
