@@ -27,41 +27,52 @@ library CandidateLib {
         uint128 assets,
         uint128 maxStake,
         bool isFresh,
-        uint32 reputation,
+        uint32 reputation_,
         AgentId agentId_,
-        address signer
+        address signer_
     ) internal pure returns (Candidate) {
-        uint256 stake = (uint256(assets) * STAKE_ONE) / maxStake;
-        if (isFresh) stake /= 2;
+        uint256 stake_ = (uint256(assets) * STAKE_ONE) / maxStake;
+        if (isFresh) stake_ /= 2;
         return
             Candidate.wrap(
-                (stake << 232) |
-                    (uint256(reputation) << 212) |
+                (stake_ << 232) |
+                    (uint256(reputation_) << 212) |
                     (uint256(AgentId.unwrap(agentId_)) << 188) |
-                    (uint256(uint160(signer)) << 28)
+                    (uint256(uint160(signer_)) << 28)
             );
     }
 
     /// @notice Returns the same candidate with another reputation.
-    function withReputation(Candidate candidate, uint32 reputation) internal pure returns (Candidate) {
-        return Candidate.wrap((Candidate.unwrap(candidate) & ~(uint256(0xfffff) << 212)) | (uint256(reputation) << 212));
+    function withReputation(Candidate candidate, uint32 reputation_) internal pure returns (Candidate) {
+        uint256 others = Candidate.unwrap(candidate) & ~(uint256(0xfffff) << 212);
+        return Candidate.wrap(others | (uint256(reputation_) << 212));
     }
 
+    function stake(Candidate candidate) internal pure returns (uint256) {
+        return Candidate.unwrap(candidate) >> 232;
+    }
+
+    function reputation(Candidate candidate) internal pure returns (uint32) {
+        return uint32(Candidate.unwrap(candidate) >> 212) & 0xfffff;
+    }
+
+    /// @dev The casts here and below cut the word to the member's width.
     function agentId(Candidate candidate) internal pure returns (AgentId) {
-        // The cast cuts the word to the id.
         return AgentId.wrap(uint24(Candidate.unwrap(candidate) >> 188));
     }
 
+    function signer(Candidate candidate) internal pure returns (address) {
+        return address(uint160(Candidate.unwrap(candidate) >> 28));
+    }
+
+    /// @notice Returns the seat of the agent when it is drawn.
     function seat(Candidate candidate) internal pure returns (Seat) {
-        uint256 word = Candidate.unwrap(candidate);
-        // The casts cut the word to the reputation and to the signer.
-        return SeatLib.pack(candidate.agentId(), uint32(word >> 212) & 0xfffff, address(uint160(word >> 28)));
+        return SeatLib.pack(candidate.agentId(), candidate.reputation(), candidate.signer());
     }
 
     /// @notice Returns stake x reputation, at most WEIGHT_ONE.
     function weight(Candidate candidate) internal pure returns (uint256) {
-        uint256 word = Candidate.unwrap(candidate);
-        return (word >> 232) * ((word >> 212) & 0xfffff);
+        return candidate.stake() * candidate.reputation();
     }
 
     /// @notice Returns the bucket k that holds weights in (WEIGHT_ONE / 2^(k+1), WEIGHT_ONE / 2^k].

@@ -9,7 +9,7 @@ import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
 /// @title Draws a committee by exact weights, and looks at two candidates for each seat at most on average
 /// @notice A bucket is picked by its size times its upper bound, a candidate in it by its index; the candidate is accepted with the
 /// probability weight / upper bound, which is more than a half. So each candidate in the bowl is drawn with a probability
-/// proportional to its weight. It then leaves the bowl, so this stays true to the last candidate (DR1 to DR3).
+/// proportional to its weight. It then leaves the bowl, so this stays true to the last candidate (DR1, DR2).
 library DrawLib {
     using Candidates for Candidates.State;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-/// @notice A registered agent. Ids start at 1 and are never reused.
+/// @notice A registered agent. Ids start at 1, are never reused, and are below 2^22.
 type AgentId is uint32;
 
 /// @notice The id of a request, see `RequestIdLib`: priceVersion uint16 (the price list in force) | subscription uint48 (0 = its

@@ -43,7 +43,7 @@ contract GrindingTest is ConclaveTest {
         assertEq(_drawn(seed), fair, "another key");
         registry.startUnbonding(AgentId.wrap(2), MAX_STAKE);
         assertEq(_drawn(seed), fair, "a leaver");
-        Seat[] memory seats = pick(seed, 7);
+        Seat[] memory seats = committeeNow(seed, 7);
         for (uint256 i = 0; i < 2; ++i) moveReputation(seats[i].agentId(), -3);
         assertEq(_drawn(seed), fair, "slashes");
         submit(equivocation(seats[2].agentId(), 0));
@@ -137,7 +137,7 @@ contract GrindingTest is ConclaveTest {
     }
 
     function _drawn(bytes32 seed) private view returns (bytes32) {
-        return keccak256(abi.encode(pick(seed, 7)));
+        return keccak256(abi.encode(committeeNow(seed, 7)));
     }
 
     function _shown(Request memory request, uint64 seedBlock) private returns (bytes32) {

@@ -258,7 +258,7 @@ contract OracleTest is ConclaveTest {
         (Request memory request, uint64 seedBlock) = ask(terms);
         vm.roll(seedBlock + 1);
         bytes memory header = headerOf(seedBlock);
-        Seat[] memory committee = pick(seedOf(request, seedBlock), 4);
+        Seat[] memory committee = committeeNow(seedOf(request, seedBlock), 4);
         if (history) {
             HistoryChain.install();
             HistoryChain.remember(seedBlock, keccak256(header));

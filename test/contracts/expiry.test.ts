@@ -216,14 +216,14 @@ describe("an attempt that nobody answers", () => {
   it("SE8: also falls back when too few agents are left", async () => {
     const { world, oracle, appealed, askFor } = await loadFixture(sixtyAgents);
     const { registry } = world;
-    // Ten agents remain.
-    for (let agent = 11n; agent <= 60n; agent++) await registry.startUnbonding(agent, 16n * 10n ** 18n);
+    // Eight agents remain.
+    for (let agent = 9n; agent <= 60n; agent++) await registry.startUnbonding(agent, 16n * 10n ** 18n);
     const asked = await askFor({ appeals: 1 });
     const running = await appealed(await decide(world, asked));
     const header = await mineSeed(world, running.seedBlock);
     await expect(oracle.draw(running.request, running.round, running.seedBlock, header, pastOf(running)))
       .to.be.revertedWithCustomError(registry, "TooFewAgents")
-      .withArgs(10, 9);
+      .withArgs(8, 9);
     await passDeadline(world, running.round);
     await oracle.fallBack(...fallBackArgs(running));
     const state = await oracle.statusOf(running.request.id);

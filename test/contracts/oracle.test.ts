@@ -14,6 +14,7 @@ import {
 } from "../support/contracts/typed-data.ts";
 import type { Terms } from "../support/contracts/typed-data.ts";
 import {
+  committeeNow,
   deployRegistry,
   epochBlocks,
   findEvent,
@@ -185,7 +186,7 @@ describe("DecisionOracle", () => {
       const prevRandao = decodeRlp(header)[13];
       const coder = ethers.AbiCoder.defaultAbiCoder();
       const seed = ethers.keccak256(coder.encode(["bytes32", "uint256", "uint32"], [prevRandao, id, 0]));
-      const committee: bigint[] = [...(await world.registry.draw(seed, 4, []))];
+      const committee = await committeeNow(world, seed, 4);
       await expect(oracle.connect(stranger).draw(request.request, request.round, request.seedBlock, header, []))
         .to.emit(oracle, "CommitteeDrawn")
         .withArgs(id, 0, seed, committee);

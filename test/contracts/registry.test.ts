@@ -5,6 +5,7 @@ import hre from "hardhat";
 
 import { addressOf, packSeat, publicKeyOf, testKey } from "../support/contracts/typed-data.ts";
 import {
+  committeeNow,
   deployWorld,
   epochBlocks,
   maxStake,
@@ -192,7 +193,7 @@ describe("AgentRegistry", () => {
       const end = BigInt(await networkHelpers.time.latest()) + ((await registry.unbondingDelay()) as bigint);
       expect((await registry.getAgent(1)).signer).to.equal(addressOf(next));
       await nextEpoch(world);
-      expect([...(await registry.draw(ethers.ZeroHash, 1, []))]).to.deep.equal([
+      expect(await committeeNow(world, ethers.ZeroHash, 1)).to.deep.equal([
         BigInt(packSeat(1, 1_000_000, addressOf(next))),
       ]);
       expect([...(await registry.keyOf(addressOf(key)))]).to.deep.equal([1n, end]);
@@ -306,7 +307,7 @@ describe("AgentRegistry", () => {
         .withArgs(1, 1, 650_000);
       expect((await registry.getAgent(1)).reputation).to.equal(650_000n);
       await nextEpoch(world);
-      const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1, []);
+      const [drawn] = await committeeNow(world, ethers.ZeroHash, 1);
       expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
       await trusted.recordServices(0, servicesOf(Array(160).fill(1), 0));
       await expect(trusted.recordServices(0, servicesOf(Array(161).fill(1), 1)))
@@ -328,8 +329,8 @@ describe("AgentRegistry", () => {
 
     it("draws at most 64 seats, and an empty committee for size 0", async () => {
       const { world } = await loadFixture(oneAgent);
-      expect(await world.registry.draw(ethers.ZeroHash, 0, [])).to.deep.equal([]);
-      await expect(world.registry.draw(ethers.ZeroHash, 65, []))
+      expect(await committeeNow(world, ethers.ZeroHash, 0)).to.deep.equal([]);
+      await expect(committeeNow(world, ethers.ZeroHash, 65))
         .to.be.revertedWithCustomError(world.registry, "InvalidCommitteeSize")
         .withArgs(65, 64);
     });

@@ -281,12 +281,16 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         vm.roll(seedBlock + 1);
         headerOf(seedBlock);
         uint256 size = uint8(RequestTerms.unwrap(request.terms) >> 40);
-        return pick(seedOf(request, seedBlock), size);
+        return committeeNow(seedOf(request, seedBlock), size);
     }
 
-    /// @dev Returns the committee that a seed picks from the registry as it was when the running epoch began.
-    function pick(bytes32 seed, uint256 size) internal view returns (Seat[] memory) {
-        return registry.committee(seed, uint64(vm.getBlockNumber() / registry.epochBlocks()), size, nobody());
+    /// @dev Returns the committee that a seed of the running epoch draws.
+    function committeeNow(bytes32 seed, uint256 size) internal view returns (Seat[] memory) {
+        return registry.committee(seed, epochNow(), size, nobody());
+    }
+
+    function epochNow() internal view returns (uint64) {
+        return uint64(vm.getBlockNumber() / registry.epochBlocks());
     }
 
     function nobody() internal pure returns (AgentId[] memory) {

@@ -213,7 +213,7 @@ contract StakeHandler is ConclaveTest {
     function drawable() external returns (bool[] memory drawn) {
         uint256 number = block.number;
         nextEpoch();
-        Seat[] memory all = pick("all", registry.drawableCount());
+        Seat[] memory all = committeeNow("all", registry.drawableCount());
         drawn = new bool[](AGENTS + 1);
         for (uint256 i = 0; i < all.length; ++i) drawn[AgentId.unwrap(all[i].agentId())] = true;
         vm.roll(number);

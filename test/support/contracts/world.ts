@@ -77,7 +77,7 @@ export type Registry = WithMethods<
   | "setEndpoint"
   | "setModel"
   | "recordServices"
-  | "draw"
+  | "committee"
   | "getAgent"
   | "positionOf"
   | "owedTo"
@@ -260,6 +260,12 @@ export async function mineSeed(world: World, seedBlock: bigint): Promise<string>
 export async function mineTo(world: World, block: bigint): Promise<void> {
   const missing = block - BigInt(await world.ethers.provider.getBlockNumber());
   if (missing > 0n) await world.ethers.provider.send("hardhat_mine", [`0x${missing.toString(16)}`]);
+}
+
+/** The committee that a seed draws in the running epoch. */
+export async function committeeNow(world: World, seed: string, size: number): Promise<readonly bigint[]> {
+  const block = BigInt(await world.ethers.provider.getBlockNumber());
+  return [...((await world.registry.committee(seed, block / epochBlocks, size, [])) as readonly bigint[])];
 }
 
 /** Mines until draws see everything done so far. */

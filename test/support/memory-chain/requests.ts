@@ -69,10 +69,10 @@ export function draw(state: State, request: Request, { round, seedBlock, past }:
   }
   requireHistory(request, round, past);
   const sat = new Set(past.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
-  const candidates = [...state.agents.values()].filter(({ agentId }) => !sat.has(agentId));
   const { attempt } = entry;
   const seed = keccak256(utf8(`${state.blocks[Number(seedBlock)]?.prevRandao} ${id} ${attempt}`));
-  const committee = drawSeats(candidates, seed, committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals));
+  const size = committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals);
+  const committee = drawSeats([...state.agents.values()], seed, size, sat);
   const commitment = drawnCommitment(request, round, attempt, committeeHash(committee));
   state.requests.set(id, standing("drawn", attempt, commitment));
   return append(state, [{ kind: "committeeDrawn", requestId: id, attempt, committee }]);

@@ -11,6 +11,7 @@ import { limits } from "../../../agents/core/limits.ts";
 import { isSupermajority } from "../../../agents/core/quorum.ts";
 import { ONE_PPM } from "../../../agents/core/types.ts";
 import type {
+  AgentId,
   Address,
   Attempt,
   Certificate,
@@ -95,13 +96,21 @@ export function slashOf(stake: bigint): bigint {
 }
 
 /**
- * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one. Same law as
- * the contract's draw, other results.
+ * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one; excluded ones
+ * only if no others are left. Same law as the contract's draw, other results.
  */
-export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
-  const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
-  if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
+export function drawSeats(
+  agents: readonly AgentRecord[],
+  seed: Digest,
+  size: number,
+  excluded: ReadonlySet<AgentId>,
+): readonly SeatInfo[] {
+  const active = agents.filter((agent) => agent.active).toSorted((left, right) => compareHex(left.signer, right.signer));
+  if (active.length < size) throw refused("TooFewAgents", { active: active.length, wanted: size });
+  const others = active.filter(({ agentId }) => !excluded.has(agentId));
+  const spare = active.filter(({ agentId }) => excluded.has(agentId));
   return Array.from({ length: size }, (_, seat) => {
+    const pool = others.length === 0 ? spare : others;
     const total = pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
     let ticket = BigInt(keccak256(utf8(`${seed} ${seat}`))) % total;
     const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
