@@ -106,21 +106,20 @@ contract Settlement is ISettlement {
         return oracle.priceListOf(terms.currency(), requestId.priceVersion()).bondOf(terms, round);
     }
 
-    /// @dev Notes the pay of the seats of a round that stands (SE11), and the agents whose reputation changes.
+    /// @dev Notes what a round that stands does to the agents of its seats (SE11, SE20).
     function _paySeats(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
         uint256 size = round.committee.length;
         (uint256[] memory amounts, uint256 rest) = PayLib.split(pay, round.decision.merits[:size]);
         int8[] memory steps = PayLib.steps(round.decision.merits[size:], size);
         book.rest += rest;
-        uint32 attempt = round.decision.head.attempt();
         // There are at most 64 seats.
         for (uint256 seat = 0; seat < size; ++seat) {
             uint256 amount = amounts[seat];
-            if (amount == 0 && steps[seat] == 0) continue;
             AgentId agentId = round.committee[seat].agentId();
-            book.services[book.served] = ServiceLib.pack(agentId, steps[seat], false, amount);
+            bool missed = PayLib.isAbsent(round, seat);
+            book.services[book.served] = ServiceLib.pack(agentId, steps[seat], missed, amount);
             ++book.served;
-            if (amount != 0) emit PayCredited(request.id, agentId, attempt, seat, amount);
+            if (amount != 0) emit PayCredited(request.id, agentId, round.decision.head.attempt(), seat, amount);
         }
     }
 

@@ -2,12 +2,14 @@
 pragma solidity 0.8.34;
 
 import {DECIDED_UNITS, SLASHING_COMMITTEE} from "../types/Limits.sol";
-import {Decision, RequestTerms, Status} from "../types/Types.sol";
+import {DecidedRound, Decision, Relay, RequestTerms, Status} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
+import {RelayLib} from "./RelayLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
 /// @title The pay of a round, and whether its decision stands (SE10, SE11)
 library PayLib {
+    using RelayLib for Relay;
     using RequestTermsLib for RequestTerms;
 
     /// @dev The head may be unchecked: dirty bits turn the status into another one, and then the commitment differs.
@@ -61,6 +63,11 @@ library PayLib {
             amounts[seat] = amount;
             rest -= amount;
         }
+    }
+
+    /// @notice True if nothing shows that the seat took part: it neither signed the certificate nor has a share (SE20).
+    function isAbsent(DecidedRound calldata round, uint256 seat) internal pure returns (bool) {
+        return round.decision.merits[seat] == 0 && (round.relay.signers() >> seat) & 1 == 0;
     }
 
     /// @notice Returns the reputation change of each seat. A small committee slashes a seat once even where its

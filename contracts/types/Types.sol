@@ -158,8 +158,8 @@ struct Payment {
 /// @param consumer the account that asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
-/// @param services one for each agent that was paid or whose reputation changes; each agent once, since no agent sits
-/// twice for one request
+/// @param services one for each seat of the rounds that stand; each agent once, since no agent sits twice for one
+/// request
 struct Payout {
     Currency currency;
     address consumer;
