@@ -202,6 +202,13 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
+    function wake(AgentId agentId) external {
+        _requireOperatorOrSigner(agentId);
+        _book.wake(_rules(), agentId);
+        emit AgentWoke(agentId);
+    }
+
+    /// @inheritdoc IAgentRegistry
     function recordServices(Currency currency, Service[] calldata services) external {
         require(msg.sender == oracle, NotOracle(msg.sender));
         uint256 length = services.length;
@@ -235,6 +242,8 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 reputation: account.reputation(),
                 active: record.position != 0,
                 service: account.service(),
+                misses: account.misses(),
+                asleep: account.asleep(),
                 exited: account.exited(),
                 bonded: record.pool.bonded,
                 unbonding: record.pool.unbonding,

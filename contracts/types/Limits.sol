@@ -85,6 +85,8 @@ uint256 constant SLASHING_COMMITTEE = 13;
 /// @dev Length of a period in seconds, counted from 1970. Only the deepest fall of an agent's reputation in a period
 /// takes effect (docs/adr/012).
 uint256 constant FALL_PERIOD = 7 days;
+/// @dev An agent that misses so many seats in a row sleeps: it is not drawn until it is woken.
+uint256 constant MAX_MISSES = 3;
 
 /// @dev The reputation 1, in parts per million.
 uint256 constant REPUTATION_ONE = 1_000_000;

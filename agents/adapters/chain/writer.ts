@@ -1,6 +1,6 @@
-import { numberToHex, toEventSelector, type LocalAccount } from "viem";
+import { encodeFunctionData, numberToHex, toEventSelector, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import type { Address, RequestId } from "../../core/types.ts";
+import type { Address, AgentId, RequestId } from "../../core/types.ts";
 import type { RequestState } from "../../core/request/events.ts";
 import type { ChainWriter, EquivocationProof, Receipt } from "../../ports/chain.ts";
 import {
@@ -118,8 +118,22 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       const call = { to, data, allowance: CREDIT_GAS, doing };
       return submit(request.id, call, isFinalState, signal);
     },
+    wake: (agentId, signal) => submitOnce(sender, wakeStep(connection, agentId), signal),
     submitEvidence: async (proof, signal) => submitOnce(sender, await evidenceStep(connection, proof, signal), signal),
   };
+}
+
+function wakeStep(connection: Connection, agentId: AgentId): Step {
+  const doing = `Wake agent ${agentId}`;
+  const agent = { address: connection.registry, abi: agentRegistryAbi, args: [agentId] } as const;
+  const isDone = async (ended: AbortSignal | undefined): Promise<boolean> => {
+    const { asleep } = await connection.call(doing, ended, (client) =>
+      client.readContract({ ...agent, functionName: "getAgent" }),
+    );
+    return !asleep;
+  };
+  const data = encodeFunctionData({ ...agent, functionName: "wake" });
+  return { call: { to: connection.registry, data, doing }, isDone };
 }
 
 async function evidenceStep(connection: Connection, proof: EquivocationProof, signal?: AbortSignal): Promise<Step> {

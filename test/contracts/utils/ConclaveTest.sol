@@ -209,8 +209,17 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     /// @dev Does what the oracle does when it settles a request.
     function recordService(Currency currency, AgentId agentId, int8 steps, uint256 earned) internal {
+        _record(currency, ServiceLib.pack(agentId, steps, false, earned));
+    }
+
+    /// @dev Does what the oracle does when it settles a request for which the agent's seat stayed empty.
+    function missSeat(AgentId agentId, int8 steps) internal {
+        _record(Currency.Token, ServiceLib.pack(agentId, steps, true, 0));
+    }
+
+    function _record(Currency currency, Service service) private {
         Service[] memory services = new Service[](1);
-        services[0] = ServiceLib.pack(agentId, steps, false, earned);
+        services[0] = service;
         vm.prank(address(oracle));
         registry.recordServices(currency, services);
     }
