@@ -43,7 +43,8 @@ contract Settlement is ISettlement {
     using SeatLib for Seat;
 
     /// @param prices the request's price list
-    /// @param unit price of one unit of pay
+    /// @param unit price of one unit of pay before any appeal
+    /// @param appealUnit price of one unit of pay of the committees that appeals call
     /// @param rest the part of the escrow that is not paid yet
     /// @param payments payments to accounts, with room for the largest number of them
     /// @param payees number of payments so far
@@ -52,6 +53,7 @@ contract Settlement is ISettlement {
     struct Book {
         Prices prices;
         uint256 unit;
+        uint256 appealUnit;
         uint256 rest;
         Payment[] payments;
         uint256 payees;
@@ -202,7 +204,7 @@ contract Settlement is ISettlement {
         RequestTerms terms = request.terms;
         Prices prices = oracle.priceListOf(terms.currency(), request.id.priceVersion());
         book.prices = prices;
-        book.unit = prices.unitOf(terms);
+        (book.unit, book.appealUnit) = (prices.unitOf(terms), prices.appealUnitOf(terms));
         book.rest = terms.fee();
         // Otherwise the oracle has already paid the account that delivered, and has refunded the rest of the delivery's
         // reserve (SE13).
@@ -223,7 +225,7 @@ contract Settlement is ISettlement {
     }
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
-        return PayLib.units(round.decision) * book.unit;
+        return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
     }
 
     /// @dev True if the commit delivered the decision: it called no other committee and the decision was not
