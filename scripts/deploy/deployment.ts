@@ -21,6 +21,8 @@ import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
 import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
+import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
+import type { Prices } from "./prices.ts";
 import { noteSigned, recover } from "./recovery.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
@@ -44,8 +46,7 @@ export interface PlanOptions {
   readonly unbondingDelaySeconds: number;
   /** Length of an epoch in blocks, 25 to 7200. Draws see the registry as it was when the current epoch began. */
   readonly epochBlocks: number;
-  /** Prices of requests; absent = nothing, and then only the seats are paid. */
-  readonly prices?: Prices;
+  readonly prices: Prices;
   readonly buildProfile: BuildProfile;
   /**
    * Folder of Ignition's journal, so that an interrupted deployment continues where it stopped; absent = nothing is
@@ -54,19 +55,6 @@ export interface PlanOptions {
   readonly directory?: string;
   /** Deploys the example consumer `PolicyDesk` and creates its subscription, `EXAMPLE_SUBSCRIPTION`; the deployer owns both. */
   readonly example?: ExampleSettings;
-}
-
-export interface Prices {
-  readonly token: PriceTerms;
-  readonly native: PriceTerms;
-}
-
-/** As in contracts/types/Types.sol. */
-export interface PriceTerms {
-  readonly unitPrice: bigint;
-  readonly gasRate: bigint;
-  readonly gasPriceCap: bigint;
-  readonly treasuryPpm: bigint;
 }
 
 export interface DeployOptions extends PlanOptions {
@@ -140,12 +128,6 @@ export const contracts: Readonly<Record<string, string>> = {
 
 /** MIN_UNBONDING of contracts/types/Limits.sol: the longest request, and a week for evidence. */
 export const MIN_UNBONDING_SECONDS = 14 * 86_400;
-/** Chains that nobody else uses: a block is final at once, and a poll costs nothing. */
-export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
-
-const NO_PRICES: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
-/** All prices 0, except the coin's gas rate, which is fixed. */
-export const FREE: Prices = { token: NO_PRICES, native: { ...NO_PRICES, gasRate: 10n ** 18n } };
 
 const START_FILE = "start.json";
 const CONFIRMATIONS = 5;
@@ -238,7 +220,7 @@ function planFrom(options: PlanOptions, chainId: number, { deployer, nonce: firs
   ];
   const admin = options.admin ?? deployer;
   const treasury = options.treasury ?? admin;
-  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, prices = FREE, example } = options;
+  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, prices, example } = options;
   const terms = { minStake, maxStake, unbondingDelay, epochBlocks, protocols: protocolBitmap() };
   const priced = { tokenPrices: { ...prices.token }, nativePrices: { ...prices.native } };
   add({ module: conclaveModule, parameters: { ...terms, ...priced, token, oracle, slasher, treasury, admin } });
