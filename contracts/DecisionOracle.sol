@@ -26,7 +26,7 @@ import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
-import {MAX_CALLS, MAX_QUESTION_BYTES} from "./types/Limits.sol";
+import {MAX_CALLS, MAX_QUESTION_BYTES, MIN_PREVRANDAO} from "./types/Limits.sol";
 import {
     Currency,
     DecidedRound,
@@ -96,6 +96,7 @@ contract DecisionOracle is Accounts, Requests {
         PriceTerms memory token,
         PriceTerms memory native
     ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) {
+        require(block.prevrandao >= MIN_PREVRANDAO, ChainHasNoBeacon(block.prevrandao));
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
         registry = registry_;
