@@ -101,7 +101,14 @@ export async function startDecidedChain(
 async function setUp(chain: LocalChain): Promise<Deployment> {
   const account = privateKeyToAccount((chain.accounts[0] as LocalChain["accounts"][number]).privateKey);
   const stakes = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: MIN_UNBONDING_SECONDS };
-  const options = { rpcUrl: chain.rpcUrl, account, token: null, epochBlocks: EPOCH_BLOCKS, prices: DEFAULT_PRICES, ...stakes };
+  const options = {
+    rpcUrl: chain.rpcUrl,
+    account,
+    token: null,
+    epochBlocks: EPOCH_BLOCKS,
+    prices: DEFAULT_PRICES,
+    ...stakes,
+  };
   const deployment = await deploy({ ...options, buildProfile: "default" });
   const bank = openBank(chain, deployment.token, account);
   await bank.mint(account.address.toLowerCase() as Address, 1_000_000n * ONE);

@@ -1,4 +1,11 @@
-import { ContractFunctionExecutionError, HttpRequestError, createPublicClient, erc20Abi, http, type PublicClient } from "viem";
+import {
+  ContractFunctionExecutionError,
+  HttpRequestError,
+  createPublicClient,
+  erc20Abi,
+  http,
+  type PublicClient,
+} from "viem";
 import { originOf } from "../../agents/adapters/chain/errors.ts";
 import { isHex } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";

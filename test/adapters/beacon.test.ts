@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { createPublicClient, http, numberToHex, padHex, type Hex } from "viem";
 import { examineBeacon } from "../../agents/adapters/chain/beacon.ts";
+import { withRpcServer } from "../support/rpc-server.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 
 const RANDOM: Hex = `0x${"5a".repeat(32)}`;
@@ -16,31 +13,19 @@ interface Chain {
   readonly mixHashes: readonly [latest: Hex, before: Hex];
 }
 
-/** Runs `use` with a node of such a chain. */
-async function serve<T>({ told, mixHashes }: Chain, use: (rpcUrl: string) => Promise<T>): Promise<T> {
-  const hashes = [`0x${"22".repeat(32)}`, `0x${"11".repeat(32)}`];
-  const server = createServer(async (request, response) => {
-    const { id, method, params } = JSON.parse(await text(request)) as {
-      readonly id: number;
-      readonly method: string;
-      readonly params: readonly unknown[];
-    };
-    const index = method === "eth_getBlockByHash" && params[0] === hashes[1] ? 1 : 0;
-    const block = { number: numberToHex(9 - index), mixHash: mixHashes[index], parentHash: hashes[index + 1], transactions: [] };
-    const result = method === "eth_call" ? padHex(numberToHex(told), { size: 32 }) : block;
-    response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  try {
-    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.close();
-  }
-}
+const HASHES: readonly [latest: Hex, before: Hex] = [`0x${"22".repeat(32)}`, `0x${"11".repeat(32)}`];
 
-const flawOf = (chain: Chain, chainId: number): Promise<string | null> =>
-  serve(chain, (rpcUrl) => examineBeacon(createPublicClient({ transport: http(rpcUrl) }), chainId));
+/** Asks a node of such a chain. */
+const flawOf = ({ told, mixHashes }: Chain, chainId: number): Promise<string | null> =>
+  withRpcServer(
+    ({ method, params }) => {
+      if (method === "eth_call") return { result: padHex(numberToHex(told), { size: 32 }) };
+      const index = method === "eth_getBlockByHash" && params?.[0] === HASHES[1] ? 1 : 0;
+      const number = numberToHex(9 - index);
+      return { result: { number, mixHash: mixHashes[index], parentHash: HASHES[1], transactions: [] } };
+    },
+    (rpcUrl) => examineBeacon(createPublicClient({ transport: http(rpcUrl) }), chainId),
+  );
 
 describe("the beacon of a chain", () => {
   let chain: LocalChain;

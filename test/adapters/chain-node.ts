@@ -97,7 +97,14 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
   };
-  const deployment = await deploy({ rpcUrl: chain.rpcUrl, account, token: null, ...limits, prices: FREE, buildProfile: "default" });
+  const deployment = await deploy({
+    rpcUrl: chain.rpcUrl,
+    account,
+    token: null,
+    ...limits,
+    prices: FREE,
+    buildProfile: "default",
+  });
   const proxy = createProxy(chain.rpcUrl);
   await proxy.start();
   const { chainId, oracle, registry } = deployment;

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRequire } from "node:module";
@@ -23,6 +21,7 @@ import type { Step } from "../../scripts/deploy/plan.ts";
 import type { Verification } from "../../scripts/deploy/verification.ts";
 import { MIN_UNBONDING_SECONDS, deploy, planDeployment, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
+import { withRpcServer, type RpcCall } from "../support/rpc-server.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { rejects, until } from "./chain.suite.ts";
 
@@ -291,51 +290,32 @@ describe("deploy", () => {
   });
 
   it("refuses a chain without randomness before it needs a key", async () => {
-    const arbitrum = createServer(async (request, response) => {
-      const { id, method } = JSON.parse(await text(request)) as { readonly id: number; readonly method: string };
+    const arbitrum = ({ method }: RpcCall): object => {
       assert.equal(method, "eth_chainId");
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: "0xa4b1" }));
-    });
-    arbitrum.listen(0, "127.0.0.1");
-    await once(arbitrum, "listening");
-    const rpc = `http://127.0.0.1:${(arbitrum.address() as AddressInfo).port}`;
-    try {
-      const refused = await runAt(rpc, "--token", `0x${"12".repeat(20)}`, "--out", join(folder, "arbitrum.json"));
-      assert.deepEqual([codeOf(refused), refused.code], ["CHAIN_NO_BEACON", 1]);
-      assert.match(refused.stdout, /chain 42161: .* always 1, .* choose another chain with --network/);
-    } finally {
-      arbitrum.close();
-    }
+      return { result: "0xa4b1" };
+    };
+    const args = ["--token", `0x${"12".repeat(20)}`, "--out", join(folder, "arbitrum.json")];
+    const refused = await withRpcServer(arbitrum, (rpcUrl) => runAt(rpcUrl, ...args));
+    assert.deepEqual([codeOf(refused), refused.code], ["CHAIN_NO_BEACON", 1]);
+    assert.match(refused.stdout, /chain 42161: .* always 1, .* choose another chain with --network/);
   });
 
   it("works where the pending block has no randomness, as on Geth", async () => {
     const account = privateKeyToAccount(chain.accounts[9]!.privateKey);
-    const geth = createServer(async (request, response) => {
-      const body = await text(request);
-      const { id, method, params } = JSON.parse(body) as {
-        readonly id: number;
-        readonly method: string;
-        readonly params?: readonly unknown[];
-      };
-      if (method === "eth_call" && params?.[1] === "pending") {
-        const error = { code: 3, message: "execution reverted: ChainHasNoBeacon" };
-        response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
-      } else {
-        const answer = await fetch(chain.rpcUrl, { method: "POST", body, headers: { "content-type": "application/json" } });
-        response.end(await answer.text());
-      }
-    });
-    geth.listen(0, "127.0.0.1");
-    await once(geth, "listening");
-    try {
-      const rpcUrl = `http://127.0.0.1:${(geth.address() as AddressInfo).port}`;
-      const { slasher } = await deploy({ ...terms, rpcUrl, account });
-      const client = createPublicClient({ transport: http(chain.rpcUrl) });
-      assert.ok((await client.getCode({ address: slasher })) !== undefined);
-    } finally {
-      geth.closeAllConnections();
-      geth.close();
-    }
+    const geth = async (call: RpcCall): Promise<object> => {
+      if (call.method === "eth_call" && call.params?.[1] === "pending")
+        return { error: { code: 3, message: "execution reverted: ChainHasNoBeacon" } };
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(chain.rpcUrl, {
+        method: "POST",
+        body: JSON.stringify({ jsonrpc: "2.0", ...call }),
+        headers,
+      });
+      return (await answer.json()) as object;
+    };
+    const { slasher } = await withRpcServer(geth, (rpcUrl) => deploy({ ...terms, rpcUrl, account }));
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    assert.ok((await client.getCode({ address: slasher })) !== undefined);
   });
 
   it("explains why a number is no private key, and never shows the number", async () => {

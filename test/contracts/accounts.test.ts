@@ -140,8 +140,8 @@ describe("a subscription", () => {
   it("SE17: lets a consumer escrow its allowance in each currency and no more, whatever comes back", async () => {
     const { world, oracle, stranger } = await loadFixture(deployed);
     const left = async (): Promise<readonly bigint[]> => {
-      const word = (await oracle.allowanceOf(subscription, stranger.address)) as bigint;
-      return [word & anyAmount, word >> 104n];
+      const allowance = (await oracle.allowanceOf(subscription, stranger.address)) as bigint;
+      return [allowance & anyAmount, allowance >> 104n];
     };
     const asking = (currency: number, price: bigint) => () =>
       oracle.connect(stranger).request(subscription, termsIn(currency, { fee: price }), question);
@@ -182,9 +182,7 @@ describe("a subscription", () => {
     // The first request of a consumer changes no word from 0, and the second one none either.
     const unbounded = await gasOf(Currency.Token);
     const bounded = await gasOf(Currency.Native);
-    expect(await oracle.allowanceOf(subscription, stranger.address)).to.equal(
-      ((anyAmount - 6n) << 104n) | anyAmount,
-    );
+    expect(await oracle.allowanceOf(subscription, stranger.address)).to.equal(((anyAmount - 6n) << 104n) | anyAmount);
     expect(Number(bounded - unbounded)).to.be.within(2_800, 3_300);
   });
 

@@ -32,7 +32,14 @@ import {
   Status,
 } from "../support/contracts/typed-data.ts";
 import type { Terms } from "../support/contracts/typed-data.ts";
-import { anyAmount, deployWorld, findEvent, registerAgents, subscription, type World } from "../support/contracts/world.ts";
+import {
+  anyAmount,
+  deployWorld,
+  findEvent,
+  registerAgents,
+  subscription,
+  type World,
+} from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

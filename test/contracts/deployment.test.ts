@@ -74,7 +74,7 @@ describe("the oracle's constructor", () => {
     const [deployer] = await ethers.getSigners();
     const factory = await ethers.getContractFactory("DecisionOracle");
     const create = async (prevRandao: bigint) => {
-      const { target } = await deployRegistry(ethers, token.target as string);
+      const { target } = await deployRegistry(ethers, token.target);
       await networkHelpers.setPrevRandao(prevRandao);
       // With a limit nothing is estimated, which would happen on another block.
       const terms = [deployer!.address, target, token.target, 1n, freeTokens, freeCoins] as const;
@@ -82,9 +82,7 @@ describe("the oracle's constructor", () => {
     };
     // Scroll, Arbitrum, Linea before its Beta v4, ZKsync.
     for (const constant of [0n, 1n, 2n, 2_500_000_000_000_000n, 2n ** 64n - 1n]) {
-      await expect(create(constant))
-        .to.be.revertedWithCustomError(factory, "ChainHasNoBeacon")
-        .withArgs(constant);
+      await expect(create(constant)).to.be.revertedWithCustomError(factory, "ChainHasNoBeacon").withArgs(constant);
     }
     await (await create(2n ** 64n)).waitForDeployment();
   });

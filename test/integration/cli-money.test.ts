@@ -332,7 +332,13 @@ describe("command line: money", () => {
     const removed = await cli.json(...consumer, "--remove", ...account);
     assert.deepEqual(removed.value["allowance"], { token: "0", native: "0" });
     const { stdout } = await cli.run(["subscription", "show", id, "--consumer", other, ...deployment]);
-    assert.match(stdout, new RegExp(`^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may spend 0 \\w+\n${other} +may spend 0 coins$`, "m"));
+    assert.match(
+      stdout,
+      new RegExp(
+        `^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may spend 0 \\w+\n${other} +may spend 0 coins$`,
+        "m",
+      ),
+    );
     const emptied = await cli.json("subscription", "withdraw", id, "--amount", "all", ...account);
     assert.deepEqual([emptied.code, emptied.value["amount"]], [0, String(parseEther("4.5"))]);
     const nothing = await cli.failure("subscription", "withdraw", id, "--amount", "1", ...account);

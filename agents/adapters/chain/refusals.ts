@@ -11,7 +11,8 @@ export const refusals: Readonly<Record<string, string>> = {
   WrongValue: "send exactly the coins that the call costs; send no coins where it is paid in tokens",
   UnknownSubscription: "check the number of the subscription, or create one",
   NotConsumer: "let the subscription's owner allow this account with `conclave subscription consumer`",
-  AllowanceExceeded: "let the subscription's owner raise the allowance with `conclave subscription consumer`, or offer less",
+  AllowanceExceeded:
+    "let the subscription's owner raise the allowance with `conclave subscription consumer`, or offer less",
   NotSubscriptionOwner: "send it from the account that owns the subscription",
   NotPendingOwner:
     "the subscription was not offered to this account; let its owner do so with `conclave subscription transfer`",

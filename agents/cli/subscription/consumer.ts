@@ -44,7 +44,10 @@ export const subscriptionConsumer: CommandSpec<Options> = {
         ["consumer", consumer],
         ...CURRENCIES.map((one) => {
           const unit = unitOf(one, terms.feeToken);
-          return ["may spend", `${allowanceText(allowance[one], unit)}, before ${allowanceText(before[one], unit)}`] as const;
+          return [
+            "may spend",
+            `${allowanceText(allowance[one], unit)}, before ${allowanceText(before[one], unit)}`,
+          ] as const;
         }),
         transactionRow(receipt),
       ]),
@@ -61,6 +64,7 @@ function amountOf({ allowance, remove }: Options, unit: Unit): bigint | null {
   if (allowance === undefined) return null;
   if (allowance === "any") return UNBOUNDED;
   const amount = parseAmount(allowance, unit, "--allowance");
-  if (amount >= UNBOUNDED) throw usage("--allowance", allowance, "give less than 2^104 - 1 of the smallest unit, or any");
+  if (amount >= UNBOUNDED)
+    throw usage("--allowance", allowance, "give less than 2^104 - 1 of the smallest unit, or any");
   return amount;
 }

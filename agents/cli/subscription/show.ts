@@ -12,7 +12,8 @@ interface Options extends ChainFlags {
 
 export const subscriptionShow: CommandSpec<Options> = {
   name: "show <id>",
-  summary: "show who owns a subscription or is offered it, what it holds, and how much a consumer may still spend of it",
+  summary:
+    "show who owns a subscription or is offered it, what it holds, and how much a consumer may still spend of it",
   example: "conclave subscription show 1 --deployment deployments/31337.json",
   options: [{ flags: "--consumer <address>", description: "who asks" }, ...chainFlags],
   run: async ({ args, options, host }) => {
