@@ -26,7 +26,14 @@ import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
-import {DELIVERY_GAS, MAX_CALLS, MAX_QUESTION_BYTES, PPM_ONE, REPLACE_GAS} from "./types/Limits.sol";
+import {
+    DELIVERY_GAS,
+    MAX_CALLS,
+    MAX_QUESTION_BYTES,
+    MIN_PREVRANDAO,
+    PPM_ONE,
+    REPLACE_GAS
+} from "./types/Limits.sol";
 import {
     Currency,
     DecidedRound,
@@ -101,6 +108,7 @@ contract DecisionOracle is Accounts, Requests {
         PriceTerms memory token,
         PriceTerms memory native
     ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) Requests(registry_) {
+        require(block.prevrandao >= MIN_PREVRANDAO, ChainHasNoBeacon(block.prevrandao));
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
         settlement = new Settlement();

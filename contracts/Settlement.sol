@@ -41,7 +41,8 @@ contract Settlement is ISettlement {
     using RoundLib for Round;
 
     /// @param prices the request's price list
-    /// @param unit price of one unit of pay
+    /// @param unit price of one unit of pay before any appeal
+    /// @param appealUnit price of one unit of pay of the committees that appeals call
     /// @param rest the part of the escrow that is not paid yet
     /// @param earned what the seats have earned so far
     /// @param payments payments to accounts, with room for the largest number of them
@@ -52,6 +53,7 @@ contract Settlement is ISettlement {
     struct Book {
         Prices prices;
         uint256 unit;
+        uint256 appealUnit;
         uint256 rest;
         uint256 earned;
         Payment[] payments;
@@ -218,7 +220,7 @@ contract Settlement is ISettlement {
         RequestTerms terms = request.terms;
         Prices prices = oracle.priceListOf(terms.currency(), request.id.priceVersion());
         book.prices = prices;
-        book.unit = prices.unitOf(terms);
+        (book.unit, book.appealUnit) = (prices.unitOf(terms), prices.appealUnitOf(terms));
         DecidedRound calldata last = rounds[rounds.length - 1];
         // The oracle has paid who called `replace`, and has given back the rest of what was reserved for that.
         book.rest = terms.fee() - prices.replaceReserve(_replaced(request.id, rounds.length, last.decision));
@@ -251,7 +253,7 @@ contract Settlement is ISettlement {
     }
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
-        return PayLib.units(round.decision) * book.unit;
+        return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
     }
 
     /// @dev True if the commit delivered the decision: it called no other committee and the decision was not

@@ -20,6 +20,8 @@ import type { Address, Attempt, Certificate, Hex, Ppm } from "../agents/core/typ
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
+import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
+import { UNBOUNDED } from "../agents/ports/chain.ts";
 import { startLocalChain, type LocalChain } from "./local-chain.ts";
 import { stepDecision } from "../sim/step-decision.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
@@ -53,7 +55,7 @@ const RECEIPT_TRIES = 2_000;
 const ONE = parseEther("1");
 
 const terms = defaultTerms({
-  fee: 1_000n,
+  fee: 5n * ONE,
   duration: limits.maxDurationSeconds,
   committeeSize: SEATS,
   protocol: mbft.code,
@@ -99,10 +101,17 @@ export async function startDecidedChain(
 async function setUp(chain: LocalChain): Promise<Deployment> {
   const account = privateKeyToAccount((chain.accounts[0] as LocalChain["accounts"][number]).privateKey);
   const stakes = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: MIN_UNBONDING_SECONDS };
-  const options = { rpcUrl: chain.rpcUrl, account, token: null, epochBlocks: EPOCH_BLOCKS, ...stakes };
+  const options = {
+    rpcUrl: chain.rpcUrl,
+    account,
+    token: null,
+    epochBlocks: EPOCH_BLOCKS,
+    prices: DEFAULT_PRICES,
+    ...stakes,
+  };
   const deployment = await deploy({ ...options, buildProfile: "default" });
   const bank = openBank(chain, deployment.token, account);
-  await bank.mint(account.address.toLowerCase() as Address, 1_000n * ONE);
+  await bank.mint(account.address.toLowerCase() as Address, 1_000_000n * ONE);
   const place = { rpcUrl: chain.rpcUrl, chainId: chain.chainId, oracle: deployment.oracle };
   const source = { ...place, registry: deployment.registry, account, receiptPollMs: 20 };
   const operator = await createOperatorActions(source);
@@ -113,8 +122,8 @@ async function setUp(chain: LocalChain): Promise<Deployment> {
     await operator.register({ publicKey, possession, model: "test", endpoint, stake: ONE, commission: 0 as Ppm });
   }
   const { subscriptionId } = await operator.createSubscription();
-  await operator.setConsumer(subscriptionId, operator.account, true);
-  await operator.fund(subscriptionId, "token", 100n * ONE);
+  await operator.setConsumer(subscriptionId, operator.account, { token: UNBOUNDED, native: 0n });
+  await operator.fund(subscriptionId, "token", 500_000n * ONE);
   return deployment;
 }
 

@@ -53,6 +53,9 @@ export interface CommissionRaise {
   readonly time: number;
 }
 
+/** An allowance of a consumer that its requests do not lower: as contracts/interfaces/IAccounts.sol says. */
+export const UNBOUNDED = 2n ** 104n - 1n;
+
 /** Settled requests for which an agent was paid or recovered, and not slashed. */
 export const PROVEN_SERVICES = 16;
 
@@ -251,8 +254,12 @@ export interface OracleActions {
   /** Withdraws what the oracle has credited this account, e.g. pay and returned bonds. */
   withdraw(currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
   createSubscription(): Promise<{ readonly subscriptionId: number; readonly receipt: Receipt }>;
-  /** Allows or forbids a consumer to spend from a subscription of this account. */
-  setConsumer(subscriptionId: number, consumer: Address, allowed: boolean): Promise<Receipt>;
+  /** Sets how much a consumer may spend from a subscription of this account from now on; 0 = nothing, or `UNBOUNDED`. */
+  setConsumer(
+    subscriptionId: number,
+    consumer: Address,
+    allowance: Readonly<Record<Currency, bigint>>,
+  ): Promise<Receipt>;
   /** Offers a subscription of this account to somebody else; null takes the offer back. */
   transferSubscription(subscriptionId: number, to: Address | null): Promise<Receipt>;
   /** Takes over a subscription that was offered to this account. */

@@ -208,6 +208,8 @@ interface IDecisionOracle is IAccounts {
     error MalformedHeader(bytes32 part, uint256 offset);
     /// @notice The prevrandao of `seedBlock` is 0: a chain without a beacon cannot pick a committee.
     error NoBeacon(RequestId requestId, uint64 seedBlock);
+    /// @notice The chain's prevrandao is too small to be random, so nothing is deployed there.
+    error ChainHasNoBeacon(uint256 prevRandao);
     /// @notice The period of the running round is over.
     error DeadlinePassed(RequestId requestId, uint40 deadline);
     /// @notice The period of the running round, or the time of the running attempt, is not over.

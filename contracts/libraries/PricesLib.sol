@@ -2,6 +2,7 @@
 pragma solidity 0.8.34;
 
 import {
+    BOND_UNIT_CAP,
     DECIDED_UNITS,
     DELIVERY_GAS,
     GAS_PRICE_UNIT,
@@ -112,22 +113,37 @@ library PricesLib {
         }
     }
 
-    /// @notice Returns the price of a unit of pay: the fee less the reserve, divided by the units and rounded down. It
-    /// is at least the unit price of the list.
+    /// @notice Returns the price of a unit of pay before any appeal: the fee less the reserve, divided by the units and
+    /// rounded down. It is at least the unit price of the list.
     /// @param prices the list that the request was made under, so that later prices do not change the result
     function unitOf(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         return (terms.fee() - reserve(prices, terms)) / maxUnits(terms);
+    }
+
+    /// @notice Returns the price of a unit of pay of the committees that appeals call: that of the first committee, but at
+    /// most `BOND_UNIT_CAP` times the unit price of the list, exactly. A list without a unit price has no such bound.
+    /// @param prices the list that the request was made under
+    function appealUnitOf(Prices prices, RequestTerms terms) internal pure returns (uint256 unit) {
+        unit = unitOf(prices, terms);
+        unchecked {
+            // The product is below 2^82.
+            uint256 cap = BOND_UNIT_CAP * unitPrice(prices);
+            if (cap != 0 && cap < unit) unit = cap;
+        }
     }
 
     /// @notice Returns the bond of an appeal against a decision of this round: the most that the committees of the
     /// appeal can earn, and the relays of their decisions at the cap (SE5).
     /// @param prices the list that the request was made under
     function bondOf(Prices prices, RequestTerms terms, Round round) internal pure returns (uint256) {
-        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
-        uint256 retries = terms.retries();
-        return
-            (DECIDED_UNITS + retries) * size * unitOf(prices, terms) +
-            atCap(prices, (1 + retries) * relayGas(size));
+        unchecked {
+            // Even of terms that nobody has checked a committee has fewer than 2^24 seats, and a unit is below 2^96.
+            uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
+            uint256 retries = terms.retries();
+            return
+                (DECIDED_UNITS + retries) * size * appealUnitOf(prices, terms) +
+                atCap(prices, (1 + retries) * relayGas(size));
+        }
     }
 
     /// @notice Returns the gas for which the caller of `finalize` or `fallBack` is paid, with the callback.

@@ -8,6 +8,9 @@ pragma solidity 0.8.34;
 uint256 constant SEED_DELAY = 8;
 /// @dev Fewest blocks of the epoch after the seed block. With the epoch after it they are the time to commit, at least.
 uint256 constant DRAW_BLOCKS = 16;
+/// @dev A smaller prevrandao is no randomness, but a difficulty (EIP-4399) or the constant of a chain without a beacon. A random
+/// one is smaller once in 2^192 blocks.
+uint256 constant MIN_PREVRANDAO = 2 ** 64;
 /// @dev Smallest committee: n = 3f + 1 with f = 1.
 uint256 constant MIN_COMMITTEE = 4;
 /// @dev Largest committee; the seat bitmap and every loop over seats are bounded by it.
@@ -62,6 +65,9 @@ uint256 constant DELIVERY_GAS = 70_000;
 /// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
 /// relaying is paid below its cost; where it is much, the cap of the price list is the bound.
 uint256 constant MAX_TIP = 1 gwei;
+/// @dev The committees that an appeal calls earn at most this many times the list's unit price for each unit. So the asker's fee
+/// does not set the bond: twice the list leaves an asker room where prices lag behind what models cost.
+uint256 constant BOND_UNIT_CAP = 2;
 /// @dev An upheld appeal earns what the seats of the overturned round would have got, divided by this: with all of it, a
 /// committee that knows it is wrong would lose nothing by appealing against itself.
 uint256 constant APPEAL_REWARD_DIVISOR = 2;

@@ -14,6 +14,7 @@ import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
@@ -34,7 +35,8 @@ const BLOCK_SECONDS = 0.2;
 const EPOCH_BLOCKS = 160;
 const START_TIMEOUT_MS = 180_000;
 const DECIDE_TIMEOUT_MS = 300_000;
-const FEE = parseEther("1");
+/** Above the quote under the default prices, most of which is gas at the cap and comes back. */
+const FEE = parseEther("10");
 const STAKE = parseEther("1000");
 
 export interface DemoReport extends DemoFacts {
@@ -192,6 +194,7 @@ async function deployWorld(
     maxStake: 4n * STAKE,
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
+    prices: DEFAULT_PRICES,
     buildProfile: "default",
     example,
   });

@@ -4,6 +4,7 @@ import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardha
 import type { Random } from "../../sim/random.ts";
 import { Currency, testKey } from "../../test/support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
   findEvent,
   minStake,
@@ -129,7 +130,7 @@ async function openAsker(world: World, signer: HardhatEthersSigner, index: numbe
   else await oracle.fundNative(subscriptionId, { value: coins });
   const contract = index < 4 ? null : await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
   const consumer = contract === null ? null : await contract.getAddress();
-  await oracle.setConsumer(subscriptionId, consumer ?? signer.address, true);
+  await oracle.setConsumer(subscriptionId, consumer ?? signer.address, grant, anyAmount);
   return { signer, currency, subscriptionId, consumer };
 }
 

@@ -32,8 +32,16 @@ export function priceListId(currency: string, version: i32): string {
   return currency + "-" + version.toString();
 }
 
+export function consumerId(subscription: string, consumer: Bytes): string {
+  return subscription + "-" + consumer.toHexString();
+}
+
 export function isZero(address: Address): boolean {
   return address.equals(Address.zero());
 }
 
+/** An allowance that requests do not lower: 2^104 - 1. */
+export const UNBOUNDED = BigInt.fromI32(2).pow(104).minus(BigInt.fromI32(1));
 export const ZERO = BigInt.zero();
+/** An allowance that requests do not lower: 2^104 - 1. */
+export const UNBOUNDED = BigInt.fromI32(2).pow(104).minus(BigInt.fromI32(1));

@@ -52,7 +52,7 @@ import {
 } from "./layouts";
 import { ZERO, attemptId, currencyOf, eventId, isZero, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
-import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment } from "./stores";
+import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment, spendAllowance } from "./stores";
 import { bytesAt } from "./words";
 
 export {
@@ -336,6 +336,7 @@ function subscriptionOf(requestId: BigInt): string | null {
 function spend(request: Request, id: string): void {
   request.subscription = id;
   fundSubscription(id, request.currency, request.fee.neg());
+  spendAllowance(id, request.consumer, request.currency, request.fee);
   const subscription = RequestSubscription.load(id)!;
   subscription.requestCount += 1;
   subscription.save();

@@ -1,8 +1,16 @@
 // Entities that an event may find or has to create.
 import { Address, BigInt, Bytes } from "@graphprotocol/graph-ts";
 
-import { Account, Agent, Deployment, Operator, StakePosition, RequestSubscription } from "../generated/schema";
-import { TOKEN, ZERO } from "./names";
+import {
+  Account,
+  Agent,
+  Deployment,
+  Operator,
+  StakePosition,
+  RequestSubscription,
+  SubscriptionConsumer,
+} from "../generated/schema";
+import { TOKEN, UNBOUNDED, ZERO, consumerId } from "./names";
 
 const DEPLOYMENT = "conclave";
 
@@ -56,6 +64,17 @@ export function fundSubscription(id: string, currency: string, amount: BigInt): 
   if (currency == TOKEN) subscription.tokenBalance = subscription.tokenBalance.plus(amount);
   else subscription.nativeBalance = subscription.nativeBalance.plus(amount);
   subscription.save();
+}
+
+/** Takes the fee of a request off what the consumer may still spend, unless that is unbounded. */
+export function spendAllowance(id: string, consumerAddress: Bytes, currency: string, fee: BigInt): void {
+  const consumer = SubscriptionConsumer.load(consumerId(id, consumerAddress))!;
+  const isToken = currency == TOKEN;
+  const left = isToken ? consumer.tokenAllowance : consumer.nativeAllowance;
+  if (left.equals(UNBOUNDED)) return;
+  if (isToken) consumer.tokenAllowance = left.minus(fee);
+  else consumer.nativeAllowance = left.minus(fee);
+  consumer.save();
 }
 
 export function loadOperator(address: Bytes): Operator {

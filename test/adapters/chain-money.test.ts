@@ -6,7 +6,7 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Terms } from "../../agents/core/types.ts";
-import type { Asked, OperatorActions } from "../../agents/ports/chain.ts";
+import { UNBOUNDED, type Asked, type OperatorActions } from "../../agents/ports/chain.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "./chain-node.ts";
 import { courseNow, drawNext, lastOf, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
@@ -90,13 +90,14 @@ describe("chain: money at the oracle", () => {
     const { subscriptionId } = await owner.createSubscription();
     const ask = (change: Partial<Terms> = {}): Promise<Asked> =>
       consumer.request(termsOf({ fee: ONE, ...change }), "May I?", subscriptionId);
+    const allowance = { token: ONE + 5n, native: UNBOUNDED };
     await rejects(ask(), "CHAIN_REVERTED", "NotConsumer");
     await rejects(
-      consumer.setConsumer(subscriptionId, consumer.account, true),
+      consumer.setConsumer(subscriptionId, consumer.account, allowance),
       "CHAIN_REVERTED",
       "NotSubscriptionOwner",
     );
-    await owner.setConsumer(subscriptionId, consumer.account, true);
+    await owner.setConsumer(subscriptionId, consumer.account, allowance);
     await rejects(ask(), "BALANCE_TOO_LOW", "InsufficientFunds");
     await fund(owner.account, 3n * ONE);
     await owner.fund(subscriptionId, "token", 3n * ONE);
@@ -107,7 +108,8 @@ describe("chain: money at the oracle", () => {
     assert.deepEqual([second.requestId - first.requestId, first.requestId >> 48n], [1n, BigInt(subscriptionId)]);
     const balance = { token: 2n * ONE, native: ONE };
     assert.deepEqual(await shown(), { owner: owner.account, pendingOwner: null, balance, requests: 2 });
-    assert.equal(await terms.isConsumer(subscriptionId, consumer.account), true);
+    assert.deepEqual(await terms.allowance(subscriptionId, consumer.account), { token: 5n, native: UNBOUNDED });
+    await rejects(ask({ fee: 6n }), "CHAIN_REVERTED", "AllowanceExceeded");
     await rejects(
       owner.withdrawFunds(subscriptionId, "native", 2n * ONE, nobody),
       "BALANCE_TOO_LOW",
@@ -116,7 +118,7 @@ describe("chain: money at the oracle", () => {
     await owner.withdrawFunds(subscriptionId, "token", 2n * ONE, nobody);
     const token = { address: harness.deployment.token, abi: tokenAbi } as const;
     assert.equal(await harness.client.readContract({ ...token, functionName: "balanceOf", args: [nobody] }), 2n * ONE);
-    await owner.setConsumer(subscriptionId, consumer.account, false);
+    await owner.setConsumer(subscriptionId, consumer.account, { token: 5n, native: 0n });
     await rejects(ask({ currency: "native" }), "CHAIN_REVERTED", "NotConsumer");
     assert.equal(await terms.subscription(subscriptionId + 1), null);
     await rejects(owner.fund(subscriptionId + 1, "native", 1n), "SUBSCRIPTION_UNKNOWN");

@@ -21,10 +21,12 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
+import { UNBOUNDED } from "../../agents/ports/chain.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Hex, Ppm, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import type { ChainHarness } from "./chain-questions.ts";
 
@@ -95,7 +97,14 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
   };
-  const deployment = await deploy({ rpcUrl: chain.rpcUrl, account, token: null, ...limits, buildProfile: "default" });
+  const deployment = await deploy({
+    rpcUrl: chain.rpcUrl,
+    account,
+    token: null,
+    ...limits,
+    prices: FREE,
+    buildProfile: "default",
+  });
   const proxy = createProxy(chain.rpcUrl);
   await proxy.start();
   const { chainId, oracle, registry } = deployment;
@@ -114,7 +123,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   const run = (functionName: string, args: readonly unknown[]): Promise<Hex> =>
     tools.execute(oracle, decisionOracleAbi, functionName, args);
   await run("createSubscription", []);
-  await run("setConsumer", [SUBSCRIPTION, consumer.address, true]);
+  await run("setConsumer", [SUBSCRIPTION, consumer.address, UNBOUNDED, UNBOUNDED]);
   await run("fund", [SUBSCRIPTION, 1_000n * ONE]);
 
   return {

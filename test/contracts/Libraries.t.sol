@@ -184,7 +184,11 @@ contract LibrariesTest is Assertions {
     /// level before.
     function _play(Prices prices, RequestTerms terms, uint256 random) private pure {
         uint256 unit = PricesLib.unitOf(prices, terms);
-        assertTrue(unit >= PricesLib.unitPrice(prices), "a unit is worth its price");
+        uint256 appealUnit = PricesLib.appealUnitOf(prices, terms);
+        uint256 price = PricesLib.unitPrice(prices);
+        assertTrue(unit >= price, "a unit is worth its price");
+        assertTrue(appealUnit >= price && appealUnit <= unit, "a unit of an appeal, too");
+        assertTrue(price == 0 || appealUnit <= 2 * price, "and at most twice its price");
         uint256 last = (random & 0xff) % (RequestTermsLib.appeals(terms) + 1);
         uint256 retries = RequestTermsLib.retries(terms);
         uint256 left = RequestTermsLib.fee(terms);
@@ -195,10 +199,10 @@ contract LibrariesTest is Assertions {
             uint256 hung = (random & 0xff) % (retries + 1);
             retries -= hung;
             seats += (1 + hung) * size;
-            uint256 cost = (2 + hung) * size * unit;
+            uint256 cost = (2 + hung) * size * (level == 0 ? unit : appealUnit);
             for (uint256 i = 0; i <= hung; ++i) {
-                uint256 price = ((random >> (8 + 40 * i)) % 2e6) * 1e6;
-                cost += PricesLib.gasCost(prices, PricesLib.relayGas(size), price);
+                uint256 gasPrice = ((random >> (8 + 40 * i)) % 2e6) * 1e6;
+                cost += PricesLib.gasCost(prices, PricesLib.relayGas(size), gasPrice);
             }
             // The subtraction reverts if the result is below 0.
             left -= cost;

@@ -18,6 +18,7 @@ import {
 } from "../support/contracts/course.ts";
 import { agentOf, Currency, packTerms, Status } from "../support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
   findEvents,
   freeCoins,
@@ -40,7 +41,7 @@ async function deployed() {
   await registerAgents(world, 5);
   const consumerOf = async (mode: number) => {
     const consumer = await ethers.deployContract("HostileConsumer", [world.oracle.target]);
-    await world.oracle.setConsumer(subscription, consumer.target, true);
+    await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
     await consumer.getFunction("setMode")(mode);
     return consumer;
   };

@@ -32,7 +32,14 @@ import {
   Status,
 } from "../support/contracts/typed-data.ts";
 import type { Terms } from "../support/contracts/typed-data.ts";
-import { deployWorld, findEvent, registerAgents, subscription, type World } from "../support/contracts/world.ts";
+import {
+  anyAmount,
+  deployWorld,
+  findEvent,
+  registerAgents,
+  subscription,
+  type World,
+} from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -43,7 +50,7 @@ async function hostile() {
   const world = await deployWorld(ethers);
   await registerAgents(world, 5);
   const consumer = await ethers.deployContract("HostileConsumer", [world.oracle.target]);
-  await world.oracle.setConsumer(subscription, consumer.target, true);
+  await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
   const drawFor = async (mode: number, overrides: Partial<Terms> = {}): Promise<Drawn> => {
     await consumer.getFunction("setMode")(mode);
     const terms = termsFor({ callbackGasLimit: 200_000, ...overrides });
@@ -256,7 +263,7 @@ async function desk() {
   };
   const { deployer, oracle } = world;
   const contract = await ethers.deployContract("PolicyDesk", [oracle.target, deployer.address, settings]);
-  await oracle.setConsumer(subscription, contract.target, true);
+  await oracle.setConsumer(subscription, contract.target, anyAmount, anyAmount);
   const [, stranger] = await ethers.getSigners();
   return { world, contract, settings, stranger: stranger! };
 }
@@ -349,7 +356,7 @@ describe("the smallest consumer", () => {
   it("passes questions on and keeps outcomes", async () => {
     const { world } = await loadFixture(hostile);
     const consumer = await ethers.deployContract("SlotConsumer", [world.oracle.target]);
-    await world.oracle.setConsumer(subscription, consumer.target, true);
+    await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
     const terms = packTerms(termsFor({ callbackGasLimit: 60_000 }));
     const by = () => consumer.getFunction("ask").send(subscription, terms, toUtf8Bytes("?"));
     const drawn = await draw(world, await ask(world, {}, "?", by));
@@ -362,7 +369,7 @@ describe("event and callback of a settlement", () => {
   it("have the ABI's encoding byte for byte, for answers of every length", async () => {
     const { world } = await loadFixture(hostile);
     const consumer = await ethers.deployContract("RecordingConsumer");
-    await world.oracle.setConsumer(subscription, consumer.target, true);
+    await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
     const coder = ethers.AbiCoder.defaultAbiCoder();
     const terms = packTerms(termsFor({ callbackGasLimit: 1_500_000 }));
     const by = (_: string, question: Uint8Array) =>

@@ -26,6 +26,7 @@ import {
 } from "../support/contracts/course.ts";
 import { agentOf, Currency, packTerms, Status, type Terms } from "../support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
   freeTokens,
   registerAgents,
@@ -67,7 +68,7 @@ async function playground() {
   /** Asks through a consumer that burns the gas of its callback. */
   const burning = async (overrides: Partial<Terms>): Promise<Asked> => {
     const consumer = await ethers.deployContract("HostileConsumer", [oracle.target]);
-    await oracle.setConsumer(subscription, consumer.target, true);
+    await oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
     await consumer.getFunction("setMode").send(HostileMode.BurnGas);
     const terms = termsFor(overrides);
     return ask(world, {}, undefined, (_, question) => consumer.getFunction("ask").send(subscription, terms, question));
@@ -107,6 +108,30 @@ describe("nobody gains", () => {
     await settle(await decide(world, reopened!));
     expect(await spent()).to.equal(8n);
     expect(await creditOf(alice)).to.equal(0n);
+  });
+
+  it("SE5, SE12: by a wrong appeal against a dear decision: the bond pays all that its committee earns", async () => {
+    const { world, alice, creditOf, earned, spent, appealed, settle, charge } = await loadFixture(playground);
+    await charge({ unitPrice: 10n });
+    // A unit costs 100 before the appeal, and 20, twice the list price, after it.
+    const first = await decide(world, await ask(world, { fee: 2_600n, appeals: 1 }));
+    expect(await bondOf(world, first)).to.equal(360n);
+    await settle(await decide(world, await appealed(first)));
+    expect(await creditOf(alice)).to.equal(0n);
+    expect(await earned()).to.equal(800n + 360n);
+    // The asker pays for the first committee alone.
+    expect(await spent()).to.equal(800n);
+  });
+
+  it("SE5, SE12: by being dear: who is right wins more by an appeal, and risks no more", async () => {
+    const { world, alice, creditOf, earned, spent, appealed, settle, charge } = await loadFixture(playground);
+    await charge({ unitPrice: 10n });
+    const first = await decide(world, await ask(world, { fee: 2_600n, appeals: 1 }));
+    await settle(await decide(world, await appealed(first), no));
+    // Half of the 800 that the overturned seats lose.
+    expect(await creditOf(alice)).to.equal(360n + 400n);
+    expect(await earned()).to.equal(360n);
+    expect(await spent()).to.equal(400n + 360n);
   });
 
   it("SE12: by deciding wrongly and appealing against it: half of the pay is lost", async () => {

@@ -314,17 +314,31 @@ describe("command line: money", () => {
     const coins = ["--amount", "0.25", "--currency", "native"];
     assert.equal((await cli.json("subscription", "fund", id, ...coins, ...account)).code, 0);
     const other = `0x${"77".repeat(20)}`;
-    assert.equal((await cli.json("subscription", "consumer", id, "--consumer", other, ...account)).code, 0);
+    const consumer = ["subscription", "consumer", id, "--consumer", other];
+    assert.equal((await cli.failure(...consumer, ...account)).code, "USAGE");
+    assert.equal((await cli.json(...consumer, "--allowance", "1.5", ...account)).code, 0);
+    const anyCoins = ["--allowance", "any", "--currency", "native"];
+    assert.equal((await cli.json(...consumer, ...anyCoins, ...account)).code, 0);
     const deployment = ["--deployment", "deployment.json"];
     const shown = await cli.json("subscription", "show", id, "--consumer", other, ...deployment);
     assert.deepEqual(
-      [shown.value["owner"], shown.value["balance"], shown.value["allowed"]],
-      [signer, { token: String(parseEther("4.5")), native: String(parseEther("0.25")) }, true],
+      [shown.value["owner"], shown.value["balance"], shown.value["allowance"]],
+      [
+        signer,
+        { token: String(parseEther("4.5")), native: String(parseEther("0.25")) },
+        { token: String(parseEther("1.5")), native: String(2n ** 104n - 1n) },
+      ],
     );
-    const removal = ["--consumer", other, "--remove"];
-    assert.equal((await cli.json("subscription", "consumer", id, ...removal, ...account)).value["allowed"], false);
+    const removed = await cli.json(...consumer, "--remove", ...account);
+    assert.deepEqual(removed.value["allowance"], { token: "0", native: "0" });
     const { stdout } = await cli.run(["subscription", "show", id, "--consumer", other, ...deployment]);
-    assert.match(stdout, new RegExp(`^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may not ask$`, "m"));
+    assert.match(
+      stdout,
+      new RegExp(
+        `^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may spend 0 \\w+\n${other} +may spend 0 coins$`,
+        "m",
+      ),
+    );
     const emptied = await cli.json("subscription", "withdraw", id, "--amount", "all", ...account);
     assert.deepEqual([emptied.code, emptied.value["amount"]], [0, String(parseEther("4.5"))]);
     const nothing = await cli.failure("subscription", "withdraw", id, "--amount", "1", ...account);

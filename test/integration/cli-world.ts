@@ -13,6 +13,7 @@ import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Request, RequestId } from "../../agents/core/types.ts";
 import { openBank, type Bank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
 import { truthful, until } from "./world.ts";
@@ -120,6 +121,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     maxStake: parseEther("160"),
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
+    prices: FREE,
     buildProfile: "default",
   });
   const bank = openBank(chain, deployment.token, owner);

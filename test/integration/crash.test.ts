@@ -20,6 +20,7 @@ import type { ChainReader } from "../../agents/ports/chain.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../devnet/demo/agents.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain } from "../../devnet/local-chain.ts";
 import { until } from "./world.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
@@ -53,6 +54,7 @@ describe("a crash", () => {
         maxStake: STAKE,
         unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
         epochBlocks: EPOCH_BLOCKS,
+        prices: FREE,
         buildProfile: "default",
       });
       const bank = openBank(chain, deployment.token, owner);

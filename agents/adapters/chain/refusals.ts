@@ -11,6 +11,8 @@ export const refusals: Readonly<Record<string, string>> = {
   WrongValue: "send exactly the coins that the call costs; send no coins where it is paid in tokens",
   UnknownSubscription: "check the number of the subscription, or create one",
   NotConsumer: "let the subscription's owner allow this account with `conclave subscription consumer`",
+  AllowanceExceeded:
+    "let the subscription's owner raise the allowance with `conclave subscription consumer`, or offer less",
   NotSubscriptionOwner: "send it from the account that owns the subscription",
   NotPendingOwner:
     "the subscription was not offered to this account; let its owner do so with `conclave subscription transfer`",
@@ -28,6 +30,7 @@ export const refusals: Readonly<Record<string, string>> = {
   MalformedHeader:
     "hand in the seed block's header as the chain has it; the oracle may be unable to read this chain's headers",
   NoBeacon: "this chain gives no randomness, so it cannot draw committees; refund the request after its deadline",
+  ChainHasNoBeacon: "deploy on a chain whose blocks carry randomness (docs/deploying.md, Chains)",
   TooFewAgents: "wait for an epoch with more agents, or ask for a smaller committee",
   InvalidCommitteeSize: "ask for a committee of a size in the bounds",
   DeadlinePassed: "the time for this is over; replace, refund, finalize or fall back instead",

@@ -2,6 +2,8 @@ import { createPublicClient, erc20Abi, http, zeroAddress, type PublicClient } fr
 import type { Address, AgentId, Currency, Request, Round, Terms } from "../../core/types.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { LAYOUTS } from "../../core/encoding/layouts.ts";
+import { unpackWord } from "../../core/encoding/words.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
@@ -30,8 +32,12 @@ export interface ChainTerms {
   bond(request: Request, round: Round, signal?: AbortSignal): Promise<bigint>;
   /** Returns the subscription; null if the number is unknown. */
   subscription(subscriptionId: number, signal?: AbortSignal): Promise<Subscription | null>;
-  /** True if the account may spend from the subscription. */
-  isConsumer(subscriptionId: number, account: Address, signal?: AbortSignal): Promise<boolean>;
+  /** Returns how much the account may still spend from the subscription: 0 = nothing, or `UNBOUNDED`. */
+  allowance(
+    subscriptionId: number,
+    account: Address,
+    signal?: AbortSignal,
+  ): Promise<Readonly<Record<Currency, bigint>>>;
   /** Returns what the registry owes an account for evidence, in stake tokens. */
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** True if the agent was slashed for the attempt that the proof is about. */
@@ -109,10 +115,13 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       return { coin, stakeToken: stakeHeld, credit: { token, native } };
     },
     subscription: (subscriptionId, ended) => readSubscription(connection, subscriptionId, ended),
-    isConsumer: (subscriptionId, account, ended) =>
-      connection.call(`Read subscription ${subscriptionId}`, ended, (client) =>
-        client.readContract({ ...oracle, functionName: "isConsumer", args: [subscriptionId, account] }),
-      ),
+    allowance: async (subscriptionId, account, ended) => {
+      const word = await connection.call(`Read subscription ${subscriptionId}`, ended, (client) =>
+        client.readContract({ ...oracle, functionName: "allowanceOf", args: [subscriptionId, account] }),
+      );
+      const { token, native } = unpackWord(LAYOUTS.balances, word);
+      return { token, native };
+    },
     quote: (asked, ended) => readQuote(connection, asked, ended),
     bond: (asked, round, ended) => readBond(connection, asked, round, ended),
     reward: (account, ended) =>

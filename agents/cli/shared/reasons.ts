@@ -12,6 +12,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_UNREACHABLE: "check the RPC URL, the node and the network between; nothing was lost",
   CHAIN_WRONG_ID: "point the config to a node of the right chain, or correct chainId",
   CHAIN_NO_CONTRACT: "correct the contract's address, or deploy first",
+  CHAIN_NO_BEACON:
+    "choose a chain whose blocks carry randomness, such as Ethereum; docs/deploying.md lists some that do not",
   CHAIN_REVERTED: "read the contract's reason in the message; nothing was changed",
   CHAIN_TIMEOUT: "look with `conclave decision` or `conclave agent status` before repeating it",
   CHAIN_REORGED: "raise chain.finalityDepth, then start again",

@@ -26,6 +26,7 @@ import {
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
   freeTokens,
   registerAgents,
@@ -275,7 +276,7 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
 /** Returns a function that asks and draws for a consumer of its own. */
 async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.setConsumer(subscription, consumer.target, true);
+  await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
   const askBy = consumer.getFunction("ask");
   const terms = { committeeSize: n, callbackGasLimit: 100_000 };
   const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);

@@ -83,6 +83,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         // Block 1 has no earlier blocks whose hashes it could read.
         vm.roll(1000);
         vm.warp(1_800_000_000);
+        vm.prevrandao(uint256(keccak256("prevrandao")));
         token = new TestToken();
         manager = new ConclaveAccessManager(address(this));
         deployRegistry(EPOCH_BLOCKS);
@@ -118,7 +119,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         assertEq(registry.oracle(), address(oracle), "oracle");
         settlement = oracle.settlement();
         subscriptionId = oracle.createSubscription();
-        oracle.setConsumer(subscriptionId, address(this), true);
+        oracle.setConsumer(subscriptionId, address(this), type(uint104).max, type(uint104).max);
     }
 
     /// @dev Returns a request with its own hash and the id of a decided one: the slasher looks at nothing else.

@@ -88,7 +88,7 @@ contract Handler is ConclaveTest {
     constructor() {
         deployConclave();
         consumer = new HostileConsumer(oracle);
-        oracle.setConsumer(subscriptionId, address(consumer), true);
+        oracle.setConsumer(subscriptionId, address(consumer), type(uint104).max, type(uint104).max);
         accounts = [address(this), address(consumer), TREASURY, address(0xa1), address(0xa2), address(0xa3)];
         for (uint256 i = 3; i < accounts.length; ++i) {
             token.mint(accounts[i], 1e30);

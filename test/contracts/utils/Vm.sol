@@ -28,6 +28,7 @@ interface Vm {
     function deal(address account, uint256 balance) external;
     function txGasPrice(uint256 price) external;
     function fee(uint256 baseFee) external;
+    function prevrandao(uint256 value) external;
     function warp(uint256 timestamp) external;
     /// @dev Read the block through this call: after `roll` and `warp` in the same function, the IR compiler may use the
     /// old `block.number` and `block.timestamp`.

@@ -26,11 +26,17 @@ const mostUnits = (terms: Terms): bigint => {
 export const unitOf = (terms: Terms, prices: PriceTerms): bigint =>
   (BigInt(terms.fee) - reserveOf(terms, prices)) / mostUnits(terms);
 
+/** Returns the price of a unit of the committees that appeals call: at most twice that of the list (SE5). */
+const appealUnitOf = (terms: Terms, prices: PriceTerms): bigint => {
+  const [unit, cap] = [unitOf(terms, prices), 2n * prices.unitPrice];
+  return cap > 0n && cap < unit ? cap : unit;
+};
+
 /** Returns the bond of the next appeal after this many appeals (SE5). */
 export function bondAfter(terms: Terms, appeals: number, prices: PriceTerms): bigint {
   const size = sizeAfter(terms, appeals + 1);
   const relays = BigInt(1 + terms.retries) * gasOf(size);
-  return BigInt((2 + terms.retries) * size) * unitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
+  return BigInt((2 + terms.retries) * size) * appealUnitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
 }
 
 /** Returns the gas of a commit, without its callback. */
@@ -77,7 +83,8 @@ export function payOf(
 ): Pay {
   const credits = new Map<string, bigint>();
   const deductions: (readonly [bigint, bigint, string, bigint])[] = [];
-  const unit = unitOf(terms, prices);
+  const unitAt = ({ round }: DecidedRound): bigint =>
+    (unpackRound(round).appeals === 0 ? unitOf : appealUnitOf)(terms, prices);
   const last = rounds.at(-1)!.decision;
   let rest = BigInt(terms.fee);
   // The oracle paid this when the request was finalized.
@@ -89,7 +96,7 @@ export function payOf(
   };
   for (const [index, one] of rounds.entries()) {
     const { round, decision, relay, appellant } = one;
-    const pay = unit * unitsOf(one);
+    const pay = unitAt(one) * unitsOf(one);
     const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
     credit(payees.treasury, treasuryPay);
     const callback = isFinalAtOnce(terms, one) ? BigInt(terms.callbackGasLimit) : 0n;
@@ -106,7 +113,7 @@ export function payOf(
         continue;
       }
       const costs = calledBy(rounds, index).map(
-        (other) => unit * unitsOf(other) + costOf(prices, gasOf(other.committee.length), gasPriceOf(other)),
+        (other) => unitAt(other) * unitsOf(other) + costOf(prices, gasOf(other.committee.length), gasPriceOf(other)),
       );
       credit(
         appellant,

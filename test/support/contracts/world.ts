@@ -40,7 +40,7 @@ export type Oracle = WithMethods<
   | "pricesOf"
   | "priceListOf"
   | "subscriptionOf"
-  | "isConsumer"
+  | "allowanceOf"
   | "creditOf"
   | "feeToken"
   | "treasury"
@@ -124,6 +124,8 @@ export const maxStake = 16n * minStake;
 export const unbondingDelay = 14 * 24 * 3600;
 export const epochBlocks = 32n;
 export const supportedProtocols = 0b11n;
+/** An allowance that requests do not lower. */
+export const anyAmount = (1n << 104n) - 1n;
 /** Id of the deployer's subscription, from which the deployer may ask. */
 export const subscription = 1n;
 export const subscriptionFunds = 10n ** 24n;
@@ -170,7 +172,7 @@ export async function deployWorld(
   await token.approve(registry.target, funds);
   await token.approve(oracle.target, funds);
   await oracle.createSubscription();
-  await oracle.setConsumer(subscription, deployer!.address, true);
+  await oracle.setConsumer(subscription, deployer!.address, anyAmount, anyAmount);
   await oracle.fund(subscription, subscriptionFunds);
   await oracle.fundNative(subscription, { value: subscriptionCoins });
 
