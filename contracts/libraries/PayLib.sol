@@ -4,14 +4,12 @@ pragma solidity 0.8.34;
 import {DECIDED_UNITS, SLASHING_COMMITTEE} from "../types/Limits.sol";
 import {Decision, RequestTerms, Seat, Service, Status} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
-import {RelayLib} from "./RelayLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 import {SeatLib} from "./SeatLib.sol";
 import {ServiceLib} from "./ServiceLib.sol";
 
 /// @title The pay of a round, and whether its decision stands (SE10, SE11)
 library PayLib {
-    using RelayLib for Relay;
     using RequestTermsLib for RequestTerms;
     using SeatLib for Seat;
 
