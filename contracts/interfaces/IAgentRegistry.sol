@@ -410,9 +410,10 @@ interface IAgentRegistry {
 
     /// @notice Takes 100_000 ppm of an agent's bonded and of its unbonding stake, each rounded up. Only the slasher may
     /// call.
-    /// @dev The reporter is owed 100_000 ppm, rounded down, of the loss of the operator's own stake; the treasury is
-    /// owed the rest. So an operator that reports itself gets back a tenth of its own loss and nothing of its
-    /// delegators'.
+    /// @dev The reporter is owed 100_000 ppm, rounded down, of the loss of the operator's own stake, or minStake / 20 if
+    /// that is more, but at most half of that loss; the treasury is owed the rest. So an operator that reports itself
+    /// loses half of its own loss at least, and all of its delegators'. An active agent's reporter gets minStake / 20 at
+    /// least: a deployment chooses a minStake of which that is worth more than the gas of a report.
     /// @dev A remainder worth less than 2^-32 of the smallest unit per share is taken as well.
     /// @dev The slash makes an agent that is not active exit. Otherwise an agent could make evidence, have it consumed
     /// while almost nothing is at stake, and bond afterwards.

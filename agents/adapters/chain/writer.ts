@@ -17,12 +17,13 @@ import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { encodeAboutLast, encodeCommit, encodeDraw, encodeFallBack, encodeSettle, encodeUnanswered } from "./encode.ts";
-import { encodeEvidence, isConsumedCall } from "./evidence.ts";
+import { encodeCommitment, encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";
 import { readLogs } from "./logs.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
+import { delay } from "./retry.ts";
 import { createSender, toReceipt, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
 
 /**
@@ -30,6 +31,9 @@ import { createSender, toReceipt, type Sender, type TransactionCall, type Transa
  * 0.
  */
 const CREDIT_GAS = 25_000n;
+
+/** How long to wait before asking again whether another block has come. */
+const NEXT_BLOCK_MS = 1_000;
 
 export interface WriterOptions extends ChainOptions, TransactionOptions {
   /** The account that pays the gas. */
@@ -119,7 +123,7 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       return submit(request.id, call, isFinalState, signal);
     },
     wake: (agentId, signal) => submitOnce(sender, wakeStep(connection, agentId), signal),
-    submitEvidence: async (proof, signal) => submitOnce(sender, await evidenceStep(connection, proof, signal), signal),
+    submitEvidence: (proof, signal) => submitEvidence(connection, sender, proof, signal),
   };
 }
 
@@ -136,8 +140,31 @@ function wakeStep(connection: Connection, agentId: AgentId): Step {
   return { call: { to: connection.registry, data, doing }, isDone };
 }
 
-async function evidenceStep(connection: Connection, proof: EquivocationProof, signal?: AbortSignal): Promise<Step> {
+/** Commits to the proof if the slasher takes it as one, and shows it in a later block. */
+async function submitEvidence(
+  connection: Connection,
+  sender: Sender,
+  proof: EquivocationProof,
+  signal: AbortSignal | undefined,
+): Promise<Receipt | "already"> {
   const slasher = await readSlasher(connection, signal);
+  const step = evidenceStep(connection, slasher, proof);
+  for (;;) {
+    try {
+      return await submitOnce(sender, step, signal);
+    } catch (error) {
+      const refusal = revertName(error);
+      if (refusal === "EvidenceNotCommitted") {
+        const data = encodeCommitment(lower(sender.account.address), proof);
+        await sender.send({ to: slasher, data, doing: `Commit to evidence against agent ${proof.agentId}` }, signal);
+      } else if (refusal === "EvidenceTooEarly") {
+        await delay(NEXT_BLOCK_MS, signal);
+      } else throw error;
+    }
+  }
+}
+
+function evidenceStep(connection: Connection, slasher: Address, proof: EquivocationProof): Step {
   const doing = `Submit evidence against agent ${proof.agentId}`;
   const isDone = (ended: AbortSignal | undefined): Promise<boolean> =>
     connection.call(doing, ended, (client) => client.readContract(isConsumedCall(slasher, proof)));

@@ -175,7 +175,24 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return signDigest(privateKey, typedDigest("Conclave", address(oracle), structHash));
     }
 
+    /// @dev Commits, and submits the proof in the next block.
     function submit(Equivocation memory pair) internal {
+        submitAs(address(this), pair);
+    }
+
+    function submitAs(address reporter, Equivocation memory pair) internal {
+        commitAs(reporter, pair.firstSignature, pair.secondSignature);
+        vm.prank(reporter);
+        showPair(pair);
+    }
+
+    function commitAs(address reporter, bytes memory firstSignature, bytes memory secondSignature) internal {
+        vm.prank(reporter);
+        slasher.commitEvidence(keccak256(abi.encode(reporter, firstSignature, secondSignature)));
+        vm.roll(vm.getBlockNumber() + 1);
+    }
+
+    function showPair(Equivocation memory pair) internal {
         slasher.submitMessages(
             pair.request,
             pair.slot,
