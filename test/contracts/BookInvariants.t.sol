@@ -45,7 +45,7 @@ contract BookInvariantsTest is Assertions {
             _handler.requireViews();
             _handler.requireAgreement();
         }
-        bytes32[11] memory actions = [
+        bytes32[12] memory actions = [
             bytes32("create"),
             "bond",
             "unbond",
@@ -53,6 +53,7 @@ contract BookInvariantsTest is Assertions {
             "settle",
             "anotherBucket",
             "proven",
+            "asleep",
             "exited",
             "slash",
             "rotate",

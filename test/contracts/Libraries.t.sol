@@ -185,10 +185,12 @@ contract LibrariesTest is Assertions {
     function _play(Prices prices, RequestTerms terms, uint256 random) private pure {
         uint256 unit = PricesLib.unitOf(prices, terms);
         uint256 appealUnit = PricesLib.appealUnitOf(prices, terms);
-        uint256 price = PricesLib.unitPrice(prices);
-        assertTrue(unit >= price, "a unit is worth its price");
-        assertTrue(appealUnit >= price && appealUnit <= unit, "a unit of an appeal, too");
-        assertTrue(price == 0 || appealUnit <= 2 * price, "and at most twice its price");
+        {
+            uint256 price = PricesLib.unitPrice(prices);
+            assertTrue(unit >= price, "a unit is worth its price");
+            assertTrue(appealUnit >= price && appealUnit <= unit, "a unit of an appeal, too");
+            assertTrue(price == 0 || appealUnit <= 2 * price, "and at most twice its price");
+        }
         uint256 last = (random & 0xff) % (RequestTermsLib.appeals(terms) + 1);
         uint256 retries = RequestTermsLib.retries(terms);
         uint256 left = RequestTermsLib.fee(terms);

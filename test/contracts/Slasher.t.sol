@@ -165,7 +165,7 @@ contract SlasherTest is ConclaveTest {
     /// @dev ST6: a leaked key costs a tenth a week, whatever it signed, until it proves nothing any more. Here everything
     /// that is left after 50 proofs was once 0.5 %.
     function test_aLeakedKeyTakesATenthAWeek() public {
-        drawForEvidence(48);
+        decideForEvidence(48);
         uint256 key = keys[registry.getAgent(AGENT).signer];
         (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
         registry.rotateSigner(AGENT, publicKey, possession);

@@ -2,11 +2,13 @@
 pragma solidity 0.8.34;
 
 import {PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
+import {AgentAccount} from "../../../contracts/libraries/AgentAccountLib.sol";
 import {AgentBook} from "../../../contracts/libraries/AgentBook.sol";
 import {Candidate, CandidateLib, Candidates} from "../../../contracts/libraries/Candidates.sol";
 import {DrawLib} from "../../../contracts/libraries/DrawLib.sol";
+import {ServiceLib} from "../../../contracts/libraries/ServiceLib.sol";
 import {StakePool} from "../../../contracts/libraries/StakePool.sol";
-import {AgentId} from "../../../contracts/types/Types.sol";
+import {AgentId, Currency} from "../../../contracts/types/Types.sol";
 import {Assertions} from "./Vm.sol";
 
 /// @dev Moves agents of a book at random, without keys and tokens, and keeps what each epoch showed when it began.
@@ -45,7 +47,7 @@ contract BookHandler is Assertions {
         AgentId id = _id(agent);
         AgentBook.Record storage record = _book.records[id];
         uint128 room = MAX_STAKE - record.pool.bonded.assets;
-        if (room == 0 || record.exited || (delegated && record.position == 0)) return;
+        if (room == 0 || record.account.exited() || (delegated && record.position == 0)) return;
         _book.bond(_rules(), id, delegated ? DELEGATOR : OPERATOR, uint128(bound(amount, 1, room)));
         ++done["bond"];
     }
@@ -68,11 +70,14 @@ contract BookHandler is Assertions {
         AgentBook.Record storage record = _book.records[id];
         uint256 bucket = record.position == 0 ? 0 : Candidates.bucketAt(record.position);
         // Each week has another deepest fall. Services come often enough that agents are proven.
-        record.fall = 0;
-        _book.settle(_rules(), id, steps % 3 == 0 ? -int8(uint8(1 + (steps >> 2) % 3)) : int8(uint8(steps % 3)));
+        record.account = record.account.withFall(0);
+        int8 change = steps % 3 == 0 ? -int8(uint8(1 + (steps >> 2) % 3)) : int8(uint8(steps % 3));
+        bool missed = (steps >> 4) % 4 == 0;
+        _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];
-        if (record.service == PROVEN_SERVICE) ++done["proven"];
-        if (record.exited) ++done["exited"];
+        if (record.account.service() == PROVEN_SERVICE) ++done["proven"];
+        if (record.account.exited()) ++done["exited"];
+        if (record.account.asleep()) ++done["asleep"];
         ++done["settle"];
     }
 
@@ -108,7 +113,8 @@ contract BookHandler is Assertions {
         uint256 counts = _book.active.countsIn(epoch + 1);
         for (uint32 id = 1; id <= _book.count; ++id) {
             AgentBook.Record storage record = _book.records[AgentId.wrap(id)];
-            bool isActive = !record.exited && record.pool.bondedOf(OPERATOR) >= MIN_STAKE;
+            AgentAccount account = record.account;
+            bool isActive = !account.exited() && !account.asleep() && record.pool.bondedOf(OPERATOR) >= MIN_STAKE;
             assertTrue(isActive == (record.position != 0), "active");
             if (!isActive) continue;
             ++active;
@@ -116,8 +122,8 @@ contract BookHandler is Assertions {
             Candidate expected = CandidateLib.pack(
                 record.pool.bonded.assets,
                 MAX_STAKE,
-                record.service < PROVEN_SERVICE,
-                record.reputation,
+                account.service() < PROVEN_SERVICE,
+                account.reputation(),
                 AgentId.wrap(id),
                 record.signer
             );
