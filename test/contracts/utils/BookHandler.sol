@@ -17,7 +17,7 @@ contract BookHandler is Assertions {
     using Candidates for Candidates.State;
     using StakePool for StakePool.State;
 
-    uint32 private constant MAX_AGENTS = 24;
+    uint32 private constant MAX_AGENTS = 16;
     uint128 private constant MIN_STAKE = 1 ether;
     uint128 private constant MAX_STAKE = 16 ether;
     address private constant OPERATOR = address(0x0e);
@@ -143,7 +143,7 @@ contract BookHandler is Assertions {
         return keccak256(abi.encode(DrawLib.draw(_book.active, epoch_, keccak256(abi.encode(size)), size, excluded)));
     }
 
-    /// @dev Hashes all words that an epoch shows, and two draws.
+    /// @dev Hashes all words that an epoch shows, and a draw.
     function _viewOf(uint64 epoch_) private view returns (bytes32 hash) {
         uint256 counts = _book.active.countsIn(epoch_);
         for (uint256 bucket = 0; counts != 0; ++bucket) {
@@ -154,7 +154,7 @@ contract BookHandler is Assertions {
         }
         uint256 count = _book.active.countIn(epoch_);
         AgentId[] memory nobody = new AgentId[](0);
-        hash = keccak256(abi.encode(hash, count, this.drawn(epoch_, count, nobody), this.drawn(epoch_, count / 2, nobody)));
+        hash = keccak256(abi.encode(hash, count, this.drawn(epoch_, count / 2, nobody)));
     }
 
     function _create(uint128 stake) private {
