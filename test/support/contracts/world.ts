@@ -77,7 +77,7 @@ export type Registry = WithMethods<
   | "setEndpoint"
   | "setModel"
   | "recordServices"
-  | "draw"
+  | "committee"
   | "getAgent"
   | "positionOf"
   | "owedTo"
