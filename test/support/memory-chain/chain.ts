@@ -33,6 +33,7 @@ export interface MemoryChain extends Omit<
   | "replace"
   | "refund"
   | "fallBack"
+  | "wake"
   | "submitEvidence"
   | "certificateIn"
 > {
@@ -227,6 +228,8 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
       submit(request, isRefunded, () => ledger.refund(request, round, witness), signal),
     fallBack: (request, round, witness, last, signal) =>
       submit(request, isFinalState, () => ledger.fallBack(request, round, witness, last), signal),
+    wake: (agentId, signal) =>
+      serve(signal, () => (ledger.agents.get(agentId)?.asleep === true ? ledger.wake(agentId) : "already")),
     submitEvidence: (proof, signal) =>
       serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
   };

@@ -69,6 +69,7 @@ export interface Ledger {
   replace(request: Request, round: Round, witness: Witness): Receipt;
   refund(request: Request, round: Round, witness: Witness): Receipt;
   fallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt;
+  wake(agentId: AgentId): Receipt;
   isConsumed(proof: EquivocationProof): boolean;
   submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
   certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
@@ -87,6 +88,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     agents: new Map(),
     services: new Map(),
     falls: new Map(),
+    misses: new Map(),
     requests: new Map(),
     credits: new Map(),
     owed: new Map(),
@@ -115,6 +117,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     replace: (...parameters) => replace(state, ...parameters),
     refund: (...parameters) => refund(state, ...parameters),
     fallBack: (...parameters) => fallBack(state, ...parameters),
+    wake: (agentId) => wake(state, agentId),
     isConsumed: (proof) => state.consumed.has(faultOf(proof)),
     submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
     certificateIn: (transactionHash, requestId) =>
@@ -133,6 +136,7 @@ function addAgent(state: State, agent: NewAgent): AgentRecord {
     unbonding: 0n,
     active: true,
     exited: false,
+    asleep: false,
     proven: false,
     commission: 0 as Ppm,
     raise: null,
@@ -140,6 +144,14 @@ function addAgent(state: State, agent: NewAgent): AgentRecord {
   state.agents.set(agentId, record);
   append(state, [{ kind: "agentsChanged", agentId }]);
   return record;
+}
+
+function wake(state: State, agentId: AgentId): Receipt {
+  const agent = state.agents.get(agentId);
+  if (agent?.asleep !== true) throw refused("AgentNotAsleep", { agentId });
+  state.misses.set(agentId, 0);
+  state.agents.set(agentId, { ...agent, asleep: false, active: !agent.exited });
+  return append(state, [{ kind: "agentsChanged", agentId }]);
 }
 
 /** Slashes like contracts/Slasher.sol; all stake here is the operator's own. */
