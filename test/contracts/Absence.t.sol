@@ -19,7 +19,7 @@ contract AbsenceTest is ConclaveTest {
     }
 
     function test_aSeatIsMissedWithoutAShareAndWithoutASignature() public {
-        registerAgents(4, MAX_STAKE);
+        registerAgents(6, MAX_STAKE);
         Seat[] memory committee = _decide(4, hex"01010100", 7);
         assertEq(_agentIn(committee[3]).misses, 1, "neither");
         assertEq(_agentIn(committee[3]).reputation, 800_000, "one slash");
@@ -113,9 +113,9 @@ contract AbsenceTest is ConclaveTest {
     /// @dev A third of the agents are dead. They leave the draw by the certificates of the committees that get through,
     /// and then no committee stalls.
     function test_deadAgentsLeaveTheDraw() public {
-        uint32 dead = 4;
-        registerAgents(12, MAX_STAKE);
-        for (uint256 requests = 0; registry.activeCount() > 12 - dead; ++requests) {
+        uint32 dead = 5;
+        registerAgents(16, MAX_STAKE);
+        for (uint256 requests = 0; registry.activeCount() > 16 - dead; ++requests) {
             assertTrue(requests < 60, "they stay");
             (Request memory request, uint64 seedBlock) = ask(termsFor(7, 0));
             Seat[] memory committee = drawCommittee(request, seedBlock);
@@ -128,10 +128,9 @@ contract AbsenceTest is ConclaveTest {
             }
             if (count < 5) continue;
             commitWith(request, decision.packed(), certify(request, committee, decision, signers));
-            settleWith(request, committee, decision.packed(), relayOf(signers));
             nextEpoch();
         }
-        for (uint32 id = 1; id <= 12; ++id) {
+        for (uint32 id = 1; id <= 16; ++id) {
             assertTrue(registry.getAgent(AgentId.wrap(id)).asleep == (id <= dead), "the dead ones sleep, nobody else");
         }
         for (uint256 i = 0; i < 100; ++i) {
@@ -150,7 +149,6 @@ contract AbsenceTest is ConclaveTest {
         Draft memory decision = decisionFor(size);
         decision.shares = shares;
         commitWith(request, decision.packed(), certify(request, committee, decision, signers));
-        settleWith(request, committee, decision.packed(), relayOf(signers));
     }
 
     function _agentIn(Seat seat) private view returns (IAgentRegistry.Agent memory) {

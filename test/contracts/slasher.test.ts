@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { TypedDataEncoder, id } from "ethers";
 import hre from "hardhat";
 
-import { ask, draw } from "../support/contracts/course.ts";
+import { ask, decide } from "../support/contracts/course.ts";
 import { commitEvidence } from "../support/contracts/equivocation.ts";
 import { hashRequest, messageTypes, testKey } from "../support/contracts/typed-data.ts";
 import { deployWorld, minStake, registerAgents, registration, treasury } from "../support/contracts/world.ts";
@@ -25,8 +25,8 @@ async function equivocator() {
   const [, reporter] = await ethers.getSigners();
   const key = testKey("equivocator");
   await world.registry.register(registration(world, world.deployer.address, key, 3n * minStake));
-  await registerAgents(world, 4);
-  const { request } = await draw(world, await ask(world, { fee: 0n }));
+  await registerAgents(world, 6);
+  const { request } = await decide(world, await ask(world, { fee: 0n }));
   const requestHash = hashRequest(request);
   await world.registry.startUnbonding(1, minStake);
   const sign = (payloadDigest: string): string =>

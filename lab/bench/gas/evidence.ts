@@ -2,7 +2,7 @@
 import { id, keccak256 } from "ethers";
 import type { ContractTransactionResponse, SigningKey } from "ethers";
 
-import { ask, draw } from "../../../test/support/contracts/course.ts";
+import { ask, decide } from "../../../test/support/contracts/course.ts";
 import { commitEvidence, signed, submitEquivocation } from "../../../test/support/contracts/equivocation.ts";
 import {
   decisionTypes,
@@ -66,22 +66,22 @@ async function enlist(
   return { key, agentId: await world.registry.agentCount() };
 }
 
-/** Asks and draws a committee of four. */
-async function drawnRequest(world: World): Promise<RequestWitness> {
-  return (await draw(world, await ask(world, { fee: 0n }))).request;
+/** Asks, and lets a committee of four decide. */
+async function decidedRequest(world: World): Promise<RequestWitness> {
+  return (await decide(world, await ask(world, { fee: 0n }))).request;
 }
 
 async function submitMessages(world: World, key: SigningKey): Promise<number> {
-  return gasOf(submitEquivocation(world, key, await drawnRequest(world)));
+  return gasOf(submitEquivocation(world, key, await decidedRequest(world)));
 }
 
 async function submitDecisions(world: World, key: SigningKey): Promise<number> {
-  const request = await drawnRequest(world);
+  const request = await decidedRequest(world);
   const slot = { committeeHash: id("committee"), attempt: 0, round: 0 };
   const decisionOf = (answer: string) => {
     const bytes = Buffer.from(answer);
     const outcome = id(answer);
-    const common = { status: 3, outcome, confidence: 900_000, transcript: id(`transcript of ${answer}`) };
+    const common = { status: 2, outcome, confidence: 900_000, transcript: id(`transcript of ${answer}`) };
     const signature = signed(world, key, decisionTypes, {
       ...slot,
       ...common,
