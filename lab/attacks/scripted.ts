@@ -179,7 +179,10 @@ function certainLiarUnderSound(): Side {
         : `decides "${answer}" in round 1 with posterior ${(confidence / 1e6).toFixed(3)}`,
     value: status === "hung" ? null : answer,
     rounds: 1,
-    reputations: reports.map(() => 1),
+    reputations: afterDecision(
+      reports.map(() => 1_000_000 as Ppm),
+      conclusion.outcome,
+    ).map((rho) => rho / 1e6),
   };
 }
 

@@ -160,7 +160,7 @@ describe("adversarial", () => {
     });
   }
 
-  it("AD9: the first draft that counts earns, if it stands; reviews and failed turns earn nothing", () => {
+  it("AD9: the first draft earns, if it stands; reviews and failed turns earn nothing", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);
     for (const [rank, task] of [

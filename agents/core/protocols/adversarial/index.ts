@@ -17,7 +17,7 @@ import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { allCounted, closeForm, type RoundBook, type Closure } from "../../phases/round-book.ts";
+import { allCounted, allVariants, closeForm, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import {
@@ -41,8 +41,8 @@ interface Reviewed {
 interface AdversarialCarry {
   /** AD9: seats that drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
-  /** PY7: the first draft that counted; none before. */
-  readonly blind: readonly BlindAnswer[];
+  /** PY7: the first draft, if it counts; null before the first. */
+  readonly blind: readonly BlindAnswer[] | null;
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
@@ -60,7 +60,7 @@ export const adversarial = phased<AdversarialCarry>({
   rounds: triesOf,
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
-  initial: (attempt) => ({ worked: [], blind: [], slashes: attempt.committee.map(() => 0), failed: [] }),
+  initial: (attempt) => ({ worked: [], blind: null, slashes: attempt.committee.map(() => 0), failed: [] }),
   judgeRound: judgeAdversarialRound,
   calls,
   say,
@@ -147,8 +147,7 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
   const { attempt, round } = book;
   const reviewed = reviewedIn(book, "closed");
   const slashes = withEquivocators(carry.slashes, book);
-  const draft = draftIn(book, "closed");
-  const blind = carry.blind.length === 0 && draft !== null ? [draft] : carry.blind;
+  const blind = carry.blind ?? firstDraft(book);
   const final = reviewed && wordOf(book, convergeForm, convergerOf(attempt, round), "closed");
   const next = {
     worked: [...carry.worked, ...workedIn(book, reviewed)],
@@ -163,14 +162,22 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
       agreeing: followed(attempt, reviewed, final),
       of: attempt.committee.length - 1,
       degraded: round > 0 || reviewed.reviews.length < leastReviews(attempt),
-      blind,
+      blind: blind ?? [],
       slashes,
       completed,
     });
     return { carry: next, outcome };
   }
   if (round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
-  return { carry: next, outcome: settle(attempt, { winner: null, blind, slashes, completed }) };
+  return { carry: next, outcome: settle(attempt, { winner: null, blind: blind ?? [], slashes, completed }) };
+}
+
+/** PY7: null if the round has no draft at all. Later drafters can have seen one that does not count. */
+function firstDraft(book: RoundBook): readonly BlindAnswer[] | null {
+  const said = allVariants(book, draftForm, drafterOf(book.attempt, book.round));
+  if (said.every(({ body }) => body.proposal === null)) return null;
+  const draft = draftIn(book, "closed");
+  return draft === null ? [] : [draft];
 }
 
 /** Seats that failed in their turn. */
