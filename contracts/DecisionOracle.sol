@@ -264,12 +264,14 @@ contract DecisionOracle is Accounts, Requests {
         RequestState state = _requireGivenUp(request_, round, seedBlock);
         require(round.link() == 0, HasEarlierDecision(requestId));
 
-        uint32 attempt = state.attempt();
+        uint256 attempt = state.attempt();
         _states[requestId] = RequestStateLib.make(Status.Refunded, attempt, 0).set(RequestStateLib.SETTLED);
         emit RequestRefunded(requestId);
-        // Without a decision, every attempt but the first followed a call of `replace`.
-        uint256 rest = terms.fee() - PricesLib.replaceReserve(_pricesOf(request_), attempt);
+        // Without a decision, every attempt but the first followed a call of `replace`, and this call is paid like one.
+        // Never below 0: the relays that nobody made were reserved, too.
+        uint256 rest = terms.fee() - PricesLib.replaceReserve(_pricesOf(request_), attempt + 1);
         _refundRest(requestId, request_.consumer, terms.currency(), rest);
+        _payCaller(request_, REPLACE_GAS, 0);
     }
 
     /// @inheritdoc IDecisionOracle

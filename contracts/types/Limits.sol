@@ -44,9 +44,6 @@ uint256 constant MAX_RETRIES = 3;
 uint256 constant MAX_REQUEST_SEATS = 160;
 /// @dev Units of pay for each seat of a committee that decided; each seat of a committee that hung earns one unit.
 uint256 constant DECIDED_UNITS = 2;
-/// @dev A request is refused unless so many agents are in the draw for each seat of the largest committee that its terms
-/// allow, in percent: committees of nearly the whole pool know who else sits, and one agent that leaves stops them.
-uint256 constant POOL_MARGIN_PERCENT = 150;
 /// @dev Gas that a relayer is paid for a commit, without its seats and its callback: what `npm run bench:gas` measures.
 uint256 constant RELAY_BASE_GAS = 65_000;
 /// @dev Gas that a relayer is paid for each seat of the committee: its place in the proof, two thirds of a signature.
