@@ -238,8 +238,8 @@ interface IDecisionOracle is IAccounts {
     error NoRetriesLeft(RequestId requestId);
 
     /// @notice Asks a question; the fee goes into escrow.
-    /// @dev Refused with `TooFewAgents` unless one and a half times as many agents can be drawn as the largest committee
-    /// that the terms allow has seats, and as many as the first committee and all appeals' committees have together.
+    /// @dev Refused with `TooFewAgents` unless as many agents can be drawn as the first committee and all committees that
+    /// appeals can call have seats together.
     /// @param subscriptionId the subscription that pays; 0 = the caller pays now, in tokens that it has approved or in
     /// the coins that it sends
     /// @param terms packed by `RequestTermsLib.pack`; the fee is at least `quote`
@@ -346,7 +346,7 @@ interface IDecisionOracle is IAccounts {
     function replace(Request calldata request_, Round round, uint64 seedBlock) external;
 
     /// @notice Returns the fee of a request that no committee has decided in time, when no retries are left. Anybody may
-    /// call, without pay.
+    /// call, and the oracle pays the caller's gas (`CallerPaid`).
     /// @dev Does not call the consumer; `statusOf` says `Refunded`.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
