@@ -4,7 +4,7 @@ pragma solidity 0.8.34;
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
 import {CALLBACK_RESERVE_GAS} from "../types/Limits.sol";
-import {Decision, DecisionHead, Request, RequestId, RequestTerms} from "../types/Types.sol";
+import {Decision, DecisionHead, Request, RequestId, RequestTerms, Status} from "../types/Types.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
 /// @title Calls a consumer that may be hostile
@@ -18,9 +18,24 @@ library CallbackLib {
     /// copied, so its size costs the caller nothing.
     /// @return success false if the callback reverted, ran out of gas or met an address without code
     function tryCall(Request calldata request_, Decision calldata decision) internal returns (bool success) {
+        (uint256 data, uint256 size) = _encode(RequestId.unwrap(request_.id), decision);
+        return _call(request_, data, size);
+    }
+
+    /// @notice Does the same for a request that ends as `Hung` without a decision.
+    function tryCallHung(Request calldata request_) internal returns (bool success) {
+        bytes memory data = abi.encodeCall(IDecisionConsumer.onDecision, (request_.id, Status.Hung, 0, "", 0));
+        uint256 start;
+        assembly ("memory-safe") {
+            start := add(data, 0x20)
+        }
+        return _call(request_, start, data.length);
+    }
+
+    /// @param data address of the calldata in memory
+    function _call(Request calldata request_, uint256 data, uint256 size) private returns (bool success) {
         address consumer = request_.consumer;
         uint256 gasLimit = request_.terms.callbackGasLimit();
-        (uint256 data, uint256 size) = _encode(RequestId.unwrap(request_.id), decision);
         uint256 available = gasleft();
         uint256 required;
         unchecked {

@@ -13,7 +13,8 @@ import {
     MAX_RETRIES,
     MIN_COMMITTEE,
     MIN_DURATION,
-    MIN_OPTIONS
+    MIN_OPTIONS,
+    POOL_MARGIN_PERCENT
 } from "../types/Limits.sol";
 import {Currency, RequestTerms, Terms} from "../types/Types.sol";
 import {RoundLib} from "./RoundLib.sol";
@@ -106,6 +107,18 @@ library RequestTermsLib {
 
     function kind(RequestTerms packed) internal pure returns (uint8) {
         return uint8(RequestTerms.unwrap(packed) >> 8);
+    }
+
+    /// @notice Returns how many agents must be in the draw for a request with these terms (SE2).
+    function agentsNeeded(RequestTerms packed) internal pure returns (uint256 needed) {
+        uint256 size = committeeSize(packed);
+        uint256 appeals_ = appeals(packed);
+        unchecked {
+            // The terms are valid, so a committee has at most 64 seats.
+            needed = (RoundLib.sizeAfter(size, appeals_) * POOL_MARGIN_PERCENT + 99) / 100;
+            uint256 seats = RoundLib.seatsUpTo(size, appeals_);
+            if (needed < seats) needed = seats;
+        }
     }
 
     /// @notice Reverts unless a request may have these terms. The price list checks the fee separately.

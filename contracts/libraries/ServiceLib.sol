@@ -6,13 +6,14 @@ import {AgentId, Service} from "../types/Types.sol";
 /// @title The effect of a settled request on one agent, in one word
 /// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose.
 library ServiceLib {
+    /// @param missed_ 0 or 1
     /// @param earned_ below 2^96: a seat earns a part of a fee
-    function pack(AgentId agentId_, int8 steps_, uint8 missed_, uint256 earned_) internal pure returns (Service) {
+    function pack(AgentId agentId_, int8 steps_, uint256 missed_, uint256 earned_) internal pure returns (Service) {
         return
             Service.wrap(
                 (uint256(AgentId.unwrap(agentId_)) << 112) |
                     (uint256(uint8(steps_)) << 104) |
-                    (uint256(missed_) << 96) |
+                    (missed_ << 96) |
                     earned_
             );
     }

@@ -3,10 +3,10 @@ pragma solidity 0.8.34;
 
 // Every bound of the contracts, in one place. Nothing here can be changed after deployment.
 
-/// @dev Fewest blocks between the request (or the reschedule) and its seed block, and fewest blocks of the epoch before
+/// @dev Fewest blocks between the request (or its reopening) and its seed block, and fewest blocks of the epoch before
 /// the seed block.
 uint256 constant SEED_DELAY = 8;
-/// @dev Fewest blocks of the epoch after the seed block: the time to draw.
+/// @dev Fewest blocks of the epoch after the seed block. With the epoch after it they are the time to commit, at least.
 uint256 constant DRAW_BLOCKS = 16;
 /// @dev Smallest committee: n = 3f + 1 with f = 1.
 uint256 constant MIN_COMMITTEE = 4;
@@ -41,10 +41,21 @@ uint256 constant MAX_RETRIES = 3;
 uint256 constant MAX_REQUEST_SEATS = 160;
 /// @dev Units of pay for each seat of a committee that decided; each seat of a committee that hung earns one unit.
 uint256 constant DECIDED_UNITS = 2;
-/// @dev Gas that a relayer is paid for a commit, without its signatures and its callback: what `npm run bench:gas` measures.
-uint256 constant RELAY_BASE_GAS = 42_000;
-/// @dev Gas that a relayer is paid for each signature of the smallest quorum.
-uint256 constant RELAY_SIGNATURE_GAS = 4_900;
+/// @dev A request is refused unless so many agents are in the draw for each seat of the largest committee that its terms
+/// allow, in percent: committees of nearly the whole pool know who else sits, and one agent that leaves stops them.
+uint256 constant POOL_MARGIN_PERCENT = 150;
+/// @dev Gas that a relayer is paid for a commit, without its seats and its callback: what `npm run bench:gas` measures.
+uint256 constant RELAY_BASE_GAS = 65_000;
+/// @dev Gas that a relayer is paid for each seat of the committee: its place in the proof, two thirds of a signature.
+uint256 constant RELAY_SEAT_GAS = 8_000;
+/// @dev Gas that whoever pays the seats is paid for: the relayer whose commit settles, or the caller of `settle`.
+uint256 constant PAY_BASE_GAS = 35_000;
+/// @dev Gas that whoever pays the seats is paid for each seat of all rounds.
+uint256 constant PAY_SEAT_GAS = 8_000;
+/// @dev Gas that the caller of `settle` is paid for beside that: a transaction of its own.
+uint256 constant SETTLE_GAS = 45_000;
+/// @dev Gas that the caller of `replace` is paid for.
+uint256 constant REPLACE_GAS = 70_000;
 /// @dev Gas that the caller of `finalize` or `fallBack` is paid for, without the callback's gas: what `npm run
 /// bench:gas` measures, with a first credit, and a callback that fails.
 uint256 constant DELIVERY_GAS = 70_000;
