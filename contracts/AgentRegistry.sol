@@ -8,11 +8,10 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {IAccounts} from "./interfaces/IAccounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {AgentBook} from "./libraries/AgentBook.sol";
+import {Candidates} from "./libraries/Candidates.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
-import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
 import {RewardsLib} from "./libraries/RewardsLib.sol";
-import {ServiceLib} from "./libraries/ServiceLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
@@ -38,9 +37,8 @@ import {AgentId, Currency, Permit, Seat, Service} from "./types/Types.sol";
 /// holds the agents' pay as this contract's credit: the pay comes with `recordServices` and leaves with `claimRewards`.
 contract AgentRegistry is IAgentRegistry, EIP712 {
     using AgentBook for AgentBook.State;
-    using EpochArray for EpochArray.State;
+    using Candidates for Candidates.State;
     using RewardsLib for RewardsLib.State;
-    using ServiceLib for Service;
     using SafeERC20 for IERC20;
     using StakePool for StakePool.State;
     using TokenLib for IERC20;
@@ -210,9 +208,9 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         AgentBook.Rules memory rules = _rules();
         for (uint256 i = 0; i < length; ++i) {
             (AgentId agentId, int8 steps, uint256 earned) = (
-                services[i].agentId(),
-                services[i].steps(),
-                services[i].earned()
+                services[i].agentId,
+                services[i].steps,
+                services[i].earned
             );
             _book.settle(rules, agentId, steps);
             if (earned == 0) continue;
@@ -227,12 +225,9 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         uint64 epoch,
         uint256 size,
         AgentId[] calldata excluded
-    ) external view returns (Seat[] memory) {
+    ) external view returns (Seat[] memory seats) {
         uint64 running = _epoch();
-        require(epoch == running || epoch + 1 == running, EpochNotKept(epoch, running));
-        uint256 count = _book.active.lengthIn(epoch);
-        uint256 spare = count > size ? count - size : 0;
-        if (excluded.length > spare) excluded = excluded[:spare];
+        require(epoch <= running && running - epoch <= 1, EpochNotKept(epoch, running));
         return DrawLib.draw(_book.active, epoch, seed, size, excluded);
     }
 
@@ -294,12 +289,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
 
     /// @inheritdoc IAgentRegistry
     function activeCount() external view returns (uint256) {
-        return _book.active.length();
+        return _book.active.count();
     }
 
     /// @inheritdoc IAgentRegistry
     function drawableCount() external view returns (uint256) {
-        return _book.active.lengthIn(_epoch());
+        return _book.active.countIn(_epoch());
     }
 
     /// @inheritdoc IAgentRegistry

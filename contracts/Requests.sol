@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
-
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
+import {DomainLib} from "./libraries/DomainLib.sol";
 import {HistoryLib} from "./libraries/HistoryLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
@@ -18,7 +17,6 @@ import {SeedLib} from "./libraries/SeedLib.sol";
 import {
     Decision,
     DecisionHead,
-    Message,
     Relay,
     Request,
     RequestId,
@@ -31,7 +29,7 @@ import {
 
 /// @title The stored word of each request, and the checks of the witnesses that change it
 /// @dev The functions here write nothing.
-abstract contract Requests is IDecisionOracle, EIP712 {
+abstract contract Requests is IDecisionOracle {
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
     using DecisionLib for Decision;
@@ -47,7 +45,7 @@ abstract contract Requests is IDecisionOracle, EIP712 {
 
     mapping(RequestId requestId => RequestState state) internal _states;
 
-    constructor(IAgentRegistry registry_) EIP712("Conclave", "1") {
+    constructor(IAgentRegistry registry_) {
         registry = registry_;
         _epochBlocks = registry_.epochBlocks();
     }
@@ -64,20 +62,6 @@ abstract contract Requests is IDecisionOracle, EIP712 {
             state.has(RequestStateLib.CALLBACK_PENDING),
             state.has(RequestStateLib.SETTLED)
         );
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function decisionDigest(
-        Request calldata request_,
-        bytes32 committeeHash,
-        Decision calldata decision
-    ) external view returns (bytes32) {
-        return _hashTypedDataV4(decision.structHash(request_.hash(), committeeHash, decision.head.seats()));
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function messageDigest(Message calldata message) external view returns (bytes32) {
-        return _hashTypedDataV4(DecisionLib.messageStructHash(message));
     }
 
     /// @inheritdoc IDecisionOracle
@@ -125,7 +109,7 @@ abstract contract Requests is IDecisionOracle, EIP712 {
         require(claimed == attempt, InvalidDecision("attempt", claimed));
         structHash = decision.structHash(request_.hash(), committee.hashMemory(), committee.length);
         decision.validate(request_.terms, committee.length);
-        signers = certificate.verify(committee, _hashTypedDataV4(structHash));
+        signers = certificate.verify(committee, DomainLib.digest(address(this), structHash));
     }
 
     /// @dev Reverts unless this is the decision of the state, provisional or final.

@@ -14,9 +14,9 @@ import {AgentId, Currency, Permit, Pot, Seat, Service} from "../types/Types.sol"
 /// @dev Nobody administers this contract. Three addresses are bound at deployment: only the oracle records service (pay
 /// and reputation changes) and holds the pay, only the slasher slashes, and the treasury gets what is slashed less the
 /// reporter's reward. See docs/adr/006-no-power-over-stake.md.
-/// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. A change in
-/// an epoch (register, bond, unbond, rotate, reputation) takes effect in the next one, so nobody who knows a seed can
-/// change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
+/// @dev Draws see the registry as it was when an epoch began, the running one or the one before it: epoch = block.number /
+/// epochBlocks. A change in an epoch (register, bond, unbond, rotate, reputation) takes effect in the next one, so nobody
+/// who knows a seed can change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
 /// @dev Order of events: first the events of the transition (`AgentActivated`, `AgentDeactivated`, `AgentExited`,
 /// `AgentProven`), then the event of its cause (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`); `AgentRegistered`
 /// comes before all events of its agent.
@@ -284,11 +284,14 @@ interface IAgentRegistry {
     error NothingOwed(address account);
     error NotOracle(address caller);
     error NotSlasher(address caller);
-    /// @notice Fewer agents than `wanted` were active when the epoch began, without the excluded ones; `drawable`
-    /// includes the excluded ones.
+    /// @notice Only `drawable` agents were active when the epoch began.
     error TooFewAgents(uint256 drawable, uint256 wanted);
-    /// @notice The registry shows the running epoch and the one before.
+    /// @notice The registry shows its running epoch and the one before it, no other.
     error EpochNotKept(uint64 epoch, uint64 running);
+    /// @notice No committee was found within so many probes. Less than one of 2^256 draws ends so.
+    error ProbesUsedUp(uint256 probes);
+    /// @notice No more agents can be registered.
+    error TooManyAgents(uint256 maximum);
     error InvalidCommitteeSize(uint256 size, uint256 maximum);
     /// @notice Deployment: the bounds must satisfy 0 < minimum <= maximum <= 16 * minimum and maximum < 2^96.
     error InvalidStakeBounds(uint128 minimum, uint128 maximum);
@@ -431,19 +434,22 @@ interface IAgentRegistry {
     /// @param services the services of at most 160 agents
     function recordServices(Currency currency, Service[] calldata services) external;
 
-    /// @notice Picks `size` distinct agents with probability proportional to stake x reputation, where the stake of a fresh
-    /// agent counts half.
+    /// @notice Draws `size` distinct agents from the registry as it was when the epoch began: each seat goes to one of the agents left
+    /// with a probability proportional to stake x reputation, where the stake of a fresh agent counts half.
+    /// @dev The same arguments draw the same committee until the epoch after the next begins; then they revert with `EpochNotKept`.
+    /// @dev Reverts with `TooFewAgents` if the epoch has fewer than `size` agents. See docs/spec/draw.md.
+    /// @dev Looks at two agents for each seat at most on average, whatever the number of agents and their stakes.
     /// @param seed 32 unpredictable bytes
-    /// @param epoch the running epoch or the one before; the registry shows its state as it was when that epoch began
+    /// @param epoch the running epoch or the one before it
     /// @param size number of seats, 0 to 64; 0 yields an empty committee
-    /// @param excluded agents that are left out as far as enough others remain
-    /// @return one word per seat, see `Seat`
+    /// @param excluded agents that sit only if fewer than `size` others are there: those of earlier committees
+    /// @return seats one word per seat, see `Seat`
     function committee(
         bytes32 seed,
         uint64 epoch,
         uint256 size,
         AgentId[] calldata excluded
-    ) external view returns (Seat[] memory);
+    ) external view returns (Seat[] memory seats);
 
     /// @notice The record of an agent; reverts with `UnknownAgent`.
     /// @param agentId the agent

@@ -5,7 +5,6 @@ import {
     DecidedRound,
     Decision,
     DecisionHead,
-    Message,
     PastRound,
     Payout,
     Relay,
@@ -388,22 +387,6 @@ interface IDecisionOracle is IAccounts {
     function statusOf(
         RequestId requestId
     ) external view returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled);
-
-    /// @notice The EIP-712 digest that a committee signs.
-    /// @param request_ as in the `Requested` event
-    /// @param committeeHash keccak256 of the seats' words, concatenated
-    /// @param decision the decision
-    /// @return the digest
-    function decisionDigest(
-        Request calldata request_,
-        bytes32 committeeHash,
-        Decision calldata decision
-    ) external view returns (bytes32);
-
-    /// @notice The EIP-712 digest that an agent signs for one message of the deliberation.
-    /// @param message the message, see `Message`
-    /// @return the digest
-    function messageDigest(Message calldata message) external view returns (bytes32);
 
     /// @notice The registry, which picks committees and keeps reputations.
     /// @return the registry

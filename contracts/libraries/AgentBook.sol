@@ -2,24 +2,22 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {EXIT_REPUTATION, PROVEN_SERVICE, REPUTATION_ONE} from "../types/Limits.sol";
+import {EXIT_REPUTATION, MAX_AGENTS, PROVEN_SERVICE, REPUTATION_ONE} from "../types/Limits.sol";
 import {AgentId, Currency} from "../types/Types.sol";
-import {Candidate, CandidateLib} from "./DrawLib.sol";
-import {EpochArray} from "./EpochArray.sol";
+import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
 import {ReputationLib} from "./ReputationLib.sol";
 import {RewardsLib} from "./RewardsLib.sol";
-import {SeatLib} from "./SeatLib.sol";
 import {StakePool} from "./StakePool.sol";
 
-/// @title The agents and the dense array of the active ones
+/// @title The agents, and the active ones as candidates of the draw
 /// @notice Owns every transition of an agent; the registry adds permissions, tokens and events. Each transition also
-/// updates the agent's word in the latest view of the array, so the two always agree.
+/// updates the agent's latest word among the candidates, so the two always agree.
 library AgentBook {
-    using EpochArray for EpochArray.State;
+    using Candidates for Candidates.State;
     using RewardsLib for RewardsLib.State;
     using StakePool for StakePool.State;
 
-    /// @param position index of the agent in the latest view of `active`, plus 1; 0 = the agent is not active
+    /// @param position position of the agent among the candidates, see `Candidates`; 0 = the agent is not active
     /// @param service number of settled requests that paid the agent, at most PROVEN_SERVICE
     /// @param fall the deepest recent fall, see `ReputationLib.fallen`
     /// @param exited true if the reputation once fell below EXIT_REPUTATION, or the agent was slashed while it was not
@@ -51,7 +49,7 @@ library AgentBook {
 
     struct State {
         uint32 count;
-        EpochArray.State active;
+        Candidates.State active;
         mapping(AgentId agentId => Record record) records;
         mapping(address signer => Key key) keys;
     }
@@ -71,8 +69,10 @@ library AgentBook {
         address signer,
         uint24 commission
     ) internal returns (AgentId agentId) {
-        // Checked arithmetic: the 2^32nd agent reverts.
-        agentId = AgentId.wrap(++self.count);
+        uint32 id = self.count + 1;
+        require(id <= MAX_AGENTS, IAgentRegistry.TooManyAgents(MAX_AGENTS));
+        self.count = id;
+        agentId = AgentId.wrap(id);
         claimSigner(self, agentId, signer);
         Record storage record = self.records[agentId];
         record.operator = operator;
@@ -162,13 +162,11 @@ library AgentBook {
         }
         bool proven = served && service == PROVEN_SERVICE;
         if (proven) emit IAgentRegistry.AgentProven(agentId);
-        // Only these changes affect the weight of the stake or the place in the array.
+        // Only these changes affect the part of the stake that weighs, or whether the agent is active.
         if (record.exited || proven) {
             _sync(self, rules, agentId, record);
         } else if (record.position != 0 && reputation != earlier) {
-            uint32 index = record.position - 1;
-            Candidate candidate = Candidate.wrap(self.active.at(index));
-            self.active.set(rules.epoch, index, Candidate.unwrap(candidate.withReputation(reputation)));
+            _reweigh(self, rules.epoch, record);
         }
     }
 
@@ -245,42 +243,48 @@ library AgentBook {
             });
     }
 
-    /// @dev Adds, updates or removes the agent's word in the array, as the operator's own stake demands.
+    /// @dev Adds, updates or removes the agent's candidate, as the operator's own stake demands.
     function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
         if (!record.exited && record.pool.bondedOf(record.operator) >= rules.minStake) {
-            uint128 stake = record.pool.bonded.assets;
             Candidate candidate = CandidateLib.pack(
-                record.service < PROVEN_SERVICE ? stake / 2 : stake,
+                record.pool.bonded.assets,
                 rules.maxStake,
-                SeatLib.pack(agentId, record.reputation, record.signer)
+                record.service < PROVEN_SERVICE,
+                record.reputation,
+                agentId,
+                record.signer
             );
-            if (position != 0) {
-                self.active.set(rules.epoch, position - 1, Candidate.unwrap(candidate));
-                return;
-            }
-            self.active.push(rules.epoch, Candidate.unwrap(candidate));
-            // The array holds at most one word for each agent id, which is a uint32.
-            record.position = uint32(self.active.length());
-            emit IAgentRegistry.AgentActivated(agentId);
+            _put(self, rules.epoch, record, candidate);
+            if (position == 0) emit IAgentRegistry.AgentActivated(agentId);
         } else if (position != 0) {
-            _remove(self, rules.epoch, agentId, record, position);
+            _takeOut(self, rules.epoch, position);
+            record.position = 0;
+            emit IAgentRegistry.AgentDeactivated(agentId);
         }
     }
 
-    /// @dev Moves the last word to the place that becomes free.
-    function _remove(
-        State storage self,
-        uint64 epoch,
-        AgentId agentId,
-        Record storage record,
-        uint32 position
-    ) private {
-        Candidate last = Candidate.wrap(self.active.at(self.active.length() - 1));
-        self.active.set(epoch, position - 1, Candidate.unwrap(last));
-        self.records[SeatLib.agentId(last.seat())].position = position;
-        record.position = 0;
-        self.active.pop(epoch);
-        emit IAgentRegistry.AgentDeactivated(agentId);
+    /// @dev Gives the agent's candidate the reputation of its record.
+    function _reweigh(State storage self, uint64 epoch, Record storage record) private {
+        _put(self, epoch, record, self.active.at(record.position).withReputation(record.reputation));
+    }
+
+    /// @dev Writes the agent's candidate, into another bucket if its weight now belongs there.
+    function _put(State storage self, uint64 epoch, Record storage record, Candidate candidate) private {
+        uint32 position = record.position;
+        if (position != 0) {
+            if (Candidates.bucketAt(position) == candidate.bucket()) {
+                self.active.set(epoch, position, candidate);
+                return;
+            }
+            _takeOut(self, epoch, position);
+        }
+        record.position = self.active.insert(epoch, candidate);
+    }
+
+    /// @dev Removes the candidate at the position, and notes who moved there. The caller changes the removed agent's own position.
+    function _takeOut(State storage self, uint64 epoch, uint32 position) private {
+        AgentId moved = self.active.remove(epoch, position);
+        self.records[moved].position = position;
     }
 }

@@ -2,19 +2,13 @@
 pragma solidity 0.8.34;
 
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
-import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
 import {ISlasher} from "../interfaces/ISlasher.sol";
 import {DecisionLib} from "./DecisionLib.sol";
+import {DomainLib} from "./DomainLib.sol";
 
 /// @title Recovers the signer of two conflicting statements in one slot
 library EvidenceLib {
-    bytes32 private constant DOMAIN_TYPEHASH = keccak256(
-        "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-    );
-    bytes32 private constant NAME_HASH = keccak256("Conclave");
-    bytes32 private constant VERSION_HASH = keccak256("1");
-
     /// @notice Returns the EIP-712 struct hash of a message with this payload in this slot of the request, see
     /// `Message`.
     function messageHash(
@@ -76,24 +70,17 @@ library EvidenceLib {
         bytes calldata secondSignature
     ) internal view returns (address signer) {
         require(firstHash != secondHash, ISlasher.NoConflict());
-        bytes32 separator = _domainSeparator(oracle);
-        signer = _recover(separator, firstHash, firstSignature);
-        address second = _recover(separator, secondHash, secondSignature);
+        signer = _recover(oracle, firstHash, firstSignature);
+        address second = _recover(oracle, secondHash, secondSignature);
         require(signer == second && signer != address(0), ISlasher.InvalidEvidence(signer, second));
     }
 
-    /// @dev Returns the oracle's EIP-712 domain separator on this chain.
-    function _domainSeparator(address oracle) private view returns (bytes32) {
-        return keccak256(abi.encode(DOMAIN_TYPEHASH, NAME_HASH, VERSION_HASH, block.chainid, oracle));
-    }
-
     function _recover(
-        bytes32 separator,
+        address oracle,
         bytes32 structHash,
         bytes calldata signature
-    ) private pure returns (address recovered) {
-        bytes32 digest = MessageHashUtils.toTypedDataHash(separator, structHash);
+    ) private view returns (address recovered) {
         // slither-disable-next-line unused-return: a failed recovery gives address(0), which the caller refuses
-        (recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);
+        (recovered, , ) = ECDSA.tryRecoverCalldata(DomainLib.digest(oracle, structHash), signature);
     }
 }

@@ -99,12 +99,15 @@ uint256 constant RECOVERY_STEP_PPM = 10_000;
 /// @dev How many settled requests must pay an agent or raise its reputation until its stake weighs in full in the draw;
 /// before, it weighs half.
 uint256 constant PROVEN_SERVICE = 16;
-/// @dev maxStake <= minStake * this, so that a proven candidate at full reputation is accepted at least once in so many probes.
+/// @dev maxStake <= minStake * this: the weights of all candidates lie in `Candidates.BUCKETS` buckets.
 uint256 constant MAX_STAKE_RATIO = 16;
-/// @dev How many probes a draw makes before it ignores the weights, besides `PROBES_PER_SEAT` for each wanted seat.
-uint256 constant BASE_PROBES = 192;
-/// @dev See `BASE_PROBES`. With 64 seats and a new slot at every probe a draw must stay far below a transaction's 2^24 gas.
-uint256 constant PROBES_PER_SEAT = 24;
+/// @dev Most agents that can ever be registered: an index in a bucket has 22 bits.
+uint256 constant MAX_AGENTS = (1 << 22) - 1;
+/// @dev Most probes of a draw, besides `PROBES_PER_DRAWN` for each wanted seat and each excluded agent. More than half of all probes
+/// draw a candidate, so more are needed with a probability below 2^-256.
+uint256 constant BASE_PROBES = 256;
+/// @dev See `BASE_PROBES`.
+uint256 constant PROBES_PER_DRAWN = 8;
 /// @dev Shortest epoch, in blocks: one seed block with what must lie before and after it.
 uint256 constant MIN_EPOCH_BLOCKS = SEED_DELAY + 1 + DRAW_BLOCKS;
 /// @dev Longest epoch, in blocks: a day of 12-second blocks.
