@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { awaitedOf } from "../../agents/core/request/progress.ts";
 import { after, before, describe, it } from "node:test";
 
 import { tokenAbi } from "conclave/abi";
