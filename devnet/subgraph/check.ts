@@ -64,6 +64,7 @@ async function checkAgents(
       reputation: state.reputation,
       active: state.active,
       exited: state.exited,
+      asleep: state.asleep,
       service: state.service,
       commission: state.commission,
       announcedCommission: state.announcedCommission,

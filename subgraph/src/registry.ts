@@ -5,8 +5,10 @@ import {
   AgentActivated,
   AgentDeactivated,
   AgentExited,
+  AgentFellAsleep,
   AgentProven,
   AgentRegistered,
+  AgentWoke,
   Claimed,
   CommissionChanged,
   CommissionRaiseAnnounced,
@@ -70,6 +72,7 @@ export function handleAgentRegistered(event: AgentRegistered): void {
   agent.reputation = event.params.reputation.toI32();
   agent.active = false;
   agent.exited = false;
+  agent.asleep = false;
   agent.service = 0;
   agent.bonded = ZERO;
   agent.bondedShares = ZERO;
@@ -120,6 +123,14 @@ export function handleAgentExited(event: AgentExited): void {
   const agent = loadAgent(event.params.agentId);
   agent.exited = true;
   agent.save();
+}
+
+export function handleAgentFellAsleep(event: AgentFellAsleep): void {
+  setAsleep(event.params.agentId, true);
+}
+
+export function handleAgentWoke(event: AgentWoke): void {
+  setAsleep(event.params.agentId, false);
 }
 
 /** The same number that its pay has counted up to. */
@@ -308,6 +319,12 @@ function setActive(agentId: BigInt, active: boolean): void {
   deployment.save();
   const agent = loadAgent(agentId);
   agent.active = active;
+  agent.save();
+}
+
+function setAsleep(agentId: BigInt, asleep: boolean): void {
+  const agent = loadAgent(agentId);
+  agent.asleep = asleep;
   agent.save();
 }
 

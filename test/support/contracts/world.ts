@@ -77,7 +77,7 @@ export type Registry = WithMethods<
   | "setEndpoint"
   | "setModel"
   | "recordServices"
-  | "draw"
+  | "committee"
   | "getAgent"
   | "positionOf"
   | "owedTo"
@@ -96,7 +96,9 @@ export type Registry = WithMethods<
   | "slasher"
   | "treasury"
 >;
-export type Slasher = WithMethods<"submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle">;
+export type Slasher = WithMethods<
+  "commitEvidence" | "submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle"
+>;
 export type Manager = WithMethods<
   "setTargetFunctionRole" | "grantRole" | "renounceRole" | "revokeRole" | "setTargetClosed" | "schedule" | "execute"
 >;
