@@ -1,5 +1,5 @@
 import type { ConclaveError } from "../core/errors.ts";
-import type { ChainEvent, DecidedRound, RequestState, Witness } from "../core/request/events.ts";
+import type { AwaitedRound, ChainEvent, DecidedRound, RequestState } from "../core/request/events.ts";
 import type { Head } from "../core/request/progress.ts";
 import type {
   Address,
@@ -16,7 +16,6 @@ import type {
   Ppm,
   Request,
   RequestId,
-  Round,
   SeatInfo,
   Terms,
 } from "../core/types.ts";
@@ -86,13 +85,18 @@ export interface ChainReader {
    */
   follow(
     from: Cursor | null,
-    onBatch: (batch: { readonly events: readonly ChainEvent[]; readonly cursor: Cursor }) => Promise<void>,
+    onBatch: (batch: EventBatch) => Promise<void>,
     signal: AbortSignal,
     onTrouble?: (error: Error) => void,
   ): Promise<void>;
   /** Returns all events of one request. Throws REQUEST_UNKNOWN. */
   requestEvents(requestId: RequestId, signal?: AbortSignal): Promise<readonly ChainEvent[]>;
   requestState(requestId: RequestId, signal?: AbortSignal): Promise<RequestState>;
+  /**
+   * Returns the committee of a running attempt, once the chain has a block after its seed block. Throws CHAIN_REVERTED
+   * while it has none, and when the attempt does not run any more.
+   */
+  committee(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<readonly SeatInfo[]>;
   agents(signal?: AbortSignal): Promise<readonly AgentRecord[]>;
   agentBySigner(signer: Address, signal?: AbortSignal): Promise<AgentRecord | null>;
 }
@@ -111,6 +115,14 @@ export interface TransactionReader {
   ): Promise<Certificate["signatures"] | null>;
 }
 
+/** Events of consecutive final blocks. */
+export interface EventBatch {
+  readonly events: readonly ChainEvent[];
+  /** First block of the batch. It is not above the cursor before if a reorganisation has replaced blocks from here on. */
+  readonly from: bigint;
+  readonly cursor: Cursor;
+}
+
 /** Resume point of the event stream. The hash is checked, so that a reorganisation below it is noticed. */
 export interface Cursor {
   readonly blockNumber: bigint;
@@ -121,11 +133,9 @@ export interface Cursor {
 export interface ChainWriter {
   /** Account that pays gas. */
   readonly account: Address;
-  draw(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   commit(
     request: Request,
-    round: Round,
-    committee: readonly SeatInfo[],
+    awaited: AwaitedRound,
     certificate: Certificate,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
@@ -139,22 +149,11 @@ export interface ChainWriter {
   /** `rounds`: all rounds of a final request, from the first to the one whose decision is final. */
   settle(request: Request, rounds: readonly DecidedRound[], signal?: AbortSignal): Promise<Receipt | "already">;
   /** Replaces a committee that did not answer in time. */
-  replace(
-    request: Request,
-    round: Round,
-    attempt: number,
-    witness: Witness,
-    signal?: AbortSignal,
-  ): Promise<Receipt | "already">;
-  refund(request: Request, round: Round, witness: Witness, signal?: AbortSignal): Promise<Receipt | "already">;
-  /** `last`: the last round with a decision. */
-  fallBack(
-    request: Request,
-    round: Round,
-    witness: Witness,
-    last: DecidedRound,
-    signal?: AbortSignal,
-  ): Promise<Receipt | "already">;
+  replace(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Returns the fee of a request that no committee decided in time. */
+  refund(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Ends a request as hung whose last attempt, after an earlier decision, nobody answered in time. */
+  fallBack(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Lets an agent of this account that sleeps be drawn again. */
   wake(agentId: AgentId, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Works once per agent, request and attempt; the registry then owes this account the reward. */
@@ -163,8 +162,7 @@ export interface ChainWriter {
 
 export interface CertifiedDecision {
   readonly request: Request;
-  readonly round: Round;
-  readonly committee: readonly SeatInfo[];
+  readonly awaited: AwaitedRound;
   readonly certificate: Certificate;
 }
 
@@ -203,15 +201,6 @@ export interface SignedPayload {
   readonly payloadDigest: Digest;
   /** 65 bytes r, s, v. */
   readonly signature: Hex;
-}
-
-/** A round whose committee is to be drawn. */
-export interface AwaitedRound {
-  readonly round: Round;
-  readonly attempt: number;
-  readonly seedBlock: bigint;
-  /** The rounds before this one, from the first; an attempt that nobody answered leaves no round. */
-  readonly past: readonly DecidedRound[];
 }
 
 /** What operators and askers submit from the CLI. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { awaitedOf } from "../../agents/core/request/progress.ts";
 import { after, before, describe, it } from "node:test";
 
 import { tokenAbi } from "conclave/abi";
@@ -74,11 +75,11 @@ describe("chain: money at the oracle", () => {
     const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");
     const reader = await harness.reader();
-    const { request, round, stage } = await courseNow(reader, requestId);
-    assert.ok(stage.kind === "requested");
+    const progress = await courseNow(reader, requestId);
+    const awaited = awaitedOf(progress);
+    assert.ok(awaited !== null);
     await harness.passTime(1_900);
-    const { seedBlock } = stage;
-    await (await harness.writer(0)).refund(request, round, { kind: "requested", seedBlock });
+    await (await harness.writer(0)).refund(progress.request, awaited);
     await operator.withdraw("native", ONE, nobody);
     assert.equal(await harness.client.getBalance({ address: nobody }), ONE);
     await rejects(operator.withdraw("native", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
@@ -148,12 +149,12 @@ describe("chain: money at the oracle", () => {
   it("SE5: an appellant pays exactly the bond, in the currency of the request", async () => {
     const operator = await operatorOf(16);
     for (const currency of ["token", "native"] as const) {
-      const { request, round, committee, certificate } = await drawnFor(operator, {
+      const { request, awaited, committee, certificate } = await drawnFor(operator, {
         currency,
         appeals: 1,
         fee: 26n * ONE,
       });
-      await (await harness.writer(0)).commit(request, round, committee, certificate);
+      await (await harness.writer(0)).commit(request, awaited, certificate);
       const last = await lastOf(await harness.reader(), request.id);
       const bond = await (await readChainTerms(harness.options)).bond(request, last.round);
       assert.equal(bond, 18n * ONE);
@@ -168,9 +169,9 @@ describe("chain: money at the oracle", () => {
   it("SE13: finalizing sends enough gas for a first credit, which an estimate at gas price zero misses", async () => {
     const operator = await operatorOf(17);
     const terms = { currency: "token", appeals: 1, fee: 26n * ONE } as const;
-    const { request, round, committee, certificate } = await drawnFor(operator, terms);
+    const { request, awaited, committee, certificate } = await drawnFor(operator, terms);
     const [reader, writer] = [await harness.reader(), await harness.writer(0)];
-    await writer.commit(request, round, committee, certificate);
+    await writer.commit(request, awaited, certificate);
     const last = await lastOf(reader, request.id);
     await harness.passTime(unpackRound(last.round).deadline - (await reader.head()).timestamp + 5);
     const receipt = await writer.finalize(request, last);

@@ -24,7 +24,8 @@ export interface ChainTerms {
   readonly minStake: bigint;
   readonly maxStake: bigint;
   readonly unbondingDelaySeconds: number;
-  readonly activeAgents: number;
+  /** Agents that can be drawn in the running epoch. */
+  readonly drawableAgents: number;
   holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
   /** Returns the smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
@@ -75,7 +76,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
   const connection = await connect(options, signal);
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
   const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
-  const [stake, fee, minStake, maxStake, delay, active, slasher] = await connection.call(
+  const [stake, fee, minStake, maxStake, delay, drawable, slasher] = await connection.call(
     "Read the terms of the contracts",
     signal,
     (client) =>
@@ -85,7 +86,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
         client.readContract({ ...registry, functionName: "minStake" }),
         client.readContract({ ...registry, functionName: "maxStake" }),
         client.readContract({ ...registry, functionName: "unbondingDelay" }),
-        client.readContract({ ...registry, functionName: "activeCount" }),
+        client.readContract({ ...registry, functionName: "drawableCount" }),
         client.readContract({ ...registry, functionName: "slasher" }),
       ]),
   );
@@ -97,7 +98,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
     minStake,
     maxStake,
     unbondingDelaySeconds: delay,
-    activeAgents: Number(active),
+    drawableAgents: Number(drawable),
     holdings: async (account, ended) => {
       const [coin, stakeHeld, token, native] = await connection.call(`Read what ${account} holds`, ended, (client) =>
         Promise.all([
