@@ -14,6 +14,8 @@ import {
   CommissionRaiseAnnounced,
   EndpointUpdated,
   ModelUpdated,
+  OperatorTransferStarted,
+  OperatorTransferred,
   RegistryDeployed,
   ReputationChanged,
   RewardsClaimed,
@@ -97,6 +99,19 @@ export function handleSignerRotated(event: SignerRotated): void {
   agent.signer = event.params.signer;
   agent.save();
   saveKey(agent, event.params.signer, event.params.publicKey, event);
+}
+
+export function handleOperatorTransferStarted(event: OperatorTransferStarted): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.offeredTo = event.params.to.equals(Address.zero()) ? null : event.params.to;
+  agent.save();
+}
+
+export function handleOperatorTransferred(event: OperatorTransferred): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.operator = loadOperator(event.params.operator).id;
+  agent.offeredTo = null;
+  agent.save();
 }
 
 export function handleEndpointUpdated(event: EndpointUpdated): void {
