@@ -6,11 +6,13 @@ import { settle } from "../../agents/core/phases/outcome.ts";
 import { SAFE_RIGHT, SURE_RIGHT, SURE_WRONG, scoreOf, type BlindAnswer } from "../../agents/core/phases/pay.ts";
 import { TIERS, TIER_MAX, tierOf } from "../../agents/core/phases/tiers.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { council } from "../../agents/core/protocols/council.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex, type Terms } from "../../agents/core/types.ts";
 import { assertAbove, assertAtMost, assertFields } from "../support/assertions.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { roundOf, type SeatActs } from "../support/core/mbft-set.ts";
 import { believing, byRank, taskOf } from "../support/core/council-scripts.ts";
 
 /** The most of an honest seat's share that a seat without a model may earn. */
@@ -142,6 +144,21 @@ function echoing(guess: string, most: string, confidence: number): SeatScript {
 }
 
 describe("H3: a seat without a model", () => {
+  it("MB18: mbft: two of seven that guessed wrong, then accepted what most answered, earn nothing", () => {
+    const attempt = attemptOf(7);
+    const acts = attempt.committee.map((_, seat): SeatActs => {
+      if (seat >= 5) return { answer: "no", tier: LOW, votes: { 0: { verdict: "accept", tier: TIER_MAX } } };
+      const judges = [0, 1, 2, 3, 4].filter((author) => author !== seat);
+      const judgements = Object.fromEntries(judges.map((author) => [`${author}>5`, "uphold" as const]));
+      return { answer: "yes", votes: { 5: { verdict: "reject" } }, judgements };
+    });
+    assertFields(mbft.conclude(attempt, roundOf(attempt, acts)), {
+      "outcome.answer": "yes",
+      "outcome.shares": [...Array<number>(5).fill(SURE_RIGHT), 0, 0],
+      "outcome.reputationChanges": [],
+    });
+  });
+
   for (const protocol of protocols)
     it(`PY7: ${protocol.id}: guesses at the lowest tier and then echoes: it earns at most a tenth of who thought`, () => {
       let [echo, honest] = [0, 0];
