@@ -7,6 +7,7 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 
 import {IAccounts} from "./interfaces/IAccounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
+import {AgentAccount} from "./libraries/AgentAccountLib.sol";
 import {AgentBook} from "./libraries/AgentBook.sol";
 import {Candidates} from "./libraries/Candidates.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
@@ -206,17 +207,8 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         uint256 length = services.length;
         require(length <= MAX_REQUEST_SEATS, TooManyServices(length, MAX_REQUEST_SEATS));
         AgentBook.Rules memory rules = _rules();
-        for (uint256 i = 0; i < length; ++i) {
-            (AgentId agentId, int8 steps, uint256 earned) = (
-                services[i].agentId,
-                services[i].steps,
-                services[i].earned
-            );
-            _book.settle(rules, agentId, steps);
-            if (earned == 0) continue;
-            _book.records[agentId].rewards.credit(currency, earned);
-            emit RewardsCredited(agentId, currency, earned);
-        }
+        for (uint256 i = 0; i < length; ++i) _book.serve(rules, currency, services[i]);
+        emit ServicesRecorded(currency, services);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -235,14 +227,15 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     function getAgent(AgentId agentId) external view returns (Agent memory) {
         _requireKnown(agentId);
         AgentBook.Record storage record = _book.records[agentId];
+        AgentAccount account = record.account;
         return
             Agent({
                 operator: record.operator,
                 signer: record.signer,
-                reputation: record.reputation,
+                reputation: account.reputation(),
                 active: record.position != 0,
-                service: record.service,
-                exited: record.exited,
+                service: account.service(),
+                exited: account.exited(),
                 bonded: record.pool.bonded,
                 unbonding: record.pool.unbonding,
                 commission: record.commission,

@@ -24,7 +24,6 @@ import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
 import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
-import {ServiceLib} from "./libraries/ServiceLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
 import {DELIVERY_GAS, MAX_CALLS, MAX_QUESTION_BYTES, PPM_ONE, REPLACE_GAS} from "./types/Limits.sol";
@@ -63,7 +62,6 @@ contract DecisionOracle is Accounts, Requests {
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
     using SeatLib for Seat[];
-    using ServiceLib for Service;
 
     /// @dev What leads to the next round.
     /// @param appeals number of appeals so far, with this one
@@ -210,7 +208,7 @@ contract DecisionOracle is Accounts, Requests {
         emit CallbackSucceeded(requestId);
         // Nobody answered an attempt after the one of the last decision: see `fallBack`.
         bool answered = decision.head.attempt() == state.attempt();
-        require(_tell(request_, decision, answered), CallbackStillFails(requestId));
+        require(CallbackLib.tryCall(request_, decision, answered), CallbackStillFails(requestId));
     }
 
     /// @inheritdoc IDecisionOracle
@@ -228,10 +226,7 @@ contract DecisionOracle is Accounts, Requests {
         for (uint256 i = 0; i < payout.payments.length; ++i) {
             _credit(currency, payout.payments[i].account, payout.payments[i].amount);
         }
-        uint256 earned = 0;
-        // There are at most MAX_REQUEST_SEATS services, which earn at most a fee.
-        for (uint256 i = 0; i < payout.services.length; ++i) earned += payout.services[i].earned();
-        _credit(currency, address(registry), earned);
+        _credit(currency, address(registry), payout.earned);
         _refundRest(requestId, payout.consumer, currency, payout.rest);
         registry.recordServices(currency, payout.services);
     }
@@ -395,18 +390,13 @@ contract DecisionOracle is Accounts, Requests {
     function _deliver(Request calldata request_, Decision calldata decision, bool answered) private {
         if (request_.terms.callbackGasLimit() == 0) return;
         // While the consumer runs, no callback is pending, so reentrancy cannot call the consumer back twice.
-        if (!_tell(request_, decision, answered)) {
+        if (!CallbackLib.tryCall(request_, decision, answered)) {
             // A failed call reverted all its changes, also those to this request's word.
             RequestId requestId = request_.id;
             // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
             _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
             emit CallbackFailed(requestId);
         }
-    }
-
-    /// @param answered false if nobody answered an attempt after this decision: then the request is hung
-    function _tell(Request calldata request_, Decision calldata decision, bool answered) private returns (bool) {
-        return answered ? CallbackLib.tryCall(request_, decision) : CallbackLib.tryCallHung(request_);
     }
 
     function _refundRest(RequestId requestId, address consumer, Currency currency, uint256 amount) private {

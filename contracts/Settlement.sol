@@ -43,6 +43,7 @@ contract Settlement is ISettlement {
     /// @param prices the request's price list
     /// @param unit price of one unit of pay
     /// @param rest the part of the escrow that is not paid yet
+    /// @param earned what the seats have earned so far
     /// @param payments payments to accounts, with room for the largest number of them
     /// @param payees number of payments so far
     /// @param seats number of seats of all rounds
@@ -52,6 +53,7 @@ contract Settlement is ISettlement {
         Prices prices;
         uint256 unit;
         uint256 rest;
+        uint256 earned;
         Payment[] payments;
         uint256 payees;
         uint256 seats;
@@ -96,6 +98,7 @@ contract Settlement is ISettlement {
                 currency: terms.currency(),
                 consumer: request.consumer,
                 rest: book.rest,
+                earned: book.earned,
                 payments: book.payments,
                 services: book.services
             })
@@ -120,6 +123,7 @@ contract Settlement is ISettlement {
             book.services[book.served] = services[seat];
             ++book.served;
         }
+        book.earned += earned;
         book.rest += pay - earned;
     }
 

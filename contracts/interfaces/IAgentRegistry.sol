@@ -223,12 +223,11 @@ interface IAgentRegistry {
     /// @param reputation parts per million, after it
     event ReputationChanged(AgentId indexed agentId, int8 steps, uint32 reputation);
 
-    /// @notice A settled request paid the agent. The amount is divided by the shares and the commission at this moment,
-    /// whenever it is claimed.
-    /// @param agentId the agent
-    /// @param currency the currency of the amount
-    /// @param amount in its smallest unit, above 0
-    event RewardsCredited(AgentId indexed agentId, Currency currency, uint256 amount);
+    /// @notice A request was settled: what it did to the agents that sat for it. Pay is divided by the shares and the
+    /// commission at this moment, whenever it is claimed.
+    /// @param currency the currency of the pay
+    /// @param services one word for each agent, see `Service`
+    event ServicesRecorded(Currency currency, Service[] services);
 
     /// @notice An account's part of an agent's pay was paid out.
     /// @param agentId the agent
@@ -429,7 +428,7 @@ interface IAgentRegistry {
     /// the sum of the earnings.
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000. Below 100_000 the agent exits.
-    /// @dev Warning: trusts the caller that the agents exist, the steps are well formed (see `Decision.merits`) and the money is there.
+    /// @dev Warning: trusts the caller that the agents exist, the words are well formed (see `Service`) and the money is there.
     /// @param currency the currency of the earnings
     /// @param services the services of at most 160 agents
     function recordServices(Currency currency, Service[] calldata services) external;

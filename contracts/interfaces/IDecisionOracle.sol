@@ -203,8 +203,8 @@ interface IDecisionOracle is IAccounts {
     /// @notice The header is not the seed block's header, whose hash is `expected`. Read it again after a
     /// reorganization.
     error HeaderMismatch(RequestId requestId, bytes32 expected, bytes32 actual);
-    /// @notice `part` names the malformed part of the header as a left-aligned string: list, length, item or mixHash;
-    /// `offset` is its first byte.
+    /// @notice `part` names the malformed part of the header as a left-aligned string: list or mixHash; `offset` is where
+    /// it should begin.
     error MalformedHeader(bytes32 part, uint256 offset);
     /// @notice The prevrandao of `seedBlock` is 0: a chain without a beacon cannot pick a committee.
     error NoBeacon(RequestId requestId, uint64 seedBlock);

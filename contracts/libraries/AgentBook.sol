@@ -2,11 +2,13 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {EXIT_REPUTATION, MAX_AGENTS, PROVEN_SERVICE, REPUTATION_ONE} from "../types/Limits.sol";
-import {AgentId, Currency} from "../types/Types.sol";
+import {EXIT_REPUTATION, MAX_AGENTS, PROVEN_SERVICE} from "../types/Limits.sol";
+import {AgentId, Currency, Service} from "../types/Types.sol";
+import {AgentAccount, AgentAccountLib} from "./AgentAccountLib.sol";
 import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
 import {ReputationLib} from "./ReputationLib.sol";
 import {RewardsLib} from "./RewardsLib.sol";
+import {ServiceLib} from "./ServiceLib.sol";
 import {StakePool} from "./StakePool.sol";
 
 /// @title The agents, and the active ones as candidates of the draw
@@ -15,23 +17,19 @@ import {StakePool} from "./StakePool.sol";
 library AgentBook {
     using Candidates for Candidates.State;
     using RewardsLib for RewardsLib.State;
+    using ServiceLib for Service;
     using StakePool for StakePool.State;
 
+    /// @param account all that a settlement writes, in a slot of its own. `exited` means that the reputation once fell
+    /// below EXIT_REPUTATION, or that the agent was slashed while it was not active
     /// @param position position of the agent among the candidates, see `Candidates`; 0 = the agent is not active
-    /// @param service number of settled requests that paid the agent, at most PROVEN_SERVICE
-    /// @param fall the deepest recent fall, see `ReputationLib.fallen`
-    /// @param exited true if the reputation once fell below EXIT_REPUTATION, or the agent was slashed while it was not
-    /// active
     /// @param commission the operator's part of the pay, in parts per million
     /// @param announced a higher commission that the operator may put into force from `raiseTime` on
     /// @param raiseTime unix seconds; 0 = no raise is announced
     struct Record {
+        AgentAccount account;
         address operator;
-        uint32 reputation;
         uint32 position;
-        uint8 service;
-        uint16 fall;
-        bool exited;
         address signer;
         uint24 commission;
         uint24 announced;
@@ -77,7 +75,7 @@ library AgentBook {
         Record storage record = self.records[agentId];
         record.operator = operator;
         record.signer = signer;
-        record.reputation = uint32(REPUTATION_ONE);
+        record.account = AgentAccountLib.fresh();
         record.commission = commission;
     }
 
@@ -107,7 +105,7 @@ library AgentBook {
         uint128 amount
     ) internal returns (uint128 shares) {
         Record storage record = self.records[agentId];
-        require(!record.exited, IAgentRegistry.AgentHasExited(agentId));
+        require(!record.account.exited(), IAgentRegistry.AgentHasExited(agentId));
         require(account == record.operator || record.position != 0, IAgentRegistry.AgentNotActive(agentId));
         _divide(record, account);
         shares = record.pool.bond(agentId, account, amount, rules.maxStake);
@@ -138,36 +136,30 @@ library AgentBook {
     ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
         Record storage record = self.records[agentId];
         (bonded, unbonding, ownLoss) = record.pool.slash(record.operator);
-        if (record.position == 0 && !record.exited) {
-            record.exited = true;
+        AgentAccount account = record.account;
+        if (record.position == 0 && !account.exited()) {
+            record.account = account.withExited();
             emit IAgentRegistry.AgentExited(agentId);
         }
         _sync(self, rules, agentId, record);
     }
 
-    /// @notice Changes the reputation, and counts the service of an agent that was not slashed.
-    function settle(State storage self, Rules memory rules, AgentId agentId, int8 steps) internal {
-        Record storage record = self.records[agentId];
-        (uint32 earlier, uint8 service) = (record.reputation, record.service);
-        bool served = steps >= 0 && service < PROVEN_SERVICE;
-        if (steps < 0) (steps, record.fall) = ReputationLib.fallen(record.fall, steps);
-        uint32 reputation = ReputationLib.moved(earlier, steps);
-        if (steps != 0) emit IAgentRegistry.ReputationChanged(agentId, steps, reputation);
-        if (!served && reputation == earlier) return;
-        record.reputation = reputation;
-        if (served) record.service = ++service;
-        if (reputation < EXIT_REPUTATION && !record.exited) {
-            record.exited = true;
-            emit IAgentRegistry.AgentExited(agentId);
-        }
-        bool proven = served && service == PROVEN_SERVICE;
-        if (proven) emit IAgentRegistry.AgentProven(agentId);
-        // Only these changes affect the part of the stake that weighs, or whether the agent is active.
-        if (record.exited || proven) {
-            _sync(self, rules, agentId, record);
-        } else if (record.position != 0 && reputation != earlier) {
-            _reweigh(self, rules.epoch, record);
-        }
+    /// @notice Records what a settled request did to an agent: its pay, its reputation, and that it has served if the
+    /// request paid it or raised its reputation.
+    /// @dev For a proven agent whose reputation stays, this reads and writes one slot and nothing else.
+    function serve(State storage self, Rules memory rules, Currency currency, Service service) internal {
+        Record storage record = self.records[service.agentId()];
+        AgentAccount earlier = record.account;
+        AgentAccount latest = earlier;
+        (int8 steps, uint256 earned) = (service.steps(), service.earned());
+        if (earned != 0) latest = _paid(record, latest, currency, earned);
+        uint8 services = earlier.service();
+        bool counts = services < PROVEN_SERVICE && (steps > 0 || (steps == 0 && earned != 0));
+        if (counts) latest = latest.withService(++services);
+        if (steps != 0) latest = _moved(service.agentId(), latest, steps);
+        if (AgentAccount.unwrap(latest) == AgentAccount.unwrap(earlier)) return;
+        record.account = latest;
+        _follow(self, rules, service.agentId(), record, earlier);
     }
 
     /// @notice Lowers the commission, or announces a higher one. Either replaces an earlier announcement.
@@ -219,19 +211,79 @@ library AgentBook {
         Currency currency
     ) internal view returns (uint256) {
         Record storage record = self.records[agentId];
-        return record.rewards.rewardsOf(_division(record), account, record.pool.shares[account], currency);
+        return
+            record.rewards.rewardsOf(record.account, _division(record), account, record.pool.shares[account], currency);
     }
 
     /// @dev Divides the pending pay by the old commission first.
     function _changeCommission(Record storage record, uint24 commission) private {
-        record.rewards.divide(_division(record));
+        _dividePay(record);
         (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
     }
 
     /// @dev Call this before the account's shares change.
     function _divide(Record storage record, address account) private {
-        record.rewards.divide(_division(record));
+        _dividePay(record);
         record.rewards.update(account, record.pool.shares[account]);
+    }
+
+    function _dividePay(Record storage record) private {
+        AgentAccount pending = record.account;
+        if (!pending.hasPay()) return;
+        record.account = pending.withoutPay();
+        record.rewards.divide(pending, _division(record));
+    }
+
+    /// @dev Divides the pay so far if the word has no room for more. So the sum never overflows, and no settlement
+    /// reverts for it.
+    function _paid(
+        Record storage record,
+        AgentAccount account,
+        Currency currency,
+        uint256 earned
+    ) private returns (AgentAccount) {
+        if (!account.fits(currency, earned)) {
+            record.rewards.divide(account, _division(record));
+            account = account.withoutPay();
+        }
+        return account.paid(currency, earned);
+    }
+
+    /// @dev Returns the account after the slashes that count, or the recovery steps.
+    function _moved(AgentId agentId, AgentAccount account, int8 steps) private returns (AgentAccount) {
+        if (steps < 0) {
+            uint16 fall;
+            (steps, fall) = ReputationLib.fallen(account.fall(), steps);
+            if (steps == 0) return account;
+            account = account.withFall(fall);
+        }
+        uint32 reputation = ReputationLib.moved(account.reputation(), steps);
+        emit IAgentRegistry.ReputationChanged(agentId, steps, reputation);
+        account = account.withReputation(reputation);
+        if (reputation < EXIT_REPUTATION && !account.exited()) {
+            account = account.withExited();
+            emit IAgentRegistry.AgentExited(agentId);
+        }
+        return account;
+    }
+
+    /// @dev Lets the agent's candidate follow its account.
+    function _follow(
+        State storage self,
+        Rules memory rules,
+        AgentId agentId,
+        Record storage record,
+        AgentAccount earlier
+    ) private {
+        AgentAccount latest = record.account;
+        bool isProven = latest.service() == PROVEN_SERVICE && earlier.service() != PROVEN_SERVICE;
+        if (isProven) emit IAgentRegistry.AgentProven(agentId);
+        // Only these changes affect the part of the stake that weighs, or whether the agent is active.
+        if (isProven || latest.exited() != earlier.exited()) {
+            _sync(self, rules, agentId, record);
+        } else if (latest.reputation() != earlier.reputation() && record.position != 0) {
+            _reweigh(self, rules.epoch, record);
+        }
     }
 
     function _division(Record storage record) private view returns (RewardsLib.Division memory) {
@@ -246,12 +298,13 @@ library AgentBook {
     /// @dev Adds, updates or removes the agent's candidate, as the operator's own stake demands.
     function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
-        if (!record.exited && record.pool.bondedOf(record.operator) >= rules.minStake) {
+        AgentAccount account = record.account;
+        if (!account.exited() && record.pool.bondedOf(record.operator) >= rules.minStake) {
             Candidate candidate = CandidateLib.pack(
                 record.pool.bonded.assets,
                 rules.maxStake,
-                record.service < PROVEN_SERVICE,
-                record.reputation,
+                account.service() < PROVEN_SERVICE,
+                account.reputation(),
                 agentId,
                 record.signer
             );
@@ -264,9 +317,9 @@ library AgentBook {
         }
     }
 
-    /// @dev Gives the agent's candidate the reputation of its record.
+    /// @dev Gives the agent's candidate the reputation of its account.
     function _reweigh(State storage self, uint64 epoch, Record storage record) private {
-        _put(self, epoch, record, self.active.at(record.position).withReputation(record.reputation));
+        _put(self, epoch, record, self.active.at(record.position).withReputation(record.account.reputation()));
     }
 
     /// @dev Writes the agent's candidate, into another bucket if its weight now belongs there.

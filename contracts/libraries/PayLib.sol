@@ -66,7 +66,7 @@ library PayLib {
         uint256 change = size;
         for (uint256 seat = 0; seat < size; ++seat) {
             uint256 amount = uint8(merits[seat]);
-            uint256 missed = amount == 0 && (signers >> seat) & 1 == 0 ? 1 : 0;
+            bool missed = amount == 0 && (signers >> seat) & 1 == 0;
             if (amount != 0) {
                 // The sum of the amounts is at most pay.
                 amount = (amount * pay) / total;

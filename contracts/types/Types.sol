@@ -38,6 +38,12 @@ type DecisionHead is uint256;
 /// lowest.
 type Relay is uint256;
 
+/// @notice What a settled request did to one agent that sat for it, in one word, see `ServiceLib`: agentId uint32 | steps uint8 (an
+/// int8 in two's complement: negative = that many slashes, positive = that many recovery steps, 0 = none) | missed uint8 (1 = its seat
+/// neither signed the certificate nor has a share of the pay) | earned uint96 (what the seat was paid, in the smallest unit of the
+/// payout's currency). From the highest bit to the lowest; the bits above are 0.
+type Service is uint256;
+
 /// @notice The currency of fees, bonds and pay: the oracle's fee token, or the coin of the chain. They never mix.
 enum Currency {
     Token,
@@ -158,23 +164,18 @@ struct Payment {
     uint256 amount;
 }
 
-/// @notice The effect of a settled request on one agent that served it, in one word, see `ServiceLib`: agentId uint32 | steps int8
-/// (negative = that many slashes, positive = that many recovery steps, 0 = its reputation stays) | missed uint8 (1 = the seat neither
-/// signed nor earned) | earned uint96 (in the smallest unit of the payout's currency). From the highest bit to the lowest; the bits
-/// above are 0.
-type Service is uint256;
-
 /// @notice How the escrow of a request is distributed.
 /// @param currency the currency of all amounts
 /// @param consumer the account that asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
+/// @param earned what all seats earn together
 /// @param payments credits; an account may be there more than once
-/// @param services one for each seat that was paid, that missed or whose agent's reputation changes, in the order of rounds, then of
-/// seats
+/// @param services one for each seat of the rounds that stand, in the order of rounds, then of seats
 struct Payout {
     Currency currency;
     address consumer;
     uint256 rest;
+    uint256 earned;
     Payment[] payments;
     Service[] services;
 }

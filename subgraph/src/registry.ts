@@ -15,7 +15,7 @@ import {
   RegistryDeployed,
   ReputationChanged,
   RewardsClaimed,
-  RewardsCredited,
+  ServicesRecorded,
   SignerRotated,
   StakeBonded,
   StakeSlashed,
@@ -35,6 +35,7 @@ import {
   Slash,
   StakeChange,
 } from "../generated/schema";
+import { serviceEarned } from "./layouts";
 import { ZERO, attemptId, currencyOf, eventId, seatId } from "./names";
 import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
 
@@ -222,8 +223,11 @@ export function handleClaimed(event: Claimed): void {
 }
 
 /** The oracle holds what agents earn, as the registry's credit. */
-export function handleRewardsCredited(event: RewardsCredited): void {
-  credit(event.address, currencyOf(event.params.currency), event.params.amount);
+export function handleServicesRecorded(event: ServicesRecorded): void {
+  const services = event.params.services;
+  let earned = ZERO;
+  for (let i = 0; i < services.length; i++) earned = earned.plus(serviceEarned(services[i]));
+  credit(event.address, currencyOf(event.params.currency), earned);
 }
 
 /** The oracle's `Withdrawn` says that the registry's credit is smaller by it. */

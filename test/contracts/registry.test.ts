@@ -274,14 +274,12 @@ describe("AgentRegistry", () => {
       }
     });
 
-    it("credits pay down to a single unit, and emits nothing without pay", async () => {
+    it("credits pay down to a single unit", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, oracle } = world;
       const trusted = registry.connect(await impersonate(oracle.target));
-      await expect(trusted.recordServices(0, servicesOf([1], 0, 1n)))
-        .to.emit(registry, "RewardsCredited")
-        .withArgs(1, 0, 1);
-      await expect(trusted.recordServices(0, servicesOf([1], 0, 0n))).not.to.emit(registry, "RewardsCredited");
+      const services = servicesOf([1], 0, 1n);
+      await expect(trusted.recordServices(0, services)).to.emit(registry, "ServicesRecorded").withArgs(0, services);
     });
 
     it("slashes only agents that it knows", async () => {

@@ -67,7 +67,7 @@ async function crowdedWorld(): Promise<World> {
   await networkHelpers.setBalance(oracle.target, 10n ** 20n);
   const trusted = registry.connect(await ethers.getSigner(oracle.target));
   const ids = Array.from({ length: agents }, (_, index) => index + 1);
-  for (let service = 0; service < 15; service++) await trusted.recordServices(Currency.Token, servicesOf(ids, 0));
+  for (let service = 0; service < 15; service++) await trusted.recordServices(Currency.Token, servicesOf(ids, 0, 1n));
   await nextEpoch(world);
   return world;
 }
@@ -109,7 +109,8 @@ describe("the cost of a settlement", () => {
         const committed = await play(world, shape, step, await ask(world, { ...terms, fee }));
         const receipt = await (await world.settlement.settle(...recordOf(committed))).wait();
         expect(findEvents(world.settlement, receipt, "PayCredited")).to.have.length(seats);
-        expect(findEvents(world.registry, receipt, "RewardsCredited")).to.have.length(seats);
+        const [recorded] = findEvents(world.registry, receipt, "ServicesRecorded");
+        expect(recorded!.args["services"]).to.have.length(seats);
         expect(findEvents(world.registry, receipt, event)).to.have.length(seats);
         expect(receipt.gasUsed).to.be.below(worst);
       });

@@ -12,6 +12,8 @@ import {
 } from "ethers";
 import hre from "hardhat";
 
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { unpackWord } from "../../agents/core/encoding/words.ts";
 import {
   ask,
   certificateFor,
@@ -43,6 +45,7 @@ import {
   deployWorld,
   findEvents,
   registerAgents,
+  servicesOf,
   subscription,
   subscriptionFunds,
 } from "../support/contracts/world.ts";
@@ -231,8 +234,17 @@ describe("settlement", () => {
         .withArgs(id, agentIn(1), 0, 1, 333)
         .and.to.emit(settlement, "PayCredited")
         .withArgs(id, agentIn(3), 0, 3, 500)
-        .and.to.emit(registry, "RewardsCredited")
-        .withArgs(agentIn(3), Currency.Token, 500)
+        .and.to.emit(registry, "ServicesRecorded")
+        .withArgs(
+          Currency.Token,
+          (
+            [
+              [0, 166n],
+              [1, 333n],
+              [3, 500n],
+            ] as const
+          ).flatMap(([seat, pay]) => servicesOf([Number(agentIn(seat))], 0, pay)),
+        )
         .and.to.emit(oracle, "FeeRefunded")
         .withArgs(id, world.deployer.address, 1);
       expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(999n);
@@ -349,11 +361,11 @@ describe("settlement", () => {
       const { registry, settlement } = world;
       const committed = await decide(world, await ask(world, { fee: 8n }), { shares: "0x05010101" });
       const receipt = (await (await settlement.settle(...recordOf(committed))).wait())!;
-      for (const [contract, event] of [
-        [settlement, "PayCredited"],
-        [registry, "RewardsCredited"],
-      ] as const)
-        expect(findEvents(contract, receipt, event).map(({ args }) => args["amount"])).to.deep.equal([5n, 1n, 1n, 1n]);
+      const amounts = findEvents(settlement, receipt, "PayCredited").map(({ args }) => args["amount"]);
+      expect(amounts).to.deep.equal([5n, 1n, 1n, 1n]);
+      const [recorded] = findEvents(registry, receipt, "ServicesRecorded");
+      const earned = [...recorded!.args["services"]].map((word) => unpackWord(LAYOUTS.service, word).earned);
+      expect(earned).to.deep.equal(amounts);
     });
   });
 

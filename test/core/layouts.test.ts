@@ -80,6 +80,18 @@ const LIBRARIES: Readonly<Record<Word, Library>> = {
     packs: ["pack"],
     reads: ["seat"],
   },
+  service: {
+    file: "libraries/ServiceLib.sol",
+    type: "Service",
+    packs: ["pack"],
+    reads: ["agentId", "steps", "missed", "earned"],
+  },
+  agentAccount: {
+    file: "libraries/AgentAccountLib.sol",
+    type: "AgentAccount",
+    packs: [],
+    reads: ["reputation", "service", "fall", "exited"],
+  },
   balances: { file: "libraries/BalancesLib.sol", type: "Balances", packs: [], reads: ["count"] },
 };
 
@@ -145,17 +157,21 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
     for (const bit of flags) assertWithin(bit, shift, shift + bits - 1);
   });
 
-  it("Balances: a currency is as many widths from the lowest bit as its code says", () => {
-    const { layout, source } = open("balances");
-    const width = constantsOf(source).get("BITS");
-    assert.deepEqual(
-      [placeOf(layout, "token"), placeOf(layout, "native")],
-      [
-        { shift: 0, bits: width },
-        { shift: width, bits: width },
-      ],
-    );
-  });
+  for (const [word, constant] of [
+    ["balances", "BITS"],
+    ["agentAccount", "PAY_BITS"],
+  ] as const)
+    it(`${LIBRARIES[word].type}: a currency is as many widths from the lowest bit as its code says`, () => {
+      const { layout, source } = open(word);
+      const width = constantsOf(source).get(constant);
+      assert.deepEqual(
+        [placeOf(layout, "token"), placeOf(layout, "native")],
+        [
+          { shift: 0, bits: width },
+          { shift: width, bits: width },
+        ],
+      );
+    });
 
   for (const word of WORDS)
     it(`${LIBRARIES[word].type}: its comment names the members from the highest bit to the lowest`, () => {

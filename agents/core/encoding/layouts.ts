@@ -77,6 +77,23 @@ export const LAYOUTS = {
     ["stake", 32],
     ["seat", 224],
   ],
+  /** See ServiceLib.sol. The steps are an int8 in two's complement. */
+  service: [
+    ["agentId", 32],
+    ["steps", 8],
+    ["missed", 8],
+    ["earned", 96],
+  ],
+  /** See AgentAccountLib.sol: the registry's storage. */
+  agentAccount: [
+    ["exited", 8],
+    ["misses", 8],
+    ["fall", 16],
+    ["service", 8],
+    ["reputation", 24],
+    ["native", 96],
+    ["token", 96],
+  ],
   /** See BalancesLib.sol: the oracle's storage. */
   balances: [
     ["count", 48],

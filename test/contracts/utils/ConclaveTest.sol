@@ -13,6 +13,7 @@ import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
+import {ServiceLib} from "../../../contracts/libraries/ServiceLib.sol";
 import {PossessionLib} from "../../../contracts/libraries/PossessionLib.sol";
 import {TestToken} from "../../../contracts/mocks/TestToken.sol";
 import {
@@ -204,7 +205,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     /// @dev Does what the oracle does when it settles a request.
     function recordService(Currency currency, AgentId agentId, int8 steps, uint256 earned) internal {
         Service[] memory services = new Service[](1);
-        services[0] = Service(agentId, steps, earned);
+        services[0] = ServiceLib.pack(agentId, steps, false, earned);
         vm.prank(address(oracle));
         registry.recordServices(currency, services);
     }

@@ -11,6 +11,8 @@ import type {
   TypedDataDomain,
 } from "ethers";
 
+import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
+import { packWord } from "../../../agents/core/encoding/words.ts";
 import { encodeHeader, type RawBlock } from "../../../agents/adapters/chain/header.ts";
 import { addressOf, possessionTypes, publicKeyOf, testKey } from "./typed-data.ts";
 
@@ -211,8 +213,15 @@ export function registration(world: World, operator: string, key: SigningKey, st
 }
 
 /** A `Service` with these reputation steps and this pay for each of these agents. */
-export function servicesOf(agentIds: readonly number[], steps: number, earned = 0n) {
-  return agentIds.map((agentId) => ({ agentId, steps, earned }));
+export function servicesOf(agentIds: readonly number[], steps: number, earned = 0n): readonly bigint[] {
+  return agentIds.map((agentId) =>
+    packWord(LAYOUTS.service, {
+      agentId: BigInt(agentId),
+      steps: BigInt.asUintN(8, BigInt(steps)),
+      missed: 0n,
+      earned,
+    }),
+  );
 }
 
 export function provePossession(world: World, operator: string, key: SigningKey): string {
