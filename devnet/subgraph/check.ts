@@ -14,7 +14,7 @@ export interface Checked extends Result {
   readonly entities: number;
 }
 
-const STATUSES = ["None", "Requested", "Drawn", "Decided", "Hung", "Refunded"];
+const STATUSES = ["None", "Requested", "Decided", "Hung", "Refunded"];
 
 export async function checkEntities(
   entities: Entities,

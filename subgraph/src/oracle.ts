@@ -298,6 +298,8 @@ function createSeats(attempt: Attempt, event: DecisionCommitted): i32[] {
     seat.attempt = attempt.id;
     seat.request = attempt.request;
     seat.agent = agent.id;
+    // It has the id of its attempt.
+    seat.decision = attempt.id;
     seat.number = number;
     seat.reputation = seatReputation(words[number]);
     seat.signer = seatSigner(words[number]);
