@@ -18,7 +18,7 @@ describe("chain: certificates in calldata", () => {
   it("finds the signatures of a commit, alone or in a batch, unless the calldata hides them", async () => {
     const entries = [await drawn(harness), await drawn(harness)] as const;
     const [first, second] = entries;
-    const commitOf = ({ request, round, committee, certificate }: typeof first): Hex =>
+    const commitOf = ({ request, awaited, committee, certificate }: typeof first): Hex =>
       encodeCommit(request, round, committee, certificate);
     const transactions = await createTransactionReader(harness.options);
     const oracle = harness.options.oracle;
@@ -29,7 +29,7 @@ describe("chain: certificates in calldata", () => {
     const alone = await drawn(harness);
     const receipt = await (
       await harness.writer(0)
-    ).commit(alone.request, alone.round, alone.committee, alone.certificate);
+    ).commit(alone.request, alone.awaited, alone.certificate);
     assert.ok(receipt !== "already");
     const read = (hash: Hex, id: RequestId) => transactions.certificate(hash, id);
     assert.deepEqual(await read(receipt.transactionHash, alone.request.id), alone.certificate.signatures);

@@ -146,12 +146,12 @@ describe("chain: money at the oracle", () => {
   it("SE5: an appellant pays exactly the bond, in the currency of the request", async () => {
     const operator = await operatorOf(16);
     for (const currency of ["token", "native"] as const) {
-      const { request, round, committee, certificate } = await drawnFor(operator, {
+      const { request, awaited, committee, certificate } = await drawnFor(operator, {
         currency,
         appeals: 1,
         fee: 26n * ONE,
       });
-      await (await harness.writer(0)).commit(request, round, committee, certificate);
+      await (await harness.writer(0)).commit(request, awaited, certificate);
       const last = await lastOf(await harness.reader(), request.id);
       const bond = await (await readChainTerms(harness.options)).bond(request, last.round);
       assert.equal(bond, 18n * ONE);
@@ -166,9 +166,9 @@ describe("chain: money at the oracle", () => {
   it("SE13: finalizing sends enough gas for a first credit, which an estimate at gas price zero misses", async () => {
     const operator = await operatorOf(17);
     const terms = { currency: "token", appeals: 1, fee: 26n * ONE } as const;
-    const { request, round, committee, certificate } = await drawnFor(operator, terms);
+    const { request, awaited, committee, certificate } = await drawnFor(operator, terms);
     const [reader, writer] = [await harness.reader(), await harness.writer(0)];
-    await writer.commit(request, round, committee, certificate);
+    await writer.commit(request, awaited, certificate);
     const last = await lastOf(reader, request.id);
     await harness.passTime(unpackRound(last.round).deadline - (await reader.head()).timestamp + 5);
     const receipt = await writer.finalize(request, last);

@@ -149,6 +149,9 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
       await tools.execute(consumer.address, consumer.abi, "setMode", [mode]);
     },
     mine: (blocks) => client.mine({ blocks }),
+    reorganize: async (blocks) => {
+      await client.request({ method: "anvil_reorg", params: [blocks, []] } as never);
+    },
     passTime: async (seconds) => {
       await client.increaseTime({ seconds });
       await client.mine({ blocks: 1 });

@@ -204,7 +204,7 @@ describe("chain: viem", () => {
     });
 
     it("does not submit a call again that was mined before its confirmation was lost", async () => {
-      const { request, round, committee, certificate } = await drawn(harness);
+      const { request, awaited, committee, certificate } = await drawn(harness);
       const account = harness.accounts[5];
       assert.ok(account !== undefined);
       const impatient = await createChainWriter({
@@ -214,9 +214,9 @@ describe("chain: viem", () => {
         receiptTimeoutMs: 300,
       });
       harness.proxy.intercept = ({ method }) => (method === "eth_getTransactionReceipt" ? "drop" : null);
-      assert.equal(await impatient.commit(request, round, committee, certificate), "already");
+      assert.equal(await impatient.commit(request, awaited, certificate), "already");
       harness.proxy.intercept = () => null;
-      assert.equal(await impatient.commit(request, round, committee, certificate), "already");
+      assert.equal(await impatient.commit(request, awaited, certificate), "already");
       assert.equal(await harness.client.getTransactionCount({ address: account.address }), 1);
     });
 
@@ -300,8 +300,8 @@ describe("chain: viem", () => {
     });
 
     it("gives the callback the gas that the consumer asked for", async () => {
-      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
-      const receipt = await (await harness.writer(0)).commit(request, round, committee, certificate);
+      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
+      const receipt = await (await harness.writer(0)).commit(request, awaited, certificate);
       assert.ok(receipt !== "already");
       const { gas } = await harness.client.getTransaction({ hash: receipt.transactionHash });
       assert.ok(gas > 2_000_000n, String(gas));

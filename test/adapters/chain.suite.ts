@@ -44,11 +44,11 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
 
     it("takes a question through draw, commit, callback and pay", async () => {
       const writer = await harness.writer(0);
-      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
       assert.equal(new Set(committee.map(({ agentId }) => agentId)).size, 4);
       assert.deepEqual(await reader.requestState(request.id), drawnState);
 
-      const receipt = await writer.commit(request, round, committee, certificate);
+      const receipt = await writer.commit(request, awaited, certificate);
       assert.ok(receipt !== "already");
       assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided" });
       const last = await lastOf(reader, request.id);
@@ -74,9 +74,9 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     });
 
     it("lands one commit when two writers submit at once", async () => {
-      const { request, round, committee, certificate } = await drawn(harness);
+      const { request, awaited, committee, certificate } = await drawn(harness);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const results = await Promise.all(writers.map((writer) => writer.commit(request, round, committee, certificate)));
+      const results = await Promise.all(writers.map((writer) => writer.commit(request, awaited, certificate)));
       assert.equal(results.filter((result) => result === "already").length, 1);
       const committed = (await reader.requestEvents(request.id)).filter(({ kind }) => kind === "decisionCommitted");
       assert.equal(committed.length, 1);
@@ -93,7 +93,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const [signature] = unsigned.certificate.signatures;
       assert.ok(signature !== undefined);
       const commits = [first, { ...unsigned, certificate: { ...unsigned.certificate, signatures: [signature] } }];
-      await writer.commit(taken.request, taken.round, taken.committee, taken.certificate);
+      await writer.commit(taken.request, taken.awaited, taken.certificate);
       const outcomes = await writer.commitAll([...commits, taken, second]);
       const [one, refused, already, other] = outcomes;
       assert.ok(isReceipt(one) && isReceipt(other) && refused instanceof ConclaveError);
@@ -136,9 +136,9 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
 
     it("keeps a failed callback pending and retries it", async () => {
       const writer = await harness.writer(0);
-      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
       await harness.setConsumer(false);
-      await writer.commit(request, round, committee, certificate);
+      await writer.commit(request, awaited, certificate);
       const pending = { ...drawnState, status: "decided", callbackPending: true };
       assert.deepEqual(await reader.requestState(request.id), pending);
       const last = await lastOf(reader, request.id);
@@ -167,26 +167,26 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const writer = await harness.writer(0);
       const early = await asked(harness);
       await rejects(writer.draw(early.request, early), "CHAIN_REVERTED", "SeedNotReady");
-      const { request, round, committee, certificate } = await drawn(harness);
+      const { request, awaited, committee, certificate } = await drawn(harness);
       const [first, second, third] = certificate.signatures;
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       const forged = { ...certificate, signatures: [first, second, { ...third, signature: second.signature }] };
-      await rejects(writer.commit(request, round, committee, forged), "CHAIN_REVERTED", "WitnessMismatch");
+      await rejects(writer.commit(request, awaited, forged), "CHAIN_REVERTED", "WitnessMismatch");
       const nobody = { seat: third.seat, signature: `0x${"00".repeat(64)}1b` as const };
       const unsigned = { ...certificate, signatures: [first, second, nobody] };
       const error = await rejects(
-        writer.commit(request, round, committee, unsigned),
+        writer.commit(request, awaited, unsigned),
         "CHAIN_REVERTED",
         "InvalidSignature",
       );
       assert.equal(String(error.data["seat"]), "2");
       await rejects(
-        writer.commit(request, round, committee, { ...certificate, signatures: [first, second] }),
+        writer.commit(request, awaited, { ...certificate, signatures: [first, second] }),
         "CHAIN_REVERTED",
         "QuorumNotReached",
       );
       await rejects(
-        writer.commit(request, round, committee.toReversed(), certificate),
+        writer.commit(request, awaited, certificate),
         "CHAIN_REVERTED",
         "WitnessMismatch",
       );
@@ -204,18 +204,18 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         [{ kind: "policies", options: 26 }, "Z", [2n ** 26n], 2n ** 25n],
       ];
       for (const [terms, answer, unfit, outcome] of cases) {
-        const { request, round, committee, certifying } = await drawn(harness, terms);
+        const { request, awaited, committee, certifying } = await drawn(harness, terms);
         for (const value of unfit) {
           const wrong = certifying({ outcome: wordOf(value), answer });
           const error = await rejects(
-            writer.commit(request, round, committee, wrong),
+            writer.commit(request, awaited, wrong),
             "CHAIN_REVERTED",
             "InvalidDecision",
           );
           assert.deepEqual([error.data["field"], String(error.data["value"])], ["outcome", String(value)]);
         }
         const certificate = certifying({ outcome: wordOf(outcome), answer });
-        assert.notEqual(await writer.commit(request, round, committee, certificate), "already");
+        assert.notEqual(await writer.commit(request, awaited, certificate), "already");
         const committed = (await reader.requestEvents(request.id)).at(-1);
         assert.ok(committed?.kind === "decisionCommitted");
         assert.deepEqual(committed.decision, certificate.decision);

@@ -30,7 +30,7 @@ describe("claims", () => {
       assert.ok(stage.kind === "drawn");
       const { committee } = stage;
       const certificate = certify(keys, { domain: reader.domain, request, attempt: 0, committee }, {});
-      await writer.commit(request, round, committee, certificate);
+      await writer.commit(request, awaited, certificate);
       return request.id;
     };
     const settled = await decide(0);

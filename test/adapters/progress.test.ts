@@ -90,7 +90,7 @@ async function take(play: Play, step: Step): Promise<void> {
       } as const;
       const attempt = { domain: reader.domain, request, attempt: progress.attempt, committee };
       assert.notEqual(
-        await writer.commit(request, round, committee, certify(keys, attempt, outcomes[step])),
+        await writer.commit(request, awaited, certify(keys, attempt, outcomes[step])),
         "already",
       );
       return;

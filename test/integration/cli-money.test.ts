@@ -52,8 +52,8 @@ const bankOf = () => openBank(harness.chain, harness.deployment.token, harness.a
 
 /** Draws the committee that the request waits for and commits this decision of it. */
 async function decide(requestId: RequestId, decision: Partial<Decision>): Promise<number> {
-  const { request, round, committee, certifying } = await drawNext(harness, requestId);
-  assert.notEqual(await writer.commit(request, round, committee, certifying(decision)), "already");
+  const { request, awaited, committee, certifying } = await drawNext(harness, requestId);
+  assert.notEqual(await writer.commit(request, awaited, certifying(decision)), "already");
   return committee.length;
 }
 

@@ -76,8 +76,8 @@ async function leaveUnsettled(harness: ChainHarness, journals: MemoryJournals, b
     throw new Error("no chain for settlements");
   };
   const agent = await run(harness, journals, { settle });
-  const { request, round, committee, certificate } = await drawn(harness);
-  const receipt = await (await harness.writer(1)).commit(request, round, committee, certificate);
+  const { request, awaited, committee, certificate } = await drawn(harness);
+  const receipt = await (await harness.writer(1)).commit(request, awaited, certificate);
   assert.ok(receipt !== "already");
   await until(() => tries > 0);
   await harness.mine(blocks);

@@ -99,7 +99,7 @@ describe("the runtime over in-memory adapters", () => {
             const held = await Promise.all(root.messages.map(({ link }) => agent.store.has(link)));
             // Each of four seats sent messages in at least three phases.
             commits.push(isPinned && held.length >= 3 * everybody.length && held.every((one) => one));
-            return writer.commit(request, round, committee, certificate, signal);
+            return writer.commit(request, awaited, certificate, signal);
           },
         },
       });

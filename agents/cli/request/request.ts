@@ -3,6 +3,7 @@ import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { protocols } from "../../core/protocols/index.ts";
+import { seatsOfAll } from "../../core/request/rounds.ts";
 import type { Terms } from "../../core/types.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
