@@ -3,7 +3,7 @@ pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {CONFIDENCE_ONE, MAX_ANSWER_BYTES, MAX_SHORT_ANSWER_BYTES, MAX_SLASHES} from "../types/Limits.sol";
-import {Decision, DecisionHead, Message, Relay, RequestId, RequestTerms, Seat, Status} from "../types/Types.sol";
+import {Decision, DecisionHead, Relay, RequestId, RequestTerms, Seat, Status} from "../types/Types.sol";
 import {CalldataLib} from "./CalldataLib.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
@@ -68,11 +68,6 @@ library DecisionLib {
             mstore(add(words, 0x160), keccak256(room, size))
             result := keccak256(words, 0x180)
         }
-    }
-
-    /// @notice Returns the EIP-712 struct hash of an agent's message.
-    function messageStructHash(Message calldata message) internal pure returns (bytes32) {
-        return keccak256(abi.encode(MESSAGE_TYPEHASH, message));
     }
 
     /// @notice Does emit DecisionCommitted(requestId, head, outcome, transcript, relay, committee, answer, merits), for

@@ -9,8 +9,9 @@ import {DomainLib} from "./DomainLib.sol";
 
 /// @title Recovers the signer of two conflicting statements in one slot
 library EvidenceLib {
-    /// @notice Returns the EIP-712 struct hash of a message with this payload in this slot of the request, see
-    /// `Message`.
+    /// @notice Returns the EIP-712 struct hash of a message with this payload in this slot of the request. The hashes say
+    /// what it is about: after a reorganization of the chain the same request id can hold another question, and the same
+    /// attempt another committee.
     function messageHash(
         ISlasher.MessageSlot calldata slot,
         bytes32 requestHash,

@@ -193,27 +193,6 @@ struct PriceTerms {
     uint24 treasuryPpm;
 }
 
-/// @notice What an agent signs for one message of a deliberation, see `DecisionLib`. The hashes say what it is about: after
-/// a reorganization of the chain the same request id can hold another question, and the same attempt another committee.
-/// @param requestHash keccak256(abi.encode(Request))
-/// @param committeeHash keccak256 of the seats' words, concatenated
-/// @param attempt from 0
-/// @param protocol the on-chain code of the protocol
-/// @param phase code of the phase within the protocol
-/// @param round from 0
-/// @param seat index in the committee
-/// @param payloadDigest sha2-256 digest of the payload's dag-cbor block
-struct Message {
-    bytes32 requestHash;
-    bytes32 committeeHash;
-    uint32 attempt;
-    uint32 protocol;
-    uint32 phase;
-    uint32 round;
-    uint32 seat;
-    bytes32 payloadDigest;
-}
-
 /// @notice Stake that belongs to the holders of its shares; a share is worth assets / shares, never more than 1.
 /// @param assets in the smallest unit of the stake token
 /// @param shares all that were minted and not yet burnt

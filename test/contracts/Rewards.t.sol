@@ -231,7 +231,7 @@ contract RewardsTest is ConclaveTest {
 
     function drawForSlash() private {
         registerAgents(4, MIN_STAKE);
-        drawForEvidence(2);
+        decideForEvidence(2);
     }
 
     function _of(

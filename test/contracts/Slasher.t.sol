@@ -30,13 +30,13 @@ contract SlasherTest is ConclaveTest {
 
     function setUp() public {
         deployConclave();
-        registerAgents(5, 2 ether);
+        registerAgents(6, 2 ether);
         token.mint(DELEGATOR, 1e24);
         vm.startPrank(DELEGATOR);
         token.approve(address(registry), type(uint256).max);
         registry.bond(AGENT, 6 ether);
         vm.stopPrank();
-        drawForEvidence(2);
+        decideForEvidence(2);
     }
 
     /// @dev ST6, ST9: every account loses a tenth. The reporter gets a tenth of the operator's loss, the treasury gets
@@ -70,9 +70,9 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev ST6: one slash for each agent, request and attempt, whatever the proof.
     function test_isConsumedOnce() public {
-        assertTrue(!slasher.isConsumed(AGENT, drawnIds[0], 0), "open");
+        assertTrue(!slasher.isConsumed(AGENT, decidedIds[0], 0), "open");
         submit(equivocation(AGENT, 0));
-        assertTrue(slasher.isConsumed(AGENT, drawnIds[0], 0), "consumed");
+        assertTrue(slasher.isConsumed(AGENT, decidedIds[0], 0), "consumed");
         Equivocation memory other = equivocation(AGENT, 0);
         other.slot.phase = 7;
         uint256 key = keys[registry.getAgent(AGENT).signer];
@@ -95,7 +95,7 @@ contract SlasherTest is ConclaveTest {
         (pair.firstPayload, pair.secondPayload) = (pair.secondPayload, pair.firstPayload);
         (pair.firstSignature, pair.secondSignature) = (pair.secondSignature, pair.firstSignature);
         submit(pair);
-        assertTrue(slasher.isConsumed(AGENT, drawnIds[0], 0), "consumed");
+        assertTrue(slasher.isConsumed(AGENT, decidedIds[0], 0), "consumed");
     }
 
     /// @dev ST7: the agent is drawn, leaves at once, and is proven guilty in the last second of the longest request's
@@ -139,23 +139,23 @@ contract SlasherTest is ConclaveTest {
     /// @dev ST6: a proof counts for one attempt, whatever it claims about the rest of the request.
     function test_anInventedRequestIsNoOtherFault() public {
         submit(equivocation(AGENT, 0));
-        Request memory invented = drawnRequest(0);
+        Request memory invented = decidedRequest(0);
         (invented.consumer, invented.questionHash) = (address(1), "another question");
         Equivocation memory pair = equivocation(AGENT, invented, 0);
-        _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0));
+        _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, decidedIds[0], 0));
     }
 
     /// @dev ST6: the event names the request, even when the proof has terms that nobody asked for.
     function test_anInventedRequestHidesNothing() public {
-        Request memory invented = drawnRequest(0);
+        Request memory invented = decidedRequest(0);
         invented.questionHash = "another question";
         bytes32 inventedHash = keccak256(abi.encode(invented));
         vm.expectEmit(address(slasher));
-        emit ISlasher.EquivocationProven(AGENT, drawnIds[0], address(this), 0, ISlasher.Fault.Messages, inventedHash);
+        emit ISlasher.EquivocationProven(AGENT, decidedIds[0], address(this), 0, ISlasher.Fault.Messages, inventedHash);
         submit(equivocation(AGENT, invented, 0));
         _assertRefused(
             equivocation(AGENT, 0),
-            abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0)
+            abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, decidedIds[0], 0)
         );
     }
 
@@ -186,7 +186,7 @@ contract SlasherTest is ConclaveTest {
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, agentId));
         registry.bond(agentId, MAX_STAKE - 900);
         nextEpoch();
-        assertEq(registry.drawableCount(), 4, "never drawn");
+        assertEq(registry.drawableCount(), 5, "never drawn");
 
         vm.recordLogs();
         submit(equivocation(AGENT, 0));
@@ -202,28 +202,31 @@ contract SlasherTest is ConclaveTest {
         }
     }
 
-    /// @dev ST10: evidence that was made before the draw cannot be consumed before it.
-    function test_nothingIsConsumedBeforeTheDraw() public {
+    /// @dev ST10: evidence about an attempt that may still be answered cannot be consumed.
+    function test_nothingIsConsumedBeforeTheDecision() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         Equivocation memory pair = equivocation(AGENT, request, 0);
-        bytes memory reason = abi.encodeWithSelector(ISlasher.AttemptNotDrawn.selector, request.id, 0);
+        bytes memory reason = abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, 0);
         _assertRefused(pair, reason);
         uint256 key = keys[registry.getAgent(AGENT).signer];
         ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 0);
         vm.expectRevert(reason);
         this.submitDecisionsAbout(request, key, slot, _body("a"), _body("b"));
 
-        // The hash covers the id, so the signatures do not count for a request that is drawn.
+        // The hash covers the id, so the signatures do not count for a request that is decided.
         Equivocation memory disguised = _copy(pair);
-        disguised.request.id = drawnIds[0];
+        disguised.request.id = decidedIds[0];
         _assertRefusedAsUnknown(disguised);
-        drawCommittee(request, seedBlock);
+        Seat[] memory committee = drawCommittee(request, seedBlock);
+        _assertRefused(pair, reason);
+        Draft memory decision = decisionFor(4);
+        commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(4)));
         submit(pair);
-        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed after the draw");
+        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed after the decision");
     }
 
     /// @dev ST10: tries every state of a request, with attempts before, at and after the current one.
-    function test_onlyDrawnAttemptsCount() public {
+    function test_onlyAttemptsThatAreOverCount() public {
         vm.etch(address(oracle), type(StatusStub).runtimeCode);
         for (uint8 status = 0; status <= uint8(type(Status).max); ++status) {
             for (uint32 attempt = 0; attempt < 5; ++attempt) {
@@ -232,11 +235,11 @@ contract SlasherTest is ConclaveTest {
                 request.id = RequestId.wrap((2 << 8) | status);
                 request.questionHash = keccak256(abi.encode(status, attempt));
                 Equivocation memory pair = equivocation(AgentId.wrap(3), request, attempt);
-                if (attempt < 2 || (attempt == 2 && status >= uint8(Status.Drawn))) submit(pair);
+                if (attempt < 2 || (attempt == 2 && status > uint8(Status.Requested))) submit(pair);
                 else
                     _assertRefused(
                         pair,
-                        abi.encodeWithSelector(ISlasher.AttemptNotDrawn.selector, request.id, attempt)
+                        abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, attempt)
                     );
             }
         }
@@ -269,7 +272,7 @@ contract SlasherTest is ConclaveTest {
         bad.secondSignature = signMessage(keys[second], bad.request, bad.slot, bad.secondPayload);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, signer, second));
 
-        bad = equivocationBy(1, drawnRequest(0), 0);
+        bad = equivocationBy(1, decidedRequest(0), 0);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.UnknownSigner.selector, vm.addr(1)));
 
         bad = _copy(pair);
@@ -287,7 +290,7 @@ contract SlasherTest is ConclaveTest {
         // Two slots are no conflict: every member of the slot counts.
         for (uint256 member = 0; member < 7; ++member) {
             bad = _copy(pair);
-            (Request memory request, ISlasher.MessageSlot memory slot) = (drawnRequest(0), pair.slot);
+            (Request memory request, ISlasher.MessageSlot memory slot) = (decidedRequest(0), pair.slot);
             if (member == 0) request.questionHash = "x";
             else if (member == 1) slot.committeeHash = "x";
             else if (member == 2) slot.attempt = 9;
@@ -311,7 +314,7 @@ contract SlasherTest is ConclaveTest {
         Slasher earlier = slasher;
         uint256 key = keys[registry.getAgent(AGENT).signer];
         deployRegistry(EPOCH_BLOCKS);
-        Equivocation memory foreign = equivocationBy(key, drawnRequest(0), 0);
+        Equivocation memory foreign = equivocationBy(key, decidedRequest(0), 0);
         (slasher, earlier) = (earlier, slasher);
         _assertRefusedAsUnknown(foreign);
         submit(pair);
@@ -328,7 +331,7 @@ contract SlasherTest is ConclaveTest {
         this.submitBodies(key, slot, _body("a"), later, _body("b"));
         vm.prank(REPORTER);
         slasher.submitDecisions(
-            drawnRequest(0),
+            decidedRequest(0),
             slot,
             _body("a"),
             _signDecision(key, _hashOf(0), slot, _body("a")),
@@ -348,11 +351,11 @@ contract SlasherTest is ConclaveTest {
         uint256 key = keys[committee[2].signer()];
         Draft memory decision = decisionFor(4);
         decision.reputationChanges = hex"0001";
-        bytes memory first = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
+        bytes memory first = signDigest(key, decisionDigest(request, committee, decision));
         ISlasher.DecisionBody memory yes = _bodyOf(decision);
         decision.outcome = 0;
         decision.answer = "no";
-        bytes memory second = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
+        bytes memory second = signDigest(key, decisionDigest(request, committee, decision));
         ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot(committeeHash, decision.attempt, decision.round);
         slasher.submitDecisions(request, slot, yes, first, _bodyOf(decision), second);
         assertTrue(slasher.isConsumed(committee[2].agentId(), request.id, 0), "slashed");
@@ -385,7 +388,7 @@ contract SlasherTest is ConclaveTest {
         (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
         registry.rotateSigner(AGENT, publicKey, possession);
         nextEpoch();
-        assertEq(registry.drawableCount(), 4, "never drawn");
+        assertEq(registry.drawableCount(), 5, "never drawn");
         submit(equivocation(AGENT, 0));
         vm.prank(DELEGATOR);
         (uint128 amount, ) = registry.startUnbonding(AGENT, 6 ether);
@@ -423,7 +426,7 @@ contract SlasherTest is ConclaveTest {
         ISlasher.DecisionBody memory second
     ) external {
         slasher.submitDecisions(
-            drawnRequest(0),
+            decidedRequest(0),
             firstSlot,
             first,
             _signDecision(key, _hashOf(0), firstSlot, first),
@@ -453,9 +456,9 @@ contract SlasherTest is ConclaveTest {
         assertEq(position.unbonding, unbonding, "position unbonding");
     }
 
-    /// @dev Returns the hash of a `drawnRequest`.
+    /// @dev Returns the hash of a `decidedRequest`.
     function _hashOf(uint256 index) private view returns (bytes32) {
-        return keccak256(abi.encode(drawnRequest(index)));
+        return keccak256(abi.encode(decidedRequest(index)));
     }
 
     function _othersHash() private view returns (bytes32 all) {

@@ -58,7 +58,7 @@ contract StakeHandler is ConclaveTest {
             put[operator] += registration.stake;
         }
         nextEpoch();
-        drawForEvidence(EVIDENCE);
+        decideForEvidence(EVIDENCE);
     }
 
     function bond(uint256 agent, uint256 account, uint256 amount, bool small) external keepsPrices(agent) {
@@ -213,7 +213,7 @@ contract StakeHandler is ConclaveTest {
     function drawable() external returns (bool[] memory drawn) {
         uint256 number = block.number;
         nextEpoch();
-        Seat[] memory all = registry.draw("all", registry.drawableCount(), nobody());
+        Seat[] memory all = pick("all", registry.drawableCount());
         drawn = new bool[](AGENTS + 1);
         for (uint256 i = 0; i < all.length; ++i) drawn[AgentId.unwrap(all[i].agentId())] = true;
         vm.roll(number);

@@ -9,6 +9,8 @@ interface Vm {
         address emitter;
     }
 
+    function record() external;
+    function accesses(address target) external returns (bytes32[] memory reads, bytes32[] memory writes);
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory logs);
     function addr(uint256 privateKey) external pure returns (address);
