@@ -1,6 +1,6 @@
 // The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
-import { ask, draw, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
+import { ask, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
 import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
 import { Currency, packTerms, testKey } from "../../test/support/contracts/typed-data.ts";
 import { subscription, unbondingDelay, type Registry, type World } from "../../test/support/contracts/world.ts";
@@ -73,10 +73,10 @@ export async function live(
 /** Proves an equivocation about a request of the deployer that nobody answers. */
 async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
   const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
-  const drawn = await draw(world, await ask(world, { fee }));
-  await (await submitEquivocation(world, testKey(label), drawn.request, world.slasher.connect(reporter))).wait();
-  await passDeadline(world, drawn.round);
-  await world.oracle.refund(...refundArgs(drawn));
+  const asked = await ask(world, { fee });
+  await passDeadline(world, asked.round);
+  await world.oracle.refund(...refundArgs(asked));
+  await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
 }
 
 async function startLeaving({ world, agents }: Economy, leaver: Agent): Promise<void> {

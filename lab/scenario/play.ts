@@ -73,7 +73,8 @@ export async function play(economy: Economy, random: Random): Promise<{ readonly
   const asked = await askBy(economy.world, asker, terms, random);
   const [right, wrong] = kind.answers as [Answer, Answer];
   const final = await lead(economy, asked, fate, { right, wrong }, random);
-  if (final !== null) await economy.world.settlement.settle(...recordOf(final));
+  const { settled } = await economy.world.oracle.statusOf(asked.request.id);
+  if (final !== null && settled !== true) await economy.world.settlement.settle(...recordOf(final));
   return { fate, kind: kind.name };
 }
 
