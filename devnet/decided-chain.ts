@@ -7,8 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, formatLog, http, parseEther, type PublicClient, type RpcLog } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { decodeLog, type MinedLog } from "../agents/adapters/chain/decode.ts";
-import { encodeAsk, encodeCommit, encodeDraw } from "../agents/adapters/chain/encode.ts";
+import { encodeAsk, encodeCommit } from "../agents/adapters/chain/encode.ts";
 import { encodeHeader, type RawBlock } from "../agents/adapters/chain/header.ts";
+import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
 import { provePossession } from "../agents/adapters/chain/possession.ts";
 import { keysFromPrivateKey, type Keys } from "../agents/adapters/keystore/keys.ts";
@@ -46,9 +47,10 @@ const SEATS = 4;
 const EPOCH_BLOCKS = 160;
 /** SEED_DELAY of contracts/types/Limits.sol, plus the block after it. */
 const SEED_BLOCKS = 18;
-/** Number of requests that are asked, drawn and decided in one epoch: three blocks each. */
+/** Number of requests that are asked and decided in one epoch: two blocks each. */
 const AT_ONCE = 40;
 const RECEIPT_POLL_MS = 5;
+const POLL_MS = 100;
 const RECEIPT_TRIES = 2_000;
 const ONE = parseEther("1");
 
@@ -131,22 +133,23 @@ class Asker {
     this.#deployment = deployment;
   }
 
-  /** Asks `count` questions, draws all their committees, then decides and commits. */
+  /** Asks `count` questions, mines past their seed blocks, then decides and commits. */
   async decide(first: number, count: number): Promise<readonly Decided[]> {
     await this.#chain.nextEpoch(EPOCH_BLOCKS);
     const asked: Extract<ChainEvent, { kind: "requested" }>[] = [];
     for (let index = first; index < first + count; index++)
       asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, terms, `Is ${index} less than ${index + 1}?`)));
     await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
+    const { oracle, registry, chainId } = this.#deployment;
+    const place = { rpcUrl: this.#chain.rpcUrl, chainId, oracle, registry };
+    const reader = await createChainReader({ ...place, finalityDepth: 0, pollIntervalMs: POLL_MS });
     const made: Decided[] = [];
     for (const { request, round, seedBlock } of asked) {
       const header = encodeHeader(await this.#call("eth_getBlockByNumber", [`0x${seedBlock.toString(16)}`, false]));
       const awaited = { round, attempt: 0, seedBlock, past: [] };
-      const drawn = await this.#send("committeeDrawn", encodeDraw(request, awaited, header));
-      const { oracle, chainId } = this.#deployment;
-      const { committee } = drawn;
-      const one = decideAs({ domain: { chainId, oracle }, request, attempt: 0, committee });
-      await this.#send("decisionCommitted", encodeCommit(request, round, committee, one.certificate));
+      const committee = await reader.committee(request, awaited);
+      const one = decideAs({ domain: reader.domain, request, attempt: 0, committee });
+      await this.#send("decisionCommitted", encodeCommit(request, awaited, header, one.certificate));
       made.push(one);
     }
     return made;

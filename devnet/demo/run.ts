@@ -305,8 +305,6 @@ async function follow(
 
 function lineOf(event: ChainEvent, requestId: RequestId): string | null {
   switch (event.kind) {
-    case "committeeDrawn":
-      return `request ${requestId}: committee drawn, agents ${event.committee.map((seat) => `#${seat.agentId}`).join(" ")}`;
     case "decisionCommitted":
       return `request ${requestId}: ${event.decision.status} "${event.decision.answer}", confidence ${(event.decision.confidence / 10_000).toFixed(1)} %`;
     case "requestRefunded":
@@ -324,10 +322,9 @@ async function describe(
 ): Promise<DemoDecision> {
   const { reader, desk, transactions } = world;
   const events = await reader.requestEvents(requestId);
-  const drawn = events.find((event) => event.kind === "committeeDrawn");
   const committed = events.find((event) => event.kind === "decisionCommitted");
-  if (drawn === undefined || committed === undefined) throw new Error(`request ${requestId} has no decision`);
-  const { decision, relay, transactionHash } = committed;
+  if (committed === undefined) throw new Error(`request ${requestId} has no decision`);
+  const { committee, decision, relay, transactionHash } = committed;
   const outcome = await desk.outcomeOf(requestId);
   return {
     requestId: requestId.toString(),
@@ -340,8 +337,8 @@ async function describe(
     documents: documentsOf(question),
     expected: question.expected,
     correct: decision.status === "decided" && isExpected(question, decision.answer),
-    seats: drawn.committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
-    signers: drawn.committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),
+    seats: committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
+    signers: committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),
     rounds: verified.rounds,
     commitGas: Number((await transactions.receipt(transactionHash)).gasUsed),
     requestGas: Number(requestGas),

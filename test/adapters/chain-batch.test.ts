@@ -56,7 +56,7 @@ describe("batches of commits on a node", () => {
     const account = harness.accounts[4];
     assert.ok(account !== undefined);
     const sender = createSender(connection, account, { receiptPollMs: 20 });
-    const commitOne: BatchTools["commitOne"] = ({ request, awaited, committee, certificate }, signal) =>
+    const commitOne: BatchTools["commitOne"] = ({ request, awaited, certificate }, signal) =>
       writer.commit(request, awaited, certificate, signal);
     return { connection, sender: { ...sender, send: bend(sender.send) }, commitOne };
   };

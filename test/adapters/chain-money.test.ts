@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { awaitedOf } from "../../agents/core/request/progress.ts";
 import { after, before, describe, it } from "node:test";
 
 import { tokenAbi } from "conclave/abi";
@@ -74,11 +75,11 @@ describe("chain: money at the oracle", () => {
     const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");
     const reader = await harness.reader();
-    const { request, round, stage } = await courseNow(reader, requestId);
-    assert.ok(stage.kind === "requested");
+    const progress = await courseNow(reader, requestId);
+    const awaited = awaitedOf(progress);
+    assert.ok(awaited !== null);
     await harness.passTime(1_900);
-    const { seedBlock } = stage;
-    await (await harness.writer(0)).refund(request, round, { kind: "requested", seedBlock });
+    await (await harness.writer(0)).refund(progress.request, awaited);
     await operator.withdraw("native", ONE, nobody);
     assert.equal(await harness.client.getBalance({ address: nobody }), ONE);
     await rejects(operator.withdraw("native", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");

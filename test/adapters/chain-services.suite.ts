@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { PROVEN_SERVICES, type ChainReader } from "../../agents/ports/chain.ts";
-import { drawn, lastOf, type ChainHarness } from "./chain-questions.ts";
+import { drawn, type ChainHarness } from "./chain-questions.ts";
 
 /** Checks what settled requests change in an agent's record besides its reputation. */
 export function chainServicesSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
@@ -27,7 +27,6 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
         reputationChanges: slashed === null ? [] : [{ seat: seatOf(slashed) as SeatIndex, steps }],
       });
       await writer.commit(request, awaited, certificate);
-      await writer.settle(request, [await lastOf(reader, request.id)]);
     };
     const proven = async (): Promise<readonly number[]> =>
       (await reader.agents()).filter((agent) => agent.proven).map(({ agentId }) => agentId);
@@ -76,7 +75,6 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
       const earlier = await reputations();
       const reputationChanges = committee.map((_, seat) => ({ seat: seat as SeatIndex, steps: -3 }));
       await writer.commit(request, awaited, certifying({ reputationChanges }));
-      await writer.settle(request, [await lastOf(reader, request.id)]);
       assert.deepEqual(
         await reputations(),
         earlier.map((reputation) => Math.floor((reputation ?? 0) * 0.8)),

@@ -132,7 +132,7 @@ describe("committer", () => {
       return Promise.all(
         relayed.map(({ request, awaited, committee, certificate }) => {
           const attempt = { domain: chain.domain, request, attempt: 0, committee };
-          return relay(ports, attempt, round, 0 as SeatIndex, certificate, 1, lifetime.signal);
+          return relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
         }),
       );
     };

@@ -77,11 +77,11 @@ function eventsOf({ attempt: settled, decision, signatures }: Case): readonly Ch
   const bits = (signatures ?? []).reduce((sum, { seat }) => sum | (1n << BigInt(seat)), 0n);
   return [
     { ...position, kind: "requested", request, round, seedBlock: 3n },
-    { ...position, kind: "committeeDrawn", requestId: request.id, attempt: settled.attempt, committee },
     {
       ...position,
       kind: "decisionCommitted",
       requestId: request.id,
+      committee,
       decision,
       relay: { signers: bits, gasPrice: 0n, relayer: request.consumer },
     },

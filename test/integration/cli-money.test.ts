@@ -10,7 +10,7 @@ import { tokenAbi } from "conclave/abi";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
-import { roundsOf, witnessOf } from "../../agents/core/request/progress.ts";
+import { awaitedOf, roundsOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
@@ -194,7 +194,7 @@ describe("command line: money", () => {
     });
   }
 
-  it("SE8: an appeal that two committees do not answer ends with the decision before, and returns the bond", async () => {
+  it("SE8: an appeal that two committees do not answer ends the request as hung, and returns the bond", async () => {
     await accountOf("calm", parseEther("35"));
     await accountOf("alone", parseEther("27"));
     const id = await ask("calm", "--appeals", "1", "--retries", "1", "--fee", "35");
@@ -202,22 +202,21 @@ describe("command line: money", () => {
     const waiting = cli.run(["appeal", String(id), "--dir", "alone", "--wait"]);
     await until(async () => (await reader.requestEvents(id)).some(({ kind }) => kind === "requestReopened"));
     const silent = await courseNow(reader, id);
-    const { request, attempt } = silent;
-    const witness = witnessOf(silent);
-    assert.ok(witness !== null);
+    const { request } = silent;
+    const awaited = awaitedOf(silent);
+    assert.ok(awaited !== null);
     await passDeadline(id);
-    assert.notEqual(await writer.replace(request, silent.round, attempt, witness), "already");
-    const progress = await courseNow(reader, id);
-    const [unanswered, last] = [witnessOf(progress), progress.past[0]];
-    assert.ok(unanswered !== null && last !== undefined);
+    assert.notEqual(await writer.replace(request, awaited), "already");
+    const unanswered = awaitedOf(await courseNow(reader, id));
+    assert.ok(unanswered !== null);
     await passDeadline(id);
-    assert.notEqual(await writer.fallBack(request, progress.round, unanswered, last), "already");
+    assert.notEqual(await writer.fallBack(request, unanswered), "already");
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
     assert.match(stderr, /reopened, 0x\w+ appealed: attempt 1, committee of 9$/m);
     assert.match(stderr, /reopened, the committee did not answer in time: attempt 2, committee of 9$/m);
-    assert.match(stderr, /final\n$/);
-    assert.match(stdout, /^answer +yes$/m);
+    assert.match(stderr, /hung, nobody answered the last attempt\n$/);
+    assert.match(stdout, /^answer +none: nobody answered the last attempt$/m);
     const { value } = await cli.json("withdraw", "--dir", "alone");
     const [withdrawal] = value["withdrawals"] as { amount: string }[];
     assert.equal(withdrawal?.amount, String(parseEther("27")));
@@ -253,8 +252,8 @@ describe("command line: money", () => {
     const account = ["--dir", "saver"];
     const asked = await ask("patron", "--fee", "8");
     await decide(asked, yes);
-    const drawn = (await reader.requestEvents(asked)).find(({ kind }) => kind === "committeeDrawn");
-    const id = String(drawn?.kind === "committeeDrawn" ? drawn.committee[0]?.agentId : 0);
+    const decided = (await reader.requestEvents(asked)).find(({ kind }) => kind === "decisionCommitted");
+    const id = String(decided?.kind === "decisionCommitted" ? decided.committee[0]?.agentId : 0);
     assert.match((await cli.run(["delegations", ...account])).stdout, /^no delegations$/m);
     const much = await cli.failure("delegate", id, "3.5", ...account);
     assert.equal(much.code, "STAKE_MISSING");

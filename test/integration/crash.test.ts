@@ -84,7 +84,8 @@ describe("a crash", () => {
         const asker = await createOperatorActions({ ...source, account: owner });
         const { requestId } = await asker.request(terms, "What is 27 plus 38?");
 
-        await until(async () => (await reader.requestState(requestId)).status === "drawn");
+        const [asked] = await reader.requestEvents(requestId);
+        await until(async () => asked?.kind === "requested" && (await reader.head()).number > asked.seedBlock);
         copied = copyJournals(agents, requestId, copying.signal);
         await sleep(killAfterMs);
         children[victim]?.kill("SIGKILL");
@@ -114,8 +115,8 @@ async function attemptOf(
   events: Awaited<ReturnType<ChainReader["requestEvents"]>>,
 ): Promise<Attempt> {
   const request = events.flatMap((event): Request[] => (event.kind === "requested" ? [event.request] : []))[0]!;
-  const drawn = events.find((event) => event.kind === "committeeDrawn")!;
-  return { domain: reader.domain, request, attempt: drawn.attempt, committee: drawn.committee };
+  const { committee, decision } = events.find((event) => event.kind === "decisionCommitted")!;
+  return { domain: reader.domain, request, attempt: decision.attempt, committee };
 }
 
 /** An agent removes a journal once the decision is final, so the latest copy before that is what a test can look at. */

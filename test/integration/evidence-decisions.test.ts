@@ -147,7 +147,7 @@ describe("evidence of two signed decisions", () => {
         return certificate.signatures;
       },
     };
-    const ports = { writer, transactions, evidence, clock: createSystemClock(), log: silentLog };
+    const ports = { chain: reader, writer, transactions, evidence, clock: createSystemClock(), log: silentLog };
     const keeper = createEvidenceKeeper(ports, 1, new AbortController().signal);
     keeper.compare(attempt, 0 as SeatIndex, [signed(certificate, 2)], committed);
     assert.equal(reads, 0, "nothing to look for");
