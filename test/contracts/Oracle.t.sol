@@ -27,6 +27,10 @@ contract OracleTest is ConclaveTest {
     using RoundLib for Round;
     using SeatLib for Seat;
 
+    /// @dev The request of the walk, and a certificate for it.
+    Request private _running;
+    bytes private _certificate;
+
     function setUp() public {
         deployConclave();
         registerAgents(15, MAX_STAKE);
@@ -255,43 +259,54 @@ contract OracleTest is ConclaveTest {
     function testFuzz_exactlyOneCallEndsAnAttempt(uint256 blocks, uint256 delay, uint256 retries, bool history) public {
         Terms memory terms = termsFor(4, 5 ether);
         terms.retries = uint8(retries % 2);
-        (Request memory request, uint64 seedBlock) = ask(terms);
-        vm.roll(seedBlock + 1);
-        bytes memory header = headerOf(seedBlock);
-        Seat[] memory committee = pick(seedOf(request, seedBlock), 4);
+        (_running, ) = ask(terms);
+        uint64 seedBlock = seedBlocks[_running.id];
+        _certificate = certify(_running, drawCommittee(_running, seedBlock), decisionFor(4), quorumOf(4));
         if (history) {
             HistoryChain.install();
-            HistoryChain.remember(seedBlock, keccak256(header));
+            HistoryChain.remember(seedBlock, keccak256(headerOf(seedBlock)));
         } else HistoryChain.uninstall();
-        // Most cases lie around the end of the epoch after the seed's, and around the deadline.
-        uint256 asked = seedBlock - 8;
-        vm.roll(asked + bound(blocks, 0, blocks % 3 == 0 ? 600 : 3 * EPOCH_BLOCKS));
+        // Many cases lie around the end of the epoch after the seed's, and around the deadline.
+        uint256 number = seedBlock - 8 + bound(blocks, 0, blocks % 3 == 0 ? 600 : 3 * EPOCH_BLOCKS);
+        vm.roll(number);
         vm.warp(block.timestamp + (delay % 3 == 0 ? bound(delay, 0, 2 hours) : 1 hours - 1 + (delay % 3)));
-        uint256 number = vm.getBlockNumber();
         bool isKept = number / EPOCH_BLOCKS <= seedBlock / EPOCH_BLOCKS + 1;
-        bool isOver = vm.getBlockTimestamp() > firstRounds[request.id].deadline() || (number > seedBlock && !isKept);
-        Draft memory decision = decisionFor(4);
-        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
-        bool[4] memory done;
-        (done[0], ) = address(this).call(abi.encodeCall(this.tryCommit, (request, decision.packed(), certificate)));
-        assertTrue(done[0] == (!isOver && number > seedBlock), "commit");
-        if (!done[0]) {
-            (done[1], ) = address(this).call(abi.encodeCall(this.passRefund, (request, seedBlock)));
-            assertTrue(done[1] == (isOver && terms.retries == 0), "refund");
+        bool isOver = vm.getBlockTimestamp() > firstRounds[_running.id].deadline() || (number > seedBlock && !isKept);
+        bool[3] memory expected = [
+            !isOver && number > seedBlock,
+            isOver && terms.retries == 0,
+            isOver && terms.retries == 1
+        ];
+        bytes[3] memory calls = [
+            abi.encodeCall(this.commitRunning, ()),
+            abi.encodeCall(this.refundRunning, ()),
+            abi.encodeCall(this.replaceRunning, ())
+        ];
+        // Each call first, so that no other one hides what it does.
+        for (uint256 first = 0; first < 3; ++first) {
+            uint256 snapshot = vm.snapshotState();
+            bool ended = false;
+            for (uint256 i = 0; i < 3; ++i) {
+                uint256 index = (first + i) % 3;
+                (bool success, ) = address(this).call(calls[index]);
+                assertTrue(success == (expected[index] && !ended), "one of them, once");
+                ended = ended || success;
+            }
+            assertTrue(ended == (isOver || number > seedBlock), "none only before the seed block");
+            vm.revertToState(snapshot);
         }
-        if (!done[0] && !done[1]) {
-            (done[2], ) = address(oracle).call(
-                abi.encodeCall(oracle.replace, (request, firstRounds[request.id], seedBlock))
-            );
-            assertTrue(done[2] == (isOver && terms.retries == 1), "replace");
-        }
-        if (done[0] || done[1] || done[2]) {
-            // Nothing ends it twice.
-            (done[3], ) = address(this).call(abi.encodeCall(this.tryCommit, (request, decision.packed(), certificate)));
-            assertTrue(!done[3], "a second commit");
-            (done[3], ) = address(this).call(abi.encodeCall(this.passRefund, (request, seedBlock)));
-            assertTrue(!done[3], "a second refund");
-        } else assertTrue(!isOver && number <= seedBlock, "only before the seed block does none");
+    }
+
+    function commitRunning() external {
+        commitWith(_running, decisionFor(4).packed(), _certificate);
+    }
+
+    function refundRunning() external {
+        refundWith(_running, seedBlocks[_running.id]);
+    }
+
+    function replaceRunning() external {
+        oracle.replace(_running, firstRounds[_running.id], seedBlocks[_running.id]);
     }
 
     function test_seedThatCannotBeProvenEndsTheAttempt() public {

@@ -213,21 +213,34 @@ contract Handler is ConclaveTest {
             }
             return;
         }
-        uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
         entry.committee = oracle.committeeOf(entry.request, entry.round, seed);
+        _checkCommittee(entry, agents);
+        Draft memory decision = _draft(entry, random, shares, slashed);
+        _priceGas(random >> 16);
+        _commit(entry, seed, decision);
+        ++done["commit"];
+    }
+
+    function _checkCommittee(Entry storage entry, AgentId[] memory agents) private {
+        uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
         if (entry.committee.length != size) _break("a committee of another size");
         // RE3: agents of earlier committees sit again only as far as too few others are left.
         uint256 again = _tool.inBoth(entry.committee, agents);
         uint256 others = AGENTS - _tool.distinct(agents);
         if (again != (others < size ? size - others : 0)) _break("another number of agents sits again");
         if (again != 0) ++done["sitAgain"];
-        Draft memory decision = _draft(entry, random, shares, slashed);
-        bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
+    }
+
+    function _commit(Entry storage entry, Seed memory seed, Draft memory decision) private {
+        bytes memory certificate = certify(
+            entry.request,
+            entry.committee,
+            decision,
+            quorumOf(entry.committee.length)
+        );
         uint256 calls = consumer.calls();
-        _priceGas(random >> 16);
         oracle.commit(entry.request, entry.round, seed, certificate, decision.packed());
         _decided(entry, decision, calls);
-        ++done["commit"];
     }
 
     function _draft(

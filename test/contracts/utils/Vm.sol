@@ -24,6 +24,8 @@ interface Vm {
     function prank(address sender) external;
     function startPrank(address sender) external;
     function stopPrank() external;
+    function snapshotState() external returns (uint256 id);
+    function revertToState(uint256 id) external returns (bool success);
     function roll(uint256 number) external;
     function deal(address account, uint256 balance) external;
     function txGasPrice(uint256 price) external;

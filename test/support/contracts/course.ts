@@ -244,7 +244,8 @@ export async function decide(
   return commit(world, drawn, decisionFor(drawn, overrides), transaction);
 }
 
-function reopenedBy(
+/** The attempt that a transaction called. */
+export function reopenedBy(
   world: World,
   request: RequestWitness,
   past: readonly DecidedRound[],
