@@ -16,6 +16,7 @@ import {RewardsLib} from "./libraries/RewardsLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
+    LEAST_REWARD_DIVISOR,
     MAX_COMMISSION_PPM,
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
@@ -28,7 +29,8 @@ import {
     MIN_UNBONDING_DELAY,
     PPM_ONE,
     REPORTER_PPM,
-    REPUTATION_ONE
+    REPUTATION_ONE,
+    REWARD_LOSS_DIVISOR
 } from "./types/Limits.sol";
 import {AgentId, Currency, Permit, Seat, Service} from "./types/Types.sol";
 
@@ -168,9 +170,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _book.slash(_rules(), agentId);
         uint256 slashed = uint256(bonded) + unbonding;
         require(slashed != 0, NothingToSlash(agentId));
-        // The operator loses at most one unit more than was slashed. A tenth of that, rounded down, never exceeds what
-        // was slashed.
+        // The operator loses at most one unit more than was slashed. Half of that, rounded down, never exceeds what was
+        // slashed.
         uint256 reward = (ownLoss * REPORTER_PPM) / PPM_ONE;
+        uint256 least = ownLoss / REWARD_LOSS_DIVISOR;
+        if (least > minStake / LEAST_REWARD_DIVISOR) least = minStake / LEAST_REWARD_DIVISOR;
+        if (reward < least) reward = least;
         _owed[reporter] += reward;
         _owed[treasury] += slashed - reward;
         emit StakeSlashed(agentId, reporter, bonded, unbonding, reward);
@@ -199,6 +204,13 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         _requireOperatorOrSigner(agentId);
         _requireLength(bytes(model), MAX_MODEL_BYTES);
         emit ModelUpdated(agentId, model);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function wake(AgentId agentId) external {
+        _requireOperatorOrSigner(agentId);
+        _book.wake(_rules(), agentId);
+        emit AgentWoke(agentId);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -235,6 +247,8 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 reputation: account.reputation(),
                 active: record.position != 0,
                 service: account.service(),
+                misses: account.misses(),
+                asleep: account.asleep(),
                 exited: account.exited(),
                 bonded: record.pool.bonded,
                 unbonding: record.pool.unbonding,

@@ -134,6 +134,7 @@ class RunningAgent implements Agent {
       await opened?.();
       void this.evidence.resume();
       await this.persistently(() => this.refreshPeers());
+      void this.keeper.wake();
       await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
         log.warn({ error: error.message }, "chain trouble"),
       );

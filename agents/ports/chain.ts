@@ -36,6 +36,8 @@ export interface AgentRecord {
   readonly active: boolean;
   /** True if the agent has left the draw for good. */
   readonly exited: boolean;
+  /** True if the agent missed too many seats in a row and was not woken since: it is not drawn (SE20). */
+  readonly asleep: boolean;
   /** True after `PROVEN_SERVICES` services: then the stake weighs in full in the draw, before that by half (ADR 10). */
   readonly proven: boolean;
   /** The part of the agent's pay that goes to the operator before the rest is divided by shares. */
@@ -149,6 +151,8 @@ export interface ChainWriter {
   refund(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Ends a request as hung whose last attempt, after an earlier decision, nobody answered in time. */
   fallBack(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Lets an agent of this account that sleeps be drawn again. */
+  wake(agentId: AgentId, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Works once per agent, request and attempt; the registry then owes this account the reward. */
   submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
 }

@@ -18,8 +18,8 @@ import {AgentId, Currency, Permit, Pot, Seat, Service} from "../types/Types.sol"
 /// epochBlocks. A change in an epoch (register, bond, unbond, rotate, reputation) takes effect in the next one, so nobody
 /// who knows a seed can change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
 /// @dev Order of events: first the events of the transition (`AgentActivated`, `AgentDeactivated`, `AgentExited`,
-/// `AgentProven`), then the event of its cause (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`); `AgentRegistered`
-/// comes before all events of its agent.
+/// `AgentProven`, `AgentFellAsleep`), then the event of its cause (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`,
+/// `AgentWoke`, `ServicesRecorded`); `AgentRegistered` comes before all events of its agent.
 /// @dev Warning: the stake token must move and keep exact amounts. Deposits with a fee are refused; a token that
 /// changes balances later (rebasing) is not supported: the last account to withdraw would get too little.
 /// @dev EIP-712 domain: name "ConclaveRegistry", version "1", this chain, this contract.
@@ -49,6 +49,8 @@ interface IAgentRegistry {
     /// @param active true if the agent takes part in draws
     /// @param service how many settled requests paid the agent or raised its reputation, up to 16; from 16 on its stake
     /// weighs in full
+    /// @param misses how many seats in a row the agent missed
+    /// @param asleep true if it missed 3 in a row and was not woken since: it takes no part in draws
     /// @param exited true if the agent has left the draw for good
     /// @param bonded the stake that weighs in the draw, the operator's and the delegators' together
     /// @param unbonding the stake that waits to be withdrawn, the operator's and the delegators' together
@@ -62,6 +64,8 @@ interface IAgentRegistry {
         uint32 reputation;
         bool active;
         uint8 service;
+        uint8 misses;
+        bool asleep;
         bool exited;
         Pot bonded;
         Pot unbonding;
@@ -203,8 +207,8 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentActivated(AgentId indexed agentId);
 
-    /// @notice The operator's own stake fell below the minimum, or the agent exited; the agent takes no part in draws
-    /// from the next epoch on. Its duties in committees drawn until then remain.
+    /// @notice The operator's own stake fell below the minimum, or the agent exited or fell asleep; the agent takes no
+    /// part in draws from the next epoch on. Its duties in committees drawn until then remain.
     /// @param agentId the agent
     event AgentDeactivated(AgentId indexed agentId);
 
@@ -217,7 +221,17 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentProven(AgentId indexed agentId);
 
-    /// @notice A committee changed an agent's reputation.
+    /// @notice The agent has missed 3 seats in a row: it takes no part in draws from the next epoch on, until it is
+    /// woken.
+    /// @param agentId the agent
+    event AgentFellAsleep(AgentId indexed agentId);
+
+    /// @notice The agent's operator or signer has woken it: it takes part in draws from the next epoch on if its
+    /// operator's own stake suffices, as `AgentActivated` before this says.
+    /// @param agentId the agent
+    event AgentWoke(AgentId indexed agentId);
+
+    /// @notice A committee changed an agent's reputation, or the agent missed its seat.
     /// @param agentId the agent
     /// @param steps negative: that many slashes; +1: one recovery step
     /// @param reputation parts per million, after it
@@ -304,6 +318,7 @@ interface IAgentRegistry {
     error TransferMismatch(uint256 expected, uint256 received);
     error TooManyServices(uint256 services, uint256 maximum);
     error CommissionAboveMaximum(uint24 commission, uint256 maximum);
+    error AgentNotAsleep(AgentId agentId);
     error NoRaiseAnnounced(AgentId agentId);
     /// @notice The raise may not take effect before `raiseTime`: until then delegators can leave at the commission that
     /// they know.
@@ -395,9 +410,10 @@ interface IAgentRegistry {
 
     /// @notice Takes 100_000 ppm of an agent's bonded and of its unbonding stake, each rounded up. Only the slasher may
     /// call.
-    /// @dev The reporter is owed 100_000 ppm, rounded down, of the loss of the operator's own stake; the treasury is
-    /// owed the rest. So an operator that reports itself gets back a tenth of its own loss and nothing of its
-    /// delegators'.
+    /// @dev The reporter is owed 100_000 ppm, rounded down, of the loss of the operator's own stake, or minStake / 20 if
+    /// that is more, but at most half of that loss; the treasury is owed the rest. So an operator that reports itself
+    /// loses half of its own loss at least, and all of its delegators'. An active agent's reporter gets minStake / 20 at
+    /// least: a deployment chooses a minStake of which that is worth more than the gas of a report.
     /// @dev A remainder worth less than 2^-32 of the smallest unit per share is taken as well.
     /// @dev The slash makes an agent that is not active exit. Otherwise an agent could make evidence, have it consumed
     /// while almost nothing is at stake, and bond afterwards.
@@ -423,11 +439,18 @@ interface IAgentRegistry {
     /// @param model UTF-8, at most 256 bytes
     function setModel(AgentId agentId, string calldata model) external;
 
-    /// @notice Applies the reputation changes that committees decided for their members, counts their services, and
-    /// records their earnings. Only the oracle may call, when it settles a request and has credited this contract with
+    /// @notice Lets an agent that sleeps take part in draws again, from the next epoch on. The operator or the signer may
+    /// call.
+    /// @param agentId the agent
+    function wake(AgentId agentId) external;
+
+    /// @notice Applies the reputation changes that committees decided for their members, counts their services and
+    /// misses, and records their earnings. Only the oracle may call, when it settles a request and has credited this contract with
     /// the sum of the earnings.
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000. Below 100_000 the agent exits.
+    /// @dev A miss is one slash, unless the decision slashes the seat anyway. The third miss in a row lets the agent
+    /// sleep. A seat that was not missed ends the row.
     /// @dev Warning: trusts the caller that the agents exist, the words are well formed (see `Service`) and the money is there.
     /// @param currency the currency of the earnings
     /// @param services the services of at most 160 agents

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {REPUTATION_ONE} from "../types/Limits.sol";
+import {MAX_MISSES, REPUTATION_ONE} from "../types/Limits.sol";
 import {Currency} from "../types/Types.sol";
 
 /// @notice All that a settlement writes of an agent, in one word: exited uint8 (1 = it has left the draw for good) | misses uint8 (in
@@ -19,6 +19,7 @@ library AgentAccountLib {
     uint256 private constant REPUTATION = 192;
     uint256 private constant SERVICE = 216;
     uint256 private constant FALL = 224;
+    uint256 private constant MISSES = 240;
     uint256 private constant EXITED = 248;
 
     /// @notice Returns the account of an agent that has just registered.
@@ -36,6 +37,16 @@ library AgentAccountLib {
 
     function fall(AgentAccount word) internal pure returns (uint16) {
         return uint16(AgentAccount.unwrap(word) >> FALL);
+    }
+
+    /// @return at most MAX_MISSES
+    function misses(AgentAccount word) internal pure returns (uint8) {
+        return uint8(AgentAccount.unwrap(word) >> MISSES);
+    }
+
+    /// @notice True if the agent missed too many seats in a row and was not woken since.
+    function asleep(AgentAccount word) internal pure returns (bool) {
+        return misses(word) == MAX_MISSES;
     }
 
     function exited(AgentAccount word) internal pure returns (bool) {
@@ -84,6 +95,10 @@ library AgentAccountLib {
 
     function withFall(AgentAccount word, uint16 fall_) internal pure returns (AgentAccount) {
         return _with(word, FALL, type(uint16).max, fall_);
+    }
+
+    function withMisses(AgentAccount word, uint8 misses_) internal pure returns (AgentAccount) {
+        return _with(word, MISSES, type(uint8).max, misses_);
     }
 
     function withExited(AgentAccount word) internal pure returns (AgentAccount) {

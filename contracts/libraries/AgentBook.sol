@@ -144,8 +144,8 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @notice Records what a settled request did to an agent: its pay, its reputation, and that it has served if the
-    /// request paid it or raised its reputation.
+    /// @notice Records what a settled request did to an agent: its pay, its reputation, whether it missed its seat, and
+    /// that it has served if the request paid it or raised its reputation.
     /// @dev For a proven agent whose reputation stays, this reads and writes one slot and nothing else.
     function serve(State storage self, Rules memory rules, Currency currency, Service service) internal {
         Record storage record = self.records[service.agentId()];
@@ -153,6 +153,14 @@ library AgentBook {
         AgentAccount latest = earlier;
         (int8 steps, uint256 earned) = (service.steps(), service.earned());
         if (earned != 0) latest = _paid(record, latest, currency, earned);
+        if (service.missed()) {
+            // A miss costs one slash; what the decision takes anyway includes it.
+            if (steps > -1) steps = -1;
+            if (!earlier.asleep()) latest = latest.withMisses(earlier.misses() + 1);
+        } else if (!earlier.asleep()) {
+            // Only `wake` ends a sleep.
+            latest = latest.withMisses(0);
+        }
         uint8 services = earlier.service();
         bool counts = services < PROVEN_SERVICE && (steps > 0 || (steps == 0 && earned != 0));
         if (counts) latest = latest.withService(++services);
@@ -160,6 +168,15 @@ library AgentBook {
         if (AgentAccount.unwrap(latest) == AgentAccount.unwrap(earlier)) return;
         record.account = latest;
         _follow(self, rules, service.agentId(), record, earlier);
+    }
+
+    /// @notice Ends the sleep of an agent.
+    function wake(State storage self, Rules memory rules, AgentId agentId) internal {
+        Record storage record = self.records[agentId];
+        AgentAccount account = record.account;
+        require(account.asleep(), IAgentRegistry.AgentNotAsleep(agentId));
+        record.account = account.withMisses(0);
+        _sync(self, rules, agentId, record);
     }
 
     /// @notice Lowers the commission, or announces a higher one. Either replaces an earlier announcement.
@@ -278,8 +295,10 @@ library AgentBook {
         AgentAccount latest = record.account;
         bool isProven = latest.service() == PROVEN_SERVICE && earlier.service() != PROVEN_SERVICE;
         if (isProven) emit IAgentRegistry.AgentProven(agentId);
+        bool fellAsleep = latest.asleep() && !earlier.asleep();
+        if (fellAsleep) emit IAgentRegistry.AgentFellAsleep(agentId);
         // Only these changes affect the part of the stake that weighs, or whether the agent is active.
-        if (isProven || latest.exited() != earlier.exited()) {
+        if (isProven || fellAsleep || latest.exited() != earlier.exited()) {
             _sync(self, rules, agentId, record);
         } else if (latest.reputation() != earlier.reputation() && record.position != 0) {
             _reweigh(self, rules.epoch, record);
@@ -295,11 +314,11 @@ library AgentBook {
             });
     }
 
-    /// @dev Adds, updates or removes the agent's candidate, as the operator's own stake demands.
+    /// @dev Adds, updates or removes the agent's candidate, as its account and the operator's own stake demand.
     function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
         AgentAccount account = record.account;
-        if (!account.exited() && record.pool.bondedOf(record.operator) >= rules.minStake) {
+        if (!account.exited() && !account.asleep() && record.pool.bondedOf(record.operator) >= rules.minStake) {
             Candidate candidate = CandidateLib.pack(
                 record.pool.bonded.assets,
                 rules.maxStake,

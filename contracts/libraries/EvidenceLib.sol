@@ -59,6 +59,15 @@ library EvidenceLib {
             );
     }
 
+    /// @notice Returns what a reporter commits to: itself, and both signatures in the order of the proof.
+    function commitment(
+        address reporter,
+        bytes calldata firstSignature,
+        bytes calldata secondSignature
+    ) internal pure returns (bytes32) {
+        return keccak256(abi.encode(reporter, firstSignature, secondSignature));
+    }
+
     /// @notice Returns the account that signed both for the oracle. Reverts unless the two differ and one key signed
     /// both.
     /// @dev A signature with a high s, a v other than 27 and 28 or another length recovers to address 0, which has no

@@ -45,7 +45,7 @@ library PayLib {
         }
     }
 
-    /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence (SE11).
+    /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence (SE11, SE20).
     /// @dev Every division rounds down, in favour of the asker, who gets what is left. A seat that neither signed nor has
     /// a share missed. A small committee slashes a seat once even where its decision says more.
     /// @param committee the seats in order, at most 64

@@ -85,6 +85,8 @@ uint256 constant SLASHING_COMMITTEE = 13;
 /// @dev Length of a period in seconds, counted from 1970. Only the deepest fall of an agent's reputation in a period
 /// takes effect (docs/adr/012).
 uint256 constant FALL_PERIOD = 7 days;
+/// @dev An agent that misses so many seats in a row sleeps: it is not drawn until it is woken.
+uint256 constant MAX_MISSES = 3;
 
 /// @dev The reputation 1, in parts per million.
 uint256 constant REPUTATION_ONE = 1_000_000;
@@ -130,6 +132,11 @@ uint256 constant MAX_BOND_SHARE_BITS = 16;
 uint256 constant EQUIVOCATION_SLASH_PPM = 100_000;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
 uint256 constant REPORTER_PPM = 100_000;
+/// @dev The least reward, where the operator's own loss allows it, is minStake divided by this: half of what an active agent
+/// loses at least.
+uint256 constant LEAST_REWARD_DIVISOR = 20;
+/// @dev The least reward is at most the operator's own loss divided by this, so that a report never pays its author.
+uint256 constant REWARD_LOSS_DIVISOR = 2;
 /// @dev The whole, in parts per million.
 uint256 constant PPM_ONE = 1_000_000;
 /// @dev Longest model descriptor, in bytes.

@@ -64,6 +64,8 @@ async function checkAgents(
       reputation: state.reputation,
       active: state.active,
       exited: state.exited,
+      misses: state.misses,
+      asleep: state.asleep,
       service: state.service,
       commission: state.commission,
       announcedCommission: state.announcedCommission,

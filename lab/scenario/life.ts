@@ -38,6 +38,7 @@ export async function live(
     "commission lowered": 0,
     "commission raised": 0,
     "claims of rewards": 0,
+    "agent woken": 0,
   };
   const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
   for (let index = 0; index < requests; index++) {
@@ -57,6 +58,7 @@ export async function live(
       await doublePrices(economy.world);
       events["prices changed"]++;
     }
+    events["agent woken"] += await wake(economy);
     const { fate, kind } = await play(economy, random);
     fates[fate] = (fates[fate] ?? 0) + 1;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
@@ -77,6 +79,14 @@ async function equivocate({ world, reporter }: Economy, { label }: Agent): Promi
   await passDeadline(world, asked.round);
   await world.oracle.refund(...refundArgs(asked));
   await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
+}
+
+/** Wakes the sluggish agent if it sleeps; returns how often. */
+async function wake({ world, sluggish }: Economy): Promise<number> {
+  const { asleep } = await world.registry.getAgent(sluggish.id);
+  if (asleep !== true) return 0;
+  await ownRegistry(world, sluggish).wake(sluggish.id);
+  return 1;
 }
 
 async function startLeaving({ world, agents }: Economy, leaver: Agent): Promise<void> {

@@ -5,7 +5,9 @@ import {
   AgentActivated,
   AgentDeactivated,
   AgentExited,
+  AgentFellAsleep,
   AgentRegistered,
+  AgentWoke,
   Claimed,
   CommissionChanged,
   CommissionRaiseAnnounced,
@@ -41,6 +43,8 @@ import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosit
 
 /** Settled requests until an agent's stake weighs in full. */
 const PROVEN_SERVICE = 16;
+/** Missed seats in a row after which an agent sleeps. */
+const MAX_MISSES = 3;
 
 export function handleRegistryDeployed(event: RegistryDeployed): void {
   const terms = event.params.deployment;
@@ -70,6 +74,8 @@ export function handleAgentRegistered(event: AgentRegistered): void {
   agent.reputation = event.params.reputation.toI32();
   agent.active = false;
   agent.exited = false;
+  agent.misses = 0;
+  agent.asleep = false;
   agent.service = 0;
   agent.bonded = ZERO;
   agent.bondedShares = ZERO;
@@ -119,6 +125,20 @@ export function handleAgentDeactivated(event: AgentDeactivated): void {
 export function handleAgentExited(event: AgentExited): void {
   const agent = loadAgent(event.params.agentId);
   agent.exited = true;
+  agent.save();
+}
+
+/** `ServicesRecorded` follows, which counts the miss. */
+export function handleAgentFellAsleep(event: AgentFellAsleep): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.asleep = true;
+  agent.save();
+}
+
+export function handleAgentWoke(event: AgentWoke): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.asleep = false;
+  agent.misses = 0;
   agent.save();
 }
 
@@ -325,8 +345,11 @@ function serve(service: BigInt, currency: string): void {
     operator.earnedNative = operator.earnedNative.plus(earned);
   }
   const steps = <i32>(<i8>serviceSteps(service));
-  const counts = serviceMissed(service) == 0 && (steps > 0 || (steps == 0 && !earned.isZero()));
+  const missed = serviceMissed(service) != 0;
+  const counts = !missed && (steps > 0 || (steps == 0 && !earned.isZero()));
   if (counts && agent.service < PROVEN_SERVICE) agent.service += 1;
+  // Only `wake` ends a sleep.
+  if (agent.misses < MAX_MISSES) agent.misses = missed ? agent.misses + 1 : 0;
   agent.save();
   operator.save();
 }

@@ -22,6 +22,7 @@ function agent(index: number, change: Partial<AgentRecord>): AgentRecord {
     unbonding: 0n,
     active: true,
     exited: false,
+    asleep: false,
     proven: false,
     commission: 0 as Ppm,
     raise: null,

@@ -30,7 +30,7 @@ async function deployed() {
     await token.mint(account.address, 100n * fee);
     await token.connect(account).approve(oracle.target, 100n * fee);
   }
-  await registerAgents(world, 5);
+  await registerAgents(world, 6);
   return { world, oracle, token, owner: owner!, stranger: stranger! };
 }
 
@@ -257,7 +257,6 @@ describe("direct payment", () => {
       expect(await fundsOf(oracle, 0n)).to.deep.equal([0n, 0n]);
 
       const paid = await decide(world, first, { shares: "0x00000000" });
-      await world.settlement.settle(...recordOf(paid));
       await passDeadline(world, second.round);
       await expect(oracle.refund(...refundArgs(second)))
         .to.emit(oracle, "FeeRefunded")

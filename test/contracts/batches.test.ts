@@ -11,7 +11,6 @@ import {
   draw,
   latestOf,
   passDeadline,
-  recordOf,
   refundArgs,
   termsFor,
   type Drawn,
@@ -37,7 +36,7 @@ const freePrices = { [Currency.Token]: freeTokens, [Currency.Native]: freeCoins 
 
 async function deployed() {
   const world = await deployWorld(ethers);
-  await registerAgents(world, 5);
+  await registerAgents(world, 6);
   const consumerOf = async (mode: number) => {
     const consumer = await ethers.deployContract("HostileConsumer", [world.oracle.target]);
     await world.oracle.setConsumer(subscription, consumer.target, true);
@@ -98,7 +97,7 @@ describe("tryMulticall", () => {
     });
     const decided = [true, true, false, true, true, false];
     for (const [index, { request }] of entries.entries()) {
-      const expected = decided[index] === true ? Status.Decided : Status.Drawn;
+      const expected = decided[index] === true ? Status.Decided : Status.Requested;
       expect((await oracle.statusOf(request.id))[0]).to.equal(BigInt(expected));
     }
   });
@@ -144,7 +143,7 @@ describe("tryMulticall", () => {
     const calls = entries.map((entry) => commitOf(world, entry));
     const receipt = await (await oracle.tryMulticall(calls, { gasLimit: 410_000 })).wait();
     expect(failures(world, receipt)).to.deep.equal({ 1: "InsufficientCallbackGas" });
-    expect((await oracle.statusOf(entries[1]!.request.id))[0]).to.equal(BigInt(Status.Drawn));
+    expect((await oracle.statusOf(entries[1]!.request.id))[0]).to.equal(BigInt(Status.Requested));
   });
 
   it("keeps only the beginning of a long reason", async () => {
@@ -218,7 +217,6 @@ describe("the pause of new requests", () => {
     const committed = await commit(world, failing);
     await consumer.getFunction("setMode")(Mode.Accept);
     await oracle.retryCallback(...latestOf(committed));
-    await world.settlement.settle(...recordOf(committed));
     await oracle.fund(subscription, 1);
     await oracle.withdrawFunds(subscription, Currency.Token, 1, deployer.address);
     const agentId = agentOf(failing.committee[0]!);

@@ -120,7 +120,7 @@ async function start() {
     return receipt;
   };
 
-  /** Compares every credit after a commit that settled with those before it (SE20). */
+  /** Compares every credit after a commit that settled with those before it (SE21). */
   const expectSettled = async (
     terms: Terms,
     committed: Committed,

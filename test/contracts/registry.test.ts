@@ -58,6 +58,8 @@ describe("AgentRegistry", () => {
         1_000_000n,
         true,
         0n,
+        0n,
+        false,
         false,
         [maxStake, maxStake],
         [0n, 0n],

@@ -90,7 +90,7 @@ const LIBRARIES: Readonly<Record<Word, Library>> = {
     file: "libraries/AgentAccountLib.sol",
     type: "AgentAccount",
     packs: [],
-    reads: ["reputation", "service", "fall", "exited"],
+    reads: ["reputation", "service", "fall", "misses", "exited"],
   },
   balances: { file: "libraries/BalancesLib.sol", type: "Balances", packs: [], reads: ["count"] },
 };

@@ -64,6 +64,7 @@ export const refusals: Readonly<Record<string, string>> = {
   NothingOwed: "nothing to claim: the registry owes this account nothing",
   NoRewards: "nothing to claim: the account has earned nothing of this agent in this currency since it last claimed",
   NotOperator: "send it from the agent's operator",
+  AgentNotAsleep: "nothing to do: the agent is awake",
   CommissionAboveMaximum: "set a commission within the maximum",
   NoRaiseAnnounced: "announce the higher commission first",
   RaiseNotDue: "wait until the announced raise is due: delegators have until then to leave",
@@ -78,6 +79,9 @@ export const refusals: Readonly<Record<string, string>> = {
   KeyHasEnded: "nothing to do: the key was rotated out too long ago to prove anything",
   AttemptNotDrawn: "the request's committee is not drawn yet; submit again after the draw",
   EvidenceConsumed: "nothing to do: the agent has been slashed for this attempt",
+  SlashedRecently: "submit again seven days after the agent's last slash",
+  EvidenceNotCommitted: "commit to the evidence first, from the account that submits it",
+  EvidenceTooEarly: "submit again in a later block than the commitment's",
   NothingToSlash: "the agent has no stake; submit again when it has some",
   // Deployment and governance
   InvalidStakeBounds: "deploy with bounds of the stake that fit each other",

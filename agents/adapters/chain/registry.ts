@@ -44,6 +44,7 @@ function newAgent(args: ArgsOf<"AgentRegistered">): AgentRecord {
     unbonding: 0n,
     active: false,
     exited: false,
+    asleep: false,
     commission: args.commission as Ppm,
     raise: null,
     proven: false,
@@ -72,6 +73,10 @@ function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Part
       return { active: false };
     case "AgentExited":
       return { exited: true };
+    case "AgentFellAsleep":
+      return { asleep: true };
+    case "AgentWoke":
+      return { asleep: false };
     case "CommissionChanged":
       return { commission: event.args.commission as Ppm, raise: null };
     case "CommissionRaiseAnnounced":

@@ -1,6 +1,6 @@
-import type { LocalAccount } from "viem";
+import { encodeFunctionData, numberToHex, toEventSelector, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import type { Address, RequestId } from "../../core/types.ts";
+import type { Address, AgentId, RequestId } from "../../core/types.ts";
 import type { RequestState } from "../../core/request/events.ts";
 import type { ChainWriter, EquivocationProof, Receipt } from "../../ports/chain.ts";
 import {
@@ -16,10 +16,12 @@ import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { encodeAboutLast, encodeCommit, encodeFallBack, encodeSettle, encodeUnanswered } from "./encode.ts";
-import { encodeEvidence, isConsumedCall } from "./evidence.ts";
+import { encodeCommitment, encodeEvidence, isConsumedCall } from "./evidence.ts";
+import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
+import { delay } from "./retry.ts";
 import {
   CREDIT_GAS,
   createSender,
@@ -28,6 +30,9 @@ import {
   type TransactionCall,
   type TransactionOptions,
 } from "./transactions.ts";
+
+/** How long to wait before asking again whether another block has come. */
+const NEXT_BLOCK_MS = 1_000;
 
 export interface WriterOptions extends ChainOptions, TransactionOptions {
   /** The account that pays the gas. */
@@ -101,12 +106,49 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       const call = { to, data, doing };
       return submit(request.id, call, isFinalState, signal);
     },
-    submitEvidence: async (proof, signal) => submitOnce(sender, await evidenceStep(connection, proof, signal), signal),
+    wake: (agentId, signal) => submitOnce(sender, wakeStep(connection, agentId), signal),
+    submitEvidence: (proof, signal) => submitEvidence(connection, sender, proof, signal),
   };
 }
 
-async function evidenceStep(connection: Connection, proof: EquivocationProof, signal?: AbortSignal): Promise<Step> {
+function wakeStep(connection: Connection, agentId: AgentId): Step {
+  const doing = `Wake agent ${agentId}`;
+  const agent = { address: connection.registry, abi: agentRegistryAbi, args: [agentId] } as const;
+  const isDone = async (ended: AbortSignal | undefined): Promise<boolean> => {
+    const { asleep } = await connection.call(doing, ended, (client) =>
+      client.readContract({ ...agent, functionName: "getAgent" }),
+    );
+    return !asleep;
+  };
+  const data = encodeFunctionData({ ...agent, functionName: "wake" });
+  return { call: { to: connection.registry, data, doing }, isDone };
+}
+
+/** Commits to the proof if the slasher takes it as one, and shows it in a later block. */
+async function submitEvidence(
+  connection: Connection,
+  sender: Sender,
+  proof: EquivocationProof,
+  signal: AbortSignal | undefined,
+): Promise<Receipt | "already"> {
   const slasher = await readSlasher(connection, signal);
+  const step = evidenceStep(connection, slasher, proof);
+  for (;;) {
+    try {
+      return await submitOnce(sender, step, signal);
+    } catch (error) {
+      const refusal = revertName(error);
+      if (refusal === "EvidenceNotCommitted") {
+        const data = encodeCommitment(lower(sender.account.address), proof);
+        await sender.send({ to: slasher, data, doing: `Commit to evidence against agent ${proof.agentId}` }, signal);
+      } else if (refusal === "EvidenceTooEarly") {
+        await delay(NEXT_BLOCK_MS, signal);
+      } else throw error;
+    }
+  }
+}
+
+function evidenceStep(connection: Connection, slasher: Address, proof: EquivocationProof): Step {
   const doing = `Submit evidence against agent ${proof.agentId}`;
   const isDone = (ended: AbortSignal | undefined): Promise<boolean> =>
     connection.call(doing, ended, (client) => client.readContract(isConsumedCall(slasher, proof)));

@@ -30,6 +30,11 @@ export interface KeeperPorts {
  * contract pays the caller of each, and refuses none that is due.
  */
 export interface Keeper {
+  /**
+   * Wakes the own agent if it sleeps: who starts it shows that it lives. The agent's account pays the gas. A failure
+   * is logged, since an agent that sleeps still does the rest.
+   */
+  wake(): Promise<void>;
   agents(active: readonly AgentRecord[]): void;
   /** Keeps a request from its first event until everything is paid. `at` is the block of the event. */
   see(progress: Progress, at: bigint): void;
@@ -112,6 +117,17 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
   };
 
   return {
+    async wake() {
+      try {
+        const own = await ports.chain.agentBySigner(ports.signer.address, lifetime);
+        if (own?.asleep !== true) return;
+        await ports.writer.wake(own.agentId, lifetime);
+        ports.log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
+      } catch (error) {
+        if (!lifetime.aborted)
+          ports.log.error({ error: messageOf(error) }, "could not wake the agent: it will not be drawn; start it again");
+      }
+    },
     agents(records) {
       active = records;
     },

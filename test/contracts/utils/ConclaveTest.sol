@@ -174,7 +174,24 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return signDigest(privateKey, typedDigest("Conclave", address(oracle), structHash));
     }
 
+    /// @dev Commits, and submits the proof in the next block.
     function submit(Equivocation memory pair) internal {
+        submitAs(address(this), pair);
+    }
+
+    function submitAs(address reporter, Equivocation memory pair) internal {
+        commitAs(reporter, pair.firstSignature, pair.secondSignature);
+        vm.prank(reporter);
+        showPair(pair);
+    }
+
+    function commitAs(address reporter, bytes memory firstSignature, bytes memory secondSignature) internal {
+        vm.prank(reporter);
+        slasher.commitEvidence(keccak256(abi.encode(reporter, firstSignature, secondSignature)));
+        vm.roll(vm.getBlockNumber() + 1);
+    }
+
+    function showPair(Equivocation memory pair) internal {
         slasher.submitMessages(
             pair.request,
             pair.slot,
@@ -209,8 +226,17 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     /// @dev Does what the oracle does when it settles a request.
     function recordService(Currency currency, AgentId agentId, int8 steps, uint256 earned) internal {
+        _record(currency, ServiceLib.pack(agentId, steps, false, earned));
+    }
+
+    /// @dev Does what the oracle does when it settles a request for which the agent's seat stayed empty.
+    function missSeat(AgentId agentId, int8 steps) internal {
+        _record(Currency.Token, ServiceLib.pack(agentId, steps, true, 0));
+    }
+
+    function _record(Currency currency, Service service) private {
         Service[] memory services = new Service[](1);
-        services[0] = ServiceLib.pack(agentId, steps, false, earned);
+        services[0] = service;
         vm.prank(address(oracle));
         registry.recordServices(currency, services);
     }

@@ -453,7 +453,7 @@ contract Handler is ConclaveTest {
         if (retried || entry.provisional) {
             if (consumer.calls() != calls) _break("delivered before it was final");
         } else {
-            // SE20: the first round is paid by its commit.
+            // SE21: the first round is paid by its commit.
             if (entry.rounds.length == 1) {
                 entry.settled = true;
                 ++done["settleAtOnce"];

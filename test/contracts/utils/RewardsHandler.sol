@@ -32,6 +32,7 @@ contract RewardsHandler is ConclaveTest {
     mapping(uint32 agent => uint256 ppm) private _announced;
     mapping(uint32 agent => uint256 time) private _due;
     uint256 private _slashes;
+    mapping(AgentId id => uint256 time) private _slashTimes;
 
     /// @dev RW3: whatever an action does, the claimable amount stays the same, except for claims and payments. (The
     /// invariants would notice a change of other agents.)
@@ -104,7 +105,9 @@ contract RewardsHandler is ConclaveTest {
     function slash(uint256 agent) external keepsRewards(agent) {
         AgentId id = _id(agent);
         if (!registry.getAgent(id).active || _slashes == EVIDENCE) return;
+        if (block.timestamp < _slashTimes[id] + 7 days) vm.warp(_slashTimes[id] + 7 days);
         submit(equivocation(id, _slashes++));
+        _slashTimes[id] = block.timestamp;
         ++done["slash"];
     }
 

@@ -76,8 +76,9 @@ export type Registry = WithMethods<
   | "rotateSigner"
   | "setEndpoint"
   | "setModel"
+  | "wake"
   | "recordServices"
-  | "draw"
+  | "committee"
   | "getAgent"
   | "positionOf"
   | "owedTo"
@@ -96,7 +97,9 @@ export type Registry = WithMethods<
   | "slasher"
   | "treasury"
 >;
-export type Slasher = WithMethods<"submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle">;
+export type Slasher = WithMethods<
+  "commitEvidence" | "submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle"
+>;
 export type Manager = WithMethods<
   "setTargetFunctionRole" | "grantRole" | "renounceRole" | "revokeRole" | "setTargetClosed" | "schedule" | "execute"
 >;

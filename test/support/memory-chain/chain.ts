@@ -31,6 +31,7 @@ export interface MemoryChain extends Omit<
   | "replace"
   | "refund"
   | "fallBack"
+  | "wake"
   | "submitEvidence"
   | "certificateIn"
 > {
@@ -234,6 +235,8 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
     refund: (request, awaited, signal) => submit(request, isRefunded, () => ledger.refund(request, awaited), signal),
     fallBack: (request, awaited, signal) =>
       submit(request, isFinalState, () => ledger.fallBack(request, awaited), signal),
+    wake: (agentId, signal) =>
+      serve(signal, () => (ledger.agents.get(agentId)?.asleep === true ? ledger.wake(agentId) : "already")),
     submitEvidence: (proof, signal) =>
       serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
   };

@@ -72,6 +72,7 @@ export interface Ledger {
   replace(request: Request, awaited: AwaitedRound): Receipt;
   refund(request: Request, awaited: AwaitedRound): Receipt;
   fallBack(request: Request, awaited: AwaitedRound): Receipt;
+  wake(agentId: AgentId): Receipt;
   isConsumed(proof: EquivocationProof): boolean;
   submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
   certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
@@ -91,6 +92,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     snapshot: null,
     services: new Map(),
     falls: new Map(),
+    misses: new Map(),
     requests: new Map(),
     credits: new Map(),
     owed: new Map(),
@@ -121,6 +123,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     replace: (...parameters) => replace(state, ...parameters),
     refund: (...parameters) => refund(state, ...parameters),
     fallBack: (...parameters) => fallBack(state, ...parameters),
+    wake: (agentId) => wake(state, agentId),
     isConsumed: (proof) => state.consumed.has(faultOf(proof)),
     submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
     certificateIn: (transactionHash, requestId) =>
@@ -139,6 +142,7 @@ function addAgent(state: State, agent: NewAgent): AgentRecord {
     unbonding: 0n,
     active: true,
     exited: false,
+    asleep: false,
     proven: false,
     commission: 0 as Ppm,
     raise: null,
@@ -146,6 +150,14 @@ function addAgent(state: State, agent: NewAgent): AgentRecord {
   setAgent(state, record);
   append(state, [{ kind: "agentsChanged", agentId }]);
   return record;
+}
+
+function wake(state: State, agentId: AgentId): Receipt {
+  const agent = state.agents.get(agentId);
+  if (agent?.asleep !== true) throw refused("AgentNotAsleep", { agentId });
+  state.misses.set(agentId, 0);
+  state.agents.set(agentId, { ...agent, asleep: false, active: !agent.exited });
+  return append(state, [{ kind: "agentsChanged", agentId }]);
 }
 
 /** Slashes like contracts/Slasher.sol; all stake here is the operator's own. */

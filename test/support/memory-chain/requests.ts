@@ -54,6 +54,8 @@ export const SEED_WINDOW: SeedWindow = { epochBlocks: EPOCH_BLOCKS, hashes: 8_19
 const DRAW_BLOCKS = 16n;
 /** A committee of fewer seats slashes a seat at most once. */
 const SLASHING_COMMITTEE = 13;
+/** An agent that misses so many seats in a row sleeps. */
+const MAX_MISSES = 3;
 const WEEK_SECONDS = 604_800;
 const NO_OUTCOME = `0x${"00".repeat(32)}` as Digest;
 
@@ -296,26 +298,35 @@ function callBack({ options }: State, request: Request, decision: Decision): boo
 }
 
 /**
- * Counts services like contracts/libraries/AgentBook.sol: an agent that is paid or recovers has served, a slashed one
- * has not (ADR 10).
+ * Counts services and misses like contracts/libraries/AgentBook.sol: an agent that is paid or recovers has served, a
+ * slashed one has not (ADR 10). A seat without a share and a signature was missed (SE20).
  */
 function recordService(state: State, terms: Terms, one: DecidedRound): readonly Body[] {
   const { agents, services } = state;
   const amounts = earnings(terms, one);
   return one.committee.flatMap(({ agentId }, seat): readonly Body[] => {
     const agent = agents.get(agentId);
-    const steps = one.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
-    if (agent === undefined || (amounts[seat] === 0n && steps === 0)) return [];
-    const served = Math.min(PROVEN_SERVICES, (services.get(agentId) ?? 0) + (steps >= 0 ? 1 : 0));
+    if (agent === undefined) return [];
+    const missed = (one.decision.shares[seat] ?? 0) === 0 && ((one.relay.signers >> BigInt(seat)) & 1n) === 0n;
+    const decided = one.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
+    const steps = missed ? Math.min(decided, -1) : decided;
+    const asleep = agent.asleep || countMiss(state, agentId, missed) === MAX_MISSES;
+    const serves = steps > 0 || (steps === 0 && amounts[seat] !== 0n);
+    const served = Math.min(PROVEN_SERVICES, (services.get(agentId) ?? 0) + (serves ? 1 : 0));
     services.set(agentId, served);
-    const next = {
-      ...withReputation(agent, counted(state, agentId, one.committee.length, steps)),
-      proven: served === PROVEN_SERVICES,
-    };
-    if (next.reputation === agent.reputation && next.proven === agent.proven) return [];
+    const changed = withReputation(agent, counted(state, agentId, one.committee.length, steps));
+    const next = { ...changed, asleep, active: changed.active && !asleep, proven: served === PROVEN_SERVICES };
+    if (next.reputation === agent.reputation && next.proven === agent.proven && asleep === agent.asleep) return [];
     setAgent(state, next);
     return [{ kind: "agentsChanged", agentId }];
   });
+}
+
+/** Returns how many seats in a row the agent has missed, with this one. */
+function countMiss({ misses }: State, agentId: AgentId, missed: boolean): number {
+  const count = missed ? (misses.get(agentId) ?? 0) + 1 : 0;
+  misses.set(agentId, count);
+  return count;
 }
 
 /** SE11, RE4: steps of a decision that take effect, as in contracts/libraries/PayLib.sol and ReputationLib.sol. */

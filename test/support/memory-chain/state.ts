@@ -55,6 +55,8 @@ export interface State {
   readonly services: Map<AgentId, number>;
   /** Deepest fall of each agent whose reputation fell, in the last week with a fall. */
   readonly falls: Map<AgentId, Fall>;
+  /** Seats in a row that each agent missed. */
+  readonly misses: Map<AgentId, number>;
   readonly requests: Map<RequestId, RequestEntry>;
   /** Credits by account and currency. */
   readonly credits: Map<string, bigint>;
