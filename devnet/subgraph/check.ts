@@ -16,7 +16,7 @@ export interface Checked extends Result {
   readonly entities: number;
 }
 
-const STATUSES = ["None", "Requested", "Drawn", "Decided", "Hung", "Refunded"];
+const STATUSES = ["None", "Requested", "Decided", "Hung", "Refunded"];
 
 export async function checkEntities(
   entities: Entities,
@@ -66,6 +66,7 @@ async function checkAgents(
       reputation: state.reputation,
       active: state.active,
       exited: state.exited,
+      misses: state.misses,
       asleep: state.asleep,
       service: state.service,
       commission: state.commission,

@@ -40,6 +40,8 @@ export interface Economy {
   readonly relayers: readonly HardhatEthersSigner[];
   readonly reporter: HardhatEthersSigner;
   readonly agents: readonly Agent[];
+  /** Takes no part in any committee. */
+  readonly sluggish: Agent;
 }
 
 const gwei = 10n ** 9n;
@@ -80,7 +82,7 @@ export async function openEconomy(ethers: HardhatEthers, operatorCount: number, 
   for (const [index, signer] of payers.entries()) askers.push(await openAsker(world, signer, index));
   for (const { address } of appellants) await approve(world, address, world.oracle.target);
   await nextEpoch(world);
-  return { world, operators, delegators, askers, appellants, relayers, reporter, agents };
+  return { world, operators, delegators, askers, appellants, relayers, reporter, agents, sluggish: agents[0]! };
 }
 
 /** Every fourth operator has two agents. */

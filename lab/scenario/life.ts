@@ -1,6 +1,6 @@
 // The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
-import { ask, draw, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
+import { ask, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
 import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
 import { Currency, packTerms, testKey } from "../../test/support/contracts/typed-data.ts";
 import { subscription, unbondingDelay, type Registry, type World } from "../../test/support/contracts/world.ts";
@@ -38,6 +38,7 @@ export async function live(
     "commission lowered": 0,
     "commission raised": 0,
     "claims of rewards": 0,
+    "agent woken": 0,
   };
   const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
   for (let index = 0; index < requests; index++) {
@@ -57,6 +58,7 @@ export async function live(
       await doublePrices(economy.world);
       events["prices changed"]++;
     }
+    events["agent woken"] += await wake(economy);
     const { fate, kind } = await play(economy, random);
     fates[fate] = (fates[fate] ?? 0) + 1;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
@@ -73,10 +75,18 @@ export async function live(
 /** Proves an equivocation about a request of the deployer that nobody answers. */
 async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
   const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
-  const drawn = await draw(world, await ask(world, { fee }));
-  await (await submitEquivocation(world, testKey(label), drawn.request, world.slasher.connect(reporter))).wait();
-  await passDeadline(world, drawn.round);
-  await world.oracle.refund(...refundArgs(drawn));
+  const asked = await ask(world, { fee });
+  await passDeadline(world, asked.round);
+  await world.oracle.refund(...refundArgs(asked));
+  await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
+}
+
+/** Wakes the sluggish agent if it sleeps; returns how often. */
+async function wake({ world, sluggish }: Economy): Promise<number> {
+  const { asleep } = await world.registry.getAgent(sluggish.id);
+  if (asleep !== true) return 0;
+  await ownRegistry(world, sluggish).wake(sluggish.id);
+  return 1;
 }
 
 async function startLeaving({ world, agents }: Economy, leaver: Agent): Promise<void> {

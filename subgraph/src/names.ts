@@ -9,7 +9,7 @@ export function currencyOf(code: i32): string {
 
 /** Status of a decision, which is one of the two. */
 export function statusOf(code: i32): string {
-  return code == 3 ? "Decided" : "Hung";
+  return code == 2 ? "Decided" : "Hung";
 }
 
 export function faultOf(code: i32): string {

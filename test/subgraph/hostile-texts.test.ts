@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keccak256 } from "ethers";
-import { ask, commit, decisionFor, draw, recordOf, termsFor } from "../support/contracts/course.ts";
+import { ask, commit, decisionFor, draw, termsFor } from "../support/contracts/course.ts";
 import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { readEntities, type Entity } from "../../devnet/subgraph/entities.ts";
 import { packTerms, testKey } from "../support/contracts/typed-data.ts";
@@ -33,8 +33,7 @@ test("texts that are not UTF-8, or contain zeros, do not stop the index", { time
     world.oracle.request(subscription, packTerms(termsFor(terms)), bytes),
   );
   const drawn = await draw(world, { ...asked, request: { ...asked.request, questionHash: keccak256(bytes) } });
-  const committed = await commit(world, drawn, decisionFor(drawn, { answer: bytes, outcome: keccak256(bytes) }));
-  await (await world.settlement.settle(...recordOf(committed))).wait();
+  await commit(world, drawn, decisionFor(drawn, { answer: bytes, outcome: keccak256(bytes) }));
 
   const node = await startNode(context, chain, deployedIn(world));
   const last = await headOf(chain);

@@ -76,6 +76,7 @@ export type Registry = WithMethods<
   | "rotateSigner"
   | "setEndpoint"
   | "setModel"
+  | "wake"
   | "recordServices"
   | "committee"
   | "getAgent"
