@@ -136,7 +136,8 @@ contract AbsenceTest is ConclaveTest {
         }
         for (uint256 i = 0; i < 100; ++i) {
             Seat[] memory committee = registry.draw(keccak256(abi.encode(i)), 7, nobody());
-            for (uint256 seat = 0; seat < 7; ++seat) assertTrue(AgentId.unwrap(committee[seat].agentId()) > dead, "dead");
+            for (uint256 seat = 0; seat < 7; ++seat)
+                assertTrue(AgentId.unwrap(committee[seat].agentId()) > dead, "dead");
         }
     }
 
