@@ -52,7 +52,7 @@ describe("chain: certificates in calldata", () => {
     const entry = await drawn(harness);
     const receipt = await (
       await harness.writer(0)
-    ).commit(entry.request, entry.round, entry.committee, entry.certificate);
+    ).commit(entry.request, entry.awaited, entry.certificate);
     assert.ok(receipt !== "already");
     const transactions = await createTransactionReader(harness.options);
     const readTwice = async (): Promise<readonly unknown[]> => {

@@ -135,7 +135,8 @@ contract AbsenceTest is ConclaveTest {
         }
         for (uint256 i = 0; i < 100; ++i) {
             Seat[] memory committee = committeeNow(keccak256(abi.encode(i)), 7);
-            for (uint256 seat = 0; seat < 7; ++seat) assertTrue(AgentId.unwrap(committee[seat].agentId()) > dead, "dead");
+            for (uint256 seat = 0; seat < 7; ++seat)
+                assertTrue(AgentId.unwrap(committee[seat].agentId()) > dead, "dead");
         }
     }
 

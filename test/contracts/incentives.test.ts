@@ -65,9 +65,9 @@ async function playground() {
   const appealed = (committed: Committed, by = alice!): Promise<Asked> => appeal(world, committed, oracle.connect(by));
   /** Settles from an account of its own unless the commit has. */
   const settle = async (committed: Committed): Promise<unknown> => {
-    if ((await oracle.statusOf(committed.request.id)).settled === true) return;
+    if ((await oracle.statusOf(committed.request.id)).settled === true) return undefined;
     const [, , , , settler] = await ethers.getSigners();
-    await world.settlement.connect(settler!).settle(...recordOf(committed));
+    return world.settlement.connect(settler!).settle(...recordOf(committed));
   };
   const charge = (prices: Partial<PriceTerms>): Promise<unknown> =>
     oracle.setPrices(Currency.Token, { ...freeTokens, ...prices });
