@@ -17,7 +17,11 @@ export interface Run {
 }
 
 /** Runs one agent of the harness, which takes its seats but has no peers. */
-export async function run(harness: ChainHarness, journals: MemoryJournals, change: Partial<ChainWriter> = {}): Promise<Run> {
+export async function run(
+  harness: ChainHarness,
+  journals: MemoryJournals,
+  change: Partial<ChainWriter> = {},
+): Promise<Run> {
   const reader = await harness.reader();
   const clock = createSystemClock();
   let handled = -1n;
