@@ -310,7 +310,7 @@ interface IAgentRegistry {
     error NotOracle(address caller);
     error NotSlasher(address caller);
     /// @notice Only `drawable` agents were active when the epoch began.
-    error TooFewAgents(uint256 drawable, uint256 wanted);
+    error TooFewAgents(uint256 drawable, uint256 needed);
     /// @notice The registry shows its running epoch and the one before it, no other.
     error EpochNotKept(uint64 epoch, uint64 running);
     /// @notice No committee was found within so many probes. Less than one of 2^256 draws ends so.
