@@ -7,7 +7,7 @@ import { findClaims, settleClaims } from "../../agents/cli/agent/claims.ts";
 import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
 import { booleanTerms } from "../support/core/committee.ts";
-import { certify, courseNow } from "./chain-questions.ts";
+import { certify } from "./chain-questions.ts";
 
 const consumer = `0x${"c0".repeat(20)}` as Address;
 const keys: readonly Keys[] = Array.from({ length: 5 }, (_, index) =>
