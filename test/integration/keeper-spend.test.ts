@@ -1,16 +1,19 @@
 // What a keeper spends on requests that nobody can answer.
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { agentRegistryAbi } from "conclave/abi";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
-import { createNodeHarness } from "../adapters/chain-node.ts";
+import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { asked, mineTo } from "../adapters/chain-questions.ts";
 import { rejects } from "../adapters/chain.suite.ts";
 import { run } from "./keeper-world.ts";
 import { until } from "./world.ts";
 
-describe("a request for more seats than there are agents", async () => {
-  const harness = await createNodeHarness();
+describe("a request for more seats than there are agents", () => {
+  let harness: NodeHarness;
+  before(async () => {
+    harness = await createNodeHarness();
+  });
   after(() => harness.stop());
 
   it("is not taken; one whose agents leave before its seed block costs a keeper nothing until its refund", async () => {
