@@ -193,6 +193,18 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
+    function transferOperator(AgentId agentId, address to) external onlyOperator(agentId) {
+        _book.records[agentId].offered = to;
+        emit OperatorTransferStarted(agentId, msg.sender, to);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function acceptOperator(AgentId agentId) external {
+        address before = _book.acceptOperator(_rules(), agentId, msg.sender);
+        emit OperatorTransferred(agentId, before, msg.sender);
+    }
+
+    /// @inheritdoc IAgentRegistry
     function setEndpoint(AgentId agentId, string calldata endpoint) external {
         _requireOperatorOrSigner(agentId);
         _requireLength(bytes(endpoint), MAX_ENDPOINT_BYTES);

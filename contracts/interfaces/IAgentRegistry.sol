@@ -193,6 +193,18 @@ interface IAgentRegistry {
     /// @param publicKey 64 bytes
     event SignerRotated(AgentId indexed agentId, address indexed signer, bytes publicKey);
 
+    /// @notice The operator offers the agent to another account.
+    /// @param agentId the agent
+    /// @param operator the operator
+    /// @param to the account that may accept; 0 = nobody any more
+    event OperatorTransferStarted(AgentId indexed agentId, address indexed operator, address indexed to);
+
+    /// @notice The agent has another operator; stake and earnings stay with their accounts.
+    /// @param agentId the agent
+    /// @param before the earlier operator, which is a delegator now if it holds shares
+    /// @param operator the new operator
+    event OperatorTransferred(AgentId indexed agentId, address indexed before, address indexed operator);
+
     /// @notice The multiaddrs changed.
     /// @param agentId the agent
     /// @param endpoint comma separated multiaddrs
@@ -318,6 +330,8 @@ interface IAgentRegistry {
     error TransferMismatch(uint256 expected, uint256 received);
     error TooManyServices(uint256 services, uint256 maximum);
     error CommissionAboveMaximum(uint24 commission, uint256 maximum);
+    /// @notice The operator has not offered the agent to this account.
+    error NotOffered(AgentId agentId, address account);
     error AgentNotAsleep(AgentId agentId);
     error NoRaiseAnnounced(AgentId agentId);
     /// @notice The raise may not take effect before `raiseTime`: until then delegators can leave at the commission that
@@ -429,6 +443,18 @@ interface IAgentRegistry {
     /// @param possession as in `Registration`, by the new key
     function rotateSigner(AgentId agentId, bytes calldata publicKey, bytes calldata possession) external;
 
+    /// @notice Offers the agent to another account, in place of an earlier offer. Only the operator may call.
+    /// @param agentId the agent
+    /// @param to the account that may accept; 0 takes the offer back
+    function transferOperator(AgentId agentId, address to) external;
+
+    /// @notice Makes the caller, to whom the agent was offered, its operator.
+    /// @dev What moves: the rights of the operator, the commission of all pay from now on, and an announced raise. What
+    /// stays: everybody's stake, shares and earnings, the commission of pay so far, reputation, services and keys. The
+    /// agent leaves the draw unless the caller's own bonded stake is at least minStake, so bond before.
+    /// @param agentId the agent
+    function acceptOperator(AgentId agentId) external;
+
     /// @notice Replaces the multiaddrs. The operator or the signer may call.
     /// @param agentId the agent
     /// @param endpoint comma separated multiaddrs without the peer id, at most 512 bytes
@@ -504,7 +530,7 @@ interface IAgentRegistry {
     /// its rotation; 0 = the key is in use
     function keyOf(address signer) external view returns (AgentId agentId, uint40 end);
 
-    /// @notice The operator of an agent, which never changes. Reverts with `UnknownAgent`.
+    /// @notice The operator of an agent. Reverts with `UnknownAgent`.
     /// @param agentId the agent
     /// @return operator the owner
     function operatorOf(AgentId agentId) external view returns (address operator);

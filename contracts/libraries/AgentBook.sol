@@ -23,6 +23,7 @@ library AgentBook {
     /// @param account all that a settlement writes, in a slot of its own. `exited` means that the reputation once fell
     /// below EXIT_REPUTATION, or that the agent was slashed while it was not active
     /// @param position position of the agent among the candidates, see `Candidates`; 0 = the agent is not active
+    /// @param offered the account that may become the operator; 0 = the operator offers the agent to nobody
     /// @param commission the operator's part of the pay, in parts per million
     /// @param announced a higher commission that the operator may put into force from `raiseTime` on
     /// @param raiseTime unix seconds; 0 = no raise is announced
@@ -34,6 +35,7 @@ library AgentBook {
         uint24 commission;
         uint24 announced;
         uint40 raiseTime;
+        address offered;
         StakePool.State pool;
         RewardsLib.State rewards;
     }
@@ -168,6 +170,23 @@ library AgentBook {
         if (AgentAccount.unwrap(latest) == AgentAccount.unwrap(earlier)) return;
         record.account = latest;
         _follow(self, rules, service.agentId(), record, earlier);
+    }
+
+    /// @notice Makes the account that the agent was offered to its operator.
+    /// @dev Divides the pay so far first: its commission is the earlier operator's. Shares and earnings stay with their
+    /// accounts, so the agent is active afterwards only if the new operator's own stake suffices.
+    function acceptOperator(
+        State storage self,
+        Rules memory rules,
+        AgentId agentId,
+        address account
+    ) internal returns (address before) {
+        Record storage record = self.records[agentId];
+        require(account == record.offered, IAgentRegistry.NotOffered(agentId, account));
+        _dividePay(record);
+        before = record.operator;
+        (record.operator, record.offered) = (account, address(0));
+        _sync(self, rules, agentId, record);
     }
 
     /// @notice Ends the sleep of an agent.

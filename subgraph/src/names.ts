@@ -32,6 +32,10 @@ export function priceListId(currency: string, version: i32): string {
   return currency + "-" + version.toString();
 }
 
+export function positionId(agent: string, account: Bytes): string {
+  return agent + "-" + account.toHexString();
+}
+
 export function isZero(address: Address): boolean {
   return address.equals(Address.zero());
 }

@@ -2,7 +2,7 @@
 import { Address, BigInt, Bytes } from "@graphprotocol/graph-ts";
 
 import { Account, Agent, Deployment, Operator, StakePosition, RequestSubscription } from "../generated/schema";
-import { TOKEN, ZERO } from "./names";
+import { TOKEN, ZERO, positionId } from "./names";
 
 const DEPLOYMENT = "conclave";
 
@@ -76,7 +76,7 @@ export function loadAgent(number: BigInt): Agent {
 
 /** With nothing unbonding if that was slashed away. */
 export function loadPosition(agent: Agent, account: Address): StakePosition {
-  const id = agent.id + "-" + account.toHexString();
+  const id = positionId(agent.id, account);
   let position = StakePosition.load(id);
   if (position == null) {
     position = new StakePosition(id);

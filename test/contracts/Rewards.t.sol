@@ -161,6 +161,50 @@ contract RewardsTest is ConclaveTest {
         assertEq(registry.getAgent(AGENT).commission, TENTH, "as it was");
     }
 
+    /// @dev RW7: pay so far is the earlier operator's, and nobody's stake moves.
+    function test_anOperatorHandsItsAgentOver() public {
+        _bond(ALICE, 3 * MIN_STAKE);
+        _earn(1000);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOffered.selector, AGENT, ALICE));
+        vm.prank(ALICE);
+        registry.acceptOperator(AGENT);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOperator.selector, AGENT, ALICE));
+        vm.prank(ALICE);
+        registry.transferOperator(AGENT, ALICE);
+        registry.transferOperator(AGENT, BOB);
+        registry.transferOperator(AGENT, ALICE);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOffered.selector, AGENT, BOB));
+        vm.prank(BOB);
+        registry.acceptOperator(AGENT);
+        vm.expectEmit(address(registry));
+        emit IAgentRegistry.OperatorTransferred(AGENT, address(this), ALICE);
+        vm.prank(ALICE);
+        registry.acceptOperator(AGENT);
+        assertEq(registry.operatorOf(AGENT), ALICE, "operator");
+        assertTrue(registry.getAgent(AGENT).active, "the new operator's own stake suffices");
+        _assertRewards(address(this), 100 + 225);
+        _assertRewards(ALICE, 675);
+        assertEq(registry.positionOf(AGENT, address(this)).bonded, MIN_STAKE, "the earlier operator's stake");
+        _earn(1000);
+        _assertRewards(address(this), 325 + 225);
+        _assertRewards(ALICE, 675 + 100 + 675);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOperator.selector, AGENT, address(this)));
+        registry.setCommission(AGENT, 0);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOffered.selector, AGENT, ALICE));
+        vm.prank(ALICE);
+        registry.acceptOperator(AGENT);
+    }
+
+    /// @dev ST5: the new operator answers with its own stake.
+    function test_anOperatorWithoutStakeHasNoActiveAgent() public {
+        registry.transferOperator(AGENT, BOB);
+        vm.prank(BOB);
+        registry.acceptOperator(AGENT);
+        assertTrue(!registry.getAgent(AGENT).active, "not active");
+        _bond(BOB, MIN_STAKE);
+        assertTrue(registry.getAgent(AGENT).active, "active");
+    }
+
     function test_commissionHasABound() public {
         bytes memory refusal = abi.encodeWithSelector(
             IAgentRegistry.CommissionAboveMaximum.selector,

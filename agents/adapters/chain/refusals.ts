@@ -64,6 +64,7 @@ export const refusals: Readonly<Record<string, string>> = {
   NothingOwed: "nothing to claim: the registry owes this account nothing",
   NoRewards: "nothing to claim: the account has earned nothing of this agent in this currency since it last claimed",
   NotOperator: "send it from the agent's operator",
+  NotOffered: "let the agent's operator offer it to this account first",
   AgentNotAsleep: "nothing to do: the agent is awake",
   CommissionAboveMaximum: "set a commission within the maximum",
   NoRaiseAnnounced: "announce the higher commission first",

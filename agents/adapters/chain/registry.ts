@@ -63,6 +63,8 @@ function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Part
       return { stake: stake - event.args.bonded, unbonding: unbonding - event.args.unbonding };
     case "SignerRotated":
       return { signer: lower(event.args.signer), publicKey: hexToBytes(event.args.publicKey) };
+    case "OperatorTransferred":
+      return { operator: lower(event.args.operator) };
     case "EndpointUpdated":
       return { endpoint: parseEndpoint(event.args.endpoint) };
     case "ModelUpdated":
