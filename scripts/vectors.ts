@@ -178,7 +178,7 @@ const makeDecision = (
     ...fields,
     transcript: sha256(toUtf8Bytes(`transcript ${request} ${committee}`)),
   };
-  const { requestHash, committeeHash } = message;
+  const { committeeHash } = message;
   // The first round serves attempt 0, the second later ones.
   const roundWord = rounds[fields.attempt === 0 ? 0 : 1]!.word;
   const structHash = TypedDataEncoder.hashStruct("Decision", decisionTypes, message);

@@ -77,7 +77,12 @@ export function rememberingChain(chain: ChainReader, attempts: Map<string, Attem
     committee: async (request, awaited, signal) => {
       const committee = await chain.committee(request, awaited, signal);
       const { attempt } = awaited;
-      attempts.set(attemptKey({ requestId: request.id, attempt }), { domain: chain.domain, request, attempt, committee });
+      attempts.set(attemptKey({ requestId: request.id, attempt }), {
+        domain: chain.domain,
+        request,
+        attempt,
+        committee,
+      });
       return committee;
     },
   };

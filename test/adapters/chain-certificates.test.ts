@@ -30,9 +30,7 @@ describe("chain: certificates in calldata", () => {
       return harness.execute(oracle, decisionOracleAbi, "tryMulticall", args, 3_000_000n);
     };
     const alone = await drawn(harness);
-    const receipt = await (
-      await harness.writer(0)
-    ).commit(alone.request, alone.awaited, alone.certificate);
+    const receipt = await (await harness.writer(0)).commit(alone.request, alone.awaited, alone.certificate);
     assert.ok(receipt !== "already");
     const read = (hash: Hex, id: RequestId) => transactions.certificate(hash, id);
     assert.deepEqual(await read(receipt.transactionHash, alone.request.id), alone.certificate.signatures);

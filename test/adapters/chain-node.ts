@@ -70,7 +70,8 @@ export interface NodeHarness extends ChainHarness {
   deployContract(artifact: string, args: readonly unknown[]): Promise<{ readonly address: Address; readonly abi: Abi }>;
 }
 
-const EPOCH_BLOCKS = 32;
+/** Long enough for several attempts one after the other: a seed can be proven in its epoch and the next one. */
+const EPOCH_BLOCKS = 128;
 const SUBSCRIPTION = 1;
 const CONSUMER_ACCEPT = 0;
 const CONSUMER_REVERT = 1;
@@ -150,7 +151,10 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     },
     mine: (blocks) => client.mine({ blocks }),
     reorganize: async (blocks) => {
-      await client.request({ method: "anvil_reorg", params: [blocks, []] } as never);
+      await client.request({ method: "anvil_rollback", params: [blocks] } as never);
+      // The same blocks at the same time would be the same again.
+      await client.increaseTime({ seconds: 1 });
+      await client.mine({ blocks });
     },
     passTime: async (seconds) => {
       await client.increaseTime({ seconds });

@@ -25,13 +25,7 @@ import type {
   Terms,
 } from "../../agents/core/types.ts";
 import type { AwaitedRound, DecidedRound } from "../../agents/core/request/events.ts";
-import type {
-  ChainReader,
-  ChainWriter,
-  DecisionProof,
-  MessageProof,
-  Receipt,
-} from "../../agents/ports/chain.ts";
+import type { ChainReader, ChainWriter, DecisionProof, MessageProof, Receipt } from "../../agents/ports/chain.ts";
 import { awaitedOf, progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 

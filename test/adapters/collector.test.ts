@@ -90,10 +90,7 @@ describe("AV10: the policy of collection", () => {
     const over = await world.keep(1, {});
     const refunded = await world.keep(2, { status: "refunded", settled: false });
     const stays = {
-      undecided: [
-        await world.keep(4, { status: "requested", settled: false }),
-        await world.keep(5),
-      ],
+      undecided: [await world.keep(4, { status: "requested", settled: false }), await world.keep(5)],
       provisional: [
         await world.keep(6, { provisional: true, settled: false }),
         await world.keep(7, { status: "hung", provisional: true, settled: false }),

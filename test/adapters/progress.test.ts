@@ -92,10 +92,7 @@ async function take(play: Play, step: Step): Promise<void> {
         hang: { status: "hung", outcome: wordOf(0n), answer: "" },
       } as const;
       const attempt = { domain: reader.domain, request, attempt: progress.attempt, committee };
-      assert.notEqual(
-        await writer.commit(request, awaited, certify(keys, attempt, outcomes[step])),
-        "already",
-      );
+      assert.notEqual(await writer.commit(request, awaited, certify(keys, attempt, outcomes[step])), "already");
       return;
     }
     case "appeal": {

@@ -322,7 +322,7 @@ describe("verifyRequest", () => {
   });
 
   it("TR6: calls a request without a decision undecided and what it cannot read unavailable, but refutes neither", async () => {
-    const open = await verify(good, {}, eventsOf(good).slice(0, 2));
+    const open = await verify(good, {}, eventsOf(good).slice(0, 1));
     const reason = "it has no decision that stands";
     assert.deepEqual(open.failure, { kind: "undecided", step: "chain", cid: null, reason });
     assert.deepEqual([open.ok, open.root, verdictOf(open)], [false, null, "UNDECIDED: there is no decision to verify"]);

@@ -125,7 +125,10 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
         ports.log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
       } catch (error) {
         if (!lifetime.aborted)
-          ports.log.error({ error: messageOf(error) }, "could not wake the agent: it will not be drawn; start it again");
+          ports.log.error(
+            { error: messageOf(error) },
+            "could not wake the agent: it will not be drawn; start it again",
+          );
       }
     },
     agents(records) {

@@ -163,9 +163,7 @@ export function certificateFor(
   signers = firstSeats(drawn.committee.length),
   domain = world.domain,
 ): string {
-  return certify(digestOf(domain, drawn, decision), signers, (seat) =>
-    keyOfSeat(world, drawn.committee[seat]!),
-  );
+  return certify(digestOf(domain, drawn, decision), signers, (seat) => keyOfSeat(world, drawn.committee[seat]!));
 }
 
 /** The hot key of the seat's signer. */
@@ -300,8 +298,7 @@ export async function replace(world: World, running: Asked): Promise<Asked> {
 }
 
 /** The arguments of `fallBack`. */
-export const fallBackArgs = (running: Asked) =>
-  [...refundArgs(running), packDecided(running.past.at(-1)!)] as const;
+export const fallBackArgs = (running: Asked) => [...refundArgs(running), packDecided(running.past.at(-1)!)] as const;
 
 /** Record of a request after an attempt was given up. */
 export const givenUp = (running: Asked): Committed => ({

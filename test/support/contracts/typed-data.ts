@@ -198,11 +198,7 @@ export const bitmapOf = (seats: readonly number[]): bigint =>
   seats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 
 /** A certificate of the given seats as contracts/libraries/CertificateLib.sol packs it. */
-export const certify = (
-  digest: string,
-  signers: readonly number[],
-  keyOf: (seat: number) => SigningKey,
-): string =>
+export const certify = (digest: string, signers: readonly number[], keyOf: (seat: number) => SigningKey): string =>
   concat([
     toBeHex(bitmapOf(signers), 8),
     ...signers.toSorted((a, b) => a - b).map((seat) => keyOf(seat).sign(digest).compactSerialized),

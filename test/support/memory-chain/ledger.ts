@@ -14,7 +14,6 @@ import type {
   Terms,
 } from "../../../agents/core/types.ts";
 import type { AwaitedRound, DecidedRound } from "../../../agents/core/request/events.ts";
-import { isAttemptOver } from "../../../agents/core/request/state.ts";
 import type { AgentRecord, CertifiedDecision, EquivocationProof, Receipt } from "../../../agents/ports/chain.ts";
 import { faultOf } from "../../../agents/ports/evidence.ts";
 import { oldestSeedAt } from "../../../agents/adapters/chain/committee.ts";
@@ -156,7 +155,7 @@ function wake(state: State, agentId: AgentId): Receipt {
   const agent = state.agents.get(agentId);
   if (agent?.asleep !== true) throw refused("AgentNotAsleep", { agentId });
   state.misses.set(agentId, 0);
-  state.agents.set(agentId, { ...agent, asleep: false, active: !agent.exited });
+  setAgent(state, { ...agent, asleep: false, active: !agent.exited });
   return append(state, [{ kind: "agentsChanged", agentId }]);
 }
 
@@ -166,8 +165,8 @@ function submitEvidence(state: State, proof: EquivocationProof, reporter: Addres
   const agent = state.agents.values().find((one) => one.signer === signer);
   if (agent === undefined) throw refused("UnknownSigner", { signer });
   const { request, slot } = proof;
-  const entry = state.requests.get(request.id);
-  if (entry === undefined || !isAttemptOver(entry, slot.attempt))
+  const { status, attempt: latest } = state.requests.get(request.id) ?? { status: "requested", attempt: 0 };
+  if (slot.attempt > latest || (slot.attempt === latest && status === "requested"))
     throw refused("AttemptNotOver", { requestId: String(request.id), attempt: slot.attempt });
   const fault = faultOf({ ...proof, agentId: agent.agentId });
   if (state.consumed.has(fault)) throw refused("EvidenceConsumed", { agentId: agent.agentId });
