@@ -42,6 +42,7 @@ export function checkEvents(entities: Entities, logs: readonly DecodedLog[], led
   let settled = "";
   const asked = logs.filter(({ eventName }) => eventName === "Requested");
   ledger.equal("deployment.requests", rows(entities, "Deployment")[0]?.["requests"], asked.length);
+  checkOffers(entities, logs, ledger);
   for (const [index, log] of asked.entries()) checkNumber(entities, log, index + 1, ledger);
   for (const log of logs) {
     if (log.eventName === "FeeRefunded" || log.eventName === "DecisionSettled") settled = String(log.args.requestId);
@@ -49,6 +50,17 @@ export function checkEvents(entities: Entities, logs: readonly DecodedLog[], led
     checkRequestEvent(entities, log, ledger);
   }
   checkServices(entities, logs, ledger);
+}
+
+/** The contracts tell no offer of an agent but in events. */
+function checkOffers(entities: Entities, logs: readonly DecodedLog[], ledger: Ledger): void {
+  const offers = new Map<number, string | null>();
+  for (const log of logs)
+    if (log.eventName === "OperatorTransferred") offers.set(log.args.agentId, null);
+    else if (log.eventName === "OperatorTransferStarted")
+      offers.set(log.args.agentId, log.args.to === zeroAddress ? null : lower(log.args.to));
+  for (const agent of rows(entities, "Agent"))
+    ledger.equal(`agent ${agent.id}.offeredTo`, agent["offeredTo"], offers.get(Number(agent.id)) ?? null);
 }
 
 function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, ledger: Ledger): void {

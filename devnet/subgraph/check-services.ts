@@ -3,18 +3,23 @@ import { unpackHead } from "../../agents/adapters/chain/settlement.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { unpackWord } from "../../agents/core/encoding/words.ts";
 import { find, type Entities } from "./entities.ts";
-import { compare, rows, type Ledger } from "./ledger.ts";
+import { compare, lower, rows, type Ledger } from "./ledger.ts";
 import type { DecodedLog } from "./logs.ts";
 
 export function checkServices(entities: Entities, logs: readonly DecodedLog[], ledger: Ledger): void {
   /** The seats of each round with a decision, and of the latest round of each request. */
   const seats = new Map<string, readonly string[]>();
   const latest = new Map<bigint, string>();
+  const operators = new Map<number, string>();
   /** The rounds of the settlement that have to pay their seats. */
   let standing: string[] = [];
   let paid = 0;
   for (const log of logs)
     switch (log.eventName) {
+      case "AgentRegistered":
+      case "OperatorTransferred":
+        operators.set(log.args.agentId, lower(log.args.operator));
+        break;
       case "DecisionCommitted": {
         const { requestId, committee } = log.args;
         const head = unpackHead(log.args.head);
@@ -42,6 +47,7 @@ export function checkServices(entities: Entities, logs: readonly DecodedLog[], l
           entities,
           log,
           standing.flatMap((id) => seats.get(id) ?? []),
+          operators,
           ledger,
         );
         standing = [];
@@ -56,6 +62,7 @@ function checkPay(
   entities: Entities,
   log: Extract<DecodedLog, { eventName: "ServicesRecorded" }>,
   seats: readonly string[],
+  operators: ReadonlyMap<number, string>,
   ledger: Ledger,
 ): number {
   const { currency, services } = log.args;
@@ -66,6 +73,7 @@ function checkPay(
   for (const { agentId, earned, seat } of earning)
     compare(ledger, `pay ${seat}`, find(entities, "Pay", seat), {
       agent: agentId,
+      operator: operators.get(Number(agentId)),
       amount: earned,
       seat,
       currency: ["Token", "Native"][currency],

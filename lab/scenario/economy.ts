@@ -40,8 +40,8 @@ export interface Economy {
   readonly relayers: readonly HardhatEthersSigner[];
   readonly reporter: HardhatEthersSigner;
   readonly agents: readonly Agent[];
-  /** Takes no part in any committee. */
-  readonly sluggish: Agent;
+  /** Take part in a committee only if it has no quorum without them. */
+  readonly sluggish: readonly Agent[];
 }
 
 const gwei = 10n ** 9n;
@@ -82,7 +82,17 @@ export async function openEconomy(ethers: HardhatEthers, operatorCount: number, 
   for (const [index, signer] of payers.entries()) askers.push(await openAsker(world, signer, index));
   for (const { address } of appellants) await approve(world, address, world.oracle.target);
   await nextEpoch(world);
-  return { world, operators, delegators, askers, appellants, relayers, reporter, agents, sluggish: agents[0]! };
+  return {
+    world,
+    operators,
+    delegators,
+    askers,
+    appellants,
+    relayers,
+    reporter,
+    agents,
+    sluggish: agents.filter((_, index) => index % 3 === 0),
+  };
 }
 
 /** Every fourth operator has two agents. */

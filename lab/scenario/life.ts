@@ -3,7 +3,14 @@ import type { Random } from "../../sim/random.ts";
 import { ask, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
 import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
 import { Currency, packTerms, testKey } from "../../test/support/contracts/typed-data.ts";
-import { subscription, unbondingDelay, type Registry, type World } from "../../test/support/contracts/world.ts";
+import {
+  minStake,
+  nextEpoch,
+  subscription,
+  unbondingDelay,
+  type Registry,
+  type World,
+} from "../../test/support/contracts/world.ts";
 import { tokenPrices, type Agent, type Economy } from "./economy.ts";
 import { play } from "./play.ts";
 
@@ -20,7 +27,7 @@ const highestCommission = 500_000;
 
 /**
  * Plays the scenario. At a quarter of it an agent equivocates and an operator announces a higher commission. At a
- * half another operator leaves, a third lowers its commission and all delegators claim. At three quarters prices
+ * half another operator leaves, a third lowers its commission and hands its agent over, and all delegators claim. At three quarters prices
  * double.
  */
 export async function live(
@@ -38,7 +45,8 @@ export async function live(
     "commission lowered": 0,
     "commission raised": 0,
     "claims of rewards": 0,
-    "agent woken": 0,
+    "agents woken": 0,
+    "agent handed over": 0,
   };
   const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
   for (let index = 0; index < requests; index++) {
@@ -52,13 +60,15 @@ export async function live(
       events["operator left"]++;
       await ownRegistry(economy.world, generous).setCommission(generous.id, 0);
       events["commission lowered"]++;
+      await handOver(economy, generous);
+      events["agent handed over"]++;
       events["claims of rewards"] += await claimAll(economy, economy.delegators);
     }
     if (index === Math.floor((3 * requests) / 4)) {
       await doublePrices(economy.world);
       events["prices changed"]++;
     }
-    events["agent woken"] += await wake(economy);
+    events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     const { fate, kind } = await play(economy, random);
     fates[fate] = (fates[fate] ?? 0) + 1;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
@@ -81,12 +91,27 @@ async function equivocate({ world, reporter }: Economy, { label }: Agent): Promi
   await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
 }
 
-/** Wakes the sluggish agent if it sleeps; returns how often. */
-async function wake({ world, sluggish }: Economy): Promise<number> {
-  const { asleep } = await world.registry.getAgent(sluggish.id);
-  if (asleep !== true) return 0;
-  await ownRegistry(world, sluggish).wake(sluggish.id);
-  return 1;
+/** Wakes the agents that sleep and waits until they can be drawn; returns how many. */
+async function wakeAll(world: World, agents: readonly Agent[]): Promise<number> {
+  let woken = 0;
+  for (const { id } of agents) {
+    const { asleep } = await world.registry.getAgent(id);
+    if (asleep !== true) continue;
+    const operator = await world.ethers.getSigner((await world.registry.operatorOf(id)) as string);
+    await world.registry.connect(operator).wake(id);
+    woken++;
+  }
+  if (woken > 0) await nextEpoch(world);
+  return woken;
+}
+
+/** Hands an agent over to a delegator that has as much stake behind it as an operator needs. */
+async function handOver({ world, delegators }: Economy, agent: Agent): Promise<void> {
+  const [delegator] = delegators as [Agent["operator"], ...Agent["operator"][]];
+  const registry = world.registry.connect(delegator);
+  await registry.bond(agent.id, minStake);
+  await ownRegistry(world, agent).transferOperator(agent.id, delegator.address);
+  await registry.acceptOperator(agent.id);
 }
 
 async function startLeaving({ world, agents }: Economy, leaver: Agent): Promise<void> {

@@ -154,8 +154,8 @@ async function silent(world: World, asked: Asked, random: Random): Promise<Asked
 }
 
 /**
- * Commits through one of the relayers, with shares and sometimes a reputation change. The sluggish agent neither signs
- * nor has a share.
+ * Commits through one of the relayers, with shares and sometimes a reputation change. Sluggish agents that the quorum
+ * does not need neither sign nor have a share.
  */
 async function submit(
   economy: Economy,
@@ -166,19 +166,25 @@ async function submit(
   const world = { ...economy.world, oracle: economy.world.oracle.connect(random.pick(economy.relayers)) };
   const drawn = await draw(world, asked);
   const size = drawn.committee.length;
-  const isAwake = (seat: number): boolean => agentOf(drawn.committee[seat]!) !== economy.sluggish.id;
-  const shares = hexlify(Uint8Array.from({ length: size }, (_, seat) => (isAwake(seat) ? random.below(4) : 0)));
+  const isSluggish = (seat: number): boolean =>
+    economy.sluggish.some(({ id }) => id === agentOf(drawn.committee[seat]!));
+  const seats = Array.from({ length: size }, (_, seat) => seat);
+  const signers = [...seats.filter((seat) => !isSluggish(seat)), ...seats.filter(isSluggish)].slice(0, quorum(size));
+  const shares = hexlify(
+    Uint8Array.from(seats, (seat) => {
+      const share = random.below(4);
+      return isSluggish(seat) && !signers.includes(seat) ? 0 : share;
+    }),
+  );
   const reputationChanges = random.chance(150_000)
     ? hexlify(Uint8Array.of(random.below(size), random.chance(500_000) ? 0xff : 1))
     : "0x";
   const gasPrice = BigInt(random.between(2, 40)) * 10n ** 9n;
   const signed = decisionFor(drawn, { ...decision, shares, reputationChanges });
-  const signers = Array.from({ length: size }, (_, seat) => seat)
-    .filter(isAwake)
-    .slice(0, quorum(size));
-  const args = commitArgs(world, drawn, signed, signers);
+  const inOrder = signers.toSorted((left, right) => left - right);
+  const args = commitArgs(world, drawn, signed, inOrder);
   const sent = await world.oracle.commit(...args, await priceGas(world, gasPrice));
-  return committedBy(world, drawn, signed, (await sent.wait())!);
+  return committedBy(world, drawn, signed, await sent.wait());
 }
 
 function pickFate(random: Random): Fate {

@@ -36,6 +36,10 @@ export function consumerId(subscription: string, consumer: Bytes): string {
   return subscription + "-" + consumer.toHexString();
 }
 
+export function positionId(agent: string, account: Bytes): string {
+  return agent + "-" + account.toHexString();
+}
+
 export function isZero(address: Address): boolean {
   return address.equals(Address.zero());
 }

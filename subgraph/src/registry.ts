@@ -38,9 +38,10 @@ import {
   RewardClaim,
   Slash,
   StakeChange,
+  StakePosition,
 } from "../generated/schema";
 import { serviceAgentId, serviceEarned, serviceMissed, serviceSteps } from "./layouts";
-import { TOKEN, ZERO, attemptId, currencyOf, eventId, seatId } from "./names";
+import { TOKEN, ZERO, attemptId, currencyOf, eventId, isZero, positionId, seatId } from "./names";
 import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
 
 /** Settled requests until an agent's stake weighs in full. */
@@ -106,7 +107,7 @@ export function handleSignerRotated(event: SignerRotated): void {
 
 export function handleOperatorTransferStarted(event: OperatorTransferStarted): void {
   const agent = loadAgent(event.params.agentId);
-  agent.offeredTo = event.params.to.equals(Address.zero()) ? null : event.params.to;
+  agent.offeredTo = isZero(event.params.to) ? null : event.params.to;
   agent.save();
 }
 
@@ -115,6 +116,8 @@ export function handleOperatorTransferred(event: OperatorTransferred): void {
   agent.operator = loadOperator(event.params.operator).id;
   agent.offeredTo = null;
   agent.save();
+  setOperator(agent, event.params.before, false);
+  setOperator(agent, event.params.operator, true);
 }
 
 export function handleEndpointUpdated(event: EndpointUpdated): void {
@@ -367,6 +370,14 @@ function serve(service: BigInt, currency: string): void {
   if (agent.misses < MAX_MISSES) agent.misses = missed ? agent.misses + 1 : 0;
   agent.save();
   operator.save();
+}
+
+/** Stake stays with its accounts. */
+function setOperator(agent: Agent, account: Address, isOperator: boolean): void {
+  const position = StakePosition.load(positionId(agent.id, account));
+  if (position == null) return;
+  position.isOperator = isOperator;
+  position.save();
 }
 
 function setActive(agentId: BigInt, active: boolean): void {

@@ -10,7 +10,7 @@ import {
   RequestSubscription,
   SubscriptionConsumer,
 } from "../generated/schema";
-import { TOKEN, UNBOUNDED, ZERO, consumerId } from "./names";
+import { TOKEN, UNBOUNDED, ZERO, consumerId, positionId } from "./names";
 
 const DEPLOYMENT = "conclave";
 
@@ -95,7 +95,7 @@ export function loadAgent(number: BigInt): Agent {
 
 /** With nothing unbonding if that was slashed away. */
 export function loadPosition(agent: Agent, account: Address): StakePosition {
-  const id = agent.id + "-" + account.toHexString();
+  const id = positionId(agent.id, account);
   let position = StakePosition.load(id);
   if (position == null) {
     position = new StakePosition(id);

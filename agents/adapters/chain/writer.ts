@@ -1,4 +1,4 @@
-import { encodeFunctionData, numberToHex, toEventSelector, type LocalAccount } from "viem";
+import { encodeFunctionData, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, AgentId, RequestId } from "../../core/types.ts";
 import type { RequestState } from "../../core/request/events.ts";

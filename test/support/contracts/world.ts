@@ -77,6 +77,8 @@ export type Registry = WithMethods<
   | "setEndpoint"
   | "setModel"
   | "wake"
+  | "transferOperator"
+  | "acceptOperator"
   | "recordServices"
   | "committee"
   | "getAgent"
