@@ -69,7 +69,7 @@ contract BookHandler is Assertions {
         uint256 bucket = record.position == 0 ? 0 : Candidates.bucketAt(record.position);
         // Each week has another deepest fall. Services come often enough that agents are proven.
         record.fall = 0;
-        _book.settle(_rules(), id, steps % 3 == 0 ? -int8(uint8(1 + (steps >> 2) % 3)) : int8(uint8(steps % 3)));
+        _book.settle(_rules(), id, steps % 3 == 0 ? -int8(uint8(1 + ((steps >> 2) % 3))) : int8(uint8(steps % 3)));
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];
         if (record.service == PROVEN_SERVICE) ++done["proven"];
         if (record.exited) ++done["exited"];

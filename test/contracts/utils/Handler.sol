@@ -42,7 +42,7 @@ contract Handler is ConclaveTest {
 
     uint256 private constant MAX_REQUESTS = 96;
     /// @dev Enough agents for one appeal against a committee of four, too few for one against a committee of five.
-    uint256 private constant AGENTS = 13;
+    uint256 private constant AGENTS = 10;
 
     /// @param round the running round
     /// @param attempt the attempt of the round

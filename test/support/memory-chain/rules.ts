@@ -105,7 +105,9 @@ export function drawSeats(
   size: number,
   excluded: ReadonlySet<AgentId>,
 ): readonly SeatInfo[] {
-  const active = agents.filter((agent) => agent.active).toSorted((left, right) => compareHex(left.signer, right.signer));
+  const active = agents
+    .filter((agent) => agent.active)
+    .toSorted((left, right) => compareHex(left.signer, right.signer));
   if (active.length < size) throw refused("TooFewAgents", { active: active.length, wanted: size });
   const others = active.filter(({ agentId }) => !excluded.has(agentId));
   const spare = active.filter(({ agentId }) => excluded.has(agentId));
