@@ -49,7 +49,10 @@ contract RoundTool {
     function seatsOf(Seat[] calldata committee, AgentId[] calldata agents) external pure returns (uint256 count) {
         for (uint256 i = 0; i < committee.length; ++i) {
             for (uint256 j = 0; j < agents.length; ++j) {
-                if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(agents[j])) ++count;
+                if (AgentId.unwrap(committee[i].agentId()) != AgentId.unwrap(agents[j])) continue;
+                // An agent that sat twice before is there twice.
+                ++count;
+                break;
             }
         }
     }
