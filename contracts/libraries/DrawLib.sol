@@ -49,13 +49,23 @@ library DrawLib {
         Seat[] memory spare = new Seat[](excluded.length);
         uint256 filled = 0;
         uint256 spared = 0;
-        while (filled < size && bowl.tickets != 0) {
-            Candidate candidate = _next(candidates, bowl);
-            if (_holds(barred, AgentId.unwrap(candidate.agentId()))) spare[spared++] = candidate.seat();
-            else committee[filled++] = candidate.seat();
+        unchecked {
+            while (filled < size && bowl.tickets != 0) {
+                Candidate candidate = _next(candidates, bowl);
+                if (excluded.length != 0 && _holds(barred, AgentId.unwrap(candidate.agentId()))) {
+                    spare[spared] = candidate.seat();
+                    ++spared;
+                } else {
+                    committee[filled] = candidate.seat();
+                    ++filled;
+                }
+            }
+            // If the bowl is empty, the excluded ones sit, too. The order in which they were drawn is a draw by weight (DR4).
+            for (uint256 i = 0; filled < size; ++i) {
+                committee[filled] = spare[i];
+                ++filled;
+            }
         }
-        // If the bowl is empty, the excluded ones sit, too. The order in which they were drawn is a draw by weight (DR4).
-        for (uint256 i = 0; filled < size; ++i) committee[filled++] = spare[i];
     }
 
     /// @param drawn the most candidates that can leave the bowl
@@ -77,7 +87,8 @@ library DrawLib {
                 if (count == 0) continue;
                 total += count;
                 bowl.tickets += count << (LIGHTEST - bucket);
-                bowl.buckets[filled++] = (count << 8) | bucket;
+                bowl.buckets[filled] = (count << 8) | bucket;
+                ++filled;
             }
         }
         require(total >= size, IAgentRegistry.TooFewAgents(total, size));
@@ -92,21 +103,22 @@ library DrawLib {
     function _next(Candidates.State storage candidates, Bowl memory bowl) private view returns (Candidate candidate) {
         while (bowl.probes < bowl.maxProbes) {
             unchecked {
-                uint256 random = _random(bowl.seed, bowl.probes++);
+                uint256 random = _random(bowl.seed, bowl.probes);
+                ++bowl.probes;
                 // The low half of the random word picks the candidate (bias below 2^-92), its high half decides about the weight.
-                (uint256 entry, uint256 index) = _pick(bowl.buckets, uint128(random) % bowl.tickets);
-                uint256 bucket = _bucketAt(entry);
+                (uint256 entry, uint256 bucket, uint256 index) = _pick(bowl.buckets, uint128(random) % bowl.tickets);
                 uint256 place = Candidates.placeOf(bucket, index);
-                (uint256 slot, uint256 moved) = _find(bowl.moved, place);
+                uint256[] memory table = bowl.moved;
+                (uint256 slot, uint256 moved) = _find(table, place);
                 candidate = candidates.atIn(bowl.epoch, moved == 0 ? place : moved);
                 // Weights are below 2^43, so the products with 128 bits stay below 2^171.
                 if ((random >> 128) * (CandidateLib.WEIGHT_ONE >> bucket) >= candidate.weight() << 128) continue;
+                bowl.tickets -= 1 << (LIGHTEST - bucket);
                 uint256 last = Candidates.placeOf(bucket, _takeFrom(entry));
                 if (place != last) {
-                    (, moved) = _find(bowl.moved, last);
+                    (, moved) = _find(table, last);
                     _put(slot, place, moved == 0 ? last : moved);
                 }
-                bowl.tickets -= 1 << (LIGHTEST - bucket);
                 return candidate;
             }
         }
@@ -116,13 +128,17 @@ library DrawLib {
     /// @dev Finds the candidate of a ticket: the bucket whose tickets include it, and the index in the bucket.
     /// @param buckets see `Bowl`; the ticket is one of theirs, so the search ends
     /// @return entry address of the bucket's entry
-    function _pick(uint256[] memory buckets, uint256 ticket) private pure returns (uint256 entry, uint256 index) {
+    function _pick(
+        uint256[] memory buckets,
+        uint256 ticket
+    ) private pure returns (uint256 entry, uint256 bucket, uint256 index) {
         uint256 lightest = LIGHTEST;
         assembly ("memory-safe") {
             entry := add(buckets, 0x20)
             for {} 1 {} {
                 let word := mload(entry)
-                let shift := sub(lightest, and(word, 0xff))
+                bucket := and(word, 0xff)
+                let shift := sub(lightest, bucket)
                 let tickets := shl(shift, shr(8, word))
                 if lt(ticket, tickets) {
                     index := shr(shift, ticket)
@@ -131,12 +147,6 @@ library DrawLib {
                 ticket := sub(ticket, tickets)
                 entry := add(entry, 0x20)
             }
-        }
-    }
-
-    function _bucketAt(uint256 entry) private pure returns (uint256 bucket) {
-        assembly ("memory-safe") {
-            bucket := and(mload(entry), 0xff)
         }
     }
 

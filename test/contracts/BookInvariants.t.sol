@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
+import {AgentBook} from "../../contracts/libraries/AgentBook.sol";
+import {MAX_AGENTS} from "../../contracts/types/Limits.sol";
+import {AgentId} from "../../contracts/types/Types.sol";
 import {BookHandler} from "./utils/BookHandler.sol";
-import {Assertions} from "./utils/Vm.sol";
+import {Assertions, vm} from "./utils/Vm.sol";
 
 /// @dev The invariants of the candidates, with the numbers of docs/spec/draw.md.
 contract BookInvariantsTest is Assertions {
+    using AgentBook for AgentBook.State;
+
     struct FuzzSelector {
         address addr;
         bytes4[] selectors;
     }
 
     BookHandler private _handler;
+    AgentBook.State private _book;
 
     function setUp() public {
         _handler = new BookHandler();
@@ -59,7 +66,20 @@ contract BookInvariantsTest is Assertions {
             "rotate",
             "pass"
         ];
-        for (uint256 i = 0; i < actions.length; ++i) assertTrue(_handler.done(actions[i]) != 0, "an action was not reached");
+        for (uint256 i = 0; i < actions.length; ++i)
+            assertTrue(_handler.done(actions[i]) != 0, "an action was not reached");
+    }
+
+    /// @dev An index in a bucket has 22 bits.
+    function test_agentsAreBounded() public {
+        _book.count = uint32(MAX_AGENTS - 1);
+        assertEq(AgentId.unwrap(this.create(address(1))), 4_194_303, "the last");
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.TooManyAgents.selector, 4_194_303));
+        this.create(address(2));
+    }
+
+    function create(address signer) external returns (AgentId) {
+        return _book.create(address(this), signer, 0);
     }
 
     function invariant_epochsStayAsTheyBegan() public view {

@@ -35,11 +35,7 @@ contract DrawTest is Assertions {
             uint256 id = AgentId.unwrap(committee[i].agentId());
             assertTrue(id >= 1 && id <= count, "active");
             assertEq(++_seats[id], 1, "seats of one agent");
-            assertEq(
-                Seat.unwrap(committee[i]),
-                Seat.unwrap(_made[id].seat()),
-                "its own word"
-            );
+            assertEq(Seat.unwrap(committee[i]), Seat.unwrap(_made[id].seat()), "its own word");
         }
         // The draw depends only on its arguments and the candidates: the same seed draws the same committee.
         assertEq(keccak256(abi.encode(this.draw(seed, size))), keccak256(abi.encode(committee)), "deterministic");

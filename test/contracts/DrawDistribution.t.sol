@@ -121,8 +121,7 @@ contract DrawDistributionTest is Assertions {
                 if (chances[state] == 0) continue;
                 uint256 total = 0;
                 for (uint256 i = 0; i < groups; ++i) total += _left(state, i);
-                for (uint256 i = 0; i < groups; ++i)
-                    next[state + 8 ** i] += (chances[state] * _left(state, i)) / total;
+                for (uint256 i = 0; i < groups; ++i) next[state + 8 ** i] += (chances[state] * _left(state, i)) / total;
             }
             chances = next;
         }

@@ -329,6 +329,27 @@ describe("AgentRegistry", () => {
       await expect(registry.bond(1, 1)).to.be.revertedWithCustomError(registry, "AgentHasExited").withArgs(1);
     });
 
+    it("DR3: draws from the running epoch and the one before it, and refuses any other", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry } = world;
+      await nextEpoch(world);
+      const first = BigInt(await world.ethers.provider.getBlockNumber()) / epochBlocks;
+      const drawn = async (epoch: bigint): Promise<readonly bigint[]> =>
+        registry.committee(ethers.ZeroHash, epoch, 1, []);
+      const before = await drawn(first);
+      const next = testKey("rotated");
+      await registry.rotateSigner(1, publicKeyOf(next), provePossession(world, world.deployer.address, next));
+      expect(await drawn(first)).to.deep.equal(before);
+      await nextEpoch(world);
+      expect(await drawn(first)).to.deep.equal(before);
+      expect(await drawn(first + 1n)).to.deep.equal([BigInt(packSeat(1, 1_000_000, addressOf(next)))]);
+      await nextEpoch(world);
+      for (const epoch of [0n, first, first + 3n, 2n ** 64n - 1n])
+        await expect(drawn(epoch))
+          .to.be.revertedWithCustomError(registry, "EpochNotKept")
+          .withArgs(epoch, first + 2n);
+    });
+
     it("draws at most 64 seats, and an empty committee for size 0", async () => {
       const { world } = await loadFixture(oneAgent);
       expect(await committeeNow(world, ethers.ZeroHash, 0)).to.deep.equal([]);
