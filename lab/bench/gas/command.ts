@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import { between } from "../../../scripts/shared/arguments.ts";
-import { measureAllIn, type AllInFigure } from "./all-in.ts";
+import { askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
 import { proveAgents } from "./prove.ts";
@@ -23,7 +23,6 @@ import {
   quorum,
   recordOf,
   refundArgs,
-  type Drawn,
 } from "../../../test/support/contracts/course.ts";
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
@@ -208,10 +207,10 @@ async function measureRequest(world: World): Promise<RequestFigures> {
 
 /** Measures the second request of one consumer: the operators' credits exist by then. */
 async function measureCommit(world: World, n: number): Promise<CommitFigure> {
-  const drawOne = await drawsForNewConsumer(world, n);
+  const askOne = await askerOf(world, n);
   let figure: CommitFigure | undefined;
   for (let round = 0; round < 2; round++) {
-    const committed = await commit(world, await drawOne());
+    const committed = await commit(world, await draw(world, await askOne()));
     figure = { n, signatures: quorum(n), commit: Number(committed.receipt.gasUsed) };
   }
   return figure!;
@@ -219,11 +218,14 @@ async function measureCommit(world: World, n: number): Promise<CommitFigure> {
 
 /** Gas per request when several of one consumer are committed in one transaction. */
 async function measureBatch(world: World): Promise<number> {
-  const drawOne = await drawsForNewConsumer(world, batch.n);
-  await commit(world, await drawOne());
+  const askOne = await askerOf(world, batch.n);
+  await commit(world, await draw(world, await askOne()));
+  // All are asked before a seed block passes, so that one transaction can prove all committees.
+  const asked = [];
+  for (let item = 0; item < batch.items; item++) asked.push(await askOne());
   const calls: string[] = [];
-  for (let item = 0; item < batch.items; item++) {
-    const drawn = await drawOne();
+  for (const one of asked) {
+    const drawn = await draw(world, one);
     const args = commitArgs(world, drawn, decisionFor(drawn));
     calls.push(world.oracle.interface.encodeFunctionData("commit", args));
   }
@@ -253,16 +255,6 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
     settle = Number((await (await world.settlement.settle(...recordOf(twice))).wait()).gasUsed);
   }
   return { finalize, replace, settle, fallBack };
-}
-
-/** Returns a function that asks and draws for a consumer of its own. */
-async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
-  const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.setConsumer(subscription, consumer.target, true);
-  const askBy = consumer.getFunction("ask");
-  const terms = { committeeSize: n, callbackGasLimit: 100_000 };
-  const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);
-  return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
 }
 
 function asJson({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures) {

@@ -14,7 +14,7 @@ import {vm} from "./Vm.sol";
 contract RewardsHandler is ConclaveTest {
     using SeatLib for Seat;
 
-    uint32 public constant AGENTS = 8;
+    uint32 public constant AGENTS = 6;
     uint256 public constant ACCOUNTS = 4;
     uint256 private constant SEATS = 4;
     /// @dev Fractions of one unit in `earned`.
