@@ -274,7 +274,7 @@ contract RewardsTest is ConclaveTest {
     }
 
     function drawForSlash() private {
-        registerAgents(4, MIN_STAKE);
+        registerAgents(5, MIN_STAKE);
         decideForEvidence(2);
     }
 

@@ -366,7 +366,7 @@ describe("payOut", () => {
     const payout = {
       currency: Currency.Token,
       consumer: stranger.address,
-      rest: fee,
+      rest: fee, earned: 0n,
       payments: [],
       services: [],
     };

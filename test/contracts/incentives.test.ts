@@ -153,7 +153,7 @@ describe("nobody gains", () => {
   it("SE13: by relaying a provisional decision: nobody is paid for a callback that is not made", async () => {
     const { world, oracle, mallory, creditOf, earned, settle, charge } = await loadFixture(playground);
     await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap: gwei });
-    const terms = termsFor({ appeals: 3, callbackGasLimit: 400_000 });
+    const terms = termsFor({ appeals: 1, callbackGasLimit: 400_000 });
     const fee = (await oracle.quote(packTerms(terms))) as bigint;
     const relaying = { ...world, oracle: oracle.connect(mallory) };
     const committed = await decide(relaying, await ask(world, { ...terms, fee }), {}, { gasPrice: gwei });

@@ -69,7 +69,7 @@ async function commitBatch(world: World, askOne: () => ReturnType<typeof ask>, h
 }
 
 /** Returns a function that asks for a consumer of its own. */
-async function askerOf(world: World, n: number): Promise<() => ReturnType<typeof ask>> {
+export async function askerOf(world: World, n: number): Promise<() => ReturnType<typeof ask>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
   await world.oracle.setConsumer(subscription, consumer.target, true);
   const askBy = consumer.getFunction("ask");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import { between } from "../../../scripts/shared/arguments.ts";
-import { measureAllIn, type AllInFigure } from "./all-in.ts";
+import { askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
 import { proveAgents } from "./prove.ts";
@@ -17,13 +17,13 @@ import {
   decide,
   decisionFor,
   draw,
+  enoughGas,
   fallBackArgs,
   latestOf,
   passDeadline,
   quorum,
   recordOf,
   refundArgs,
-  type Drawn,
 } from "../../../test/support/contracts/course.ts";
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
@@ -209,10 +209,10 @@ async function measureRequest(world: World): Promise<RequestFigures> {
 
 /** Measures the second request of one consumer: the operators' credits exist by then. */
 async function measureCommit(world: World, n: number): Promise<CommitFigure> {
-  const drawOne = await drawsForNewConsumer(world, n);
+  const askOne = await askerOf(world, n);
   let figure: CommitFigure | undefined;
   for (let round = 0; round < 2; round++) {
-    const committed = await commit(world, await drawOne());
+    const committed = await commit(world, await draw(world, await askOne()));
     figure = { n, signatures: quorum(n), commit: Number(committed.receipt.gasUsed) };
   }
   return figure!;
@@ -220,11 +220,14 @@ async function measureCommit(world: World, n: number): Promise<CommitFigure> {
 
 /** Gas per request when several of one consumer are committed in one transaction. */
 async function measureBatch(world: World): Promise<number> {
-  const drawOne = await drawsForNewConsumer(world, batch.n);
-  await commit(world, await drawOne());
+  const askOne = await askerOf(world, batch.n);
+  await commit(world, await draw(world, await askOne()));
+  // All are asked before a seed block passes, so that one transaction can prove all committees.
+  const asked = [];
+  for (let item = 0; item < batch.items; item++) asked.push(await askOne());
   const calls: string[] = [];
-  for (let item = 0; item < batch.items; item++) {
-    const drawn = await drawOne();
+  for (const one of asked) {
+    const drawn = await draw(world, one);
     const args = commitArgs(world, drawn, decisionFor(drawn));
     calls.push(world.oracle.interface.encodeFunctionData("commit", args));
   }
@@ -243,15 +246,15 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
   for (let round = 0; round < 2; round++) {
     const committed = await decided();
     await passDeadline(world, committed.rounds[0]!.round);
-    finalize = Number((await (await world.oracle.finalize(...latestOf(committed))).wait()).gasUsed);
+    finalize = Number((await (await world.oracle.finalize(...latestOf(committed), enoughGas)).wait()).gasUsed);
     const running = await appeal(world, await decided());
     await passDeadline(world, running.round);
-    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running))).wait()).gasUsed);
+    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running), enoughGas)).wait()).gasUsed);
     const silent = await ask(world, { retries: 1 });
     await passDeadline(world, silent.round);
-    replace = Number((await (await world.oracle.replace(...refundArgs(silent))).wait()).gasUsed);
+    replace = Number((await (await world.oracle.replace(...refundArgs(silent), enoughGas)).wait()).gasUsed);
     const twice = await decide(world, await appeal(world, await decided()));
-    settle = Number((await (await world.settlement.settle(...recordOf(twice))).wait()).gasUsed);
+    settle = Number((await (await world.settlement.settle(...recordOf(twice), enoughGas)).wait()).gasUsed);
   }
   return { finalize, replace, settle, fallBack };
 }

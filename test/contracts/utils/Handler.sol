@@ -316,6 +316,8 @@ contract Handler is ConclaveTest {
     function expire(uint256 index) external {
         (bool found, Entry storage entry) = _overdue(index, Stage.Requested);
         if (!found) return;
+        // Read before `_caller`, whose prank is for the next call.
+        uint256 calls = consumer.calls();
         (address caller, uint256 credit) = _caller(entry, index);
         if (entry.round.hasRetry(entry.request.terms, entry.attempt)) {
             oracle.replace(entry.request, entry.round, entry.seedBlock);
@@ -333,7 +335,6 @@ contract Handler is ConclaveTest {
             return;
         }
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
-        uint256 calls = consumer.calls();
         oracle.fallBack(entry.request, entry.round, entry.seedBlock, last);
         if (last.appellant != address(0)) {
             // The bond comes back less the gas of the call without the callback, which the asker gets.

@@ -14,7 +14,7 @@ import {vm} from "./Vm.sol";
 contract RewardsHandler is ConclaveTest {
     using SeatLib for Seat;
 
-    uint32 public constant AGENTS = 8;
+    uint32 public constant AGENTS = 9;
     uint256 public constant ACCOUNTS = 4;
     uint256 private constant SEATS = 4;
     /// @dev Fractions of one unit in `earned`.
@@ -53,7 +53,7 @@ contract RewardsHandler is ConclaveTest {
         for (uint32 id = 1; id <= AGENTS; ++id) {
             address operator = accounts[(id - 1) % 2];
             IAgentRegistry.Registration memory registration = registrationOf(operator, MIN_STAKE * 2);
-            registration.commission = uint24((id - 1) * 100_000);
+            registration.commission = uint24(((id - 1) % 6) * 100_000);
             _commission[id] = registration.commission;
             vm.prank(operator);
             registry.register(registration);
