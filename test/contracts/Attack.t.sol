@@ -61,7 +61,7 @@ contract AttackTest is ConclaveTest {
         terms.fee = uint96(oracle.quote(RequestTermsLib.pack(terms)));
         RequestTerms packed = RequestTermsLib.pack(terms);
         vm.prank(MALLORY);
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.TooFewAgents.selector, 13, 60));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.TooFewAgents.selector, 13, 40));
         oracle.request(0, packed, "question");
     }
 

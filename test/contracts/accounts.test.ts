@@ -366,7 +366,8 @@ describe("payOut", () => {
     const payout = {
       currency: Currency.Token,
       consumer: stranger.address,
-      rest: fee, earned: 0n,
+      rest: fee,
+      earned: 0n,
       payments: [],
       services: [],
     };

@@ -25,6 +25,7 @@ import {
 } from "../support/contracts/course.ts";
 import { Currency, Status, packRound, packTerms, unpackRound } from "../support/contracts/typed-data.ts";
 import {
+  anyAmount,
   epochBlocks,
   findEvent,
   findEvents,
@@ -220,7 +221,7 @@ describe("an attempt that nobody answers", () => {
   it("SE8: tells the consumer Hung, also when the callback failed first", async () => {
     const { world, oracle, askFor, appealed } = await loadFixture(sixtyAgents);
     const consumer = await ethers.deployContract("RecordingConsumer");
-    await oracle.setConsumer(subscription, consumer.target, true);
+    await oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
     const terms = packTerms(termsFor({ appeals: 1, callbackGasLimit: 500_000 }));
     const by = (_: string, question: Uint8Array) =>
       consumer.getFunction("ask").send(oracle.target, subscription, terms, question);
