@@ -118,7 +118,7 @@ describe("pay: the score", () => {
   });
 
   it("PY5: a decision at the edge of the tolerance takes no reputation from a seat that most others agree with", () => {
-    const attempt = attemptOf(4, { kind: "number", tolerance: 1 });
+    const attempt = attemptOf(4, { kind: "number", tolerance: 1n });
     const blind = ["10", "11", "11", "12"].map((text, seat) => answerOf(attempt, seat, text, TIER_MAX));
     assertFields(settled(attempt, blind, "12"), {
       shares: [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT],
