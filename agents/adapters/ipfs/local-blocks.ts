@@ -196,7 +196,7 @@ function absent(error: unknown): null {
 const scratch = new Uint8Array(MAX_BLOCK_BYTES + 1);
 
 /**
- * Reads a file; null if it does not exist. Of a file that is too long for a block it reads just one byte too many.
+ * Reads a file; null if it does not exist. It reads one byte more than a block may have, so that a longer file is noticed.
  * Synchronous, since so short a read costs less than a round trip to a thread, four times for each file.
  */
 function readBounded(file: string): Uint8Array | null {

@@ -8,7 +8,7 @@ import type { Digest } from "../types.ts";
  */
 export interface Decoded {
   readonly value: BlockValue;
-  /** Of an outermost map, the bytes of each entry's value. They alias the input. */
+  /** The bytes of each entry's value, if the value is a map. They alias the input. */
   readonly parts: ReadonlyMap<string, Uint8Array>;
 }
 
