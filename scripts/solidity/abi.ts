@@ -2,6 +2,7 @@
 // JavaScript, because Node strips no types from installed packages; it needs no Solidity compiler at run time.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LOCAL_CHAINS } from "../deploy/local-chains.ts";
 import { compile, contractFiles, readSource, type AbiItem } from "./compiler.ts";
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
@@ -57,9 +58,6 @@ const modules: readonly {
     ],
   },
 ];
-
-/** Chains on one machine: nobody else can use their addresses. */
-const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
 
 const NOTICE = "// Generated from the contracts by scripts/abi.ts; `npm run check` compares. Do not edit.\n";
 

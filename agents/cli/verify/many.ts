@@ -31,7 +31,7 @@ export const manyFlags: readonly OptionSpec[] = [
 ];
 
 /** Requests under way for each thread, most of which wait for their turn: their transactions are read together. */
-const PER_THREAD = 32;
+const READ_AHEAD = 32;
 const MAX_JOBS = 64;
 const MAX_DEFAULT_JOBS = 16;
 /** Most failures in the report; the state file has all of them. */
@@ -136,7 +136,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
           },
           onBlock: (block) => found.reached(block),
           onTrouble: (error) => tell(`chain trouble, going on: ${printable(error.message)}`),
-          concurrency: jobs * PER_THREAD,
+          concurrency: jobs * READ_AHEAD,
           signal: host.signal,
         });
   if (counts.requests === 0 && "from" in selection.described) throw noSuchRequests(selection.described);
