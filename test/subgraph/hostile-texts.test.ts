@@ -18,7 +18,7 @@ const READ = new TextDecoder().decode(Buffer.from(HOSTILE, "hex")).replaceAll("\
 test("texts that are not UTF-8, or contain zeros, do not stop the index", { timeout: LIMIT_MS }, async (context) => {
   const chain = await startChain(context);
   const world = await deployWorld(chain.ethers);
-  await registerAgents(world, 4);
+  await registerAgents(world, 6);
   const [model, endpoint] = ["M", "E"].map((letter) => letter.repeat(HOSTILE.length / 2));
   const call = { ...registration(world, world.deployer.address, testKey("hostile"), maxStake), model, endpoint };
   const data = world.registry.interface
@@ -40,7 +40,7 @@ test("texts that are not UTF-8, or contain zeros, do not stop the index", { time
   await node.synced(last, { signal: context.signal });
   const entities = await readEntities(node.queryUrl, last);
   const only = (type: string): Entity => [...(entities[type]?.values() ?? [])].at(-1) ?? assert.fail(type);
-  const agent = entities["Agent"]?.get("5");
+  const agent = entities["Agent"]?.get("7");
   assert.deepEqual([agent?.["model"], agent?.["endpoint"]], [READ, READ]);
   assert.deepEqual([only("Request")["question"], only("Decision")["answer"]], [READ, READ]);
   assert.equal(only("Request")["settled"], true);

@@ -279,7 +279,9 @@ function report({ request, allIn, commits, perBatchItem, delivery, evidence }: F
   console.log(
     `paid at once in tokens: ${request.token} gas (goal ${ratio(request.token, anchors.direct.goal)}), in coins: ${request.native} gas`,
   );
-  console.log("\ncommit with the proof of its committee, a callback that writes one new slot, and the pay of all seats");
+  console.log(
+    "\ncommit with the proof of its committee, a callback that writes one new slot, and the pay of all seats",
+  );
   console.table(
     commits.map(({ n, signatures, commit: gas }) => {
       const anchor = anchors.commit[n as (typeof sizes)[number]];
