@@ -7,7 +7,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {Address} from "@openzeppelin/contracts/utils/Address.sol";
 
 import {IAccounts} from "./interfaces/IAccounts.sol";
-import {Balances} from "./libraries/BalancesLib.sol";
+import {Balances, BalancesLib} from "./libraries/BalancesLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
@@ -26,12 +26,16 @@ abstract contract Accounts is IAccounts, AccessManaged {
 
     /// @param balances the funds and the count of requests, the only word that a request writes
     /// @param pending the account that may accept the ownership
+    /// @param allowances what each consumer may still escrow; see `setConsumer`
     struct Subscription {
         Balances balances;
         address owner;
         address pending;
-        mapping(address consumer => bool allowed) consumers;
+        mapping(address consumer => Balances allowance) allowances;
     }
+
+    /// @dev An allowance that requests do not lower. No request writes it, which saves 2,900 gas.
+    uint256 private constant UNBOUNDED = type(uint104).max;
 
     /// @inheritdoc IAccounts
     IERC20 public immutable feeToken;
@@ -46,8 +50,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
     mapping(Currency currency => mapping(uint16 version => Prices prices)) private _priceLists;
 
     modifier onlyOwner(uint48 subscriptionId) {
-        address owner = _ownerOf(subscriptionId);
-        require(msg.sender == owner, NotSubscriptionOwner(subscriptionId, msg.sender));
+        _requireOwner(subscriptionId);
         _;
     }
 
@@ -66,9 +69,14 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     /// @inheritdoc IAccounts
-    function setConsumer(uint48 subscriptionId, address consumer, bool allowed) external onlyOwner(subscriptionId) {
-        _subscriptions[subscriptionId].consumers[consumer] = allowed;
-        emit ConsumerSet(subscriptionId, consumer, allowed);
+    function setConsumer(
+        uint48 subscriptionId,
+        address consumer,
+        uint104 tokenAllowance,
+        uint104 nativeAllowance
+    ) external onlyOwner(subscriptionId) {
+        _subscriptions[subscriptionId].allowances[consumer] = BalancesLib.pack(tokenAllowance, nativeAllowance);
+        emit ConsumerSet(subscriptionId, consumer, tokenAllowance, nativeAllowance);
     }
 
     /// @inheritdoc IAccounts
@@ -132,7 +140,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
     /// @inheritdoc IAccounts
     function pauseRequests(Currency currency) external restricted {
         Prices prices = _prices[currency];
-        require(prices.isOpen(), RequestsArePaused(currency));
+        _requireOpen(prices, currency);
         _prices[currency] = prices.withOpen(false);
         emit RequestsPaused(currency);
     }
@@ -180,8 +188,8 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     /// @inheritdoc IAccounts
-    function isConsumer(uint48 subscriptionId, address consumer) external view returns (bool) {
-        return _subscriptions[subscriptionId].consumers[consumer];
+    function allowanceOf(uint48 subscriptionId, address consumer) external view returns (Balances) {
+        return _subscriptions[subscriptionId].allowances[consumer];
     }
 
     /// @inheritdoc IAccounts
@@ -197,7 +205,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
         Currency currency = terms.currency();
         uint256 fee = terms.fee();
         Prices prices = _prices[currency];
-        require(prices.isOpen(), RequestsArePaused(currency));
+        _requireOpen(prices, currency);
         uint256 required = prices.quote(terms);
         require(fee >= required, FeeTooLow(fee, required));
         Subscription storage subscription = _subscriptions[subscriptionId];
@@ -206,8 +214,14 @@ abstract contract Accounts is IAccounts, AccessManaged {
             _receive(currency, fee);
             balances = subscription.balances;
         } else {
-            require(msg.value == 0, WrongValue(0, msg.value));
-            require(subscription.consumers[msg.sender], NotConsumer(subscriptionId, msg.sender));
+            _requireValue(0);
+            Balances allowance = subscription.allowances[msg.sender];
+            uint256 left = allowance.amountIn(currency);
+            require(left != 0, NotConsumer(subscriptionId, msg.sender));
+            if (left != UNBOUNDED) {
+                require(fee <= left, AllowanceExceeded(subscriptionId, msg.sender, left, fee));
+                subscription.allowances[msg.sender] = allowance.sub(currency, fee);
+            }
             balances = _without(subscription.balances, subscriptionId, currency, fee);
         }
         balances = balances.counted();
@@ -218,8 +232,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
     /// @dev Takes exactly `amount` from the caller. A token may call back, so write nothing before this call that a
     /// repeated call could use.
     function _receive(Currency currency, uint256 amount) internal {
-        uint256 expected = currency == Currency.Native ? amount : 0;
-        require(msg.value == expected, WrongValue(expected, msg.value));
+        _requireValue(currency == Currency.Native ? amount : 0);
         if (currency == Currency.Token) feeToken.pullExact(amount);
     }
 
@@ -272,6 +285,19 @@ abstract contract Accounts is IAccounts, AccessManaged {
         _prices[currency] = prices;
         _priceLists[currency][version] = prices;
         emit PricesSet(currency, version, terms);
+    }
+
+    function _requireOpen(Prices prices, Currency currency) private pure {
+        require(prices.isOpen(), RequestsArePaused(currency));
+    }
+
+    function _requireValue(uint256 expected) private view {
+        require(msg.value == expected, WrongValue(expected, msg.value));
+    }
+
+    function _requireOwner(uint48 subscriptionId) private view {
+        address owner = _ownerOf(subscriptionId);
+        require(msg.sender == owner, NotSubscriptionOwner(subscriptionId, msg.sender));
     }
 
     function _ownerOf(uint48 subscriptionId) private view returns (address owner) {

@@ -7,14 +7,16 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 
 import {IAccounts} from "./interfaces/IAccounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
+import {AgentAccount} from "./libraries/AgentAccountLib.sol";
 import {AgentBook} from "./libraries/AgentBook.sol";
+import {Candidates} from "./libraries/Candidates.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
-import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
 import {RewardsLib} from "./libraries/RewardsLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
+    LEAST_REWARD_DIVISOR,
     MAX_COMMISSION_PPM,
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
@@ -27,7 +29,8 @@ import {
     MIN_UNBONDING_DELAY,
     PPM_ONE,
     REPORTER_PPM,
-    REPUTATION_ONE
+    REPUTATION_ONE,
+    REWARD_LOSS_DIVISOR
 } from "./types/Limits.sol";
 import {AgentId, Currency, Permit, Seat, Service} from "./types/Types.sol";
 
@@ -37,7 +40,7 @@ import {AgentId, Currency, Permit, Seat, Service} from "./types/Types.sol";
 /// holds the agents' pay as this contract's credit: the pay comes with `recordServices` and leaves with `claimRewards`.
 contract AgentRegistry is IAgentRegistry, EIP712 {
     using AgentBook for AgentBook.State;
-    using EpochArray for EpochArray.State;
+    using Candidates for Candidates.State;
     using RewardsLib for RewardsLib.State;
     using SafeERC20 for IERC20;
     using StakePool for StakePool.State;
@@ -167,9 +170,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _book.slash(_rules(), agentId);
         uint256 slashed = uint256(bonded) + unbonding;
         require(slashed != 0, NothingToSlash(agentId));
-        // The operator loses at most one unit more than was slashed. A tenth of that, rounded down, never exceeds what
-        // was slashed.
+        // The operator loses at most one unit more than was slashed. Half of that, rounded down, never exceeds what was
+        // slashed.
         uint256 reward = (ownLoss * REPORTER_PPM) / PPM_ONE;
+        uint256 least = ownLoss / REWARD_LOSS_DIVISOR;
+        if (least > minStake / LEAST_REWARD_DIVISOR) least = minStake / LEAST_REWARD_DIVISOR;
+        if (reward < least) reward = least;
         _owed[reporter] += reward;
         _owed[treasury] += slashed - reward;
         emit StakeSlashed(agentId, reporter, bonded, unbonding, reward);
@@ -187,6 +193,18 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
+    function transferOperator(AgentId agentId, address to) external onlyOperator(agentId) {
+        _book.records[agentId].offered = to;
+        emit OperatorTransferStarted(agentId, msg.sender, to);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function acceptOperator(AgentId agentId) external {
+        address before = _book.acceptOperator(_rules(), agentId, msg.sender);
+        emit OperatorTransferred(agentId, before, msg.sender);
+    }
+
+    /// @inheritdoc IAgentRegistry
     function setEndpoint(AgentId agentId, string calldata endpoint) external {
         _requireOperatorOrSigner(agentId);
         _requireLength(bytes(endpoint), MAX_ENDPOINT_BYTES);
@@ -201,45 +219,49 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
+    function wake(AgentId agentId) external {
+        _requireOperatorOrSigner(agentId);
+        _book.wake(_rules(), agentId);
+        emit AgentWoke(agentId);
+    }
+
+    /// @inheritdoc IAgentRegistry
     function recordServices(Currency currency, Service[] calldata services) external {
         require(msg.sender == oracle, NotOracle(msg.sender));
         uint256 length = services.length;
         require(length <= MAX_REQUEST_SEATS, TooManyServices(length, MAX_REQUEST_SEATS));
         AgentBook.Rules memory rules = _rules();
-        for (uint256 i = 0; i < length; ++i) {
-            (AgentId agentId, int8 steps, uint256 earned) = (
-                services[i].agentId,
-                services[i].steps,
-                services[i].earned
-            );
-            _book.settle(rules, agentId, steps);
-            if (earned == 0) continue;
-            _book.records[agentId].rewards.credit(currency, earned);
-            emit RewardsCredited(agentId, currency, earned);
-        }
+        for (uint256 i = 0; i < length; ++i) _book.serve(rules, currency, services[i]);
+        emit ServicesRecorded(currency, services);
     }
 
     /// @inheritdoc IAgentRegistry
-    function draw(
+    function committee(
         bytes32 seed,
+        uint64 epoch,
         uint256 size,
         AgentId[] calldata excluded
-    ) external view returns (Seat[] memory committee) {
-        return DrawLib.draw(_book.active, _epoch(), seed, size, excluded);
+    ) external view returns (Seat[] memory seats) {
+        uint64 running = _epoch();
+        require(epoch <= running && running - epoch <= 1, EpochNotKept(epoch, running));
+        return DrawLib.draw(_book.active, epoch, seed, size, excluded);
     }
 
     /// @inheritdoc IAgentRegistry
     function getAgent(AgentId agentId) external view returns (Agent memory) {
         _requireKnown(agentId);
         AgentBook.Record storage record = _book.records[agentId];
+        AgentAccount account = record.account;
         return
             Agent({
                 operator: record.operator,
                 signer: record.signer,
-                reputation: record.reputation,
+                reputation: account.reputation(),
                 active: record.position != 0,
-                service: record.service,
-                exited: record.exited,
+                service: account.service(),
+                misses: account.misses(),
+                asleep: account.asleep(),
+                exited: account.exited(),
                 bonded: record.pool.bonded,
                 unbonding: record.pool.unbonding,
                 commission: record.commission,
@@ -286,12 +308,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
 
     /// @inheritdoc IAgentRegistry
     function activeCount() external view returns (uint256) {
-        return _book.active.length();
+        return _book.active.count();
     }
 
     /// @inheritdoc IAgentRegistry
     function drawableCount() external view returns (uint256) {
-        return _book.active.lengthIn(_epoch());
+        return _book.active.countIn(_epoch());
     }
 
     /// @inheritdoc IAgentRegistry

@@ -10,10 +10,10 @@ import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISettlement} from "./interfaces/ISettlement.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CalldataLib} from "./libraries/CalldataLib.sol";
-import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {HistoryLib} from "./libraries/HistoryLib.sol";
+import {PayLib} from "./libraries/PayLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
 import {RequestIdLib} from "./libraries/RequestIdLib.sol";
@@ -26,13 +26,19 @@ import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
-import {MAX_CALLS, MAX_QUESTION_BYTES} from "./types/Limits.sol";
+import {
+    DELIVERY_GAS,
+    MAX_CALLS,
+    MAX_QUESTION_BYTES,
+    MIN_PREVRANDAO,
+    PPM_ONE,
+    REPLACE_GAS
+} from "./types/Limits.sol";
 import {
     Currency,
     DecidedRound,
     Decision,
     DecisionHead,
-    PastRound,
     Payout,
     Prices,
     PriceTerms,
@@ -42,6 +48,8 @@ import {
     RequestTerms,
     Round,
     Seat,
+    Seed,
+    Service,
     Status
 } from "./types/Types.sol";
 
@@ -52,15 +60,14 @@ import {
 /// flag of a callback that failed.
 contract DecisionOracle is Accounts, Requests {
     using CalldataLib for bytes;
-    using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
     using DecisionLib for Decision;
     using PricesLib for Prices;
+    using RelayLib for Relay;
     using RequestIdLib for RequestId;
     using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
-    using SeatLib for Seat;
     using SeatLib for Seat[];
 
     /// @dev What leads to the next round.
@@ -73,17 +80,22 @@ contract DecisionOracle is Accounts, Requests {
         uint256 bond;
     }
 
-    /// @inheritdoc IDecisionOracle
-    IAgentRegistry public immutable registry;
+    /// @dev What a commit has proven.
+    /// @param structHash the EIP-712 struct hash of the decision
+    /// @param committee the seats in order
+    struct Commit {
+        Relay relay;
+        bytes32 structHash;
+        Seat[] committee;
+    }
+
     /// @inheritdoc IDecisionOracle
     ISettlement public immutable settlement;
     /// @inheritdoc IDecisionOracle
     uint256 public immutable supportedProtocols;
-    /// @dev Length of an epoch, which the registry sets.
-    uint256 private immutable _epochBlocks;
 
     /// @param authority access manager that says who may set prices and pause new requests
-    /// @param registry_ registry that draws committees and is bound to this contract as its oracle
+    /// @param registry_ registry that picks committees and is bound to this contract as its oracle
     /// @param feeToken_ token of fees and pay in `Currency.Token`
     /// @param supportedProtocols_ bit i set = a request may ask for protocol i
     /// @param token first prices in the token
@@ -95,15 +107,13 @@ contract DecisionOracle is Accounts, Requests {
         uint256 supportedProtocols_,
         PriceTerms memory token,
         PriceTerms memory native
-    ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) {
+    ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) Requests(registry_) {
+        require(block.prevrandao >= MIN_PREVRANDAO, ChainHasNoBeacon(block.prevrandao));
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
-        registry = registry_;
         settlement = new Settlement();
         supportedProtocols = supportedProtocols_;
-        uint256 epochBlocks = registry_.epochBlocks();
-        _epochBlocks = epochBlocks;
-        emit OracleDeployed(registry_, settlement, supportedProtocols_, epochBlocks);
+        emit OracleDeployed(registry_, settlement, supportedProtocols_, _epochBlocks);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -115,6 +125,8 @@ contract DecisionOracle is Accounts, Requests {
         require(question.length != 0, QuestionIsEmpty());
         require(question.length <= MAX_QUESTION_BYTES, QuestionTooLong(question.length, MAX_QUESTION_BYTES));
         terms.validate(supportedProtocols);
+        (uint256 drawable, uint256 needed) = (registry.drawableCount(), terms.agentsNeeded());
+        require(drawable >= needed, TooFewAgents(drawable, needed));
 
         (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
         requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
@@ -130,45 +142,26 @@ contract DecisionOracle is Accounts, Requests {
     }
 
     /// @inheritdoc IDecisionOracle
-    function draw(
-        Request calldata request_,
-        Round round,
-        uint64 seedBlock,
-        bytes calldata header,
-        PastRound[] calldata past
-    ) external {
-        RequestId requestId = request_.id;
-        RequestState state = _states[requestId];
-        _requireStatus(requestId, state, Status.Requested);
-        bytes32 requestHash = request_.hash();
-        require(
-            state.covers(RequestLib.requestedCommitment(requestHash, round, seedBlock)),
-            WitnessMismatch(requestId)
-        );
-        _requireBefore(requestId, round);
-        require(block.number > seedBlock, SeedNotReady(requestId, seedBlock));
-
-        bytes32 blockHash = SeedLib.hashOf(seedBlock, _epochBlocks);
-        if (blockHash == 0) {
-            _reschedule(requestId, requestHash, round, state);
-            return;
-        }
-        _drawFrom(request_, round, state.attempt(), SeedLib.prevRandao(requestId, seedBlock, blockHash, header), past);
-    }
-
-    /// @inheritdoc IDecisionOracle
     function commit(
         Request calldata request_,
         Round round,
+        Seed calldata seed,
         bytes calldata certificate,
         Decision calldata decision
     ) external {
         RequestId requestId = request_.id;
-        (bytes32 structHash, uint64 signers) = _requireCommittable(request_, round, certificate, decision);
-        Relay relay = RelayLib.pack(signers, RelayLib.paidGasPrice(), msg.sender);
-        decision.emitCommitted(requestId, relay);
-        bool isFinal = _advance(request_, round, decision.head, certificate.committeeHash(), structHash, relay);
-        if (isFinal) _deliver(request_, decision);
+        uint32 attempt = _requireRunning(request_, round, seed.seedBlock).attempt();
+        _requireBefore(requestId, round);
+        Commit memory made;
+        {
+            bytes32 prevRandao = SeedLib.prevRandaoOnce(requestId, seed.seedBlock, _epochBlocks, seed.header);
+            made.committee = _pick(request_, round, attempt, prevRandao, seed);
+        }
+        uint64 signers;
+        (made.structHash, signers) = _requireCertified(request_, attempt, made.committee, certificate, decision);
+        made.relay = RelayLib.pack(signers, RelayLib.paidGasPrice(), msg.sender);
+        decision.emitCommitted(requestId, made.relay, made.committee);
+        if (_advance(request_, round, decision, made)) _deliver(request_, decision, true);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -202,7 +195,9 @@ contract DecisionOracle is Accounts, Requests {
         (RequestState state, ) = _requireProvisional(request_, round, committeeHash, decision, relay);
         _requireAfter(requestId, round);
         _states[requestId] = state.clear(RequestStateLib.PROVISIONAL);
-        _conclude(request_, decision);
+        emit DecisionFinalized(requestId, decision.head.attempt());
+        _payCaller(request_, PricesLib.deliveryGas(request_.terms), 0);
+        _deliver(request_, decision, true);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -219,7 +214,9 @@ contract DecisionOracle is Accounts, Requests {
 
         _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
         emit CallbackSucceeded(requestId);
-        require(CallbackLib.tryCall(request_, decision), CallbackStillFails(requestId));
+        // Nobody answered an attempt after the one of the last decision: see `fallBack`.
+        bool answered = decision.head.attempt() == state.attempt();
+        require(CallbackLib.tryCall(request_, decision, answered), CallbackStillFails(requestId));
     }
 
     /// @inheritdoc IDecisionOracle
@@ -237,12 +234,9 @@ contract DecisionOracle is Accounts, Requests {
         for (uint256 i = 0; i < payout.payments.length; ++i) {
             _credit(currency, payout.payments[i].account, payout.payments[i].amount);
         }
-        uint256 earned = 0;
-        // There are at most MAX_REQUEST_SEATS services.
-        for (uint256 i = 0; i < payout.services.length; ++i) earned += payout.services[i].earned;
-        _credit(currency, address(registry), earned);
+        _credit(currency, address(registry), payout.earned);
         _refundRest(requestId, payout.consumer, currency, payout.rest);
-        if (payout.services.length != 0) registry.recordServices(currency, payout.services);
+        registry.recordServices(currency, payout.services);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -255,70 +249,59 @@ contract DecisionOracle is Accounts, Requests {
     }
 
     /// @inheritdoc IDecisionOracle
-    function replace(Request calldata request_, Round round, bytes calldata witness) external {
-        RequestState state = _requireUnanswered(request_, round, witness);
+    function replace(Request calldata request_, Round round, uint64 seedBlock) external {
+        RequestState state = _requireUnanswered(request_, round, seedBlock);
         uint256 attempt = state.attempt();
         require(round.hasRetry(request_.terms, attempt), NoRetriesLeft(request_.id));
         _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0));
+        _payCaller(request_, REPLACE_GAS, 0);
     }
 
     /// @inheritdoc IDecisionOracle
-    function refund(Request calldata request_, Round round, bytes calldata witness) external {
+    function refund(Request calldata request_, Round round, uint64 seedBlock) external {
         RequestId requestId = request_.id;
-        RequestState state = _requireGivenUp(request_, round, witness);
+        RequestTerms terms = request_.terms;
+        RequestState state = _requireGivenUp(request_, round, seedBlock);
         require(round.link() == 0, HasEarlierDecision(requestId));
 
-        _states[requestId] = RequestStateLib.make(Status.Refunded, state.attempt(), 0).set(RequestStateLib.SETTLED);
+        uint256 attempt = state.attempt();
+        _states[requestId] = RequestStateLib.make(Status.Refunded, attempt, 0).set(RequestStateLib.SETTLED);
         emit RequestRefunded(requestId);
-        _refundRest(requestId, request_.consumer, request_.terms.currency(), request_.terms.fee());
+        // Without a decision, every attempt but the first followed a call of `replace`, and this call is paid like one.
+        // Never below 0: the relays that nobody made were reserved, too.
+        uint256 rest = terms.fee() - PricesLib.replaceReserve(_pricesOf(request_), attempt + 1);
+        _refundRest(requestId, request_.consumer, terms.currency(), rest);
+        _payCaller(request_, REPLACE_GAS, 0);
     }
 
     /// @inheritdoc IDecisionOracle
     function fallBack(
         Request calldata request_,
         Round round,
-        bytes calldata witness,
+        uint64 seedBlock,
         DecidedRound calldata last
     ) external {
         RequestId requestId = request_.id;
-        RequestState state = _requireGivenUp(request_, round, witness);
+        RequestState state = _requireGivenUp(request_, round, seedBlock);
         (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
         require(link == round.link(), WitnessMismatch(requestId));
 
-        // The attempt that was drawn last: the slasher still accepts evidence about it.
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        uint256 attempt = state.status() == Status.Drawn ? state.attempt() : state.attempt() - 1;
+        uint32 attempt = state.attempt();
         _states[requestId] = RequestStateLib.make(
-            last.decision.head.status(),
+            Status.Hung,
             attempt,
             RequestLib.settledCommitment(structHash, last.relay, last.round)
         );
+        (uint256 bond, uint256 cost) = (0, 0);
         if (last.appellant != address(0)) {
-            uint256 bond = _bondOf(request_, last.round);
+            // Never below 0: the bond holds a relay of at least nine seats, which is more gas than this call.
+            cost = PricesLib.gasCost(_pricesOf(request_), DELIVERY_GAS, RelayLib.paidGasPrice());
+            bond = _bondOf(request_, last.round) - cost;
             _credit(request_.terms.currency(), last.appellant, bond);
-            emit AppealUnanswered(requestId, last.appellant, bond);
         }
-        _conclude(request_, last.decision);
-    }
-
-    /// @dev An agent of an earlier committee does not sit again (SE3).
-    function _drawFrom(
-        Request calldata request_,
-        Round round,
-        uint32 attempt,
-        bytes32 prevRandao,
-        PastRound[] calldata past
-    ) private {
-        RequestId requestId = request_.id;
-        bytes32 seed = keccak256(abi.encode(prevRandao, requestId, attempt));
-        uint256 size = RoundLib.sizeAfter(request_.terms.committeeSize(), round.appeals());
-        Seat[] memory committee = registry.draw(seed, size, HistoryLib.agents(requestId, round, past));
-        _states[requestId] = RequestStateLib.make(
-            Status.Drawn,
-            attempt,
-            RequestLib.drawnCommitment(request_.hash(), round, attempt, committee.hashMemory())
-        );
-        emit CommitteeDrawn(requestId, attempt, seed, committee);
+        emit AttemptUnanswered(requestId, attempt, last.appellant, bond);
+        _payCaller(request_, PricesLib.deliveryGas(request_.terms), cost);
+        _deliver(request_, last.decision, false);
     }
 
     /// @dev Moves the request on after a commit (SE4).
@@ -326,30 +309,64 @@ contract DecisionOracle is Accounts, Requests {
     function _advance(
         Request calldata request_,
         Round round,
-        DecisionHead head,
-        bytes32 committeeHash,
-        bytes32 structHash,
-        Relay relay
+        Decision calldata decision,
+        Commit memory made
     ) private returns (bool isFinal) {
         RequestTerms terms = request_.terms;
+        DecisionHead head = decision.head;
         uint256 attempt = head.attempt();
         uint256 appeals = round.appeals();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         if (head.status() == Status.Hung && round.hasRetry(terms, attempt)) {
-            uint256 link = round.linkAfter(committeeHash, structHash, relay, address(0));
+            uint256 link = round.linkAfter(made.committee.hashMemory(), made.structHash, made.relay, address(0));
             _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
             return false;
         }
         isFinal = appeals == terms.appeals();
         if (!isFinal) round = round.withDeadline(block.timestamp + terms.duration());
-        // The witness covers the attempt, so it is the attempt of the state.
         RequestState state = RequestStateLib.make(
             head.status(),
             attempt,
-            RequestLib.settledCommitment(structHash, relay, round)
+            RequestLib.settledCommitment(made.structHash, made.relay, round)
         );
-        _states[request_.id] = isFinal ? state : state.set(RequestStateLib.PROVISIONAL);
-        if (!isFinal) emit DecisionProvisional(request_.id, round);
+        if (!isFinal) {
+            _states[request_.id] = state.set(RequestStateLib.PROVISIONAL);
+            emit DecisionProvisional(request_.id, round);
+        } else if (round.link() == 0) {
+            _states[request_.id] = state.set(RequestStateLib.SETTLED);
+            _settle(request_, decision, made);
+        } else {
+            _states[request_.id] = state;
+        }
+    }
+
+    /// @dev Pays everything for a decision that is final in the first round, as `Settlement` does for the others.
+    function _settle(Request calldata request_, Decision calldata decision, Commit memory made) private {
+        Prices prices = _pricesOf(request_);
+        RequestTerms terms = request_.terms;
+        Currency currency = terms.currency();
+        uint256 pay = PayLib.units(decision) * prices.unitOf(terms);
+        uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
+        pay -= treasuryPay;
+        (Service[] memory services, uint256 earned) = PayLib.servicesOf(
+            made.committee,
+            decision.merits,
+            made.relay.signers(),
+            pay
+        );
+        uint256 relayerPay = prices.gasCost(PricesLib.settlingGas(terms), made.relay.gasPrice());
+        // Never below 0: the reserve includes this relay and all calls of `replace` before it, at the cap.
+        uint256 rest = terms.fee() -
+            prices.replaceReserve(decision.head.attempt()) -
+            treasuryPay -
+            earned -
+            relayerPay;
+        emit DecisionSettled(request_.id, pay, treasuryPay, relayerPay, rest);
+        _credit(currency, treasury, treasuryPay);
+        _credit(currency, msg.sender, relayerPay);
+        _credit(currency, address(registry), earned);
+        _refund(request_.id.subscription(), request_.consumer, currency, rest);
+        registry.recordServices(currency, services);
     }
 
     function _reopen(Request calldata request_, uint256 attempt, RoundStep memory step) private {
@@ -365,26 +382,25 @@ contract DecisionOracle is Accounts, Requests {
         emit RequestReopened(requestId, uint32(attempt), round, seedBlock, step.appellant, step.bond);
     }
 
-    /// @dev Pays the caller for the delivery, and delivers a decision that became final without a commit. The delivery
-    /// is paid here, out of its reserve, since the settlement cannot know who delivered at which gas price.
-    function _conclude(Request calldata request_, Decision calldata decision) private {
+    /// @dev Pays the caller for this gas here, out of the reserve that held it, since the settlement cannot know who
+    /// called at which gas price. The rest goes back to the asker.
+    /// @param more what goes back to the asker beside that
+    function _payCaller(Request calldata request_, uint256 gas, uint256 more) private {
         RequestId requestId = request_.id;
-        RequestTerms terms = request_.terms;
+        Currency currency = request_.terms.currency();
         Prices prices = _pricesOf(request_);
-        uint256 pay = prices.gasCost(PricesLib.deliveryGas(terms), RelayLib.paidGasPrice());
-        uint256 rest = prices.deliveryReserve(terms) - pay;
-        emit DecisionFinalized(requestId, decision.head.attempt());
-        emit DeliveryPaid(requestId, msg.sender, pay, rest);
-        _credit(terms.currency(), msg.sender, pay);
-        _refund(requestId.subscription(), request_.consumer, terms.currency(), rest);
-        _deliver(request_, decision);
+        uint256 pay = prices.gasCost(gas, RelayLib.paidGasPrice());
+        uint256 rest = prices.atCap(gas) - pay + more;
+        emit CallerPaid(requestId, msg.sender, pay, rest);
+        _credit(currency, msg.sender, pay);
+        _refund(requestId.subscription(), request_.consumer, currency, rest);
     }
 
     /// @dev Calls the consumer back if the request wants a callback. The caller has written everything else.
-    function _deliver(Request calldata request_, Decision calldata decision) private {
+    function _deliver(Request calldata request_, Decision calldata decision, bool answered) private {
         if (request_.terms.callbackGasLimit() == 0) return;
         // While the consumer runs, no callback is pending, so reentrancy cannot call the consumer back twice.
-        if (!CallbackLib.tryCall(request_, decision)) {
+        if (!CallbackLib.tryCall(request_, decision, answered)) {
             // A failed call reverted all its changes, also those to this request's word.
             RequestId requestId = request_.id;
             // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
@@ -396,16 +412,6 @@ contract DecisionOracle is Accounts, Requests {
     function _refundRest(RequestId requestId, address consumer, Currency currency, uint256 amount) private {
         emit FeeRefunded(requestId, consumer, amount);
         _refund(requestId.subscription(), consumer, currency, amount);
-    }
-
-    function _reschedule(RequestId requestId, bytes32 requestHash, Round round, RequestState state) private {
-        uint64 seedBlock = SeedLib.next(_epochBlocks);
-        _states[requestId] = RequestStateLib.make(
-            Status.Requested,
-            state.attempt(),
-            RequestLib.requestedCommitment(requestHash, round, seedBlock)
-        );
-        emit SeedRescheduled(requestId, seedBlock);
     }
 
     function _bondOf(Request calldata request_, Round round) private view returns (uint256) {

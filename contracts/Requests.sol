@@ -1,41 +1,54 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
-
+import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
+import {DomainLib} from "./libraries/DomainLib.sol";
+import {HistoryLib} from "./libraries/HistoryLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
+import {SeatLib} from "./libraries/SeatLib.sol";
+import {SeedLib} from "./libraries/SeedLib.sol";
 import {
     Decision,
     DecisionHead,
-    Message,
     Relay,
     Request,
     RequestId,
     RequestTerms,
     Round,
+    Seat,
+    Seed,
     Status
 } from "./types/Types.sol";
 
 /// @title The stored word of each request, and the checks of the witnesses that change it
 /// @dev The functions here write nothing.
-abstract contract Requests is IDecisionOracle, EIP712 {
+abstract contract Requests is IDecisionOracle {
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
     using DecisionLib for Decision;
     using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
+    using SeatLib for Seat[];
+
+    /// @inheritdoc IDecisionOracle
+    IAgentRegistry public immutable registry;
+    /// @dev Length of an epoch, which the registry sets.
+    uint256 internal immutable _epochBlocks;
 
     mapping(RequestId requestId => RequestState state) internal _states;
 
-    constructor() EIP712("Conclave", "1") {}
+    constructor(IAgentRegistry registry_) {
+        registry = registry_;
+        _epochBlocks = registry_.epochBlocks();
+    }
 
     /// @inheritdoc IDecisionOracle
     function statusOf(
@@ -52,44 +65,51 @@ abstract contract Requests is IDecisionOracle, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
-    function decisionDigest(
-        Request calldata request_,
-        bytes32 committeeHash,
-        Decision calldata decision
-    ) external view returns (bytes32) {
-        return _hashTypedDataV4(decision.structHash(request_.hash(), committeeHash, decision.head.seats()));
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function messageDigest(Message calldata message) external view returns (bytes32) {
-        return _hashTypedDataV4(DecisionLib.messageStructHash(message));
-    }
-
-    /// @return structHash the EIP-712 struct hash of the decision
-    /// @return signers bit i set = seat i signed
-    function _requireCommittable(
+    function committeeOf(
         Request calldata request_,
         Round round,
+        Seed calldata seed
+    ) external view returns (Seat[] memory) {
+        RequestState state = _requireRunning(request_, round, seed.seedBlock);
+        bytes32 prevRandao = SeedLib.prevRandao(request_.id, seed.seedBlock, _epochBlocks, seed.header);
+        return _pick(request_, round, state.attempt(), prevRandao, seed);
+    }
+
+    /// @dev Returns the committee of an attempt. An agent of an earlier committee sits again only if too few others
+    /// remain (SE3).
+    /// @param prevRandao the randomness of the seed block
+    function _pick(
+        Request calldata request_,
+        Round round,
+        uint32 attempt,
+        bytes32 prevRandao,
+        Seed calldata seed
+    ) internal view returns (Seat[] memory) {
+        RequestId requestId = request_.id;
+        return
+            registry.committee(
+                keccak256(abi.encode(prevRandao, requestId, attempt)),
+                uint64(seed.seedBlock / _epochBlocks),
+                RoundLib.sizeAfter(request_.terms.committeeSize(), round.appeals()),
+                HistoryLib.agents(requestId, round, seed.past)
+            );
+    }
+
+    /// @dev Reverts unless more than two thirds of the committee signed this decision of this attempt, and may make it.
+    /// @return structHash the EIP-712 struct hash of the decision
+    /// @return signers bit i set = seat i signed
+    function _requireCertified(
+        Request calldata request_,
+        uint32 attempt,
+        Seat[] memory committee,
         bytes calldata certificate,
         Decision calldata decision
     ) internal view returns (bytes32 structHash, uint64 signers) {
-        RequestId requestId = request_.id;
-        RequestState state = _states[requestId];
-        _requireStatus(requestId, state, Status.Drawn);
-        bytes32 requestHash = request_.hash();
-        bytes32 committeeHash = certificate.committeeHash();
-        require(
-            state.covers(RequestLib.drawnCommitment(requestHash, round, decision.head.attempt(), committeeHash)),
-            WitnessMismatch(requestId)
-        );
-        _requireBefore(requestId, round);
-        RequestTerms terms = request_.terms;
-        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals());
-        structHash = decision.structHash(requestHash, committeeHash, size);
-        decision.validate(terms, size);
-        bytes32 rebuilt;
-        (signers, rebuilt) = certificate.verify(size, _hashTypedDataV4(structHash));
-        require(rebuilt == committeeHash, WitnessMismatch(requestId));
+        uint32 claimed = decision.head.attempt();
+        require(claimed == attempt, InvalidDecision("attempt", claimed));
+        structHash = decision.structHash(request_.hash(), committee.hashMemory(), committee.length);
+        decision.validate(request_.terms, committee.length);
+        signers = certificate.verify(committee, DomainLib.digest(address(this), structHash));
     }
 
     /// @dev Reverts unless this is the decision of the state, provisional or final.
@@ -118,40 +138,46 @@ abstract contract Requests is IDecisionOracle, EIP712 {
         require(state.has(RequestStateLib.PROVISIONAL), DecisionIsFinal(request_.id));
     }
 
-    function _requireStatus(RequestId requestId, RequestState state, Status expected) internal pure {
-        Status status = state.status();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == expected, WrongStatus(requestId, status));
-    }
-
     function _requireStatusDecided(RequestId requestId, RequestState state) internal pure {
         Status status = state.status();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
     }
 
-    /// @dev Reverts unless the running committee, drawn or not, is past its deadline.
-    function _requireUnanswered(
+    /// @dev Reverts unless the request waits for a committee in this round with this seed block.
+    function _requireRunning(
         Request calldata request_,
         Round round,
-        bytes calldata witness
+        uint64 seedBlock
     ) internal view returns (RequestState state) {
         RequestId requestId = request_.id;
         state = _states[requestId];
         Status status = state.status();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == Status.Requested || status == Status.Drawn, WrongStatus(requestId, status));
-        require(state.covers(RequestLib.commitment(request_.hash(), round, witness)), WitnessMismatch(requestId));
-        _requireAfter(requestId, round);
+        require(status == Status.Requested, WrongStatus(requestId, status));
+        require(
+            state.covers(RequestLib.requestedCommitment(request_.hash(), round, seedBlock)),
+            WitnessMismatch(requestId)
+        );
     }
 
-    /// @dev Reverts unless the running committee is past its deadline and no retries are left.
+    /// @dev Reverts unless nobody can answer the running attempt any more.
+    function _requireUnanswered(
+        Request calldata request_,
+        Round round,
+        uint64 seedBlock
+    ) internal view returns (RequestState state) {
+        state = _requireRunning(request_, round, seedBlock);
+        if (!SeedLib.isExpired(seedBlock, _epochBlocks)) _requireAfter(request_.id, round);
+    }
+
+    /// @dev Reverts unless nobody can answer the running attempt any more and no retries are left.
     function _requireGivenUp(
         Request calldata request_,
         Round round,
-        bytes calldata witness
+        uint64 seedBlock
     ) internal view returns (RequestState state) {
-        state = _requireUnanswered(request_, round, witness);
+        state = _requireUnanswered(request_, round, seedBlock);
         require(!round.hasRetry(request_.terms, state.attempt()), RetriesLeft(request_.id));
     }
 

@@ -11,11 +11,10 @@ import {RelayLib} from "./libraries/RelayLib.sol";
 import {RequestIdLib} from "./libraries/RequestIdLib.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
-import {SeatLib} from "./libraries/SeatLib.sol";
-import {APPEAL_REWARD_DIVISOR, PPM_ONE} from "./types/Limits.sol";
+import {APPEAL_REWARD_DIVISOR, PPM_ONE, SETTLE_GAS} from "./types/Limits.sol";
 import {
-    AgentId,
     DecidedRound,
+    Decision,
     DecisionHead,
     Payment,
     Payout,
@@ -32,7 +31,7 @@ import {
 /// @title Computes what the rounds of a request pay (SE10 to SE15)
 /// @dev Holds no money and no state. The oracle trusts this contract with everything except the record itself: it
 /// compares the record's commitment with its own. So the commitment must cover everything that this contract reads of a
-/// round.
+/// round. Decisions that are final in the first round are paid by the oracle's commit.
 contract Settlement is ISettlement {
     using DecisionHeadLib for DecisionHead;
     using PricesLib for Prices;
@@ -40,21 +39,26 @@ contract Settlement is ISettlement {
     using RequestIdLib for RequestId;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
-    using SeatLib for Seat;
 
     /// @param prices the request's price list
-    /// @param unit price of one unit of pay
+    /// @param unit price of one unit of pay before any appeal
+    /// @param appealUnit price of one unit of pay of the committees that appeals call
     /// @param rest the part of the escrow that is not paid yet
+    /// @param earned what the seats have earned so far
     /// @param payments payments to accounts, with room for the largest number of them
     /// @param payees number of payments so far
+    /// @param seats number of seats of all rounds
     /// @param services pay and reputation changes of agents, with room for the largest number of them
     /// @param served number of services so far
     struct Book {
         Prices prices;
         uint256 unit;
+        uint256 appealUnit;
         uint256 rest;
+        uint256 earned;
         Payment[] payments;
         uint256 payees;
+        uint256 seats;
         Service[] services;
         uint256 served;
     }
@@ -77,15 +81,17 @@ contract Settlement is ISettlement {
             uint256 pay = _payOf(book, rounds[i]);
             // Never below 0: the rounds have at most as many units as the fee, less the reserve, was divided by.
             book.rest -= pay;
-            pay -= _deduct(book, request, rounds[i], pay);
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
             if (isAppealed && PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision)) {
+                pay -= _deduct(book, request, rounds[i], pay, false);
                 _rewardAppeal(book, request, rounds[i], pay);
                 continue;
             }
-            _paySeats(book, request, rounds[i], pay);
+            pay -= _deduct(book, request, rounds[i], pay, true);
+            _paySeats(book, rounds[i], pay);
             if (isAppealed) _chargeAppeal(book, request, rounds, i);
         }
+        _paySettler(book, request.id);
         _close(book);
         oracle.payOut(
             request.id,
@@ -94,6 +100,7 @@ contract Settlement is ISettlement {
                 currency: terms.currency(),
                 consumer: request.consumer,
                 rest: book.rest,
+                earned: book.earned,
                 payments: book.payments,
                 services: book.services
             })
@@ -105,33 +112,33 @@ contract Settlement is ISettlement {
         return oracle.priceListOf(terms.currency(), requestId.priceVersion()).bondOf(terms, round);
     }
 
-    /// @dev Notes the pay of the seats of a round that stands (SE11), and the agents whose reputation changes.
-    function _paySeats(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
-        uint256 size = round.committee.length;
-        (uint256[] memory amounts, uint256 rest) = PayLib.split(pay, round.decision.merits[:size]);
-        int8[] memory steps = PayLib.steps(round.decision.merits[size:], size);
-        book.rest += rest;
-        uint32 attempt = round.decision.head.attempt();
+    /// @dev Notes the pay of the seats of a round that stands (SE11), and what changes for their agents.
+    function _paySeats(Book memory book, DecidedRound calldata round, uint256 pay) private pure {
+        (Service[] memory services, uint256 earned) = PayLib.servicesOf(
+            round.committee,
+            round.decision.merits,
+            round.relay.signers(),
+            pay
+        );
         // There are at most 64 seats.
-        for (uint256 seat = 0; seat < size; ++seat) {
-            uint256 amount = amounts[seat];
-            if (amount == 0 && steps[seat] == 0) continue;
-            AgentId agentId = round.committee[seat].agentId();
-            Service memory service = book.services[book.served];
-            (service.agentId, service.steps, service.earned) = (agentId, steps[seat], amount);
+        for (uint256 seat = 0; seat < services.length; ++seat) {
+            book.services[book.served] = services[seat];
             ++book.served;
-            if (amount != 0) emit PayCredited(request.id, agentId, attempt, seat, amount);
         }
+        book.earned += earned;
+        book.rest += pay - earned;
     }
 
     /// @dev Notes the treasury's part of a round's pay, rounded down, and the relayer's pay for gas, which comes from
     /// the reserve.
+    /// @param stands false if the seats get nothing
     /// @return treasuryPay the treasury's part
     function _deduct(
         Book memory book,
         Request calldata request,
         DecidedRound calldata round,
-        uint256 pay
+        uint256 pay,
+        bool stands
     ) private returns (uint256 treasuryPay) {
         treasuryPay = (pay * book.prices.treasuryPpm()) / PPM_ONE;
         uint256 gas = PricesLib.relayGas(round.committee.length);
@@ -142,7 +149,18 @@ contract Settlement is ISettlement {
         address relayer = round.relay.relayer();
         _add(book, oracle.treasury(), treasuryPay);
         _add(book, relayer, relayerPay);
-        emit RoundDeducted(request.id, round.decision.head.attempt(), treasuryPay, relayer, relayerPay);
+        uint32 attempt = round.decision.head.attempt();
+        emit RoundPaid(request.id, attempt, stands ? pay - treasuryPay : 0, treasuryPay, relayer, relayerPay);
+    }
+
+    /// @dev Notes the pay of the caller, for its transaction and the seats of all rounds (SE13).
+    function _paySettler(Book memory book, RequestId requestId) private {
+        uint256 gas = SETTLE_GAS + PricesLib.payGas(book.seats);
+        uint256 amount = book.prices.gasCost(gas, RelayLib.paidGasPrice());
+        // Never below 0: the reserve includes this call at the cap.
+        book.rest -= amount;
+        _add(book, msg.sender, amount);
+        emit SettlerPaid(requestId, msg.sender, amount);
     }
 
     /// @dev Rewards the appellant of an upheld appeal (SE12).
@@ -195,20 +213,32 @@ contract Settlement is ISettlement {
         ++book.payees;
     }
 
-    /// @dev Makes room for each seat, and for payments to a relayer, the treasury and an appellant of each round.
+    /// @dev Makes room for each seat, for payments to a relayer, the treasury and an appellant of each round, and for one
+    /// to the caller.
     function _open(Request calldata request, DecidedRound[] calldata rounds) private view returns (Book memory book) {
-        uint256 seats = 0;
-        for (uint256 i = 0; i < rounds.length; ++i) seats += rounds[i].committee.length;
+        for (uint256 i = 0; i < rounds.length; ++i) book.seats += rounds[i].committee.length;
         RequestTerms terms = request.terms;
         Prices prices = oracle.priceListOf(terms.currency(), request.id.priceVersion());
         book.prices = prices;
-        book.unit = prices.unitOf(terms);
-        book.rest = terms.fee();
-        // Otherwise the oracle has already paid the account that delivered, and has refunded the rest of the delivery's
-        // reserve (SE13).
-        if (!_isFinalAtOnce(terms, rounds[rounds.length - 1])) book.rest -= prices.deliveryReserve(terms);
-        book.payments = new Payment[](3 * rounds.length);
-        book.services = new Service[](seats);
+        (book.unit, book.appealUnit) = (prices.unitOf(terms), prices.appealUnitOf(terms));
+        DecidedRound calldata last = rounds[rounds.length - 1];
+        // The oracle has paid who called `replace`, and has given back the rest of what was reserved for that.
+        book.rest = terms.fee() - prices.replaceReserve(_replaced(request.id, rounds.length, last.decision));
+        // Otherwise the oracle has done the same for the delivery (SE13).
+        if (!_isFinalAtOnce(terms, last)) book.rest -= prices.atCap(PricesLib.deliveryGas(terms));
+        book.payments = new Payment[](3 * rounds.length + 1);
+        book.services = new Service[](book.seats);
+    }
+
+    /// @dev Returns how many silent committees were replaced. Every attempt but the first was called by a round on
+    /// record, which hung or was appealed against, or by `replace`. The last round called one only if nobody answered
+    /// it.
+    /// @param count number of rounds on record
+    /// @param last the last decision
+    function _replaced(RequestId requestId, uint256 count, Decision calldata last) private view returns (uint256) {
+        // slither-disable-next-line unused-return: the rest is for the oracle to check
+        (, uint256 attempt, , , ) = oracle.statusOf(requestId);
+        return attempt + (attempt == last.head.attempt() ? 1 : 0) - count;
     }
 
     /// @dev Cuts the arrays to the entries that are filled in.
@@ -223,7 +253,7 @@ contract Settlement is ISettlement {
     }
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
-        return PayLib.units(round.decision) * book.unit;
+        return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
     }
 
     /// @dev True if the commit delivered the decision: it called no other committee and the decision was not

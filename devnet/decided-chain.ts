@@ -7,8 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, formatLog, http, parseEther, type PublicClient, type RpcLog } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { decodeLog, type MinedLog } from "../agents/adapters/chain/decode.ts";
-import { encodeAsk, encodeCommit, encodeDraw } from "../agents/adapters/chain/encode.ts";
+import { encodeAsk, encodeCommit } from "../agents/adapters/chain/encode.ts";
 import { encodeHeader, type RawBlock } from "../agents/adapters/chain/header.ts";
+import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
 import { provePossession } from "../agents/adapters/chain/possession.ts";
 import { keysFromPrivateKey, type Keys } from "../agents/adapters/keystore/keys.ts";
@@ -20,6 +21,8 @@ import type { Address, Attempt, Certificate, Hex, Ppm } from "../agents/core/typ
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
+import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
+import { UNBOUNDED } from "../agents/ports/chain.ts";
 import { startLocalChain, type LocalChain } from "./local-chain.ts";
 import { stepDecision } from "../sim/step-decision.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
@@ -46,14 +49,15 @@ const SEATS = 4;
 const EPOCH_BLOCKS = 160;
 /** SEED_DELAY of contracts/types/Limits.sol, plus the block after it. */
 const SEED_BLOCKS = 18;
-/** Number of requests that are asked, drawn and decided in one epoch: three blocks each. */
+/** Number of requests that are asked and decided in one epoch: two blocks each. */
 const AT_ONCE = 40;
 const RECEIPT_POLL_MS = 5;
+const POLL_MS = 100;
 const RECEIPT_TRIES = 2_000;
 const ONE = parseEther("1");
 
 const terms = defaultTerms({
-  fee: 1_000n,
+  fee: 5n * ONE,
   duration: limits.maxDurationSeconds,
   committeeSize: SEATS,
   protocol: mbft.code,
@@ -99,10 +103,17 @@ export async function startDecidedChain(
 async function setUp(chain: LocalChain): Promise<Deployment> {
   const account = privateKeyToAccount((chain.accounts[0] as LocalChain["accounts"][number]).privateKey);
   const stakes = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: MIN_UNBONDING_SECONDS };
-  const options = { rpcUrl: chain.rpcUrl, account, token: null, epochBlocks: EPOCH_BLOCKS, ...stakes };
+  const options = {
+    rpcUrl: chain.rpcUrl,
+    account,
+    token: null,
+    epochBlocks: EPOCH_BLOCKS,
+    prices: DEFAULT_PRICES,
+    ...stakes,
+  };
   const deployment = await deploy({ ...options, buildProfile: "default" });
   const bank = openBank(chain, deployment.token, account);
-  await bank.mint(account.address.toLowerCase() as Address, 1_000n * ONE);
+  await bank.mint(account.address.toLowerCase() as Address, 1_000_000n * ONE);
   const place = { rpcUrl: chain.rpcUrl, chainId: chain.chainId, oracle: deployment.oracle };
   const source = { ...place, registry: deployment.registry, account, receiptPollMs: 20 };
   const operator = await createOperatorActions(source);
@@ -113,8 +124,8 @@ async function setUp(chain: LocalChain): Promise<Deployment> {
     await operator.register({ publicKey, possession, model: "test", endpoint, stake: ONE, commission: 0 as Ppm });
   }
   const { subscriptionId } = await operator.createSubscription();
-  await operator.setConsumer(subscriptionId, operator.account, true);
-  await operator.fund(subscriptionId, "token", 100n * ONE);
+  await operator.setConsumer(subscriptionId, operator.account, { token: UNBOUNDED, native: 0n });
+  await operator.fund(subscriptionId, "token", 500_000n * ONE);
   return deployment;
 }
 
@@ -131,22 +142,23 @@ class Asker {
     this.#deployment = deployment;
   }
 
-  /** Asks `count` questions, draws all their committees, then decides and commits. */
+  /** Asks `count` questions, mines past their seed blocks, then decides and commits. */
   async decide(first: number, count: number): Promise<readonly Decided[]> {
     await this.#chain.nextEpoch(EPOCH_BLOCKS);
     const asked: Extract<ChainEvent, { kind: "requested" }>[] = [];
     for (let index = first; index < first + count; index++)
       asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, terms, `Is ${index} less than ${index + 1}?`)));
     await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
+    const { oracle, registry, chainId } = this.#deployment;
+    const place = { rpcUrl: this.#chain.rpcUrl, chainId, oracle, registry };
+    const reader = await createChainReader({ ...place, finalityDepth: 0, pollIntervalMs: POLL_MS });
     const made: Decided[] = [];
     for (const { request, round, seedBlock } of asked) {
       const header = encodeHeader(await this.#call("eth_getBlockByNumber", [`0x${seedBlock.toString(16)}`, false]));
       const awaited = { round, attempt: 0, seedBlock, past: [] };
-      const drawn = await this.#send("committeeDrawn", encodeDraw(request, awaited, header));
-      const { oracle, chainId } = this.#deployment;
-      const { committee } = drawn;
-      const one = decideAs({ domain: { chainId, oracle }, request, attempt: 0, committee });
-      await this.#send("decisionCommitted", encodeCommit(request, round, committee, one.certificate));
+      const committee = await reader.committee(request, awaited);
+      const one = decideAs({ domain: reader.domain, request, attempt: 0, committee });
+      await this.#send("decisionCommitted", encodeCommit(request, awaited, header, one.certificate));
       made.push(one);
     }
     return made;

@@ -12,7 +12,6 @@ import {
   bitmapOf,
   certify,
   decisionTypes,
-  drawnWitness,
   hashCommittee,
   hashRequest,
   linkAfter,
@@ -25,8 +24,7 @@ import {
   packTerms,
   possessionTypes,
   publicKeyOf,
-  requestedWitness,
-  runningCommitment,
+  requestedCommitment,
   settledCommitment,
   testKey,
   word,
@@ -67,7 +65,7 @@ const makeRequest = (requestId: bigint, consumer: string, terms: Terms, question
     requestHash,
     roundWord,
     seedBlock: seedBlock.toString(),
-    requestedCommitment: runningCommitment(requestHash, roundWord, requestedWitness(seedBlock)),
+    requestedCommitment: requestedCommitment(requestHash, roundWord, seedBlock),
   };
 };
 
@@ -180,7 +178,7 @@ const makeDecision = (
     ...fields,
     transcript: sha256(toUtf8Bytes(`transcript ${request} ${committee}`)),
   };
-  const { requestHash, committeeHash } = message;
+  const { committeeHash } = message;
   // The first round serves attempt 0, the second later ones.
   const roundWord = rounds[fields.attempt === 0 ? 0 : 1]!.word;
   const structHash = TypedDataEncoder.hashStruct("Decision", decisionTypes, message);
@@ -193,7 +191,6 @@ const makeDecision = (
     message,
     packed: packDecision(message),
     roundWord,
-    drawnCommitment: runningCommitment(requestHash, roundWord, drawnWitness(fields.attempt, committeeHash)),
     structHash,
     relayWord,
     settledCommitment: settledCommitment(structHash, relayWord, roundWord),
@@ -252,7 +249,7 @@ const decisions = [
 /** Returns a certificate by the given seats, in ascending order. */
 const makeCertificate = (decision: number, signerSeats: number[]) => {
   const { digest, committee } = decisions[decision]!;
-  const { seats, words } = committees[committee]!;
+  const { seats } = committees[committee]!;
   const keyOf = (seat: number): SigningKey => new SigningKey(seats[seat]!.privateKey);
   return {
     decision,
@@ -260,7 +257,7 @@ const makeCertificate = (decision: number, signerSeats: number[]) => {
     signers: word(bitmapOf(signerSeats)),
     // 65 bytes (r, s, v) each, as agents exchange them; packed with 64 of them.
     signatures: signerSeats.map((seat) => keyOf(seat).sign(digest).serialized),
-    packed: certify(digest, words, signerSeats, keyOf),
+    packed: certify(digest, signerSeats, keyOf),
   };
 };
 const certificates = [

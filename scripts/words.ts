@@ -16,6 +16,7 @@ const READ = {
   seat: LAYOUTS.seat,
   head: LAYOUTS.decisionHead,
   relay: LAYOUTS.relay,
+  service: LAYOUTS.service,
 } satisfies Readonly<Record<string, Layout>>;
 /** Members of 32 bits whose values fit an Int of GraphQL all the same. */
 const SMALL = new Set(["reputation", "confidence", "round"]);

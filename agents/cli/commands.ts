@@ -105,7 +105,7 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
       },
       {
         name: "consumer <id>",
-        summary: "allow or forbid a contract or an account to ask from a subscription of this account",
+        summary: "set how much a contract or an account may spend from a subscription of this account",
         load: async () => (await import("./subscription/consumer.ts")).subscriptionConsumer,
       },
       {
@@ -120,7 +120,8 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
       },
       {
         name: "show <id>",
-        summary: "show who owns a subscription or is offered it, what it holds, and whether a consumer may ask from it",
+        summary:
+          "show who owns a subscription or is offered it, what it holds, and how much a consumer may still spend of it",
         load: async () => (await import("./subscription/show.ts")).subscriptionShow,
       },
     ],

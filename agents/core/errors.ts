@@ -9,6 +9,7 @@ export type ErrorCode =
   | "CHAIN_UNREACHABLE"
   | "CHAIN_WRONG_ID"
   | "CHAIN_NO_CONTRACT"
+  | "CHAIN_NO_BEACON"
   | "CHAIN_REVERTED"
   | "CHAIN_TIMEOUT"
   | "CHAIN_REORGED"

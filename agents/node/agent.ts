@@ -1,8 +1,8 @@
 import { ConclaveError, messageOf } from "../core/errors.ts";
-import type { ChainEvent, CommittedDecision } from "../core/request/events.ts";
-import { applyEvent, isFinal, type Progress } from "../core/request/progress.ts";
+import type { AwaitedRound, ChainEvent, CommittedDecision } from "../core/request/events.ts";
+import { afterReorganization, applyEvent, awaitedOf, isFinal, type Progress } from "../core/request/progress.ts";
 import type { Address, RequestId } from "../core/types.ts";
-import type { ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
+import type { ChainReader, ChainWriter, EventBatch, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { EvidenceStore } from "../ports/evidence.ts";
@@ -16,6 +16,7 @@ import { announcementTopic } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type StoredCursor } from "./cursor.ts";
 import { persistently } from "./persist.ts";
+import { seatedProgress } from "./request/committee.ts";
 import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts";
 import { createKeeper, type Keeper } from "./request/keeper.ts";
 import { createRelayer, type Relayer } from "./request/relay.ts";
@@ -52,11 +53,6 @@ export interface Agent {
   run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void>;
   status(): AgentStatus;
   facts(): AgentFacts;
-}
-
-interface Batch {
-  readonly events: readonly ChainEvent[];
-  readonly cursor: Cursor;
 }
 
 /**
@@ -97,8 +93,8 @@ class RunningAgent implements Agent {
       tokensPerRequest,
       ingress,
       lifetime,
-      eventsOf: ({ attempt, round, seat }) => ({
-        onCertified: (certificate) => void relayer.certified(attempt, round, seat, certificate),
+      eventsOf: ({ attempt, awaited, seat }) => ({
+        onCertified: (certificate) => void relayer.certified(attempt, awaited, seat, certificate),
         onEvidence: (found) => evidence.found(attempt, seat, found),
         onConflict: (conflict) => evidence.conflicting(attempt, seat, conflict),
       }),
@@ -120,10 +116,15 @@ class RunningAgent implements Agent {
         log.debug({ bytes: data.length }, "a transcript was announced"),
       ),
     ];
-    const onBatch = async (batch: Batch): Promise<void> => {
+    const onBatch = async (batch: EventBatch): Promise<void> => {
       // Once for all changed agents, since it reads the registry's current state.
       if (batch.events.some(({ kind }) => kind === "agentsChanged")) await this.persistently(() => this.refreshPeers());
-      for (const event of batch.events) await this.guarded(event, cursor);
+      if (this.followed !== null && batch.from <= this.followed.blockNumber)
+        for (const [requestId, progress] of this.progresses)
+          this.progresses.set(requestId, afterReorganization(progress, batch.from));
+      for (const event of batch.events)
+        await this.guarded(() => this.handle(event, cursor), `could not handle the chain event ${event.kind}`);
+      await this.guarded(() => this.sit(batch.cursor.blockNumber, cursor), "could not take seats");
       if (this.lifetime.signal.aborted) return;
       this.followed = { blockNumber: batch.cursor.blockNumber, atMs: this.ports.clock.now() };
       const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
@@ -133,6 +134,7 @@ class RunningAgent implements Agent {
       await opened?.();
       void this.evidence.resume();
       await this.persistently(() => this.refreshPeers());
+      void this.keeper.wake();
       await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
         log.warn({ error: error.message }, "chain trouble"),
       );
@@ -160,14 +162,14 @@ class RunningAgent implements Agent {
     };
   }
 
-  /** Handles an event so that a hostile or unlucky request does not stop the others; only a lost journal lock does. */
-  private async guarded(event: ChainEvent, cursor: StoredCursor): Promise<void> {
+  /** Acts so that a hostile or unlucky request does not stop the others; only a lost journal lock does. */
+  private async guarded(action: () => Promise<void>, failure: string): Promise<void> {
     try {
-      await this.persistently(() => this.handle(event, cursor));
+      await this.persistently(action);
     } catch (error) {
       if (this.lifetime.signal.aborted) return;
       if (error instanceof ConclaveError && error.code === "JOURNAL_LOCKED") throw error;
-      this.ports.log.error({ event: event.kind, error: messageOf(error) }, "could not handle a chain event");
+      this.ports.log.error({ error: messageOf(error) }, failure);
     }
   }
 
@@ -182,20 +184,9 @@ class RunningAgent implements Agent {
     switch (event.kind) {
       case "agentsChanged":
         return; // onBatch handles it once for the whole batch.
-      case "committeeDrawn": {
-        const progress = this.see(event.requestId, event);
-        if (progress === null) return;
-        const { request } = progress;
-        const { attempt, committee } = event;
-        await this.duties.take(
-          { domain: this.ports.chain.domain, request, attempt, committee },
-          progress.round,
-          cursor,
-        );
-        return;
-      }
       case "decisionCommitted":
       case "decisionFinalized":
+      case "attemptUnanswered":
       case "requestRefunded": {
         const progress = this.see(event.requestId, event);
         if (event.kind === "decisionCommitted") this.compare(event);
@@ -217,6 +208,30 @@ class RunningAgent implements Agent {
       default:
         this.see(event.requestId, event);
     }
+  }
+
+  /**
+   * SE3: takes the seats of running attempts whose seed block is final. It names their committees; no event does before
+   * their decisions. What fails is tried again after the next block.
+   */
+  private async sit(final: bigint, cursor: StoredCursor): Promise<void> {
+    const waiting = [...this.progresses.values()].filter(
+      ({ stage }) => stage.kind === "requested" && stage.seedBlock < final,
+    );
+    if (waiting.length === 0) return;
+    const head = await this.ports.chain.head(this.lifetime.signal);
+    const seatIn = async (progress: Progress): Promise<void> => {
+      const seated = await seatedProgress(this.ports.chain, progress, head, this.lifetime.signal);
+      if (seated.stage.kind !== "drawn") return;
+      const { request, attempt, stage } = seated;
+      this.progresses.set(request.id, seated);
+      const { domain } = this.ports.chain;
+      const place = { domain, request, attempt, committee: stage.committee };
+      await this.duties.take(place, awaitedOf(seated) as AwaitedRound, cursor);
+    };
+    const failure = (progress: Progress): string =>
+      `could not take a seat in attempt ${progress.attempt} of request ${progress.request.id}`;
+    await Promise.all(waiting.map((one) => this.guarded(() => seatIn(one), failure(one))));
   }
 
   /** Returns the request's progress after the event; null if its first event was not seen. */

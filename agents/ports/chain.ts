@@ -1,5 +1,5 @@
 import type { ConclaveError } from "../core/errors.ts";
-import type { ChainEvent, DecidedRound, RequestState, Witness } from "../core/request/events.ts";
+import type { AwaitedRound, ChainEvent, DecidedRound, RequestState } from "../core/request/events.ts";
 import type { Head } from "../core/request/progress.ts";
 import type {
   Address,
@@ -16,7 +16,6 @@ import type {
   Ppm,
   Request,
   RequestId,
-  Round,
   SeatInfo,
   Terms,
 } from "../core/types.ts";
@@ -37,6 +36,8 @@ export interface AgentRecord {
   readonly active: boolean;
   /** True if the agent has left the draw for good. */
   readonly exited: boolean;
+  /** True if the agent missed too many seats in a row and was not woken since: it is not drawn (SE20). */
+  readonly asleep: boolean;
   /** True after `PROVEN_SERVICES` services: then the stake weighs in full in the draw, before that by half (ADR 10). */
   readonly proven: boolean;
   /** The part of the agent's pay that goes to the operator before the rest is divided by shares. */
@@ -50,6 +51,9 @@ export interface CommissionRaise {
   /** Unix seconds from which it may take effect. */
   readonly time: number;
 }
+
+/** An allowance of a consumer that its requests do not lower: as contracts/interfaces/IAccounts.sol says. */
+export const UNBOUNDED = 2n ** 104n - 1n;
 
 /** Settled requests for which an agent was paid or recovered, and not slashed. */
 export const PROVEN_SERVICES = 16;
@@ -81,13 +85,18 @@ export interface ChainReader {
    */
   follow(
     from: Cursor | null,
-    onBatch: (batch: { readonly events: readonly ChainEvent[]; readonly cursor: Cursor }) => Promise<void>,
+    onBatch: (batch: EventBatch) => Promise<void>,
     signal: AbortSignal,
     onTrouble?: (error: Error) => void,
   ): Promise<void>;
   /** Returns all events of one request. Throws REQUEST_UNKNOWN. */
   requestEvents(requestId: RequestId, signal?: AbortSignal): Promise<readonly ChainEvent[]>;
   requestState(requestId: RequestId, signal?: AbortSignal): Promise<RequestState>;
+  /**
+   * Returns the committee of a running attempt, once the chain has a block after its seed block. Throws CHAIN_REVERTED
+   * while it has none, and when the attempt does not run any more.
+   */
+  committee(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<readonly SeatInfo[]>;
   agents(signal?: AbortSignal): Promise<readonly AgentRecord[]>;
   agentBySigner(signer: Address, signal?: AbortSignal): Promise<AgentRecord | null>;
 }
@@ -106,6 +115,14 @@ export interface TransactionReader {
   ): Promise<Certificate["signatures"] | null>;
 }
 
+/** Events of consecutive final blocks. */
+export interface EventBatch {
+  readonly events: readonly ChainEvent[];
+  /** First block of the batch. It is not above the cursor before if a reorganisation has replaced blocks from here on. */
+  readonly from: bigint;
+  readonly cursor: Cursor;
+}
+
 /** Resume point of the event stream. The hash is checked, so that a reorganisation below it is noticed. */
 export interface Cursor {
   readonly blockNumber: bigint;
@@ -116,11 +133,9 @@ export interface Cursor {
 export interface ChainWriter {
   /** Account that pays gas. */
   readonly account: Address;
-  draw(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   commit(
     request: Request,
-    round: Round,
-    committee: readonly SeatInfo[],
+    awaited: AwaitedRound,
     certificate: Certificate,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
@@ -134,30 +149,20 @@ export interface ChainWriter {
   /** `rounds`: all rounds of a final request, from the first to the one whose decision is final. */
   settle(request: Request, rounds: readonly DecidedRound[], signal?: AbortSignal): Promise<Receipt | "already">;
   /** Replaces a committee that did not answer in time. */
-  replace(
-    request: Request,
-    round: Round,
-    attempt: number,
-    witness: Witness,
-    signal?: AbortSignal,
-  ): Promise<Receipt | "already">;
-  refund(request: Request, round: Round, witness: Witness, signal?: AbortSignal): Promise<Receipt | "already">;
-  /** `last`: the last round with a decision. */
-  fallBack(
-    request: Request,
-    round: Round,
-    witness: Witness,
-    last: DecidedRound,
-    signal?: AbortSignal,
-  ): Promise<Receipt | "already">;
+  replace(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Returns the fee of a request that no committee decided in time. */
+  refund(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Ends a request as hung whose last attempt, after an earlier decision, nobody answered in time. */
+  fallBack(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Lets an agent of this account that sleeps be drawn again. */
+  wake(agentId: AgentId, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Works once per agent, request and attempt; the registry then owes this account the reward. */
   submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
 }
 
 export interface CertifiedDecision {
   readonly request: Request;
-  readonly round: Round;
-  readonly committee: readonly SeatInfo[];
+  readonly awaited: AwaitedRound;
   readonly certificate: Certificate;
 }
 
@@ -196,15 +201,6 @@ export interface SignedPayload {
   readonly payloadDigest: Digest;
   /** 65 bytes r, s, v. */
   readonly signature: Hex;
-}
-
-/** A round whose committee is to be drawn. */
-export interface AwaitedRound {
-  readonly round: Round;
-  readonly attempt: number;
-  readonly seedBlock: bigint;
-  /** The rounds before this one, from the first; an attempt that nobody answered leaves no round. */
-  readonly past: readonly DecidedRound[];
 }
 
 /** What operators and askers submit from the CLI. */
@@ -247,8 +243,12 @@ export interface OracleActions {
   /** Withdraws what the oracle has credited this account, e.g. pay and returned bonds. */
   withdraw(currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
   createSubscription(): Promise<{ readonly subscriptionId: number; readonly receipt: Receipt }>;
-  /** Allows or forbids a consumer to spend from a subscription of this account. */
-  setConsumer(subscriptionId: number, consumer: Address, allowed: boolean): Promise<Receipt>;
+  /** Sets how much a consumer may spend from a subscription of this account from now on; 0 = nothing, or `UNBOUNDED`. */
+  setConsumer(
+    subscriptionId: number,
+    consumer: Address,
+    allowance: Readonly<Record<Currency, bigint>>,
+  ): Promise<Receipt>;
   /** Offers a subscription of this account to somebody else; null takes the offer back. */
   transferSubscription(subscriptionId: number, to: Address | null): Promise<Receipt>;
   /** Takes over a subscription that was offered to this account. */

@@ -7,7 +7,7 @@ export type PastStatus = Exclude<RequestStatus, "none">;
 
 /** All fields have to match; null matches anything. */
 export interface HistoryFilter {
-  /** An agent that sat on a committee of the request. */
+  /** An agent that sat on a committee of the request that decided or hung. */
   readonly agentId: AgentId | null;
   readonly consumer: Address | null;
   /** On-chain code. */
@@ -86,6 +86,7 @@ export interface AgentHistory {
   readonly commission: Ppm;
   /** All stake behind the agent that was ever slashed. */
   readonly slashed: bigint;
+  /** Seats in committees that decided or hung. */
   readonly seatCount: number;
   /** Decisions that were submitted with its signature. */
   readonly signatureCount: number;
@@ -114,15 +115,15 @@ export interface PastSeat {
   readonly attempt: number;
   readonly seat: number;
   readonly protocol: number;
-  /** Unix seconds of the draw. */
+  /** Unix seconds of the decision. */
   readonly time: number;
-  /** Decision of its committee. */
+  /** Decision of its committee: the chain names no committee without one. */
   readonly decision: {
     readonly status: "decided" | "hung";
     readonly signed: boolean;
     readonly steps: number;
     readonly share: number;
-  } | null;
+  };
 }
 
 export interface PastPay {
@@ -150,6 +151,7 @@ export interface PastSlash {
 /** Sums of events, each counted when it happened. */
 export interface Sums {
   readonly requests: number;
+  /** Committees that were called, also those that did not answer. */
   readonly committees: number;
   readonly decided: number;
   readonly hung: number;

@@ -8,7 +8,7 @@ import {Currency, RequestId, Status, Terms} from "../types/Types.sol";
 
 /// @title Base contract of consumers
 /// @notice Derive from it. Let the owner of a funded subscription allow the contract with
-/// `oracle.setConsumer(subscriptionId, this, true)`. Ask with `_ask`, and act in `_onDecision`. The unspent part of a
+/// `oracle.setConsumer(subscriptionId, this, tokens, coins)`. Ask with `_ask`, and act in `_onDecision`. The unspent part of a
 /// fee goes back to the subscription. If the contract paid directly (subscription 0), that part becomes its credit,
 /// which `_withdrawCredit` pays out.
 abstract contract DecisionConsumer is IDecisionConsumer {

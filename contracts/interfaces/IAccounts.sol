@@ -3,6 +3,7 @@ pragma solidity 0.8.34;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+import {Balances} from "../libraries/BalancesLib.sol";
 import {Currency, Prices, PriceTerms, RequestTerms} from "../types/Types.sol";
 
 /// @title Subscriptions, prices and credits
@@ -17,8 +18,14 @@ import {Currency, Prices, PriceTerms, RequestTerms} from "../types/Types.sol";
 interface IAccounts {
     /// @param subscriptionId consecutive from 1
     event SubscriptionCreated(uint48 indexed subscriptionId, address indexed owner);
-    /// @param allowed whether the consumer may spend from it
-    event ConsumerSet(uint48 indexed subscriptionId, address indexed consumer, bool allowed);
+    /// @param tokenAllowance how much the consumer may escrow from now on in tokens; 0 = nothing, 2^104 - 1 = any amount
+    /// @param nativeAllowance the same in the chain's coin
+    event ConsumerSet(
+        uint48 indexed subscriptionId,
+        address indexed consumer,
+        uint104 tokenAllowance,
+        uint104 nativeAllowance
+    );
     event SubscriptionTransferStarted(uint48 indexed subscriptionId, address indexed from, address indexed to);
     event SubscriptionTransferred(uint48 indexed subscriptionId, address indexed from, address indexed to);
     /// @param amount in the smallest unit of the currency, as in all events here
@@ -38,8 +45,10 @@ interface IAccounts {
     error UnknownSubscription(uint48 subscriptionId);
     error NotSubscriptionOwner(uint48 subscriptionId, address caller);
     error NotPendingOwner(uint48 subscriptionId, address caller);
-    /// @notice The owner of the subscription has not allowed this consumer.
+    /// @notice The consumer's allowance in the currency of the request is 0: it was never set, was set to 0, or is used up.
     error NotConsumer(uint48 subscriptionId, address caller);
+    /// @notice The consumer may escrow `allowance` from the subscription, less than the fee; see `setConsumer`.
+    error AllowanceExceeded(uint48 subscriptionId, address caller, uint256 allowance, uint256 required);
     error InsufficientFunds(uint48 subscriptionId, Currency currency, uint256 balance, uint256 required);
     error InsufficientCredit(address account, Currency currency, uint256 credit, uint256 required);
     /// @notice The call must carry exactly `expected` wei; 0 where nothing is paid in the native coin.
@@ -59,9 +68,19 @@ interface IAccounts {
     /// @return subscriptionId consecutive from 1
     function createSubscription() external returns (uint48 subscriptionId);
 
-    /// @notice Allows a consumer to spend from the subscription, or forbids it. Only the owner may call; earlier
-    /// requests go on.
-    function setConsumer(uint48 subscriptionId, address consumer, bool allowed) external;
+    /// @notice Sets how much a consumer may escrow from the subscription from now on, in each currency. Only the owner may
+    /// call; earlier requests go on.
+    /// @dev Each request takes its fee off the allowance. What comes back from a request goes to the subscription and
+    /// does not raise the allowance. An allowance replaces the one before: a request that is mined first has used the old
+    /// one, so to lower the sum of both, set 0 first.
+    /// @param tokenAllowance 0 = nothing, as for every consumer that was never set; 2^104 - 1 = any amount, for ever
+    /// @param nativeAllowance the same in the chain's coin
+    function setConsumer(
+        uint48 subscriptionId,
+        address consumer,
+        uint104 tokenAllowance,
+        uint104 nativeAllowance
+    ) external;
 
     /// @notice Offers the subscription to another account; 0 withdraws the offer. Only the owner may call.
     function transferSubscription(uint48 subscriptionId, address to) external;
@@ -119,8 +138,9 @@ interface IAccounts {
         view
         returns (address owner, address pendingOwner, uint256 tokenBalance, uint256 nativeBalance, uint48 requests);
 
-    /// @notice Whether the consumer may spend from the subscription.
-    function isConsumer(uint48 subscriptionId, address consumer) external view returns (bool);
+    /// @notice How much the consumer may still escrow from the subscription, in each currency; see `setConsumer`. The
+    /// count of the word is 0.
+    function allowanceOf(uint48 subscriptionId, address consumer) external view returns (Balances);
 
     /// @notice The amount that the account can withdraw: pay, refunds of direct payers, returned bonds.
     function creditOf(address account, Currency currency) external view returns (uint256);

@@ -14,12 +14,12 @@ import {AgentId, Currency, Permit, Pot, Seat, Service} from "../types/Types.sol"
 /// @dev Nobody administers this contract. Three addresses are bound at deployment: only the oracle records service (pay
 /// and reputation changes) and holds the pay, only the slasher slashes, and the treasury gets what is slashed less the
 /// reporter's reward. See docs/adr/006-no-power-over-stake.md.
-/// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. A change in
-/// an epoch (register, bond, unbond, rotate, reputation) takes effect in the next one, so nobody who knows a seed can
-/// change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
+/// @dev Draws see the registry as it was when an epoch began, the running one or the one before it: epoch = block.number /
+/// epochBlocks. A change in an epoch (register, bond, unbond, rotate, reputation) takes effect in the next one, so nobody
+/// who knows a seed can change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
 /// @dev Order of events: first the events of the transition (`AgentActivated`, `AgentDeactivated`, `AgentExited`,
-/// `AgentProven`), then the event of its cause (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`); `AgentRegistered`
-/// comes before all events of its agent.
+/// `AgentProven`, `AgentFellAsleep`), then the event of its cause (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`,
+/// `AgentWoke`, `ServicesRecorded`); `AgentRegistered` comes before all events of its agent.
 /// @dev Warning: the stake token must move and keep exact amounts. Deposits with a fee are refused; a token that
 /// changes balances later (rebasing) is not supported: the last account to withdraw would get too little.
 /// @dev EIP-712 domain: name "ConclaveRegistry", version "1", this chain, this contract.
@@ -49,6 +49,8 @@ interface IAgentRegistry {
     /// @param active true if the agent takes part in draws
     /// @param service how many settled requests paid the agent or raised its reputation, up to 16; from 16 on its stake
     /// weighs in full
+    /// @param misses how many seats in a row the agent missed
+    /// @param asleep true if it missed 3 in a row and was not woken since: it takes no part in draws
     /// @param exited true if the agent has left the draw for good
     /// @param bonded the stake that weighs in the draw, the operator's and the delegators' together
     /// @param unbonding the stake that waits to be withdrawn, the operator's and the delegators' together
@@ -62,6 +64,8 @@ interface IAgentRegistry {
         uint32 reputation;
         bool active;
         uint8 service;
+        uint8 misses;
+        bool asleep;
         bool exited;
         Pot bonded;
         Pot unbonding;
@@ -189,6 +193,18 @@ interface IAgentRegistry {
     /// @param publicKey 64 bytes
     event SignerRotated(AgentId indexed agentId, address indexed signer, bytes publicKey);
 
+    /// @notice The operator offers the agent to another account.
+    /// @param agentId the agent
+    /// @param operator the operator
+    /// @param to the account that may accept; 0 = nobody any more
+    event OperatorTransferStarted(AgentId indexed agentId, address indexed operator, address indexed to);
+
+    /// @notice The agent has another operator; stake and earnings stay with their accounts.
+    /// @param agentId the agent
+    /// @param before the earlier operator, which is a delegator now if it holds shares
+    /// @param operator the new operator
+    event OperatorTransferred(AgentId indexed agentId, address indexed before, address indexed operator);
+
     /// @notice The multiaddrs changed.
     /// @param agentId the agent
     /// @param endpoint comma separated multiaddrs
@@ -203,8 +219,8 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentActivated(AgentId indexed agentId);
 
-    /// @notice The operator's own stake fell below the minimum, or the agent exited; the agent takes no part in draws
-    /// from the next epoch on. Its duties in committees drawn until then remain.
+    /// @notice The operator's own stake fell below the minimum, or the agent exited or fell asleep; the agent takes no
+    /// part in draws from the next epoch on. Its duties in committees drawn until then remain.
     /// @param agentId the agent
     event AgentDeactivated(AgentId indexed agentId);
 
@@ -217,18 +233,27 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentProven(AgentId indexed agentId);
 
-    /// @notice A committee changed an agent's reputation.
+    /// @notice The agent has missed 3 seats in a row: it takes no part in draws from the next epoch on, until it is
+    /// woken.
+    /// @param agentId the agent
+    event AgentFellAsleep(AgentId indexed agentId);
+
+    /// @notice The agent's operator or signer has woken it: it takes part in draws from the next epoch on if its
+    /// operator's own stake suffices, as `AgentActivated` before this says.
+    /// @param agentId the agent
+    event AgentWoke(AgentId indexed agentId);
+
+    /// @notice A committee changed an agent's reputation, or the agent missed its seat.
     /// @param agentId the agent
     /// @param steps negative: that many slashes; +1: one recovery step
     /// @param reputation parts per million, after it
     event ReputationChanged(AgentId indexed agentId, int8 steps, uint32 reputation);
 
-    /// @notice A settled request paid the agent. The amount is divided by the shares and the commission at this moment,
-    /// whenever it is claimed.
-    /// @param agentId the agent
-    /// @param currency the currency of the amount
-    /// @param amount in its smallest unit, above 0
-    event RewardsCredited(AgentId indexed agentId, Currency currency, uint256 amount);
+    /// @notice A request was settled: what it did to the agents that sat for it. Pay is divided by the shares and the
+    /// commission at this moment, whenever it is claimed.
+    /// @param currency the currency of the pay
+    /// @param services one word for each agent, see `Service`
+    event ServicesRecorded(Currency currency, Service[] services);
 
     /// @notice An account's part of an agent's pay was paid out.
     /// @param agentId the agent
@@ -284,9 +309,14 @@ interface IAgentRegistry {
     error NothingOwed(address account);
     error NotOracle(address caller);
     error NotSlasher(address caller);
-    /// @notice Fewer agents than `wanted` were active when the epoch began, without the excluded ones; `drawable`
-    /// includes the excluded ones.
-    error TooFewAgents(uint256 drawable, uint256 wanted);
+    /// @notice Only `drawable` agents were active when the epoch began.
+    error TooFewAgents(uint256 drawable, uint256 needed);
+    /// @notice The registry shows its running epoch and the one before it, no other.
+    error EpochNotKept(uint64 epoch, uint64 running);
+    /// @notice No committee was found within so many probes. Less than one of 2^256 draws ends so.
+    error ProbesUsedUp(uint256 probes);
+    /// @notice No more agents can be registered.
+    error TooManyAgents(uint256 maximum);
     error InvalidCommitteeSize(uint256 size, uint256 maximum);
     /// @notice Deployment: the bounds must satisfy 0 < minimum <= maximum <= 16 * minimum and maximum < 2^96.
     error InvalidStakeBounds(uint128 minimum, uint128 maximum);
@@ -300,6 +330,9 @@ interface IAgentRegistry {
     error TransferMismatch(uint256 expected, uint256 received);
     error TooManyServices(uint256 services, uint256 maximum);
     error CommissionAboveMaximum(uint24 commission, uint256 maximum);
+    /// @notice The operator has not offered the agent to this account.
+    error NotOffered(AgentId agentId, address account);
+    error AgentNotAsleep(AgentId agentId);
     error NoRaiseAnnounced(AgentId agentId);
     /// @notice The raise may not take effect before `raiseTime`: until then delegators can leave at the commission that
     /// they know.
@@ -391,9 +424,10 @@ interface IAgentRegistry {
 
     /// @notice Takes 100_000 ppm of an agent's bonded and of its unbonding stake, each rounded up. Only the slasher may
     /// call.
-    /// @dev The reporter is owed 100_000 ppm, rounded down, of the loss of the operator's own stake; the treasury is
-    /// owed the rest. So an operator that reports itself gets back a tenth of its own loss and nothing of its
-    /// delegators'.
+    /// @dev The reporter is owed 100_000 ppm, rounded down, of the loss of the operator's own stake, or minStake / 20 if
+    /// that is more, but at most half of that loss; the treasury is owed the rest. So an operator that reports itself
+    /// loses half of its own loss at least, and all of its delegators'. An active agent's reporter gets minStake / 20 at
+    /// least: a deployment chooses a minStake of which that is worth more than the gas of a report.
     /// @dev A remainder worth less than 2^-32 of the smallest unit per share is taken as well.
     /// @dev The slash makes an agent that is not active exit. Otherwise an agent could make evidence, have it consumed
     /// while almost nothing is at stake, and bond afterwards.
@@ -409,6 +443,18 @@ interface IAgentRegistry {
     /// @param possession as in `Registration`, by the new key
     function rotateSigner(AgentId agentId, bytes calldata publicKey, bytes calldata possession) external;
 
+    /// @notice Offers the agent to another account, in place of an earlier offer. Only the operator may call.
+    /// @param agentId the agent
+    /// @param to the account that may accept; 0 takes the offer back
+    function transferOperator(AgentId agentId, address to) external;
+
+    /// @notice Makes the caller, to whom the agent was offered, its operator.
+    /// @dev What moves: the rights of the operator, the commission of all pay from now on, and an announced raise. What
+    /// stays: everybody's stake, shares and earnings, the commission of pay so far, reputation, services and keys. The
+    /// agent leaves the draw unless the caller's own bonded stake is at least minStake, so bond before.
+    /// @param agentId the agent
+    function acceptOperator(AgentId agentId) external;
+
     /// @notice Replaces the multiaddrs. The operator or the signer may call.
     /// @param agentId the agent
     /// @param endpoint comma separated multiaddrs without the peer id, at most 512 bytes
@@ -419,35 +465,39 @@ interface IAgentRegistry {
     /// @param model UTF-8, at most 256 bytes
     function setModel(AgentId agentId, string calldata model) external;
 
-    /// @notice Applies the reputation changes that committees decided for their members, counts their services, and
-    /// records their earnings. Only the oracle may call, when it settles a request and has credited this contract with
+    /// @notice Lets an agent that sleeps take part in draws again, from the next epoch on. The operator or the signer may
+    /// call.
+    /// @param agentId the agent
+    function wake(AgentId agentId) external;
+
+    /// @notice Applies the reputation changes that committees decided for their members, counts their services and
+    /// misses, and records their earnings. Only the oracle may call, when it settles a request and has credited this contract with
     /// the sum of the earnings.
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000. Below 100_000 the agent exits.
-    /// @dev Warning: trusts the caller that the agents exist, the steps are well formed (see `Decision.merits`) and the money is there.
+    /// @dev A miss is one slash, unless the decision slashes the seat anyway. The third miss in a row lets the agent
+    /// sleep. A seat that was not missed ends the row.
+    /// @dev Warning: trusts the caller that the agents exist, the words are well formed (see `Service`) and the money is there.
     /// @param currency the currency of the earnings
     /// @param services the services of at most 160 agents
     function recordServices(Currency currency, Service[] calldata services) external;
 
-    /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation, where
-    /// the stake of a fresh agent counts half.
-    /// @dev The same arguments draw the same committee until the epoch ends.
-    /// @dev Acceptance-rejection over the dense array of active agents: the expected cost depends on the mean of stake x
-    /// reputation, not on the number of agents.
-    /// @dev Warning: after 192 + 24 * size probes each remaining seat goes to a random agent (or the next free one after
-    /// it), whatever the weights, so that a draw always ends. With stakes and reputations near their maximum this is never
-    /// seen, but for the last seats of a registry hardly larger than the committee; with a mean acceptance of 1/16 in less
-    /// than one of 20,000 draws; with nearly all reputations at the floor it is the rule, and the draw is then close to
-    /// uniform.
+    /// @notice Draws `size` distinct agents from the registry as it was when the epoch began: each seat goes to one of the agents left
+    /// with a probability proportional to stake x reputation, where the stake of a fresh agent counts half.
+    /// @dev The same arguments draw the same committee until the epoch after the next begins; then they revert with `EpochNotKept`.
+    /// @dev Reverts with `TooFewAgents` if the epoch has fewer than `size` agents. See docs/spec/draw.md.
+    /// @dev Looks at two agents for each seat at most on average, whatever the number of agents and their stakes.
     /// @param seed 32 unpredictable bytes
+    /// @param epoch the running epoch or the one before it
     /// @param size number of seats, 0 to 64; 0 yields an empty committee
-    /// @param excluded agents that must not be drawn: those of earlier committees
-    /// @return committee one word per seat, see `Seat`
-    function draw(
+    /// @param excluded agents that sit only if fewer than `size` others are there: those of earlier committees
+    /// @return seats one word per seat, see `Seat`
+    function committee(
         bytes32 seed,
+        uint64 epoch,
         uint256 size,
         AgentId[] calldata excluded
-    ) external view returns (Seat[] memory committee);
+    ) external view returns (Seat[] memory seats);
 
     /// @notice The record of an agent; reverts with `UnknownAgent`.
     /// @param agentId the agent
@@ -480,7 +530,7 @@ interface IAgentRegistry {
     /// its rotation; 0 = the key is in use
     function keyOf(address signer) external view returns (AgentId agentId, uint40 end);
 
-    /// @notice The operator of an agent, which never changes. Reverts with `UnknownAgent`.
+    /// @notice The operator of an agent. Reverts with `UnknownAgent`.
     /// @param agentId the agent
     /// @return operator the owner
     function operatorOf(AgentId agentId) external view returns (address operator);

@@ -5,7 +5,6 @@ import {
     DecidedRound,
     Decision,
     DecisionHead,
-    Message,
     PastRound,
     Payout,
     Relay,
@@ -14,6 +13,7 @@ import {
     RequestTerms,
     Round,
     Seat,
+    Seed,
     Status
 } from "../types/Types.sol";
 import {IAccounts} from "./IAccounts.sol";
@@ -21,8 +21,8 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 import {ISettlement} from "./ISettlement.sol";
 
 /// @title Requests, committees, decisions, appeals and pay
-/// @notice A request goes from Requested to Drawn to Decided or Hung. While retries are left, another committee
-/// replaces one that hung. While appeals are left, a decision is provisional for a period, in which anybody may call a
+/// @notice A request goes from Requested to Decided or Hung. While retries are left, another committee replaces one that
+/// hung or stayed silent. While appeals are left, a decision is provisional for a period, in which anybody may call a
 /// larger committee. The oracle delivers a final decision to the consumer and settles its pay once. A request that no
 /// committee decides in time is Refunded. See docs/spec/settlement.md.
 /// @dev The oracle stores one word per request: status, attempt, flags and a hash of everything else. The events hold
@@ -30,17 +30,20 @@ import {ISettlement} from "./ISettlement.sol";
 /// @dev The stored hash is truncated to 232 bits: to find two colliding witnesses costs about 2^116 hashes, and to find
 /// a second witness for somebody else's request about 2^232. EIP-712 domain: name "Conclave", version "1", this chain,
 /// this contract.
-/// @dev The draw: prevrandao of a block picks from the registry as it was when the epoch of that block began, and only
-/// while that epoch lasts. Whoever knows the seed can change neither of them. `draw` may be called at any time in that
-/// epoch.
-/// @dev Warning: three ways to influence the seed remain (docs/adr/007-seed-from-prevrandao.md). The proposer of the
+/// @dev The committee of an attempt is a function of what the chain holds: prevrandao of the seed block picks from the
+/// registry as it was when the epoch of that block began. Whoever knows the seed can change neither of them. Nobody
+/// sends a draw: `commit` proves the committee, and `committeeOf` tells it to everybody from the block after the seed
+/// block on (docs/adr/016-committees-proven-at-the-commit.md).
+/// @dev An attempt is running until its deadline, or until its seed can no longer be proven if that comes first: the
+/// registry shows the running epoch and the one before, and the chain serves the hashes of 8191 blocks (256 without
+/// EIP-2935). While it runs only `commit` ends it; afterwards exactly one of `replace`, `refund` and `fallBack` does.
+/// @dev Warning: two ways to influence the seed remain (docs/adr/007-seed-from-prevrandao.md). The proposer of the
 /// block before the seed block can withhold its block, and lose it, to get another seed. An asker that proposes eight
-/// blocks in a row knows the seed when it asks. Whoever keeps all draws out of the chain for the rest of the epoch
-/// forces another seed.
+/// blocks in a row knows the seed when it asks.
 /// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known eight blocks ahead.
 interface IDecisionOracle is IAccounts {
     /// @notice The oracle was deployed; emitted once.
-    /// @param registry the registry that draws the committees
+    /// @param registry the registry that picks the committees
     /// @param settlement deployed by this oracle
     /// @param supportedProtocols bit i set = protocol i can be asked for
     /// @param epochBlocks blocks of an epoch of the registry
@@ -56,7 +59,7 @@ interface IDecisionOracle is IAccounts {
     /// @param consumer the account that asked; it gets the callback
     /// @param terms packed, see `RequestTerms`
     /// @param round see `Round`; comes back in calldata
-    /// @param seedBlock number of the block whose prevrandao seeds the draw
+    /// @param seedBlock number of the block whose prevrandao picks the committee
     /// @param question UTF-8
     event Requested(
         RequestId indexed requestId,
@@ -72,7 +75,7 @@ interface IDecisionOracle is IAccounts {
     /// @param requestId the request
     /// @param attempt the attempt of the next committee
     /// @param round see `Round`; comes back in calldata
-    /// @param seedBlock number of the block whose prevrandao seeds the draw
+    /// @param seedBlock number of the block whose prevrandao picks the committee
     /// @param appellant who appealed, 0 for a retry
     /// @param bond what the appellant escrowed, in the smallest unit of the request's currency
     event RequestReopened(
@@ -89,38 +92,44 @@ interface IDecisionOracle is IAccounts {
     /// @param round see `Round`; comes back in calldata
     event DecisionProvisional(RequestId indexed requestId, Round round);
 
-    /// @notice A decision became final: a provisional one, or the one before an attempt that no committee answered.
+    /// @notice A provisional decision became final.
     /// @param requestId the request
     /// @param attempt the attempt of the decision
     event DecisionFinalized(RequestId indexed requestId, uint32 attempt);
 
-    /// @notice The caller that made a decision final and delivered it was paid for its gas. The rest of the request's
-    /// reserve for the delivery went back to its subscription, or to the credit of a consumer that paid directly.
-    /// Follows `DecisionFinalized`.
+    /// @notice The caller of `finalize`, `fallBack` or `replace` was paid for its gas. The rest of what the request's
+    /// reserve held for the call went back to its subscription, or to the credit of a consumer that paid directly.
     /// @param requestId the request
-    /// @param deliverer the account whose credit grew
+    /// @param caller the account whose credit grew
     /// @param amount in the smallest unit of the request's currency
     /// @param rest in the same unit
-    event DeliveryPaid(RequestId indexed requestId, address indexed deliverer, uint256 amount, uint256 rest);
+    event CallerPaid(RequestId indexed requestId, address indexed caller, uint256 amount, uint256 rest);
 
-    /// @notice No committee answered an appeal in time; the appellant's bond was credited back.
+    /// @notice Nobody answered the last attempt in time, and an earlier round has a decision: the request ended as
+    /// `Hung`, and the consumer is told so. Followed by `CallerPaid`.
     /// @param requestId the request
-    /// @param appellant the account that had escrowed the bond
-    /// @param bond in the smallest unit of the request's currency
-    event AppealUnanswered(RequestId indexed requestId, address indexed appellant, uint256 bond);
+    /// @param attempt the attempt that nobody answered
+    /// @param appellant the account whose appeal had called its committee, 0 for a retry
+    /// @param bond what the appellant got back: its bond less the caller's gas without the callback; 0 for a retry
+    event AttemptUnanswered(RequestId indexed requestId, uint32 attempt, address indexed appellant, uint256 bond);
 
-    /// @notice The seed block's epoch passed without a draw, or the chain no longer serves its hash; a new seed block
-    /// was scheduled.
+    /// @notice The decision that was just committed is final in the first round, and its commit has paid everything:
+    /// the request has no escrow any more, and nobody calls `settle`.
+    /// @dev What each seat earned follows from the shares of the decision: pay x share / sum of the shares, rounded down.
+    /// The registry's event has the amounts by agent.
     /// @param requestId the request
-    /// @param seedBlock number of the new block whose prevrandao seeds the draw
-    event SeedRescheduled(RequestId indexed requestId, uint64 seedBlock);
-
-    /// @notice A committee was drawn and the attempt began.
-    /// @param requestId the request
-    /// @param attempt from 0
-    /// @param seed the seed of the draw
-    /// @param committee the seats in order, see `Seat`
-    event CommitteeDrawn(RequestId indexed requestId, uint32 attempt, bytes32 seed, Seat[] committee);
+    /// @param pay what the seats divided by their shares, in the smallest unit of the request's currency; what roundings
+    /// left, or all of it if no seat has a share, is in `rest`
+    /// @param treasuryPay the treasury's part, in the same unit
+    /// @param relayerPay what the relayer of the decision got for its gas, in the same unit
+    /// @param rest what went back to the request's subscription, or to the credit of a consumer that paid directly
+    event DecisionSettled(
+        RequestId indexed requestId,
+        uint256 pay,
+        uint256 treasuryPay,
+        uint256 relayerPay,
+        uint256 rest
+    );
 
     /// @notice A committee decided or hung; see `Decision`.
     /// @dev The decision is not final if `RequestReopened` or `DecisionProvisional` follows in the same call. Otherwise
@@ -131,6 +140,7 @@ interface IDecisionOracle is IAccounts {
     /// @param transcript see `Decision`
     /// @param relay see `Relay`; comes back in calldata. The submitter may leave out signatures down to the quorum: a
     /// clear bit of the signers proves nothing, so never base pay on it
+    /// @param committee the seats in order, see `Seat`; this is the first time that the chain names them
     /// @param answer see `Decision`
     /// @param merits see `Decision`; the registry emits the resulting reputations
     event DecisionCommitted(
@@ -139,6 +149,7 @@ interface IDecisionOracle is IAccounts {
         bytes32 outcome,
         bytes32 transcript,
         Relay relay,
+        Seat[] committee,
         bytes answer,
         bytes merits
     );
@@ -158,8 +169,8 @@ interface IDecisionOracle is IAccounts {
     event CallFailed(uint256 index, bytes reason);
 
     /// @notice The part of the fee that nobody earned went back to the request's subscription, or to the credit of a
-    /// consumer that paid directly. Emitted once per request, even if the amount is 0: afterwards the request has no
-    /// escrow.
+    /// consumer that paid directly. Emitted once for a request that was refunded or settled by `settle`, even if the
+    /// amount is 0: afterwards the request has no escrow. `DecisionSettled` says the same of the others.
     /// @param requestId the request
     /// @param consumer the account that asked
     /// @param amount in the smallest unit of the request's currency
@@ -178,27 +189,33 @@ interface IDecisionOracle is IAccounts {
     error InvalidTerms(bytes32 field, uint256 value);
     error QuestionTooLong(uint256 length, uint256 maximum);
     error QuestionIsEmpty();
+    /// @notice The registry has too few agents that can be drawn for what the terms allow, see `request`.
+    error TooFewAgents(uint256 drawable, uint256 needed);
     /// @notice The request is not in the status that the call needs.
     error WrongStatus(RequestId requestId, Status status);
-    /// @notice The calldata does not match the stored hash, or a signature is not from the key of its seat (another
-    /// signer makes another committee hash). Find out off chain which of them is wrong.
+    /// @notice The calldata does not match the stored hash.
     error WitnessMismatch(RequestId requestId);
     /// @notice The hash of `seedBlock` is known from the next block on.
     error SeedNotReady(RequestId requestId, uint64 seedBlock);
+    /// @notice The seed can no longer be proven: its epoch is more than one epoch old, or the chain no longer serves the
+    /// hash of its block. The attempt is over.
+    error SeedExpired(RequestId requestId, uint64 seedBlock);
     /// @notice The header is not the seed block's header, whose hash is `expected`. Read it again after a
     /// reorganization.
     error HeaderMismatch(RequestId requestId, bytes32 expected, bytes32 actual);
-    /// @notice `part` names the malformed part of the header as a left-aligned string: list, length, item or mixHash;
-    /// `offset` is its first byte.
+    /// @notice `part` names the malformed part of the header as a left-aligned string: list or mixHash; `offset` is where
+    /// it should begin.
     error MalformedHeader(bytes32 part, uint256 offset);
-    /// @notice The prevrandao of `seedBlock` is 0: a chain without a beacon cannot draw.
+    /// @notice The prevrandao of `seedBlock` is 0: a chain without a beacon cannot pick a committee.
     error NoBeacon(RequestId requestId, uint64 seedBlock);
+    /// @notice The chain's prevrandao is too small to be random, so nothing is deployed there.
+    error ChainHasNoBeacon(uint256 prevRandao);
     /// @notice The period of the running round is over.
     error DeadlinePassed(RequestId requestId, uint40 deadline);
+    /// @notice The period of the running round, or the time of the running attempt, is not over.
     error DeadlineNotPassed(RequestId requestId, uint40 deadline);
     error QuorumNotReached(uint256 signers, uint256 required);
-    /// @notice No key can have made the signature. A signature by another key, or over other data, is a
-    /// `WitnessMismatch`.
+    /// @notice The signature is malformed, over other data, or by another key than the seat's.
     error InvalidSignature(uint256 seat);
     /// @notice `field` names the malformed part of the decision or the certificate as a left-aligned string.
     error InvalidDecision(bytes32 field, uint256 value);
@@ -221,8 +238,8 @@ interface IDecisionOracle is IAccounts {
     error NoRetriesLeft(RequestId requestId);
 
     /// @notice Asks a question; the fee goes into escrow.
-    /// @dev Warning: nothing checks that there are enough active agents. A request without enough agents waits for more
-    /// of them, and can be refunded after its deadline.
+    /// @dev Refused with `TooFewAgents` unless as many agents can be drawn as the first committee and all committees that
+    /// appeals can call have seats together.
     /// @param subscriptionId the subscription that pays; 0 = the caller pays now, in tokens that it has approved or in
     /// the coins that it sends
     /// @param terms packed by `RequestTermsLib.pack`; the fee is at least `quote`
@@ -234,42 +251,25 @@ interface IDecisionOracle is IAccounts {
         bytes calldata question
     ) external payable returns (RequestId requestId);
 
-    /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or the chain no
-    /// longer serves its hash: after 256 blocks, or 8191 where EIP-2935 is served. Anybody may call.
-    /// @dev The seed is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The seed block is the
-    /// first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it; that is at most 32
-    /// blocks ahead.
-    /// @dev No agent sits twice for one request. Reverts with the registry's `TooFewAgents` while fewer other agents than seats were
-    /// active when the epoch began; `refund` or `fallBack` ends such a request.
-    /// @param request_ as in the `Requested` event
-    /// @param round as in the latest `Requested` or `RequestReopened` event
-    /// @param seedBlock as in the latest `Requested`, `RequestReopened` or `SeedRescheduled` event
-    /// @param header RLP of the seed block's header, from eth_getBlockByNumber; ignored when the seed has expired
-    /// @param past the rounds before this one, from the first
-    function draw(
-        Request calldata request_,
-        Round round,
-        uint64 seedBlock,
-        bytes calldata header,
-        PastRound[] calldata past
-    ) external;
-
-    /// @notice Records a committee's decision. A hung decision calls another committee while retries are left.
-    /// Otherwise a decision is provisional for the duration in the terms while appeals are left, and is delivered to
-    /// the consumer when no appeal is left. Anybody may call.
+    /// @notice Records a committee's decision, and proves the committee. A hung decision calls another committee while
+    /// retries are left. Otherwise a decision is provisional for the duration in the terms while appeals are left, and is
+    /// delivered to the consumer when no appeal is left. A decision that is final in the first round is paid at once
+    /// (`DecisionSettled`); others wait for `settlement.settle`. Anybody may call, until the deadline and while the seed
+    /// can be proven.
     /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256
     /// of the answer, policies a bitmap that is not 0 and below 2^options. The decision may slash a seat at most three
     /// times; RE4 (docs/spec/invariants.md) says how many take effect.
-    /// @dev The signers are the keys of the drawn seats: a key that was rotated out since then still signs here.
-    /// @dev The order of the parameters yields a low selector, which the dispatcher finds early: it saves 682 gas per
-    /// commit.
+    /// @dev The signers are the keys of the seats: a key that was rotated out since the seed's epoch began still signs
+    /// here.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
+    /// @param seed what proves the committee, see `Seed`
     /// @param certificate signatures of more than two thirds of the seats, packed as in `CertificateLib`
     /// @param decision what the committee signed
     function commit(
         Request calldata request_,
         Round round,
+        Seed calldata seed,
         bytes calldata certificate,
         Decision calldata decision
     ) external;
@@ -279,11 +279,9 @@ interface IDecisionOracle is IAccounts {
     /// calls, and their relayers, can earn (`settlement.bondOf`).
     /// @dev The appeal is upheld if the final decision differs: the appellant gets the bond back and half of the
     /// overturned round's pay. Otherwise, also if the last committee hung, the bond pays for the committees that the
-    /// appeal called, and the appellant gets the rest back; it gets the whole bond back if no committee answers in
-    /// time.
-    /// @dev Warning: the oracle accepts an appeal even if fewer other agents are left than its committee has seats.
-    /// Such an appeal changes nothing, but delays the decision by the duration, once for the appeal and once for every
-    /// retry that is left.
+    /// appeal called, and the appellant gets the rest back. If no committee answers in time the request ends as Hung, and
+    /// the bond comes back less the gas of the call that ends it.
+    /// @dev Agents of earlier committees sit again if too few others are left.
     /// @param request_ as in the `Requested` event
     /// @param round as in the `DecisionProvisional` event
     /// @param committeeHash keccak256 of the seats' words, concatenated
@@ -298,7 +296,7 @@ interface IDecisionOracle is IAccounts {
     ) external payable;
 
     /// @notice Makes a provisional decision final after the deadline of its round and delivers it. Anybody may call;
-    /// the oracle pays the caller's gas, at most at the gas price cap (`DeliveryPaid`).
+    /// the oracle pays the caller's gas, at most at the gas price cap (`CallerPaid`).
     /// @dev The parameters are those of `appeal`.
     function finalize(
         Request calldata request_,
@@ -310,9 +308,10 @@ interface IDecisionOracle is IAccounts {
 
     /// @notice Retries a failed callback. Anybody may call, without pay; reverts if it fails again.
     /// @param request_ as in the `Requested` event
-    /// @param round the round of the final decision, as in `settlement.settle`
+    /// @param round the round of the last decision, as in `settlement.settle`
     /// @param committeeHash keccak256 of the seats' words, concatenated
-    /// @param decision as in the `DecisionCommitted` event
+    /// @param decision the last decision, as in the `DecisionCommitted` event; if nobody answered the attempt after it, the
+    /// consumer is told `Hung` again
     /// @param relay as in the `DecisionCommitted` event
     function retryCallback(
         Request calldata request_,
@@ -339,39 +338,51 @@ interface IDecisionOracle is IAccounts {
     function tryMulticall(bytes[] calldata calls) external;
 
     /// @notice Replaces a committee that has not decided in time by another one of the same size, while retries are
-    /// left. Anybody may call.
+    /// left. Anybody may call, and the oracle pays the caller's gas (`CallerPaid`).
     /// @dev The agents of the replaced committee can be drawn again: nothing proves that they were silent.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
-    /// @param witness as for `refund`
-    function replace(Request calldata request_, Round round, bytes calldata witness) external;
+    /// @param seedBlock as in the same event
+    function replace(Request calldata request_, Round round, uint64 seedBlock) external;
 
-    /// @notice Returns the fee of a request that no committee has decided in time, when no retries are left. Anybody may call.
+    /// @notice Returns the fee of a request that no committee has decided in time, when no retries are left. Anybody may
+    /// call, and the oracle pays the caller's gas (`CallerPaid`).
     /// @dev Does not call the consumer; `statusOf` says `Refunded`.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
-    /// @param witness what the stored hash covers beside request and round: `abi.encode(seedBlock)` while Requested,
-    /// `abi.encode(attempt, committeeHash)` once Drawn
-    function refund(Request calldata request_, Round round, bytes calldata witness) external;
+    /// @param seedBlock as in the same event
+    function refund(Request calldata request_, Round round, uint64 seedBlock) external;
 
-    /// @notice Gives up an attempt whose committee has not decided in time, when no retries are left. The decision
-    /// before it becomes final and is delivered, and the appellant gets its bond back. Anybody may call, and is paid as
-    /// for `finalize`.
+    /// @notice Ends a request as Hung whose last attempt, after an earlier decision, nobody has answered in time, when no
+    /// retries are left. The consumer is told so, and the appellant gets its bond back less the gas of this call. Anybody
+    /// may call, and is paid as for `finalize`.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `RequestReopened` event
-    /// @param witness as for `refund`
+    /// @param seedBlock as in the same event
     /// @param last the round before
-    function fallBack(
+    function fallBack(Request calldata request_, Round round, uint64 seedBlock, DecidedRound calldata last) external;
+
+    /// @notice The committee of a running attempt, proven as `commit` proves it. The same arguments give the same
+    /// committee for as long as the seed can be proven.
+    /// @dev The seed of the registry's draw is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The
+    /// seed block is the first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it;
+    /// that is at most 32 blocks ahead.
+    /// @dev An agent of an earlier committee of the request that decided or hung sits again only if too few others remain.
+    /// Reverts with the registry's `TooFewAgents` if the registry has fewer agents than seats.
+    /// @param request_ as in the `Requested` event
+    /// @param round as in the latest `Requested` or `RequestReopened` event
+    /// @param seed what proves the committee, see `Seed`
+    /// @return the seats in order
+    function committeeOf(
         Request calldata request_,
         Round round,
-        bytes calldata witness,
-        DecidedRound calldata last
-    ) external;
+        Seed calldata seed
+    ) external view returns (Seat[] memory);
 
     /// @notice The state of a request.
     /// @param requestId any number; the status of an unused id is `None`
     /// @return status see `Status`
-    /// @return attempt the latest attempt, from 0
+    /// @return attempt the latest attempt, from 0; if it is later than that of the last decision, nobody answered it
     /// @return provisional the decision can be appealed against, or finalized after the deadline of its round
     /// @return callbackPending the callback failed and can be retried
     /// @return settled the escrow has been distributed
@@ -379,23 +390,7 @@ interface IDecisionOracle is IAccounts {
         RequestId requestId
     ) external view returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled);
 
-    /// @notice The EIP-712 digest that a committee signs.
-    /// @param request_ as in the `Requested` event
-    /// @param committeeHash keccak256 of the seats' words, concatenated
-    /// @param decision the decision
-    /// @return the digest
-    function decisionDigest(
-        Request calldata request_,
-        bytes32 committeeHash,
-        Decision calldata decision
-    ) external view returns (bytes32);
-
-    /// @notice The EIP-712 digest that an agent signs for one message of the deliberation.
-    /// @param message the message, see `Message`
-    /// @return the digest
-    function messageDigest(Message calldata message) external view returns (bytes32);
-
-    /// @notice The registry, which draws committees and keeps reputations.
+    /// @notice The registry, which picks committees and keeps reputations.
     /// @return the registry
     function registry() external view returns (IAgentRegistry);
 

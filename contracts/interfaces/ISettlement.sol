@@ -1,40 +1,36 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {AgentId, DecidedRound, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
+import {DecidedRound, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
 import {IDecisionOracle} from "./IDecisionOracle.sol";
 
 /// @title Computes what the rounds of a request pay
 /// @notice Computes once, from the whole record of a final request, how its escrow is divided. This contract stores
 /// nothing: the oracle holds the money and checks the record. See docs/spec/settlement.md, SE10 to SE15.
 interface ISettlement {
-    /// @notice An agent earned its share of the pay; the registry divides it, see `RewardsCredited`.
+    /// @notice A round was paid. What each seat earned follows from the shares of its decision: pay x share / sum of the
+    /// shares, rounded down; the registry's event has the amounts by agent.
     /// @param requestId the request
-    /// @param agentId the agent whose rewards grew
-    /// @param attempt the attempt in which the agent earned it
-    /// @param seat the seat that earned it
-    /// @param amount in the smallest unit of the request's currency, above 0
-    event PayCredited(
-        RequestId indexed requestId,
-        AgentId indexed agentId,
-        uint32 attempt,
-        uint256 seat,
-        uint256 amount
-    );
-
-    /// @notice The treasury got its part of a round's pay, and the relayer its gas out of the request's reserve.
-    /// @param requestId the request
-    /// @param attempt the round
-    /// @param treasuryPay in the smallest unit of the request's currency
+    /// @param attempt the attempt of the round
+    /// @param pay what the seats divided by their shares, in the smallest unit of the request's currency; 0 if the final
+    /// decision overturned theirs
+    /// @param treasuryPay the treasury's part, in the same unit
     /// @param relayer who submitted the decision
-    /// @param relayerPay in the same unit
-    event RoundDeducted(
+    /// @param relayerPay what it got for its gas out of the request's reserve, in the same unit
+    event RoundPaid(
         RequestId indexed requestId,
         uint32 attempt,
+        uint256 pay,
         uint256 treasuryPay,
         address indexed relayer,
         uint256 relayerPay
     );
+
+    /// @notice The caller of `settle` was paid for its gas out of the request's reserve.
+    /// @param requestId the request
+    /// @param settler the account whose credit grew
+    /// @param amount in the smallest unit of the request's currency
+    event SettlerPaid(RequestId indexed requestId, address indexed settler, uint256 amount);
 
     /// @notice An appeal was resolved.
     /// @param requestId the request
@@ -50,12 +46,13 @@ interface ISettlement {
         uint256 amount
     );
 
-    /// @notice Distributes the escrow of a request whose decision is final, once. Anybody may call.
-    /// @dev Each round pays the treasury first, then its seats by their shares, or, if the final decision overturns it,
+    /// @notice Distributes the escrow of a request whose decision is final, once, unless its commit has done so. Anybody
+    /// may call, and is paid for its gas (`SettlerPaid`).
+    /// @dev Each round pays the treasury first, then its seats by their shares, or, if the last decision overturns it,
     /// half to its appellant. The reserve pays its relayer. The asker gets the rest. Every division rounds down, in
     /// favour of the asker. The reputation changes of the rounds that stand take effect.
     /// @param request_ as in the `Requested` event
-    /// @param rounds all rounds, from the first to the one whose decision is final. Take the `Round` of a provisional
+    /// @param rounds all rounds, from the first to the last one with a decision. Take the `Round` of a provisional
     /// decision from `DecisionProvisional`, of the others from `Requested` or `RequestReopened`
     function settle(Request calldata request_, DecidedRound[] calldata rounds) external;
 

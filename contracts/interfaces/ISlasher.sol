@@ -8,13 +8,16 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// @notice An agent that signs two different things for one place loses a tenth of its stake. Anybody may submit the
 /// two signatures as proof, for a reward. Nothing else slashes, and no opinion does.
 /// @dev An agent is slashed once per request and attempt, however many proofs there are: this bounds the cost of a
-/// single fault.
+/// single fault. And it is slashed once in seven days, whatever it did: this bounds the worth of a leaked key. Evidence
+/// that came too soon after a slash stays valid.
+/// @dev A reporter commits to its evidence first and shows it in a later block. Whoever copies it from the public pool
+/// of transactions has no commitment and would have to keep the reporter's proof out of two blocks.
 /// @dev The proof shows two signatures of the agent's key, past or present. It does not show that the request or the
 /// committee exists: an honest agent signs a slot once. So keep the key and the journal in one place; see
 /// docs/operating.md.
-/// @dev The slasher accepts no proof about an attempt before its committee is drawn. So nobody can have the evidence of
-/// a later fault consumed while little is at stake. A request's hash covers its id, so evidence about a request names
-/// the one id whose state is read.
+/// @dev The slasher accepts no proof about an attempt that is to come or may still be answered. So nobody can have the
+/// evidence of a later fault consumed while little is at stake. A request's hash covers its id, so evidence about a
+/// request names the one id whose state is read.
 /// @dev The signed structs are those of the oracle's domain (EIP-712: "Conclave", "1", this chain, the oracle), so a
 /// signature for another chain or another oracle proves nothing here.
 interface ISlasher {
@@ -77,7 +80,7 @@ interface ISlasher {
 
     /// @notice An agent signed two things for one place. The registry's `StakeSlashed` event has the amounts.
     /// @param agentId the agent
-    /// @param requestId the request, whose committee of this attempt is drawn
+    /// @param requestId the request, whose attempt is over
     /// @param reporter who submitted the proof
     /// @param attempt the attempt of the request
     /// @param fault what it signed twice
@@ -92,6 +95,10 @@ interface ISlasher {
         bytes32 requestHash
     );
 
+    /// @notice A reporter has committed to evidence.
+    /// @param commitment see `commitEvidence`
+    event EvidenceCommitted(bytes32 indexed commitment);
+
     /// @notice Deployment: the registry is bound to this other slasher.
     error NotBound(address bound);
     /// @notice The two are equal: they prove nothing.
@@ -100,12 +107,24 @@ interface ISlasher {
     error InvalidEvidence(address first, address second);
     /// @notice No agent ever had this key.
     error UnknownSigner(address signer);
-    /// @notice The request's committee of this attempt is not drawn, or there is no such request.
-    error AttemptNotDrawn(RequestId requestId, uint32 attempt);
+    /// @notice The attempt may still be answered, or there is no such attempt.
+    error AttemptNotOver(RequestId requestId, uint32 attempt);
     /// @notice The agent has been slashed for this attempt.
     error EvidenceConsumed(AgentId agentId, RequestId requestId, uint32 attempt);
     /// @notice The key was rotated out too long ago: its signatures prove nothing any more.
     error KeyHasEnded(address signer, uint40 end);
+
+    /// @notice The agent was slashed less than seven days ago; the evidence can be submitted from `due` on.
+    error SlashedRecently(AgentId agentId, uint256 due);
+    /// @notice It is a proof, but the caller has not committed to it.
+    error EvidenceNotCommitted(bytes32 commitment);
+    /// @notice It is a proof, but the caller committed to it in this block: submit it in a later one.
+    error EvidenceTooEarly(bytes32 commitment, uint256 blockNumber);
+
+    /// @notice Commits to evidence without showing it. The proof may follow in any later block.
+    /// @param commitment keccak256(abi.encode(reporter, firstSignature, secondSignature)), where `reporter` is the account
+    /// that will submit the proof
+    function commitEvidence(bytes32 commitment) external;
 
     /// @notice Slashes an agent for two payloads that it signed for one slot; the order does not matter.
     /// @dev An agent that reports itself loses nine tenths of the penalty on its operator's stake, and its delegators lose

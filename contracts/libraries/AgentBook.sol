@@ -2,42 +2,40 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {EXIT_REPUTATION, PROVEN_SERVICE, REPUTATION_ONE} from "../types/Limits.sol";
-import {AgentId, Currency} from "../types/Types.sol";
-import {Candidate, CandidateLib} from "./DrawLib.sol";
-import {EpochArray} from "./EpochArray.sol";
+import {EXIT_REPUTATION, MAX_AGENTS, PROVEN_SERVICE} from "../types/Limits.sol";
+import {AgentId, Currency, Service} from "../types/Types.sol";
+import {AgentAccount, AgentAccountLib} from "./AgentAccountLib.sol";
+import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
 import {ReputationLib} from "./ReputationLib.sol";
 import {RewardsLib} from "./RewardsLib.sol";
-import {SeatLib} from "./SeatLib.sol";
+import {ServiceLib} from "./ServiceLib.sol";
 import {StakePool} from "./StakePool.sol";
 
-/// @title The agents and the dense array of the active ones
+/// @title The agents, and the active ones as candidates of the draw
 /// @notice Owns every transition of an agent; the registry adds permissions, tokens and events. Each transition also
-/// updates the agent's word in the latest view of the array, so the two always agree.
+/// updates the agent's latest word among the candidates, so the two always agree.
 library AgentBook {
-    using EpochArray for EpochArray.State;
+    using Candidates for Candidates.State;
     using RewardsLib for RewardsLib.State;
+    using ServiceLib for Service;
     using StakePool for StakePool.State;
 
-    /// @param position index of the agent in the latest view of `active`, plus 1; 0 = the agent is not active
-    /// @param service number of settled requests that paid the agent, at most PROVEN_SERVICE
-    /// @param fall the deepest recent fall, see `ReputationLib.fallen`
-    /// @param exited true if the reputation once fell below EXIT_REPUTATION, or the agent was slashed while it was not
-    /// active
+    /// @param account all that a settlement writes, in a slot of its own. `exited` means that the reputation once fell
+    /// below EXIT_REPUTATION, or that the agent was slashed while it was not active
+    /// @param position position of the agent among the candidates, see `Candidates`; 0 = the agent is not active
+    /// @param offered the account that may become the operator; 0 = the operator offers the agent to nobody
     /// @param commission the operator's part of the pay, in parts per million
     /// @param announced a higher commission that the operator may put into force from `raiseTime` on
     /// @param raiseTime unix seconds; 0 = no raise is announced
     struct Record {
+        AgentAccount account;
         address operator;
-        uint32 reputation;
         uint32 position;
-        uint8 service;
-        uint16 fall;
-        bool exited;
         address signer;
         uint24 commission;
         uint24 announced;
         uint40 raiseTime;
+        address offered;
         StakePool.State pool;
         RewardsLib.State rewards;
     }
@@ -51,7 +49,7 @@ library AgentBook {
 
     struct State {
         uint32 count;
-        EpochArray.State active;
+        Candidates.State active;
         mapping(AgentId agentId => Record record) records;
         mapping(address signer => Key key) keys;
     }
@@ -71,13 +69,15 @@ library AgentBook {
         address signer,
         uint24 commission
     ) internal returns (AgentId agentId) {
-        // Checked arithmetic: the 2^32nd agent reverts.
-        agentId = AgentId.wrap(++self.count);
+        uint32 id = self.count + 1;
+        require(id <= MAX_AGENTS, IAgentRegistry.TooManyAgents(MAX_AGENTS));
+        self.count = id;
+        agentId = AgentId.wrap(id);
         claimSigner(self, agentId, signer);
         Record storage record = self.records[agentId];
         record.operator = operator;
         record.signer = signer;
-        record.reputation = uint32(REPUTATION_ONE);
+        record.account = AgentAccountLib.fresh();
         record.commission = commission;
     }
 
@@ -107,7 +107,7 @@ library AgentBook {
         uint128 amount
     ) internal returns (uint128 shares) {
         Record storage record = self.records[agentId];
-        require(!record.exited, IAgentRegistry.AgentHasExited(agentId));
+        require(!record.account.exited(), IAgentRegistry.AgentHasExited(agentId));
         require(account == record.operator || record.position != 0, IAgentRegistry.AgentNotActive(agentId));
         _divide(record, account);
         shares = record.pool.bond(agentId, account, amount, rules.maxStake);
@@ -138,38 +138,64 @@ library AgentBook {
     ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
         Record storage record = self.records[agentId];
         (bonded, unbonding, ownLoss) = record.pool.slash(record.operator);
-        if (record.position == 0 && !record.exited) {
-            record.exited = true;
+        AgentAccount account = record.account;
+        if (record.position == 0 && !account.exited()) {
+            record.account = account.withExited();
             emit IAgentRegistry.AgentExited(agentId);
         }
         _sync(self, rules, agentId, record);
     }
 
-    /// @notice Changes the reputation, and counts the service of an agent that was not slashed.
-    function settle(State storage self, Rules memory rules, AgentId agentId, int8 steps) internal {
+    /// @notice Records what a settled request did to an agent: its pay, its reputation, whether it missed its seat, and
+    /// that it has served if the request paid it or raised its reputation.
+    /// @dev For a proven agent whose reputation stays, this reads and writes one slot and nothing else.
+    function serve(State storage self, Rules memory rules, Currency currency, Service service) internal {
+        Record storage record = self.records[service.agentId()];
+        AgentAccount earlier = record.account;
+        AgentAccount latest = earlier;
+        (int8 steps, uint256 earned) = (service.steps(), service.earned());
+        if (earned != 0) latest = _paid(record, latest, currency, earned);
+        if (service.missed()) {
+            // A miss costs one slash; what the decision takes anyway includes it.
+            if (steps > -1) steps = -1;
+            if (!earlier.asleep()) latest = latest.withMisses(earlier.misses() + 1);
+        } else if (!earlier.asleep()) {
+            // Only `wake` ends a sleep.
+            latest = latest.withMisses(0);
+        }
+        uint8 services = earlier.service();
+        bool counts = services < PROVEN_SERVICE && (steps > 0 || (steps == 0 && earned != 0));
+        if (counts) latest = latest.withService(++services);
+        if (steps != 0) latest = _moved(service.agentId(), latest, steps);
+        if (AgentAccount.unwrap(latest) == AgentAccount.unwrap(earlier)) return;
+        record.account = latest;
+        _follow(self, rules, service.agentId(), record, earlier);
+    }
+
+    /// @notice Makes the account that the agent was offered to its operator.
+    /// @dev Divides the pay so far first: its commission is the earlier operator's. Shares and earnings stay with their
+    /// accounts, so the agent is active afterwards only if the new operator's own stake suffices.
+    function acceptOperator(
+        State storage self,
+        Rules memory rules,
+        AgentId agentId,
+        address account
+    ) internal returns (address before) {
         Record storage record = self.records[agentId];
-        (uint32 earlier, uint8 service) = (record.reputation, record.service);
-        bool served = steps >= 0 && service < PROVEN_SERVICE;
-        if (steps < 0) (steps, record.fall) = ReputationLib.fallen(record.fall, steps);
-        uint32 reputation = ReputationLib.moved(earlier, steps);
-        if (steps != 0) emit IAgentRegistry.ReputationChanged(agentId, steps, reputation);
-        if (!served && reputation == earlier) return;
-        record.reputation = reputation;
-        if (served) record.service = ++service;
-        if (reputation < EXIT_REPUTATION && !record.exited) {
-            record.exited = true;
-            emit IAgentRegistry.AgentExited(agentId);
-        }
-        bool proven = served && service == PROVEN_SERVICE;
-        if (proven) emit IAgentRegistry.AgentProven(agentId);
-        // Only these changes affect the weight of the stake or the place in the array.
-        if (record.exited || proven) {
-            _sync(self, rules, agentId, record);
-        } else if (record.position != 0 && reputation != earlier) {
-            uint32 index = record.position - 1;
-            Candidate candidate = Candidate.wrap(self.active.at(index));
-            self.active.set(rules.epoch, index, Candidate.unwrap(candidate.withReputation(reputation)));
-        }
+        require(account == record.offered, IAgentRegistry.NotOffered(agentId, account));
+        _dividePay(record);
+        before = record.operator;
+        (record.operator, record.offered) = (account, address(0));
+        _sync(self, rules, agentId, record);
+    }
+
+    /// @notice Ends the sleep of an agent.
+    function wake(State storage self, Rules memory rules, AgentId agentId) internal {
+        Record storage record = self.records[agentId];
+        AgentAccount account = record.account;
+        require(account.asleep(), IAgentRegistry.AgentNotAsleep(agentId));
+        record.account = account.withMisses(0);
+        _sync(self, rules, agentId, record);
     }
 
     /// @notice Lowers the commission, or announces a higher one. Either replaces an earlier announcement.
@@ -221,19 +247,81 @@ library AgentBook {
         Currency currency
     ) internal view returns (uint256) {
         Record storage record = self.records[agentId];
-        return record.rewards.rewardsOf(_division(record), account, record.pool.shares[account], currency);
+        return
+            record.rewards.rewardsOf(record.account, _division(record), account, record.pool.shares[account], currency);
     }
 
     /// @dev Divides the pending pay by the old commission first.
     function _changeCommission(Record storage record, uint24 commission) private {
-        record.rewards.divide(_division(record));
+        _dividePay(record);
         (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
     }
 
     /// @dev Call this before the account's shares change.
     function _divide(Record storage record, address account) private {
-        record.rewards.divide(_division(record));
+        _dividePay(record);
         record.rewards.update(account, record.pool.shares[account]);
+    }
+
+    function _dividePay(Record storage record) private {
+        AgentAccount pending = record.account;
+        if (!pending.hasPay()) return;
+        record.account = pending.withoutPay();
+        record.rewards.divide(pending, _division(record));
+    }
+
+    /// @dev Divides the pay so far if the word has no room for more. So the sum never overflows, and no settlement
+    /// reverts for it.
+    function _paid(
+        Record storage record,
+        AgentAccount account,
+        Currency currency,
+        uint256 earned
+    ) private returns (AgentAccount) {
+        if (!account.fits(currency, earned)) {
+            record.rewards.divide(account, _division(record));
+            account = account.withoutPay();
+        }
+        return account.paid(currency, earned);
+    }
+
+    /// @dev Returns the account after the slashes that count, or the recovery steps.
+    function _moved(AgentId agentId, AgentAccount account, int8 steps) private returns (AgentAccount) {
+        if (steps < 0) {
+            uint16 fall;
+            (steps, fall) = ReputationLib.fallen(account.fall(), steps);
+            if (steps == 0) return account;
+            account = account.withFall(fall);
+        }
+        uint32 reputation = ReputationLib.moved(account.reputation(), steps);
+        emit IAgentRegistry.ReputationChanged(agentId, steps, reputation);
+        account = account.withReputation(reputation);
+        if (reputation < EXIT_REPUTATION && !account.exited()) {
+            account = account.withExited();
+            emit IAgentRegistry.AgentExited(agentId);
+        }
+        return account;
+    }
+
+    /// @dev Lets the agent's candidate follow its account.
+    function _follow(
+        State storage self,
+        Rules memory rules,
+        AgentId agentId,
+        Record storage record,
+        AgentAccount earlier
+    ) private {
+        AgentAccount latest = record.account;
+        bool isProven = latest.service() == PROVEN_SERVICE && earlier.service() != PROVEN_SERVICE;
+        if (isProven) emit IAgentRegistry.AgentProven(agentId);
+        bool fellAsleep = latest.asleep() && !earlier.asleep();
+        if (fellAsleep) emit IAgentRegistry.AgentFellAsleep(agentId);
+        // Only these changes affect the part of the stake that weighs, or whether the agent is active.
+        if (isProven || fellAsleep || latest.exited() != earlier.exited()) {
+            _sync(self, rules, agentId, record);
+        } else if (latest.reputation() != earlier.reputation() && record.position != 0) {
+            _reweigh(self, rules.epoch, record);
+        }
     }
 
     function _division(Record storage record) private view returns (RewardsLib.Division memory) {
@@ -245,42 +333,49 @@ library AgentBook {
             });
     }
 
-    /// @dev Adds, updates or removes the agent's word in the array, as the operator's own stake demands.
+    /// @dev Adds, updates or removes the agent's candidate, as its account and the operator's own stake demand.
     function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
-        if (!record.exited && record.pool.bondedOf(record.operator) >= rules.minStake) {
-            uint128 stake = record.pool.bonded.assets;
+        AgentAccount account = record.account;
+        if (!account.exited() && !account.asleep() && record.pool.bondedOf(record.operator) >= rules.minStake) {
             Candidate candidate = CandidateLib.pack(
-                record.service < PROVEN_SERVICE ? stake / 2 : stake,
+                record.pool.bonded.assets,
                 rules.maxStake,
-                SeatLib.pack(agentId, record.reputation, record.signer)
+                account.service() < PROVEN_SERVICE,
+                account.reputation(),
+                agentId,
+                record.signer
             );
-            if (position != 0) {
-                self.active.set(rules.epoch, position - 1, Candidate.unwrap(candidate));
-                return;
-            }
-            self.active.push(rules.epoch, Candidate.unwrap(candidate));
-            // The array holds at most one word for each agent id, which is a uint32.
-            record.position = uint32(self.active.length());
-            emit IAgentRegistry.AgentActivated(agentId);
+            _put(self, rules.epoch, record, candidate);
+            if (position == 0) emit IAgentRegistry.AgentActivated(agentId);
         } else if (position != 0) {
-            _remove(self, rules.epoch, agentId, record, position);
+            _takeOut(self, rules.epoch, position);
+            record.position = 0;
+            emit IAgentRegistry.AgentDeactivated(agentId);
         }
     }
 
-    /// @dev Moves the last word to the place that becomes free.
-    function _remove(
-        State storage self,
-        uint64 epoch,
-        AgentId agentId,
-        Record storage record,
-        uint32 position
-    ) private {
-        Candidate last = Candidate.wrap(self.active.at(self.active.length() - 1));
-        self.active.set(epoch, position - 1, Candidate.unwrap(last));
-        self.records[SeatLib.agentId(last.seat())].position = position;
-        record.position = 0;
-        self.active.pop(epoch);
-        emit IAgentRegistry.AgentDeactivated(agentId);
+    /// @dev Gives the agent's candidate the reputation of its account.
+    function _reweigh(State storage self, uint64 epoch, Record storage record) private {
+        _put(self, epoch, record, self.active.at(record.position).withReputation(record.account.reputation()));
+    }
+
+    /// @dev Writes the agent's candidate, into another bucket if its weight now belongs there.
+    function _put(State storage self, uint64 epoch, Record storage record, Candidate candidate) private {
+        uint32 position = record.position;
+        if (position != 0) {
+            if (Candidates.bucketAt(position) == candidate.bucket()) {
+                self.active.set(epoch, position, candidate);
+                return;
+            }
+            _takeOut(self, epoch, position);
+        }
+        record.position = self.active.insert(epoch, candidate);
+    }
+
+    /// @dev Removes the candidate at the position, and notes who moved there. The caller changes the removed agent's own position.
+    function _takeOut(State storage self, uint64 epoch, uint32 position) private {
+        AgentId moved = self.active.remove(epoch, position);
+        self.records[moved].position = position;
     }
 }

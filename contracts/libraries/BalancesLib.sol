@@ -18,6 +18,11 @@ library BalancesLib {
     /// @notice The balance would exceed 2^104 - 1, which is more than all units of a currency.
     error BalanceOverflow(uint256 balance, uint256 added);
 
+    /// @notice Returns the amounts with a count of 0.
+    function pack(uint104 token, uint104 native) internal pure returns (Balances) {
+        return Balances.wrap((uint256(native) << BITS) | token);
+    }
+
     function amountIn(Balances balances, Currency currency) internal pure returns (uint256) {
         return (Balances.unwrap(balances) >> _shift(currency)) & MAX;
     }

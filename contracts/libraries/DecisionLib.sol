@@ -3,7 +3,7 @@ pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {CONFIDENCE_ONE, MAX_ANSWER_BYTES, MAX_SHORT_ANSWER_BYTES, MAX_SLASHES} from "../types/Limits.sol";
-import {Decision, DecisionHead, Message, Relay, RequestId, RequestTerms, Status} from "../types/Types.sol";
+import {Decision, DecisionHead, Relay, RequestId, RequestTerms, Seat, Status} from "../types/Types.sol";
 import {CalldataLib} from "./CalldataLib.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
@@ -70,14 +70,14 @@ library DecisionLib {
         }
     }
 
-    /// @notice Returns the EIP-712 struct hash of an agent's message.
-    function messageStructHash(Message calldata message) internal pure returns (bytes32) {
-        return keccak256(abi.encode(MESSAGE_TYPEHASH, message));
-    }
-
-    /// @notice Does emit DecisionCommitted(requestId, head, outcome, transcript, relay, answer, merits), for half of
-    /// the gas.
-    function emitCommitted(Decision calldata decision, RequestId requestId, Relay relay) internal {
+    /// @notice Does emit DecisionCommitted(requestId, head, outcome, transcript, relay, committee, answer, merits), for
+    /// half of the gas.
+    function emitCommitted(
+        Decision calldata decision,
+        RequestId requestId,
+        Relay relay,
+        Seat[] memory committee
+    ) internal {
         bytes32 topic = IDecisionOracle.DecisionCommitted.selector;
         assembly ("memory-safe") {
             // Each byte string is its length and its bytes, and zeros up to a full word.
@@ -87,15 +87,19 @@ library DecisionLib {
                 calldatacopy(target, source, size)
                 end := add(target, and(add(size, 0x1f), not(0x1f)))
             }
-            // The data lies beyond the free memory pointer: six words, then the byte strings.
+            // The data lies beyond the free memory pointer: seven words, then the seats and the byte strings.
             let data := mload(0x40)
-            let tail := add(data, 0xc0)
+            let tail := add(data, 0xe0)
             // head, outcome, transcript
             calldatacopy(data, decision, 0x60)
             mstore(add(data, 0x60), relay)
-            mstore(add(data, 0x80), 0xc0)
-            tail := copyBytes(tail, add(decision, calldataload(add(decision, ANSWER))))
+            mstore(add(data, 0x80), 0xe0)
+            let seats := shl(5, add(mload(committee), 1))
+            mcopy(tail, committee, seats)
+            tail := add(tail, seats)
             mstore(add(data, 0xa0), sub(tail, data))
+            tail := copyBytes(tail, add(decision, calldataload(add(decision, ANSWER))))
+            mstore(add(data, 0xc0), sub(tail, data))
             tail := copyBytes(tail, add(decision, calldataload(add(decision, MERITS))))
             log2(data, sub(tail, data), topic, requestId)
         }

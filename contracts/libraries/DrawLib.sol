@@ -2,180 +2,205 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {BASE_PROBES, MAX_COMMITTEE, PROBES_PER_SEAT, REPUTATION_ONE} from "../types/Limits.sol";
+import {BASE_PROBES, MAX_COMMITTEE, PROBES_PER_DRAWN} from "../types/Limits.sol";
 import {AgentId, Seat} from "../types/Types.sol";
-import {EpochArray} from "./EpochArray.sol";
-import {SeatLib} from "./SeatLib.sol";
+import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
 
-/// @notice An active agent as the draw reads it, in one word: stake uint32 (as a fraction of maxStake) | seat Seat (224 bits). From
-/// the highest bit to the lowest.
-type Candidate is uint256;
-
-using CandidateLib for Candidate global;
-
-/// @title The word of an active agent
-library CandidateLib {
-    /// @dev The fraction that stands for maxStake.
-    uint256 internal constant STAKE_ONE = type(uint32).max;
-    uint256 private constant SEAT_MASK = (1 << 224) - 1;
-    uint256 private constant REPUTATION_MASK = uint256(type(uint32).max) << 160;
-
-    /// @dev Rounds the stake's fraction down, which is an error of at most 2^-27, since stake >= maxStake / 32.
-    function pack(uint128 stake, uint128 maxStake, Seat seat_) internal pure returns (Candidate) {
-        return Candidate.wrap((((uint256(stake) * STAKE_ONE) / maxStake) << 224) | Seat.unwrap(seat_));
-    }
-
-    /// @notice Returns the same candidate with another reputation.
-    function withReputation(Candidate candidate, uint32 reputation) internal pure returns (Candidate) {
-        return Candidate.wrap((Candidate.unwrap(candidate) & ~REPUTATION_MASK) | (uint256(reputation) << 160));
-    }
-
-    function seat(Candidate candidate) internal pure returns (Seat) {
-        return Seat.wrap(Candidate.unwrap(candidate) & SEAT_MASK);
-    }
-
-    /// @notice Returns stake x reputation, at most STAKE_ONE * REPUTATION_ONE.
-    function weight(Candidate candidate) internal pure returns (uint256) {
-        uint256 word = Candidate.unwrap(candidate);
-        // The cast cuts the word to the reputation.
-        return (word >> 224) * uint32(word >> 160);
-    }
-}
-
-/// @title Draws a committee and looks at only a few candidates
+/// @title Draws a committee by exact weights, and looks at two candidates for each seat at most on average
+/// @notice A bucket is picked by its size times its upper bound, a candidate in it by its index; the candidate is accepted with the
+/// probability weight / upper bound, which is more than a half. So each candidate in the bowl is drawn with a probability
+/// proportional to its weight. It then leaves the bowl, so this stays true to the last candidate (DR1, DR2).
 library DrawLib {
-    using EpochArray for EpochArray.State;
-    using SeatLib for Seat;
+    using Candidates for Candidates.State;
 
-    uint256 private constant WEIGHT_ONE = CandidateLib.STAKE_ONE * REPUTATION_ONE;
+    uint256 private constant LIGHTEST = Candidates.BUCKETS - 1;
 
-    /// @dev The state of one draw.
-    /// @param count the number of candidates
-    /// @param seen indices of candidates that have a seat or were found to be excluded
-    /// @param excluded ids of the agents that may not be drawn
+    /// @dev The candidates that are not drawn yet.
+    /// @param probes how many were made, and the most that may be made
+    /// @param tickets one for each candidate of the lightest bucket, twice as many for one of the next bucket, and so on
+    /// @param buckets those that are not empty, from the heaviest on: size << 8 | bucket
+    /// @param moved by the place of a candidate that was drawn, where the words lie of the candidate that took its place: a table, see
+    /// `_find`
     struct Bowl {
         uint64 epoch;
-        uint256 count;
-        uint256[] seen;
-        uint256[] excluded;
+        bytes32 seed;
+        uint256 probes;
+        uint256 maxProbes;
+        uint256 tickets;
+        uint256[] buckets;
+        uint256[] moved;
     }
 
-    /// @notice Draws `size` distinct candidates of the epoch, see `IAgentRegistry.draw`.
-    /// @dev A probe reads two storage words; a probe of an index that was seen reads nothing.
+    /// @notice Draws `size` distinct candidates of the epoch, see `IAgentRegistry.committee`.
+    /// @dev At most `size` + `excluded.length` candidates are drawn, since all but the excluded ones get a seat.
     function draw(
-        EpochArray.State storage candidates,
+        Candidates.State storage candidates,
         uint64 epoch,
         bytes32 seed,
         uint256 size,
         AgentId[] calldata excluded
     ) internal view returns (Seat[] memory committee) {
         require(size <= MAX_COMMITTEE, IAgentRegistry.InvalidCommitteeSize(size, MAX_COMMITTEE));
-        uint256 count = candidates.lengthIn(epoch);
-        require(count >= size, IAgentRegistry.TooFewAgents(count, size));
         committee = new Seat[](size);
-        Bowl memory bowl = Bowl({
-            epoch: epoch,
-            count: count,
-            seen: _newSet(size + excluded.length),
-            excluded: _setOf(excluded)
-        });
-        uint256 probes = BASE_PROBES + size * PROBES_PER_SEAT;
+        if (size == 0) return committee;
+        Bowl memory bowl = _fill(candidates, epoch, size, size + excluded.length);
+        bowl.seed = seed;
+        uint256[] memory barred = _setOf(excluded);
+        Seat[] memory spare = new Seat[](excluded.length);
         uint256 filled = 0;
-        // At most 1,728 probes, then at most 64 seats. If a seat is wanted, count is not 0.
-        for (uint256 i = 0; filled < size && i < probes; ++i) {
-            (bool accepted, Seat seat) = _probe(candidates, bowl, _random(seed, i));
-            if (!accepted) continue;
-            committee[filled] = seat;
-            ++filled;
-        }
-        for (; filled < size; ++filled) {
-            committee[filled] = _any(candidates, bowl, _random(seed, probes + filled), size);
-        }
-    }
-
-    /// @dev Looks at one candidate. Takes it with the probability weight / WEIGHT_ONE unless it was seen or is
-    /// excluded.
-    function _probe(
-        EpochArray.State storage candidates,
-        Bowl memory bowl,
-        uint256 random
-    ) private view returns (bool accepted, Seat seat) {
+        uint256 spared = 0;
         unchecked {
-            // The low half of the random word picks the candidate (bias below 2^-96); its upper 96 bits decide about
-            // the weight. The weight and WEIGHT_ONE are below 2^52, so their products with 96 bits stay below 2^148.
-            uint256 index = uint128(random) % bowl.count;
-            (uint256 place, bool isNew) = _find(bowl.seen, index);
-            if (!isNew) return (false, seat);
-            Candidate candidate = Candidate.wrap(candidates.atIn(bowl.epoch, index));
-            if ((random >> 160) * WEIGHT_ONE >= candidate.weight() << 96) return (false, seat);
-            _put(place, index);
-            return (!_isExcluded(bowl, candidate), candidate.seat());
-        }
-    }
-
-    /// @dev Takes a random candidate, or the next one after it that may be taken, whatever the weights.
-    function _any(
-        EpochArray.State storage candidates,
-        Bowl memory bowl,
-        uint256 random,
-        uint256 size
-    ) private view returns (Seat) {
-        uint256 index = random % bowl.count;
-        // Each step meets an index that was seen before or is seen now. There are at most as many of them as seats and
-        // excluded agents.
-        for (uint256 step = 0; step < bowl.count; ++step) {
-            (uint256 place, bool isNew) = _find(bowl.seen, index);
-            if (isNew) {
-                Candidate candidate = Candidate.wrap(candidates.atIn(bowl.epoch, index));
-                _put(place, index);
-                if (!_isExcluded(bowl, candidate)) return candidate.seat();
+            while (filled < size && bowl.tickets != 0) {
+                Candidate candidate = _next(candidates, bowl);
+                if (excluded.length != 0 && _holds(barred, AgentId.unwrap(candidate.agentId()))) {
+                    spare[spared] = candidate.seat();
+                    ++spared;
+                } else {
+                    committee[filled] = candidate.seat();
+                    ++filled;
+                }
             }
-            index = index + 1 == bowl.count ? 0 : index + 1;
+            // If the bowl is empty, the excluded ones sit, too. The order in which they were drawn is a draw by weight (DR4).
+            for (uint256 i = 0; filled < size; ++i) {
+                committee[filled] = spare[i];
+                ++filled;
+            }
         }
-        revert IAgentRegistry.TooFewAgents(bowl.count, size);
     }
 
-    function _isExcluded(Bowl memory bowl, Candidate candidate) private pure returns (bool) {
-        (, bool isNew) = _find(bowl.excluded, AgentId.unwrap(candidate.seat().agentId()));
-        return !isNew;
+    /// @param drawn the most candidates that can leave the bowl
+    function _fill(
+        Candidates.State storage candidates,
+        uint64 epoch,
+        uint256 size,
+        uint256 drawn
+    ) private view returns (Bowl memory bowl) {
+        uint256 counts = candidates.countsIn(epoch);
+        uint256 total = 0;
+        uint256 filled = 0;
+        bowl.buckets = new uint256[](Candidates.BUCKETS);
+        unchecked {
+            // The sizes have 22 bits and there are ten of them: the tickets stay below 2^36.
+            for (uint256 bucket = 0; counts != 0; ++bucket) {
+                uint256 count;
+                (count, counts) = Candidates.nextCount(counts);
+                if (count == 0) continue;
+                total += count;
+                bowl.tickets += count << (LIGHTEST - bucket);
+                bowl.buckets[filled] = (count << 8) | bucket;
+                ++filled;
+            }
+        }
+        require(total >= size, IAgentRegistry.TooFewAgents(total, size));
+        bowl.epoch = epoch;
+        bowl.maxProbes = BASE_PROBES + drawn * PROBES_PER_DRAWN;
+        bowl.moved = _newTable(drawn);
+    }
+
+    /// @dev Draws a candidate by its weight among those in the bowl, and takes it out. A probe reads one storage word, or up to three of
+    /// a candidate that has changed since the epoch began. More than half of all probes draw, whatever was drawn before: that
+    /// the probes do not suffice is less likely than 2^-256 (DR5).
+    function _next(Candidates.State storage candidates, Bowl memory bowl) private view returns (Candidate candidate) {
+        while (bowl.probes < bowl.maxProbes) {
+            unchecked {
+                uint256 random = _random(bowl.seed, bowl.probes);
+                ++bowl.probes;
+                // The low half of the random word picks the candidate (bias below 2^-92), its high half decides about the weight.
+                (uint256 entry, uint256 bucket, uint256 index) = _pick(bowl.buckets, uint128(random) % bowl.tickets);
+                uint256 place = Candidates.placeOf(bucket, index);
+                uint256[] memory table = bowl.moved;
+                (uint256 slot, uint256 moved) = _find(table, place);
+                candidate = candidates.atIn(bowl.epoch, moved == 0 ? place : moved);
+                // Weights are below 2^43, so the products with 128 bits stay below 2^171.
+                if ((random >> 128) * (CandidateLib.WEIGHT_ONE >> bucket) >= candidate.weight() << 128) continue;
+                bowl.tickets -= 1 << (LIGHTEST - bucket);
+                uint256 last = Candidates.placeOf(bucket, _takeFrom(entry));
+                if (place != last) {
+                    (, moved) = _find(table, last);
+                    _put(slot, place, moved == 0 ? last : moved);
+                }
+                return candidate;
+            }
+        }
+        revert IAgentRegistry.ProbesUsedUp(bowl.maxProbes);
+    }
+
+    /// @dev Finds the candidate of a ticket: the bucket whose tickets include it, and the index in the bucket.
+    /// @param buckets see `Bowl`; the ticket is one of theirs, so the search ends
+    /// @return entry address of the bucket's entry
+    function _pick(
+        uint256[] memory buckets,
+        uint256 ticket
+    ) private pure returns (uint256 entry, uint256 bucket, uint256 index) {
+        uint256 lightest = LIGHTEST;
+        assembly ("memory-safe") {
+            entry := add(buckets, 0x20)
+            for {} 1 {} {
+                let word := mload(entry)
+                bucket := and(word, 0xff)
+                let shift := sub(lightest, bucket)
+                let tickets := shl(shift, shr(8, word))
+                if lt(ticket, tickets) {
+                    index := shr(shift, ticket)
+                    break
+                }
+                ticket := sub(ticket, tickets)
+                entry := add(entry, 0x20)
+            }
+        }
+    }
+
+    /// @dev Shortens a bucket by one.
+    /// @return last the index that it loses
+    function _takeFrom(uint256 entry) private pure returns (uint256 last) {
+        assembly ("memory-safe") {
+            let word := sub(mload(entry), 0x100)
+            mstore(entry, word)
+            last := shr(8, word)
+        }
+    }
+
+    function _holds(uint256[] memory set, uint256 id) private pure returns (bool) {
+        (, uint256 value) = _find(set, id);
+        return value != 0;
     }
 
     function _setOf(AgentId[] calldata agentIds) private pure returns (uint256[] memory set) {
-        set = _newSet(agentIds.length);
+        set = _newTable(agentIds.length);
         for (uint256 i = 0; i < agentIds.length; ++i) {
             uint256 id = AgentId.unwrap(agentIds[i]);
-            (uint256 place, ) = _find(set, id);
-            _put(place, id);
+            (uint256 slot, ) = _find(set, id);
+            _put(slot, id, 1);
         }
     }
 
-    /// @dev Makes a set for up to `size` numbers: a hash table with open addressing that is at most half full. Its
-    /// length is a power of two.
-    function _newSet(uint256 size) private pure returns (uint256[] memory) {
+    /// @dev Makes a table for up to `size` numbers: a hash table with open addressing that is at most half full. Its length is a power
+    /// of two.
+    function _newTable(uint256 size) private pure returns (uint256[] memory) {
         uint256 length = 2;
         // The loop takes as many steps as `size` has bits.
         while (length < 2 * size) length *= 2;
         return new uint256[](length);
     }
 
-    /// @notice Finds the place of a number in the table, or the place where it belongs.
+    /// @notice Finds the slot of a key in the table, or the slot where it belongs.
     /// @dev At most half of the table is taken, so the search ends.
-    /// @return place address of the entry
-    /// @return isNew true if the table does not hold the number yet
-    function _find(uint256[] memory set, uint256 index) private pure returns (uint256 place, bool isNew) {
+    /// @param key below 2^32
+    /// @return slot its address
+    /// @return value what the key stands for; 0 if the table does not hold it
+    function _find(uint256[] memory table, uint256 key) private pure returns (uint256 slot, uint256 value) {
         assembly ("memory-safe") {
-            let mask := sub(mload(set), 1)
-            // An entry holds the index plus 1; 0 is a free entry.
-            let entry := add(index, 1)
-            let position := and(index, mask)
+            let mask := sub(mload(table), 1)
+            let position := and(key, mask)
             for {} 1 {} {
-                place := add(add(set, 0x20), shl(5, position))
-                let found := mload(place)
+                slot := add(add(table, 0x20), shl(5, position))
+                let found := mload(slot)
                 if iszero(found) {
-                    isNew := 1
                     break
                 }
-                if eq(found, entry) {
+                // The lowest 32 bits of a slot are its key, the bits above its value.
+                if eq(and(found, 0xffffffff), key) {
+                    value := shr(32, found)
                     break
                 }
                 position := and(add(position, 1), mask)
@@ -183,13 +208,14 @@ library DrawLib {
         }
     }
 
-    function _put(uint256 place, uint256 index) private pure {
+    /// @param value above 0
+    function _put(uint256 slot, uint256 key, uint256 value) private pure {
         assembly ("memory-safe") {
-            mstore(place, add(index, 1))
+            mstore(slot, or(shl(32, value), key))
         }
     }
 
-    /// @dev keccak256(abi.encode(seed, index)) in the scratch space: thousands of probes must not grow the memory.
+    /// @dev keccak256(abi.encode(seed, index)) in the scratch space: hundreds of probes must not grow the memory.
     function _random(bytes32 seed, uint256 index) private pure returns (uint256 random) {
         assembly ("memory-safe") {
             mstore(0x00, seed)

@@ -2,21 +2,16 @@
 pragma solidity 0.8.34;
 
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
-import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
 import {ISlasher} from "../interfaces/ISlasher.sol";
 import {DecisionLib} from "./DecisionLib.sol";
+import {DomainLib} from "./DomainLib.sol";
 
 /// @title Recovers the signer of two conflicting statements in one slot
 library EvidenceLib {
-    bytes32 private constant DOMAIN_TYPEHASH = keccak256(
-        "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-    );
-    bytes32 private constant NAME_HASH = keccak256("Conclave");
-    bytes32 private constant VERSION_HASH = keccak256("1");
-
-    /// @notice Returns the EIP-712 struct hash of a message with this payload in this slot of the request, see
-    /// `Message`.
+    /// @notice Returns the EIP-712 struct hash of a message with this payload in this slot of the request. The hashes say
+    /// what it is about: after a reorganization of the chain the same request id can hold another question, and the same
+    /// attempt another committee.
     function messageHash(
         ISlasher.MessageSlot calldata slot,
         bytes32 requestHash,
@@ -64,6 +59,15 @@ library EvidenceLib {
             );
     }
 
+    /// @notice Returns what a reporter commits to: itself, and both signatures in the order of the proof.
+    function commitment(
+        address reporter,
+        bytes calldata firstSignature,
+        bytes calldata secondSignature
+    ) internal pure returns (bytes32) {
+        return keccak256(abi.encode(reporter, firstSignature, secondSignature));
+    }
+
     /// @notice Returns the account that signed both for the oracle. Reverts unless the two differ and one key signed
     /// both.
     /// @dev A signature with a high s, a v other than 27 and 28 or another length recovers to address 0, which has no
@@ -76,24 +80,17 @@ library EvidenceLib {
         bytes calldata secondSignature
     ) internal view returns (address signer) {
         require(firstHash != secondHash, ISlasher.NoConflict());
-        bytes32 separator = _domainSeparator(oracle);
-        signer = _recover(separator, firstHash, firstSignature);
-        address second = _recover(separator, secondHash, secondSignature);
+        signer = _recover(oracle, firstHash, firstSignature);
+        address second = _recover(oracle, secondHash, secondSignature);
         require(signer == second && signer != address(0), ISlasher.InvalidEvidence(signer, second));
     }
 
-    /// @dev Returns the oracle's EIP-712 domain separator on this chain.
-    function _domainSeparator(address oracle) private view returns (bytes32) {
-        return keccak256(abi.encode(DOMAIN_TYPEHASH, NAME_HASH, VERSION_HASH, block.chainid, oracle));
-    }
-
     function _recover(
-        bytes32 separator,
+        address oracle,
         bytes32 structHash,
         bytes calldata signature
-    ) private pure returns (address recovered) {
-        bytes32 digest = MessageHashUtils.toTypedDataHash(separator, structHash);
+    ) private view returns (address recovered) {
         // slither-disable-next-line unused-return: a failed recovery gives address(0), which the caller refuses
-        (recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);
+        (recovered, , ) = ECDSA.tryRecoverCalldata(DomainLib.digest(oracle, structHash), signature);
     }
 }

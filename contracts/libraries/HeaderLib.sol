@@ -4,9 +4,9 @@ pragma solidity 0.8.34;
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 
 /// @title Reads the RLP of a block header
-/// @dev Use it only for bytes whose hash is the hash of a block. The library checks that the bytes are a list and that
-/// no read leaves it; it does not check that each length has its shortest form. It ignores the members after mixHash,
-/// so it also reads headers of later forks, which append members.
+/// @dev Use it only for bytes whose hash is the hash of a block: those are well formed. The library checks that the bytes
+/// are one list and that what it returns lies in it. It ignores the members after mixHash, so it also reads headers of
+/// later forks, which append members.
 library HeaderLib {
     /// @dev Position of mixHash, which is prevrandao since the merge (EIP-4399).
     uint256 private constant MIX_HASH = 13;
@@ -16,45 +16,45 @@ library HeaderLib {
     uint256 private constant LIST_HEAD_BYTES = 3;
     /// @dev Prefix of a string of 32 bytes.
     bytes1 private constant WORD = 0xa0;
-    /// @dev A smaller first byte is a string of one byte, which stands for itself.
-    uint256 private constant SHORT_STRING = 0x80;
-    /// @dev A first byte up to this one is a string of up to 55 bytes. A larger one also tells how many bytes hold the
-    /// length.
-    uint256 private constant LAST_SHORT_STRING = 0xb7;
-    /// @dev Prefix of a string whose length is in the next two bytes. A longer string does not fit into the list.
-    uint256 private constant LONGEST_STRING = 0xb9;
 
     /// @notice Returns the prevrandao of a header: the beacon's randomness of the block before.
     /// @param header RLP
     function prevRandao(bytes calldata header) internal pure returns (bytes32) {
         uint256 end = header.length;
-        require(end >= LIST_HEAD_BYTES && header[0] == LIST, IDecisionOracle.MalformedHeader("list", 0));
         require(
-            LIST_HEAD_BYTES + uint16(bytes2(header[1:LIST_HEAD_BYTES])) == end,
-            IDecisionOracle.MalformedHeader("length", 1)
+            end >= LIST_HEAD_BYTES &&
+                header[0] == LIST &&
+                LIST_HEAD_BYTES + uint16(bytes2(header[1:LIST_HEAD_BYTES])) == end,
+            IDecisionOracle.MalformedHeader("list", 0)
         );
-        uint256 offset = LIST_HEAD_BYTES;
-        for (uint256 i = 0; i < MIX_HASH; ++i) offset = _skip(header, offset);
+        uint256 offset = _skip(header, LIST_HEAD_BYTES);
         require(offset + 33 <= end && header[offset] == WORD, IDecisionOracle.MalformedHeader("mixHash", offset));
         return bytes32(header[offset + 1:offset + 33]);
     }
 
-    /// @return next offset after the string at `offset`, at most the header's length
+    /// @dev Skips the members before mixHash. A first byte below 0x80 stands for itself. One up to 0xb7 begins a string of
+    /// up to 55 bytes. A larger one also says how many bytes hold the length. The offset only grows, so a length that
+    /// leads out of the header leads the caller out of it, too; it stays far below 2^256.
     function _skip(bytes calldata header, uint256 offset) private pure returns (uint256 next) {
-        uint256 end = header.length;
-        require(offset < end, IDecisionOracle.MalformedHeader("item", offset));
-        uint256 head = uint8(header[offset]);
-        next = offset + 1;
-        if (head > LAST_SHORT_STRING) {
-            uint256 body = next + head - LAST_SHORT_STRING;
-            require(head <= LONGEST_STRING && body <= end, IDecisionOracle.MalformedHeader("item", offset));
-            uint256 length = uint8(header[next]);
-            // The length has two bytes.
-            if (head == LONGEST_STRING) length = (length << 8) | uint8(header[next + 1]);
-            next = body + length;
-        } else if (head >= SHORT_STRING) {
-            next += head - SHORT_STRING;
+        assembly ("memory-safe") {
+            next := offset
+            for {
+                let left := MIX_HASH
+            } left {
+                left := sub(left, 1)
+            } {
+                let word := calldataload(add(header.offset, next))
+                let head := byte(0, word)
+                let size := 1
+                if gt(head, 0x7f) {
+                    size := sub(head, 0x7f)
+                }
+                if gt(head, 0xb7) {
+                    let lengthBytes := sub(head, 0xb7)
+                    size := add(add(lengthBytes, 1), shr(sub(256, shl(3, lengthBytes)), shl(8, word)))
+                }
+                next := add(next, size)
+            }
         }
-        require(next <= end, IDecisionOracle.MalformedHeader("item", offset));
     }
 }

@@ -2,13 +2,16 @@
 pragma solidity 0.8.34;
 
 import {DECIDED_UNITS, SLASHING_COMMITTEE} from "../types/Limits.sol";
-import {Decision, RequestTerms, Status} from "../types/Types.sol";
+import {Decision, RequestTerms, Seat, Service, Status} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
+import {SeatLib} from "./SeatLib.sol";
+import {ServiceLib} from "./ServiceLib.sol";
 
 /// @title The pay of a round, and whether its decision stands (SE10, SE11)
 library PayLib {
     using RequestTermsLib for RequestTerms;
+    using SeatLib for Seat;
 
     /// @dev The head may be unchecked: dirty bits turn the status into another one, and then the commitment differs.
     function isDecided(Decision calldata decision) internal pure returns (bool) {
@@ -42,36 +45,50 @@ library PayLib {
         }
     }
 
-    /// @notice Returns what each seat earns, and the rest.
-    /// @dev Every division rounds down, in favour of the asker, who gets the rest. There are at most 64 shares.
+    /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence (SE11, SE20).
+    /// @dev Every division rounds down, in favour of the asker, who gets what is left. A seat that neither signed nor has
+    /// a share missed. A small committee slashes a seat once even where its decision says more.
+    /// @param committee the seats in order, at most 64
+    /// @param merits the shares, then the reputation changes, see `Decision`
+    /// @param signers bit i set = seat i signed
     /// @param pay the pay of the whole committee, below 2^96
-    /// @param shares one byte per seat
-    /// @return amounts the pay of each seat
-    /// @return rest the pay that no seat earned; all of it if all shares are 0
-    function split(uint256 pay, bytes calldata shares) internal pure returns (uint256[] memory amounts, uint256 rest) {
-        uint256 size = shares.length;
-        amounts = new uint256[](size);
-        uint256 total = 0;
-        for (uint256 seat = 0; seat < size; ++seat) total += uint8(shares[seat]);
-        rest = pay;
-        if (total == 0) return (amounts, rest);
+    /// @return services one for each seat
+    /// @return earned what all seats earn together; 0 if all shares are 0
+    function servicesOf(
+        Seat[] memory committee,
+        bytes calldata merits,
+        uint64 signers,
+        uint256 pay
+    ) internal pure returns (Service[] memory services, uint256 earned) {
+        uint256 size = committee.length;
+        services = new Service[](size);
+        uint256 total = _sumOf(merits[:size]);
+        uint256 change = size;
         for (uint256 seat = 0; seat < size; ++seat) {
-            // The sum of the amounts is at most pay.
-            uint256 amount = (pay * uint8(shares[seat])) / total;
-            amounts[seat] = amount;
-            rest -= amount;
+            uint256 amount = uint8(merits[seat]);
+            bool missed = amount == 0 && (signers >> seat) & 1 == 0;
+            if (amount != 0) {
+                // The sum of the amounts is at most pay.
+                amount = (amount * pay) / total;
+                earned += amount;
+            }
+            int8 steps = 0;
+            // The changes name their seats in ascending order.
+            if (change < merits.length && uint8(merits[change]) == seat) {
+                steps = _stepsOf(merits[change + 1], size);
+                change += 2;
+            }
+            services[seat] = ServiceLib.pack(committee[seat].agentId(), steps, missed, amount);
         }
     }
 
-    /// @notice Returns the reputation change of each seat. A small committee slashes a seat once even where its
-    /// decision says more (SE11).
-    /// @param changes pairs of bytes, see `Decision.merits`; at most one pair for each seat
-    function steps(bytes calldata changes, uint256 size) internal pure returns (int8[] memory result) {
-        result = new int8[](size);
-        for (uint256 i = 0; i < changes.length; i += 2) {
-            // The byte is a two's complement number.
-            int8 change = int8(uint8(changes[i + 1]));
-            result[uint8(changes[i])] = change < -1 && size < SLASHING_COMMITTEE ? int8(-1) : change;
-        }
+    function _sumOf(bytes calldata shares) private pure returns (uint256 sum) {
+        for (uint256 seat = 0; seat < shares.length; ++seat) sum += uint8(shares[seat]);
+    }
+
+    /// @param change a two's complement number
+    function _stepsOf(bytes1 change, uint256 size) private pure returns (int8 steps) {
+        steps = int8(uint8(change));
+        if (steps < -1 && size < SLASHING_COMMITTEE) steps = -1;
     }
 }

@@ -2,12 +2,17 @@
 pragma solidity 0.8.34;
 
 import {
+    BOND_UNIT_CAP,
     DECIDED_UNITS,
     DELIVERY_GAS,
     GAS_PRICE_UNIT,
     GAS_RATE_WEI,
+    PAY_BASE_GAS,
+    PAY_SEAT_GAS,
     RELAY_BASE_GAS,
-    RELAY_SIGNATURE_GAS
+    RELAY_SEAT_GAS,
+    REPLACE_GAS,
+    SETTLE_GAS
 } from "../types/Limits.sol";
 import {PriceTerms, Prices, RequestTerms, Round} from "../types/Types.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
@@ -82,17 +87,20 @@ library PricesLib {
     }
 
     /// @notice Returns the part of the fee that is reserved for gas, at the cap: the relay of every round that the
-    /// terms allow, and one delivery. A commit makes this delivery unless the terms have appeals or retries.
+    /// terms allow, a call that replaces a silent committee for each retry, one settlement of all rounds, and one
+    /// delivery. A commit makes this delivery unless the terms have appeals or retries.
     function reserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         unchecked {
-            // There are at most seven rounds.
+            // The terms are valid: there are at most seven rounds with 160 seats.
             uint256 first = terms.committeeSize();
             uint256 appeals = terms.appeals();
             uint256 retries = terms.retries();
-            uint256 gas = appeals + retries == 0 ? terms.callbackGasLimit() : deliveryGas(terms);
-            gas += retries * relayGas(RoundLib.sizeAfter(first, appeals));
-            for (uint256 level = 0; level <= appeals; ++level) gas += relayGas(RoundLib.sizeAfter(first, level));
-            return gasCost(prices, gas, AT_CAP);
+            uint256 seats = RoundLib.seatsUpTo(first, appeals) + retries * RoundLib.sizeAfter(first, appeals);
+            uint256 gas = payGas(seats);
+            gas += appeals + retries == 0 ? terms.callbackGasLimit() : deliveryGas(terms) + SETTLE_GAS;
+            gas += (appeals + retries + 1) * RELAY_BASE_GAS + seats * RELAY_SEAT_GAS;
+            gas += retries * REPLACE_GAS;
+            return atCap(prices, gas);
         }
     }
 
@@ -105,27 +113,37 @@ library PricesLib {
         }
     }
 
-    /// @notice Returns the price of a unit of pay: the fee less the reserve, divided by the units and rounded down. It
-    /// is at least the unit price of the list.
+    /// @notice Returns the price of a unit of pay before any appeal: the fee less the reserve, divided by the units and
+    /// rounded down. It is at least the unit price of the list.
     /// @param prices the list that the request was made under, so that later prices do not change the result
     function unitOf(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         return (terms.fee() - reserve(prices, terms)) / maxUnits(terms);
+    }
+
+    /// @notice Returns the price of a unit of pay of the committees that appeals call: that of the first committee, but at
+    /// most `BOND_UNIT_CAP` times the unit price of the list, exactly. A list without a unit price has no such bound.
+    /// @param prices the list that the request was made under
+    function appealUnitOf(Prices prices, RequestTerms terms) internal pure returns (uint256 unit) {
+        unit = unitOf(prices, terms);
+        unchecked {
+            // The product is below 2^82.
+            uint256 cap = BOND_UNIT_CAP * unitPrice(prices);
+            if (cap != 0 && cap < unit) unit = cap;
+        }
     }
 
     /// @notice Returns the bond of an appeal against a decision of this round: the most that the committees of the
     /// appeal can earn, and the relays of their decisions at the cap (SE5).
     /// @param prices the list that the request was made under
     function bondOf(Prices prices, RequestTerms terms, Round round) internal pure returns (uint256) {
-        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
-        uint256 retries = terms.retries();
-        return
-            (DECIDED_UNITS + retries) * size * unitOf(prices, terms) +
-            gasCost(prices, (1 + retries) * relayGas(size), AT_CAP);
-    }
-
-    /// @notice Returns the reserve for the caller of `finalize` or `fallBack`.
-    function deliveryReserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
-        return gasCost(prices, deliveryGas(terms), AT_CAP);
+        unchecked {
+            // Even of terms that nobody has checked a committee has fewer than 2^24 seats, and a unit is below 2^96.
+            uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
+            uint256 retries = terms.retries();
+            return
+                (DECIDED_UNITS + retries) * size * appealUnitOf(prices, terms) +
+                atCap(prices, (1 + retries) * relayGas(size));
+        }
     }
 
     /// @notice Returns the gas for which the caller of `finalize` or `fallBack` is paid, with the callback.
@@ -140,8 +158,39 @@ library PricesLib {
     function relayGas(uint256 size) internal pure returns (uint256) {
         unchecked {
             // The terms are valid, so there are at most 64 seats.
-            return RELAY_BASE_GAS + ((size * 2) / 3 + 1) * RELAY_SIGNATURE_GAS;
+            return RELAY_BASE_GAS + size * RELAY_SEAT_GAS;
         }
+    }
+
+    /// @notice Returns the gas for which whoever pays so many seats is paid.
+    function payGas(uint256 seats) internal pure returns (uint256) {
+        unchecked {
+            // There are at most 160 seats.
+            return PAY_BASE_GAS + seats * PAY_SEAT_GAS;
+        }
+    }
+
+    /// @notice Returns the gas for which the relayer of a decision that is final in the first round is paid, with the pay
+    /// of its seats and the callback.
+    function settlingGas(RequestTerms terms) internal pure returns (uint256) {
+        unchecked {
+            // The limit is a uint32.
+            uint256 size = terms.committeeSize();
+            return relayGas(size) + payGas(size) + terms.callbackGasLimit();
+        }
+    }
+
+    /// @notice Returns what so many calls of `replace` have taken out of the escrow: all that the reserve held for them.
+    function replaceReserve(Prices prices, uint256 calls) internal pure returns (uint256) {
+        unchecked {
+            // There are at most MAX_RETRIES such calls.
+            return calls * atCap(prices, REPLACE_GAS);
+        }
+    }
+
+    /// @notice Returns the most that so much gas can cost.
+    function atCap(Prices prices, uint256 gas) internal pure returns (uint256) {
+        return gasCost(prices, gas, AT_CAP);
     }
 
     /// @notice Returns the cost of the gas in the currency; a gas price above the cap counts as the cap. Rounds down,

@@ -48,24 +48,6 @@ library RequestLib {
         }
     }
 
-    /// @notice Returns the commitment that is stored while the request is `Drawn`.
-    /// @dev Computes keccak256(abi.encode(requestHash, round, attempt, committeeHash)) beyond the free memory pointer.
-    function drawnCommitment(
-        bytes32 requestHash,
-        Round round,
-        uint32 attempt,
-        bytes32 committeeHash
-    ) internal pure returns (bytes32 result) {
-        assembly ("memory-safe") {
-            let pointer := mload(0x40)
-            mstore(pointer, requestHash)
-            mstore(add(pointer, 0x20), round)
-            mstore(add(pointer, 0x40), and(attempt, 0xffffffff))
-            mstore(add(pointer, 0x60), committeeHash)
-            result := keccak256(pointer, 0x80)
-        }
-    }
-
     /// @notice Returns the commitment that is stored while the request is `Decided` or `Hung`.
     /// @dev Computes keccak256(abi.encode(structHash, relay, round)) beyond the free memory pointer. A `Requested`
     /// commitment hashes the same number of bytes; the status beside the commitment tells the two apart.
@@ -80,12 +62,5 @@ library RequestLib {
             mstore(add(pointer, 0x40), round)
             result := keccak256(pointer, 0x60)
         }
-    }
-
-    /// @notice Returns the commitment of a request that is `Requested` or `Drawn`, from the words that accompany the
-    /// request in calldata.
-    /// @dev The hashed lengths differ (96 and 128 bytes), so one commitment cannot be mistaken for the other.
-    function commitment(bytes32 requestHash, Round round, bytes calldata witness) internal pure returns (bytes32) {
-        return keccak256(bytes.concat(requestHash, bytes32(Round.unwrap(round)), witness));
     }
 }

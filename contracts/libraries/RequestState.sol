@@ -7,9 +7,9 @@ import {Status} from "../types/Types.sol";
 /// status uint8. From the highest bit to the lowest. Which hash it is depends on the status:
 ///
 /// * `Requested`: keccak256(abi.encode(requestHash, round, seedBlock))
-/// * `Drawn`: keccak256(abi.encode(requestHash, round, attempt, committeeHash))
 /// * `Decided`, `Hung`: keccak256(abi.encode(structHash, relay, round)) with the EIP-712 struct hash of the decision, which
-/// covers requestHash and committeeHash
+/// covers requestHash and committeeHash. If nobody answered a later attempt, it is the last decision's, and the status is `Hung`
+/// whatever that says
 /// * `Refunded`: 0
 ///
 /// @dev 232 bits are enough. An attacker who may choose both witnesses needs about 2^116 hashes for a collision; a

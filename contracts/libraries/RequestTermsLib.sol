@@ -108,6 +108,12 @@ library RequestTermsLib {
         return uint8(RequestTerms.unwrap(packed) >> 8);
     }
 
+    /// @notice Returns how many agents must be in the draw for a request with these terms: one for each seat of the first
+    /// committee and of all that appeals can call (SE2).
+    function agentsNeeded(RequestTerms packed) internal pure returns (uint256) {
+        return RoundLib.seatsUpTo(committeeSize(packed), appeals(packed));
+    }
+
     /// @notice Reverts unless a request may have these terms. The price list checks the fee separately.
     /// @param packed the terms
     /// @param protocols bitmap of the supported protocols

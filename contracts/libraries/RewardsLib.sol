@@ -3,10 +3,10 @@ pragma solidity 0.8.34;
 
 import {PPM_ONE} from "../types/Limits.sol";
 import {Currency} from "../types/Types.sol";
-import {Balances} from "./BalancesLib.sol";
+import {AgentAccount} from "./AgentAccountLib.sol";
 
 /// @title The earnings of one agent, and the accounts that own them (RW1 to RW6)
-/// @notice Pay comes in as pending. It is divided before anybody claims, and before the shares of the bonded pot or the
+/// @notice Pay waits in the agent's account (`AgentAccount`). It is divided before anybody claims, and before the shares of the bonded pot or the
 /// commission change: the operator gets the commission first, the shares get the rest. The cost of a claim does not
 /// depend on how many accounts share.
 /// @dev Debts are kept in units of 2^-128 of the currency's smallest unit. Every division rounds down, so the accounts
@@ -28,10 +28,8 @@ library RewardsLib {
         uint256 owed;
     }
 
-    /// @param pending the amount of each currency that is not divided yet
     /// @param growth the earnings of one share since the beginning, in each currency, in units of 2^-128, modulo 2^256
     struct State {
-        Balances pending;
         uint256[CURRENCIES] growth;
         mapping(address account => Holder[CURRENCIES] holders) holders;
     }
@@ -46,18 +44,10 @@ library RewardsLib {
         uint256 shares;
     }
 
-    /// @dev This is the only write for each seat that is paid.
-    function credit(State storage self, Currency currency, uint256 amount) internal {
-        self.pending = self.pending.add(currency, amount);
-    }
-
-    /// @notice Divides the pending pay.
-    function divide(State storage self, Division memory by) internal {
-        Balances pending = self.pending;
-        if (Balances.unwrap(pending) == 0) return;
-        self.pending = Balances.wrap(0);
+    /// @notice Divides all pay that waits in the agent's account. The caller clears it there.
+    function divide(State storage self, AgentAccount pending, Division memory by) internal {
         for (uint256 i = 0; i < CURRENCIES; ++i) {
-            (uint256 commission, uint256 growth) = _parts(pending.amountIn(Currency(i)), by);
+            (uint256 commission, uint256 growth) = _parts(pending.payIn(Currency(i)), by);
             if (commission != 0) self.holders[by.operator][i].owed += commission;
             unchecked {
                 // The growth may wrap around, see above.
@@ -90,12 +80,13 @@ library RewardsLib {
     /// @notice Returns what `take` would return after `divide` and `update`.
     function rewardsOf(
         State storage self,
+        AgentAccount pending,
         Division memory by,
         address account,
         uint256 shares,
         Currency currency
     ) internal view returns (uint256) {
-        (uint256 commission, uint256 growth) = _parts(self.pending.amountIn(currency), by);
+        (uint256 commission, uint256 growth) = _parts(pending.payIn(currency), by);
         Holder memory holder = self.holders[account][uint256(currency)];
         unchecked {
             // The growth may wrap around, see above.

@@ -3,11 +3,14 @@ pragma solidity 0.8.34;
 
 // Every bound of the contracts, in one place. Nothing here can be changed after deployment.
 
-/// @dev Fewest blocks between the request (or the reschedule) and its seed block, and fewest blocks of the epoch before
+/// @dev Fewest blocks between the request (or its reopening) and its seed block, and fewest blocks of the epoch before
 /// the seed block.
 uint256 constant SEED_DELAY = 8;
-/// @dev Fewest blocks of the epoch after the seed block: the time to draw.
+/// @dev Fewest blocks of the epoch after the seed block. With the epoch after it they are the time to commit, at least.
 uint256 constant DRAW_BLOCKS = 16;
+/// @dev A smaller prevrandao is no randomness, but a difficulty (EIP-4399) or the constant of a chain without a beacon. A random
+/// one is smaller once in 2^192 blocks.
+uint256 constant MIN_PREVRANDAO = 2 ** 64;
 /// @dev Smallest committee: n = 3f + 1 with f = 1.
 uint256 constant MIN_COMMITTEE = 4;
 /// @dev Largest committee; the seat bitmap and every loop over seats are bounded by it.
@@ -41,16 +44,27 @@ uint256 constant MAX_RETRIES = 3;
 uint256 constant MAX_REQUEST_SEATS = 160;
 /// @dev Units of pay for each seat of a committee that decided; each seat of a committee that hung earns one unit.
 uint256 constant DECIDED_UNITS = 2;
-/// @dev Gas that a relayer is paid for a commit, without its signatures and its callback: what `npm run bench:gas` measures.
-uint256 constant RELAY_BASE_GAS = 42_000;
-/// @dev Gas that a relayer is paid for each signature of the smallest quorum.
-uint256 constant RELAY_SIGNATURE_GAS = 4_900;
+/// @dev Gas that a relayer is paid for a commit, without its seats and its callback: what `npm run bench:gas` measures.
+uint256 constant RELAY_BASE_GAS = 65_000;
+/// @dev Gas that a relayer is paid for each seat of the committee: its place in the proof, two thirds of a signature.
+uint256 constant RELAY_SEAT_GAS = 8_000;
+/// @dev Gas that whoever pays the seats is paid for: the relayer whose commit settles, or the caller of `settle`.
+uint256 constant PAY_BASE_GAS = 35_000;
+/// @dev Gas that whoever pays the seats is paid for each seat of all rounds.
+uint256 constant PAY_SEAT_GAS = 8_000;
+/// @dev Gas that the caller of `settle` is paid for beside that: a transaction of its own.
+uint256 constant SETTLE_GAS = 45_000;
+/// @dev Gas that the caller of `replace` is paid for.
+uint256 constant REPLACE_GAS = 70_000;
 /// @dev Gas that the caller of `finalize` or `fallBack` is paid for, without the callback's gas: what `npm run
 /// bench:gas` measures, with a first credit, and a callback that fails.
 uint256 constant DELIVERY_GAS = 70_000;
 /// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
 /// relaying is paid below its cost; where it is much, the cap of the price list is the bound.
 uint256 constant MAX_TIP = 1 gwei;
+/// @dev The committees that an appeal calls earn at most this many times the list's unit price for each unit. So the asker's fee
+/// does not set the bond: twice the list leaves an asker room where prices lag behind what models cost.
+uint256 constant BOND_UNIT_CAP = 2;
 /// @dev An upheld appeal earns what the seats of the overturned round would have got, divided by this: with all of it, a
 /// committee that knows it is wrong would lose nothing by appealing against itself.
 uint256 constant APPEAL_REWARD_DIVISOR = 2;
@@ -74,6 +88,8 @@ uint256 constant SLASHING_COMMITTEE = 13;
 /// @dev Length of a period in seconds, counted from 1970. Only the deepest fall of an agent's reputation in a period
 /// takes effect (docs/adr/012).
 uint256 constant FALL_PERIOD = 7 days;
+/// @dev An agent that misses so many seats in a row sleeps: it is not drawn until it is woken.
+uint256 constant MAX_MISSES = 3;
 
 /// @dev The reputation 1, in parts per million.
 uint256 constant REPUTATION_ONE = 1_000_000;
@@ -88,12 +104,15 @@ uint256 constant RECOVERY_STEP_PPM = 10_000;
 /// @dev How many settled requests must pay an agent or raise its reputation until its stake weighs in full in the draw;
 /// before, it weighs half.
 uint256 constant PROVEN_SERVICE = 16;
-/// @dev maxStake <= minStake * this, so that a proven candidate at full reputation is accepted at least once in so many probes.
+/// @dev maxStake <= minStake * this: the weights of all candidates lie in `Candidates.BUCKETS` buckets.
 uint256 constant MAX_STAKE_RATIO = 16;
-/// @dev How many probes a draw makes before it ignores the weights, besides `PROBES_PER_SEAT` for each wanted seat.
-uint256 constant BASE_PROBES = 192;
-/// @dev See `BASE_PROBES`. With 64 seats and a new slot at every probe a draw must stay far below a transaction's 2^24 gas.
-uint256 constant PROBES_PER_SEAT = 24;
+/// @dev Most agents that can ever be registered: an index in a bucket has 22 bits.
+uint256 constant MAX_AGENTS = (1 << 22) - 1;
+/// @dev Most probes of a draw, besides `PROBES_PER_DRAWN` for each wanted seat and each excluded agent. More than half of all probes
+/// draw a candidate, so more are needed with a probability below 2^-256.
+uint256 constant BASE_PROBES = 256;
+/// @dev See `BASE_PROBES`.
+uint256 constant PROBES_PER_DRAWN = 8;
 /// @dev Shortest epoch, in blocks: one seed block with what must lie before and after it.
 uint256 constant MIN_EPOCH_BLOCKS = SEED_DELAY + 1 + DRAW_BLOCKS;
 /// @dev Longest epoch, in blocks: a day of 12-second blocks.
@@ -116,6 +135,11 @@ uint256 constant MAX_BOND_SHARE_BITS = 16;
 uint256 constant EQUIVOCATION_SLASH_PPM = 100_000;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
 uint256 constant REPORTER_PPM = 100_000;
+/// @dev The least reward, where the operator's own loss allows it, is minStake divided by this: half of what an active agent
+/// loses at least.
+uint256 constant LEAST_REWARD_DIVISOR = 20;
+/// @dev The least reward is at most the operator's own loss divided by this, so that a report never pays its author.
+uint256 constant REWARD_LOSS_DIVISOR = 2;
 /// @dev The whole, in parts per million.
 uint256 constant PPM_ONE = 1_000_000;
 /// @dev Longest model descriptor, in bytes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-/// @notice A registered agent. Ids start at 1 and are never reused.
+/// @notice A registered agent. Ids start at 1, are never reused, and are below 2^22.
 type AgentId is uint32;
 
 /// @notice The id of a request, see `RequestIdLib`: priceVersion uint16 (the price list in force) | subscription uint48 (0 = its
@@ -38,17 +38,23 @@ type DecisionHead is uint256;
 /// lowest.
 type Relay is uint256;
 
+/// @notice What a settled request did to one agent that sat for it, in one word, see `ServiceLib`: agentId uint32 | steps uint8 (an
+/// int8 in two's complement: negative = that many slashes, positive = that many recovery steps, 0 = none) | missed uint8 (1 = its seat
+/// neither signed the certificate nor has a share of the pay) | earned uint96 (what the seat was paid, in the smallest unit of the
+/// payout's currency). From the highest bit to the lowest; the bits above are 0.
+type Service is uint256;
+
 /// @notice The currency of fees, bonds and pay: the oracle's fee token, or the coin of the chain. They never mix.
 enum Currency {
     Token,
     Native
 }
 
-/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional.
+/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional. A committee is
+/// never stored, so nothing tells a request that waits for its seed block from one whose committee is at work.
 enum Status {
     None,
     Requested,
-    Drawn,
     Decided,
     Hung,
     Refunded
@@ -113,7 +119,18 @@ struct Decision {
     bytes merits;
 }
 
-/// @notice An earlier round of a request, as far as a draw needs it: its agents do not sit again.
+/// @notice What proves the committee of a running attempt.
+/// @param seedBlock as in the latest `Requested` or `RequestReopened` event
+/// @param header RLP of the seed block's header, from eth_getBlockByNumber. It may be empty where an earlier call of the same
+/// transaction has proven the seed block
+/// @param past the rounds before this one, from the first
+struct Seed {
+    uint64 seedBlock;
+    bytes header;
+    PastRound[] past;
+}
+
+/// @notice An earlier round of a request, as far as a committee depends on it: its agents do not sit again while enough others remain.
 /// @param round as it was when the decision was made
 /// @param committee the seats in order
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
@@ -147,26 +164,18 @@ struct Payment {
     uint256 amount;
 }
 
-/// @notice The effect of a settled request on one agent that served it.
-/// @param steps see `Decision`: negative = that many slashes, positive = that many recovery steps, 0 = its reputation stays
-/// @param earned what the seat was paid, in the smallest unit of the payout's currency
-struct Service {
-    AgentId agentId;
-    int8 steps;
-    uint256 earned;
-}
-
 /// @notice How the escrow of a request is distributed.
 /// @param currency the currency of all amounts
 /// @param consumer the account that asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
+/// @param earned what all seats earn together
 /// @param payments credits; an account may be there more than once
-/// @param services one for each agent that was paid or whose reputation changes; each agent once, since no agent sits
-/// twice for one request
+/// @param services one for each seat of the rounds that stand, in the order of rounds, then of seats
 struct Payout {
     Currency currency;
     address consumer;
     uint256 rest;
+    uint256 earned;
     Payment[] payments;
     Service[] services;
 }
@@ -182,27 +191,6 @@ struct PriceTerms {
     uint80 gasRate;
     uint64 gasPriceCap;
     uint24 treasuryPpm;
-}
-
-/// @notice What an agent signs for one message of a deliberation, see `DecisionLib`. The hashes say what it is about: after
-/// a reorganization of the chain the same request id can hold another question, and the same attempt another committee.
-/// @param requestHash keccak256(abi.encode(Request))
-/// @param committeeHash keccak256 of the seats' words, concatenated
-/// @param attempt from 0
-/// @param protocol the on-chain code of the protocol
-/// @param phase code of the phase within the protocol
-/// @param round from 0
-/// @param seat index in the committee
-/// @param payloadDigest sha2-256 digest of the payload's dag-cbor block
-struct Message {
-    bytes32 requestHash;
-    bytes32 committeeHash;
-    uint32 attempt;
-    uint32 protocol;
-    uint32 phase;
-    uint32 round;
-    uint32 seat;
-    bytes32 payloadDigest;
 }
 
 /// @notice Stake that belongs to the holders of its shares; a share is worth assets / shares, never more than 1.

@@ -5,7 +5,7 @@ import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
-import type { Address, Attempt, Header, Message, Request, RequestId, Value } from "../../agents/core/types.ts";
+import type { Address, Attempt, Header, Message, Value } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { Model, ModelRequest } from "../../agents/ports/model.ts";
 import type { Network } from "../../agents/ports/network.ts";
@@ -70,26 +70,21 @@ const FIRST_OWN_PHASE = 10;
 /** Code of the protocol whose messages are events of a graph, which the liar forks. */
 const FORKED_EVENT = 3;
 
-/** Keeps the attempts that the agent learns of, before it acts on them. Signing a message needs its attempt. */
+/** Keeps the attempts whose committees the agent finds out, before it acts on them. Signing a message needs its attempt. */
 export function rememberingChain(chain: ChainReader, attempts: Map<string, Attempt>): ChainReader {
-  const requests = new Map<RequestId, Request>();
   return {
     ...chain,
-    follow: (from, onBatch, ...rest) =>
-      chain.follow(
-        from,
-        async (batch) => {
-          for (const event of batch.events) {
-            if (event.kind === "requested") requests.set(event.request.id, event.request);
-            const request = event.kind === "committeeDrawn" ? requests.get(event.requestId) : undefined;
-            if (event.kind !== "committeeDrawn" || request === undefined) continue;
-            const { attempt, committee } = event;
-            attempts.set(attemptKey(event), { domain: chain.domain, request, attempt, committee });
-          }
-          await onBatch(batch);
-        },
-        ...rest,
-      ),
+    committee: async (request, awaited, signal) => {
+      const committee = await chain.committee(request, awaited, signal);
+      const { attempt } = awaited;
+      attempts.set(attemptKey({ requestId: request.id, attempt }), {
+        domain: chain.domain,
+        request,
+        attempt,
+        committee,
+      });
+      return committee;
+    },
   };
 }
 

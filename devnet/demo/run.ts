@@ -14,6 +14,7 @@ import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
@@ -34,7 +35,8 @@ const BLOCK_SECONDS = 0.2;
 const EPOCH_BLOCKS = 160;
 const START_TIMEOUT_MS = 180_000;
 const DECIDE_TIMEOUT_MS = 300_000;
-const FEE = parseEther("1");
+/** Above the quote under the default prices, most of which is gas at the cap and comes back. */
+const FEE = parseEther("10");
 const STAKE = parseEther("1000");
 
 export interface DemoReport extends DemoFacts {
@@ -192,6 +194,7 @@ async function deployWorld(
     maxStake: 4n * STAKE,
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
+    prices: DEFAULT_PRICES,
     buildProfile: "default",
     example,
   });
@@ -305,8 +308,6 @@ async function follow(
 
 function lineOf(event: ChainEvent, requestId: RequestId): string | null {
   switch (event.kind) {
-    case "committeeDrawn":
-      return `request ${requestId}: committee drawn, agents ${event.committee.map((seat) => `#${seat.agentId}`).join(" ")}`;
     case "decisionCommitted":
       return `request ${requestId}: ${event.decision.status} "${event.decision.answer}", confidence ${(event.decision.confidence / 10_000).toFixed(1)} %`;
     case "requestRefunded":
@@ -324,10 +325,9 @@ async function describe(
 ): Promise<DemoDecision> {
   const { reader, desk, transactions } = world;
   const events = await reader.requestEvents(requestId);
-  const drawn = events.find((event) => event.kind === "committeeDrawn");
   const committed = events.find((event) => event.kind === "decisionCommitted");
-  if (drawn === undefined || committed === undefined) throw new Error(`request ${requestId} has no decision`);
-  const { decision, relay, transactionHash } = committed;
+  if (committed === undefined) throw new Error(`request ${requestId} has no decision`);
+  const { committee, decision, relay, transactionHash } = committed;
   const outcome = await desk.outcomeOf(requestId);
   return {
     requestId: requestId.toString(),
@@ -340,8 +340,8 @@ async function describe(
     documents: documentsOf(question),
     expected: question.expected,
     correct: decision.status === "decided" && isExpected(question, decision.answer),
-    seats: drawn.committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
-    signers: drawn.committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),
+    seats: committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
+    signers: committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),
     rounds: verified.rounds,
     commitGas: Number((await transactions.receipt(transactionHash)).gasUsed),
     requestGas: Number(requestGas),

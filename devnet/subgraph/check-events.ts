@@ -1,11 +1,12 @@
 // Every event has its entity, and every immutable entity has its event.
-import type { Hex } from "viem";
+import { zeroAddress, type Hex } from "viem";
 import { unpackHead, unpackMerits, unpackRelay } from "../../agents/adapters/chain/settlement.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { unpackSeat } from "../../agents/core/encoding/words.ts";
 import type { Digest } from "../../agents/core/types.ts";
-import type { Entities, Entity } from "./entities.ts";
+import { find, type Entities, type Entity } from "./entities.ts";
+import { checkServices } from "./check-services.ts";
 import { compare, lower, rows, type Ledger } from "./ledger.ts";
 import type { DecodedLog } from "./logs.ts";
 
@@ -17,9 +18,8 @@ const made: Readonly<Record<string, readonly string[]>> = {
   Request: ["Requested"],
   Attempt: ["Requested", "RequestReopened"],
   Decision: ["DecisionCommitted"],
-  Pay: ["PayCredited"],
-  Deduction: ["RoundDeducted"],
-  Delivery: ["DeliveryPaid"],
+  RoundPay: ["RoundPaid", "DecisionSettled"],
+  CallerPay: ["CallerPaid", "SettlerPaid"],
   Callback: ["CallbackFailed", "CallbackSucceeded"],
   Evidence: ["EquivocationProven"],
   Slash: ["StakeSlashed"],
@@ -42,12 +42,25 @@ export function checkEvents(entities: Entities, logs: readonly DecodedLog[], led
   let settled = "";
   const asked = logs.filter(({ eventName }) => eventName === "Requested");
   ledger.equal("deployment.requests", rows(entities, "Deployment")[0]?.["requests"], asked.length);
+  checkOffers(entities, logs, ledger);
   for (const [index, log] of asked.entries()) checkNumber(entities, log, index + 1, ledger);
   for (const log of logs) {
-    if (log.eventName === "FeeRefunded") settled = String(log.args.requestId);
+    if (log.eventName === "FeeRefunded" || log.eventName === "DecisionSettled") settled = String(log.args.requestId);
     checkAgentEvent(entities, log, settled, ledger);
     checkRequestEvent(entities, log, ledger);
   }
+  checkServices(entities, logs, ledger);
+}
+
+/** The contracts tell no offer of an agent but in events. */
+function checkOffers(entities: Entities, logs: readonly DecodedLog[], ledger: Ledger): void {
+  const offers = new Map<number, string | null>();
+  for (const log of logs)
+    if (log.eventName === "OperatorTransferred") offers.set(log.args.agentId, null);
+    else if (log.eventName === "OperatorTransferStarted")
+      offers.set(log.args.agentId, log.args.to === zeroAddress ? null : lower(log.args.to));
+  for (const agent of rows(entities, "Agent"))
+    ledger.equal(`agent ${agent.id}.offeredTo`, agent["offeredTo"], offers.get(Number(agent.id)) ?? null);
 }
 
 function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, ledger: Ledger): void {
@@ -60,9 +73,10 @@ function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, l
       checkKey(find(entities, "AgentKey", lower(log.args.signer)), log.args, ledger);
       break;
     case "ReputationChanged": {
-      const change = find(entities, "ReputationChange", id);
+      const change = changeOf(entities, log);
       const { agentId, steps, reputation } = log.args;
-      compare(ledger, `reputation change ${id}`, change, {
+      compare(ledger, `reputation change ${change.id}`, change, {
+        seat: change.id,
         agent: agentId,
         steps,
         after: reputation,
@@ -106,39 +120,47 @@ function checkRequestEvent(entities: Entities, log: DecodedLog, ledger: Ledger):
         protocol: log.args.terms & 0xffn,
         transaction: log.transactionHash,
       });
+      checkAttempt(entities, `${log.args.requestId}-0`, log.args.seedBlock, "First", ledger);
       break;
-    case "CommitteeDrawn":
-      checkCommittee(entities, log.args, ledger);
+    case "RequestReopened":
+      checkReopened(entities, log.args, ledger);
       break;
     case "DecisionCommitted":
       checkDecision(entities, log.args, ledger);
       break;
+    case "AttemptUnanswered":
+      checkUnanswered(entities, log.args, ledger);
+      break;
+    case "DecisionSettled": {
+      const { requestId, pay, treasuryPay, relayerPay, rest } = log.args;
+      const request = find(entities, "Request", String(requestId));
+      ledger.equal(`request ${requestId}.refund`, request["refund"], rest);
+      const round = find(entities, "RoundPay", `${requestId}-${String(request["attempt"])}`);
+      compare(ledger, `round ${round.id}`, round, { pay, treasuryPay, relayerPay });
+      break;
+    }
     case "FeeRefunded": {
       const id = String(log.args.requestId);
       ledger.equal(`request ${id}.refund`, find(entities, "Request", id)["refund"], log.args.amount);
       break;
     }
-    case "PayCredited": {
-      const seat = `${log.args.requestId}-${log.args.attempt}-${log.args.seat}`;
-      compare(ledger, `pay ${seat}`, find(entities, "Pay", seat), {
-        agent: log.args.agentId,
-        amount: log.args.amount,
-        seat,
-      });
-      break;
-    }
-    case "RoundDeducted": {
+    case "RoundPaid": {
       const id = `${log.args.requestId}-${log.args.attempt}`;
-      const { treasuryPay, relayer, relayerPay } = log.args;
-      const expected = { treasuryPay, relayer: lower(relayer), relayerPay };
-      compare(ledger, `deduction ${id}`, find(entities, "Deduction", id), expected);
+      const { pay, treasuryPay, relayer, relayerPay } = log.args;
+      const expected = { pay, treasuryPay, relayer: lower(relayer), relayerPay };
+      compare(ledger, `round ${id}`, find(entities, "RoundPay", id), expected);
       break;
     }
-    case "DeliveryPaid": {
-      const id = String(log.args.requestId);
-      const { deliverer, amount, rest } = log.args;
-      const expected = { deliverer: lower(deliverer), amount, rest };
-      compare(ledger, `delivery ${id}`, find(entities, "Delivery", id), expected);
+    case "CallerPaid": {
+      const { requestId, caller, amount, rest } = log.args;
+      const expected = { request: requestId, caller: lower(caller), amount, rest };
+      compare(ledger, `pay of caller ${eventId(log)}`, find(entities, "CallerPay", eventId(log)), expected);
+      break;
+    }
+    case "SettlerPaid": {
+      const { requestId, settler, amount } = log.args;
+      const expected = { request: requestId, caller: lower(settler), amount, rest: 0 };
+      compare(ledger, `pay of caller ${eventId(log)}`, find(entities, "CallerPay", eventId(log)), expected);
       break;
     }
     case "AppealResolved": {
@@ -161,44 +183,63 @@ function checkNumber(entities: Entities, log: DecodedLog, number: number, ledger
   ledger.equal(`request ${id}.number`, find(entities, "Request", id)["number"], number);
 }
 
-function find(entities: Entities, type: string, id: string): Entity {
-  return entities[type]?.get(id) ?? { id: `no ${type} ${id}` };
+/** Returns the change that an event made: its id is that of the seat. */
+function changeOf(entities: Entities, { transactionHash, logIndex }: DecodedLog): Entity {
+  const found = rows(entities, "ReputationChange").find(
+    (one) => one["transaction"] === transactionHash && Number(one["logIndex"]) === logIndex,
+  );
+  return found ?? { id: `no change of ${transactionHash} ${logIndex}` };
 }
 
 function checkKey(key: Entity, { agentId, publicKey }: { agentId: number; publicKey: Hex }, ledger: Ledger): void {
   compare(ledger, `key ${key.id}`, key, { agent: agentId, publicKey });
 }
 
-function checkCommittee(
-  entities: Entities,
-  {
-    requestId,
-    attempt,
-    seed,
-    committee,
-  }: { requestId: bigint; attempt: number; seed: Hex; committee: readonly bigint[] },
-  ledger: Ledger,
-): void {
+type ArgsOf<Name extends DecodedLog["eventName"]> = Extract<DecodedLog, { eventName: Name }>["args"];
+
+function checkAttempt(entities: Entities, id: string, seedBlock: bigint, cause: string, ledger: Ledger): void {
+  compare(ledger, `attempt ${id}`, find(entities, "Attempt", id), { seedBlock, cause });
+}
+
+function checkReopened(entities: Entities, args: ArgsOf<"RequestReopened">, ledger: Ledger): void {
+  const { requestId, attempt, seedBlock, appellant, bond } = args;
+  const before = `${requestId}-${attempt - 1}`;
+  const retried = find(entities, "Attempt", before)["decision"] === null ? "Silent" : "Hung";
+  const isRetry = appellant === zeroAddress;
+  checkAttempt(entities, `${requestId}-${attempt}`, seedBlock, isRetry ? retried : "Appeal", ledger);
+  if (isRetry) return;
+  compare(ledger, `appeal ${before}`, find(entities, "Appeal", before), { appellant: lower(appellant), bond });
+}
+
+/** The appeal that nobody answered is the request's last one. */
+function checkUnanswered(entities: Entities, args: ArgsOf<"AttemptUnanswered">, ledger: Ledger): void {
+  const { requestId, attempt, appellant, bond } = args;
   const id = `${requestId}-${attempt}`;
-  const found = find(entities, "Attempt", id);
+  ledger.equal(`attempt ${id}.decision`, find(entities, "Attempt", id)["decision"], null);
+  if (appellant === zeroAddress) return;
+  const appeal = find(entities, "Appeal", String(find(entities, "Request", String(requestId))["appeal"]));
+  const expected = { appellant: lower(appellant), state: "Unanswered", returned: bond };
+  compare(ledger, `appeal ${appeal.id}`, appeal, expected);
+}
+
+function checkCommittee(entities: Entities, id: string, committee: readonly bigint[], ledger: Ledger): void {
   const seats = committee.map((word) => unpackSeat(word));
-  compare(ledger, `attempt ${id}`, found, { seed, committee: seats.map((seat) => seat?.agentId) });
+  const agents = seats.map((seat) => seat?.agentId);
+  compare(ledger, `attempt ${id}`, find(entities, "Attempt", id), { committee: agents, decision: id });
   for (const [number, seat] of seats.entries())
     compare(ledger, `seat ${id}-${number}`, find(entities, "Seat", `${id}-${number}`), {
       agent: seat?.agentId,
       reputation: seat?.reputation,
       signer: seat?.signer,
+      decision: id,
     });
 }
 
-function checkDecision(
-  entities: Entities,
-  args: Extract<DecodedLog, { eventName: "DecisionCommitted" }>["args"],
-  ledger: Ledger,
-): void {
+function checkDecision(entities: Entities, args: ArgsOf<"DecisionCommitted">, ledger: Ledger): void {
   const head = unpackHead(args.head);
   if (typeof head === "string") return ledger.equal("head", head, "well formed");
   const id = `${args.requestId}-${head.attempt}`;
+  checkCommittee(entities, id, args.committee, ledger);
   const relay = unpackRelay(args.relay);
   const merits = unpackMerits(hexToBytes(args.merits), head.seats);
   const signers = Array.from({ length: head.seats }, (_, seat) => seat).filter(
@@ -225,13 +266,17 @@ function checkDecision(
 
 /**
  * Checks that the decision named as the cause says the same about this seat, or at least as much if the reputation
- * falls (RE4).
+ * falls (RE4). A seat that neither signed nor earned a share was missed, which costs a slash.
  */
 function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
   const seat = entities["Seat"]?.get(String(change["seat"]));
   const decision = entities["Decision"]?.get(String(seat?.["attempt"]));
   ledger.equal(`${change.id}: agent of its seat`, seat?.["agent"], change["agent"]);
-  const decided = (decision?.["steps"] as readonly number[] | undefined)?.[Number(seat?.["number"])] ?? 0;
+  const numberAt = (field: string): number =>
+    (decision?.[field] as readonly number[] | undefined)?.[Number(seat?.["number"])] ?? 0;
+  const signers = (decision?.["signerSeats"] ?? []) as readonly number[];
+  const isMissed = numberAt("shares") === 0 && !signers.includes(Number(seat?.["number"]));
+  const decided = isMissed ? Math.min(numberAt("steps"), -1) : numberAt("steps");
   const steps = Number(change["steps"]);
   const fits = steps < 0 ? decided <= steps : decided === steps;
   ledger.equal(`${change.id}: ${steps} of the ${decided} steps of its decision`, fits, true);

@@ -19,10 +19,10 @@ function checkEscrow(entities: Entities, ledger: Ledger): void {
     const own = (type: string): readonly Entity[] =>
       rows(entities, type).filter((one) => one["request"] === request.id);
     const paidIn = amount(request["fee"]) + sum(own("Appeal"), "bond");
-    const deductions = sum(own("Deduction"), "treasuryPay") + sum(own("Deduction"), "relayerPay");
-    const delivery = sum(own("Delivery"), "amount") + sum(own("Delivery"), "rest");
+    const rounds = sum(own("RoundPay"), "treasuryPay") + sum(own("RoundPay"), "relayerPay");
+    const callers = sum(own("CallerPay"), "amount") + sum(own("CallerPay"), "rest");
     const returned = sum(own("Appeal"), "returned") + amount(request["refund"]);
-    const paidOut = sum(own("Pay"), "amount") + deductions + delivery + returned;
+    const paidOut = sum(own("Pay"), "amount") + rounds + callers + returned;
     ledger.equal(`request ${request.id}: paid out`, paidOut, paidIn);
   }
 }
@@ -59,7 +59,6 @@ function strangers(entities: Entities, agent: string, seats: ReadonlySet<string>
 /** Computes each sum again from the entities that it counts. */
 function checkStatistics(entities: Entities, ledger: Ledger): void {
   const requestOf = (one: Entity): Entity | undefined => entities["Request"]?.get(String(one["request"]));
-  const drawn = rows(entities, "Attempt").filter((attempt) => attempt["drawnAt"] !== null);
   for (const statistic of rows(entities, "Statistic")) {
     const isIn = (request: Entity | undefined, time: unknown): boolean =>
       (statistic["protocol"] === null || request?.["protocol"] === statistic["protocol"]) &&
@@ -73,7 +72,7 @@ function checkStatistics(entities: Entities, ledger: Ledger): void {
     const requests = within("Request");
     const settled = within("Request", "settledAt");
     equal("requests", requests.length);
-    equal("committees", drawn.filter((attempt) => isIn(requestOf(attempt), attempt["drawnAt"])).length);
+    equal("committees", within("Attempt").length);
     equal("decided", within("Decision").filter((one) => one["status"] === "Decided").length);
     equal("hung", within("Decision").filter((one) => one["status"] === "Hung").length);
     equal("refunded", settled.filter((one) => one["status"] === "Refunded").length);
@@ -85,11 +84,12 @@ function checkStatistics(entities: Entities, ledger: Ledger): void {
     for (const currency of CURRENCIES) {
       const of = (all: readonly Entity[]): readonly Entity[] => all.filter((one) => one["currency"] === currency);
       equal(`fees${currency}`, sum(of(requests), "fee"));
-      const deliveries = of(within("Delivery"));
-      equal(`refunds${currency}`, sum(of(settled), "refund") + sum(deliveries, "rest"));
+      const callers = of(within("CallerPay"));
+      equal(`refunds${currency}`, sum(of(settled), "refund") + sum(callers, "rest"));
       equal(`pay${currency}`, sum(of(within("Pay")), "amount"));
-      equal(`treasury${currency}`, sum(of(within("Deduction")), "treasuryPay"));
-      equal(`relayers${currency}`, sum(of(within("Deduction")), "relayerPay") + sum(deliveries, "amount"));
+      const rounds = of(within("RoundPay"));
+      equal(`treasury${currency}`, sum(rounds, "treasuryPay"));
+      equal(`relayers${currency}`, sum(rounds, "relayerPay") + sum(callers, "amount"));
     }
   }
 }

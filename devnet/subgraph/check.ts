@@ -3,6 +3,8 @@
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import type { Hex, PublicClient } from "viem";
 import { unpackPrices } from "../../agents/adapters/chain/prices.ts";
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { unpackWord } from "../../agents/core/encoding/words.ts";
 import type { Entities } from "./entities.ts";
 import { compare, lower, openLedger, rows, type Ledger, type Result } from "./ledger.ts";
 import { readLogs } from "./logs.ts";
@@ -14,7 +16,7 @@ export interface Checked extends Result {
   readonly entities: number;
 }
 
-const STATUSES = ["None", "Requested", "Drawn", "Decided", "Hung", "Refunded"];
+const STATUSES = ["None", "Requested", "Decided", "Hung", "Refunded"];
 
 export async function checkEntities(
   entities: Entities,
@@ -64,6 +66,8 @@ async function checkAgents(
       reputation: state.reputation,
       active: state.active,
       exited: state.exited,
+      misses: state.misses,
+      asleep: state.asleep,
       service: state.service,
       commission: state.commission,
       announcedCommission: state.announcedCommission,
@@ -141,8 +145,9 @@ async function checkSubscriptions(
   }
   for (const consumer of rows(entities, "SubscriptionConsumer")) {
     const args = [Number(consumer["subscription"]), consumer["consumer"] as Hex] as const;
-    const allowed = await client.readContract({ ...oracle, functionName: "isConsumer", args });
-    ledger.equal(`consumer ${consumer.id}.allowed`, consumer["allowed"], allowed);
+    const word = await client.readContract({ ...oracle, functionName: "allowanceOf", args });
+    const { token, native } = unpackWord(LAYOUTS.balances, word);
+    compare(ledger, `consumer ${consumer.id}`, consumer, { tokenAllowance: token, nativeAllowance: native });
   }
 }
 

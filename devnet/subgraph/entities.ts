@@ -66,6 +66,11 @@ async function readAll(
   }
 }
 
+/** Returns the entity; without fields if there is none. */
+export function find(entities: Entities, type: string, id: string): Entity {
+  return entities[type]?.get(id) ?? { id: `no ${type} ${id}` };
+}
+
 function flat(value: unknown): Value {
   if (Array.isArray(value)) return value.map(flat);
   return typeof value === "object" && value !== null ? (value as { readonly id: string }).id : (value as Value);

@@ -1,4 +1,5 @@
 import { buildModule } from "@nomicfoundation/ignition-core";
+import { UNBOUNDED } from "../../agents/ports/chain.ts";
 
 /** The subscription that pays for the example: the first one of an oracle that was just deployed. */
 export const EXAMPLE_SUBSCRIPTION = 1;
@@ -23,6 +24,6 @@ export default buildModule("PolicyDesk", (m) => {
     { subscriptionId: EXAMPLE_SUBSCRIPTION, ...settings },
   ]);
   const created = m.call(oracle, "createSubscription", [], { after: [desk] });
-  m.call(oracle, "setConsumer", [EXAMPLE_SUBSCRIPTION, desk, true], { after: [created] });
+  m.call(oracle, "setConsumer", [EXAMPLE_SUBSCRIPTION, desk, UNBOUNDED, UNBOUNDED], { after: [created] });
   return { desk };
 });

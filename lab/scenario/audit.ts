@@ -1,6 +1,8 @@
 // Where every token and coin of the scenario went, read from balances and from the contracts' own events.
 import type { LogDescription } from "ethers";
 
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { unpackWord } from "../../agents/core/encoding/words.ts";
 import { Currency } from "../../test/support/contracts/typed-data.ts";
 import { treasury, type World } from "../../test/support/contracts/world.ts";
 import { grant, type Economy } from "./economy.ts";
@@ -146,19 +148,22 @@ async function rewardFaults(
 ): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const [currency, unit] of (["tokens", "coins"] as const).entries()) {
-    const sumOf = (name: string): bigint =>
-      sum(
-        named(events, name)
-          .filter(({ args }) => Number(args["currency"]) === currency)
-          .map(({ args }) => args["amount"] as bigint),
-      );
-    const left = sumOf("RewardsCredited") - sumOf("RewardsClaimed");
+    const claims = named(events, "RewardsClaimed").filter(({ args }) => Number(args["currency"]) === currency);
+    const claimed = sum(claims.map(({ args }) => args["amount"] as bigint));
+    const left = earnedIn(currency, events) - claimed;
     const credit = (await world.oracle.creditOf(world.registry.target, currency)) as bigint;
     if (left !== credit) faults.push(`${unit} of the agents: ${left} are not claimed, ${credit} are there`);
     const most = BigInt(agents.length * (operators.length + delegators.length));
     if (left > most) faults.push(`${unit} of the agents: ${left} are left, more than roundings`);
   }
   return faults;
+}
+
+/** What settled requests paid all agents. */
+function earnedIn(currency: number, events: readonly LogDescription[]): bigint {
+  const recorded = named(events, "ServicesRecorded").filter(({ args }) => Number(args["currency"]) === currency);
+  const words = recorded.flatMap(({ args }) => [...(args["services"] as readonly bigint[])]);
+  return sum(words.map((word) => unpackWord(LAYOUTS.service, word).earned));
 }
 
 /** SE15 for each request: what came in for it equals what it distributed. */

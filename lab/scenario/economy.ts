@@ -4,6 +4,7 @@ import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardha
 import type { Random } from "../../sim/random.ts";
 import { Currency, testKey } from "../../test/support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
   findEvent,
   minStake,
@@ -39,6 +40,8 @@ export interface Economy {
   readonly relayers: readonly HardhatEthersSigner[];
   readonly reporter: HardhatEthersSigner;
   readonly agents: readonly Agent[];
+  /** Take part in a committee only if it has no quorum without them. */
+  readonly sluggish: readonly Agent[];
 }
 
 const gwei = 10n ** 9n;
@@ -79,7 +82,17 @@ export async function openEconomy(ethers: HardhatEthers, operatorCount: number, 
   for (const [index, signer] of payers.entries()) askers.push(await openAsker(world, signer, index));
   for (const { address } of appellants) await approve(world, address, world.oracle.target);
   await nextEpoch(world);
-  return { world, operators, delegators, askers, appellants, relayers, reporter, agents };
+  return {
+    world,
+    operators,
+    delegators,
+    askers,
+    appellants,
+    relayers,
+    reporter,
+    agents,
+    sluggish: agents.filter((_, index) => index % 3 === 0),
+  };
 }
 
 /** Every fourth operator has two agents. */
@@ -129,7 +142,7 @@ async function openAsker(world: World, signer: HardhatEthersSigner, index: numbe
   else await oracle.fundNative(subscriptionId, { value: coins });
   const contract = index < 4 ? null : await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
   const consumer = contract === null ? null : await contract.getAddress();
-  await oracle.setConsumer(subscriptionId, consumer ?? signer.address, true);
+  await oracle.setConsumer(subscriptionId, consumer ?? signer.address, grant, anyAmount);
   return { signer, currency, subscriptionId, consumer };
 }
 

@@ -1,9 +1,16 @@
 // The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
-import { ask, draw, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
+import { ask, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
 import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
 import { Currency, packTerms, testKey } from "../../test/support/contracts/typed-data.ts";
-import { subscription, unbondingDelay, type Registry, type World } from "../../test/support/contracts/world.ts";
+import {
+  minStake,
+  nextEpoch,
+  subscription,
+  unbondingDelay,
+  type Registry,
+  type World,
+} from "../../test/support/contracts/world.ts";
 import { tokenPrices, type Agent, type Economy } from "./economy.ts";
 import { play } from "./play.ts";
 
@@ -20,7 +27,7 @@ const highestCommission = 500_000;
 
 /**
  * Plays the scenario. At a quarter of it an agent equivocates and an operator announces a higher commission. At a
- * half another operator leaves, a third lowers its commission and all delegators claim. At three quarters prices
+ * half another operator leaves, a third lowers its commission and hands its agent over, and all delegators claim. At three quarters prices
  * double.
  */
 export async function live(
@@ -38,6 +45,8 @@ export async function live(
     "commission lowered": 0,
     "commission raised": 0,
     "claims of rewards": 0,
+    "agents woken": 0,
+    "agent handed over": 0,
   };
   const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
   for (let index = 0; index < requests; index++) {
@@ -51,12 +60,15 @@ export async function live(
       events["operator left"]++;
       await ownRegistry(economy.world, generous).setCommission(generous.id, 0);
       events["commission lowered"]++;
+      await handOver(economy, generous);
+      events["agent handed over"]++;
       events["claims of rewards"] += await claimAll(economy, economy.delegators);
     }
     if (index === Math.floor((3 * requests) / 4)) {
       await doublePrices(economy.world);
       events["prices changed"]++;
     }
+    events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     const { fate, kind } = await play(economy, random);
     fates[fate] = (fates[fate] ?? 0) + 1;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
@@ -73,10 +85,33 @@ export async function live(
 /** Proves an equivocation about a request of the deployer that nobody answers. */
 async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
   const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
-  const drawn = await draw(world, await ask(world, { fee }));
-  await (await submitEquivocation(world, testKey(label), drawn.request, world.slasher.connect(reporter))).wait();
-  await passDeadline(world, drawn.round);
-  await world.oracle.refund(...refundArgs(drawn));
+  const asked = await ask(world, { fee });
+  await passDeadline(world, asked.round);
+  await world.oracle.refund(...refundArgs(asked));
+  await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
+}
+
+/** Wakes the agents that sleep and waits until they can be drawn; returns how many. */
+async function wakeAll(world: World, agents: readonly Agent[]): Promise<number> {
+  let woken = 0;
+  for (const { id } of agents) {
+    const { asleep } = await world.registry.getAgent(id);
+    if (asleep !== true) continue;
+    const operator = await world.ethers.getSigner((await world.registry.operatorOf(id)) as string);
+    await world.registry.connect(operator).wake(id);
+    woken++;
+  }
+  if (woken > 0) await nextEpoch(world);
+  return woken;
+}
+
+/** Hands an agent over to a delegator that has as much stake behind it as an operator needs. */
+async function handOver({ world, delegators }: Economy, agent: Agent): Promise<void> {
+  const [delegator] = delegators as [Agent["operator"], ...Agent["operator"][]];
+  const registry = world.registry.connect(delegator);
+  await registry.bond(agent.id, minStake);
+  await ownRegistry(world, agent).transferOperator(agent.id, delegator.address);
+  await registry.acceptOperator(agent.id);
 }
 
 async function startLeaving({ world, agents }: Economy, leaver: Agent): Promise<void> {

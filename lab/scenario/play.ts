@@ -5,7 +5,8 @@ import type { Random } from "../../sim/random.ts";
 import {
   appeal,
   ask,
-  commit,
+  commitArgs,
+  committedBy,
   decisionFor,
   draw,
   enoughGas,
@@ -14,6 +15,8 @@ import {
   hung,
   latestOf,
   passDeadline,
+  priceGas,
+  quorum,
   recordOf,
   refundArgs,
   replace,
@@ -22,7 +25,14 @@ import {
   type Committed,
   type Drawn,
 } from "../../test/support/contracts/course.ts";
-import { Currency, packTerms, word, type SignedDecision, type Terms } from "../../test/support/contracts/typed-data.ts";
+import {
+  Currency,
+  agentOf,
+  packTerms,
+  word,
+  type SignedDecision,
+  type Terms,
+} from "../../test/support/contracts/typed-data.ts";
 import type { World } from "../../test/support/contracts/world.ts";
 import type { Asker, Economy } from "./economy.ts";
 
@@ -73,7 +83,8 @@ export async function play(economy: Economy, random: Random): Promise<{ readonly
   const asked = await askBy(economy.world, asker, terms, random);
   const [right, wrong] = kind.answers as [Answer, Answer];
   const final = await lead(economy, asked, fate, { right, wrong }, random);
-  if (final !== null) await economy.world.settlement.settle(...recordOf(final));
+  const { settled } = await economy.world.oracle.statusOf(asked.request.id);
+  if (final !== null && settled !== true) await economy.world.settlement.settle(...recordOf(final));
   return { fate, kind: kind.name };
 }
 
@@ -142,7 +153,10 @@ async function silent(world: World, asked: Asked, random: Random): Promise<Asked
   return random.chance(500_000) ? draw(world, asked) : asked;
 }
 
-/** Draws and commits through one of the relayers, with shares and sometimes a reputation change. */
+/**
+ * Commits through one of the relayers, with shares and sometimes a reputation change. Sluggish agents that the quorum
+ * does not need neither sign nor have a share.
+ */
 async function submit(
   economy: Economy,
   asked: Asked,
@@ -152,12 +166,25 @@ async function submit(
   const world = { ...economy.world, oracle: economy.world.oracle.connect(random.pick(economy.relayers)) };
   const drawn = await draw(world, asked);
   const size = drawn.committee.length;
-  const shares = hexlify(Uint8Array.from({ length: size }, () => random.below(4)));
+  const isSluggish = (seat: number): boolean =>
+    economy.sluggish.some(({ id }) => id === agentOf(drawn.committee[seat]!));
+  const seats = Array.from({ length: size }, (_, seat) => seat);
+  const signers = [...seats.filter((seat) => !isSluggish(seat)), ...seats.filter(isSluggish)].slice(0, quorum(size));
+  const shares = hexlify(
+    Uint8Array.from(seats, (seat) => {
+      const share = random.below(4);
+      return isSluggish(seat) && !signers.includes(seat) ? 0 : share;
+    }),
+  );
   const reputationChanges = random.chance(150_000)
     ? hexlify(Uint8Array.of(random.below(size), random.chance(500_000) ? 0xff : 1))
     : "0x";
   const gasPrice = BigInt(random.between(2, 40)) * 10n ** 9n;
-  return commit(world, drawn, decisionFor(drawn, { ...decision, shares, reputationChanges }), { gasPrice });
+  const signed = decisionFor(drawn, { ...decision, shares, reputationChanges });
+  const inOrder = signers.toSorted((left, right) => left - right);
+  const args = commitArgs(world, drawn, signed, inOrder);
+  const sent = await world.oracle.commit(...args, await priceGas(world, gasPrice));
+  return committedBy(world, drawn, signed, await sent.wait());
 }
 
 function pickFate(random: Random): Fate {

@@ -21,9 +21,9 @@ import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
 import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
-import { FREE, type Prices } from "./price-options.ts";
+import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
+import type { Prices } from "./prices.ts";
 import { noteSigned, recover } from "./recovery.ts";
-import { LOCAL_CHAINS } from "./local-chains.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
 
@@ -46,8 +46,7 @@ export interface PlanOptions {
   readonly unbondingDelaySeconds: number;
   /** Length of an epoch in blocks, 25 to 7200. Draws see the registry as it was when the current epoch began. */
   readonly epochBlocks: number;
-  /** Prices of requests; absent = nothing, and then only the seats are paid. */
-  readonly prices?: Prices;
+  readonly prices: Prices;
   readonly buildProfile: BuildProfile;
   /**
    * Folder of Ignition's journal, so that an interrupted deployment continues where it stopped; absent = nothing is
@@ -221,7 +220,7 @@ function planFrom(options: PlanOptions, chainId: number, { deployer, nonce: firs
   ];
   const admin = options.admin ?? deployer;
   const treasury = options.treasury ?? admin;
-  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, prices = FREE, example } = options;
+  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, prices, example } = options;
   const terms = { minStake, maxStake, unbondingDelay, epochBlocks, protocols: protocolBitmap() };
   const priced = { tokenPrices: { ...prices.token }, nativePrices: { ...prices.native } };
   add({ module: conclaveModule, parameters: { ...terms, ...priced, token, oracle, slasher, treasury, admin } });

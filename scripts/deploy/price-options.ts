@@ -1,25 +1,10 @@
 // Options of `npm run deploy` for the prices of requests.
 import type { Command } from "commander";
-import { parseUnits } from "viem";
+import { formatGwei, formatUnits, parseUnits } from "viem";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
-
-export interface Prices {
-  readonly token: PriceTerms;
-  readonly native: PriceTerms;
-}
-
-/** As in contracts/types/Types.sol. */
-export interface PriceTerms {
-  readonly unitPrice: bigint;
-  readonly gasRate: bigint;
-  readonly gasPriceCap: bigint;
-  readonly treasuryPpm: bigint;
-}
-
-const NO_PRICES: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
-/** All prices 0, except the coin's gas rate, which is fixed. */
-export const FREE: Prices = { token: NO_PRICES, native: { ...NO_PRICES, gasRate: 10n ** 18n } };
+import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
+import { DEFAULT_PRICES, type Prices } from "./prices.ts";
 
 export interface PriceFlags {
   readonly unitPrice: string;
@@ -37,19 +22,30 @@ const GWEI_DECIMALS = 9;
 const GAS_PRICE_UNIT = 1_000_000n;
 const MAX_TREASURY_PPM = 200_000n;
 
-/** Adds the price options. All prices are 0 by default: then any fee is enough, and only the seats are paid. */
+/** Adds the price options. Amounts of the default prices are in whole tokens or coins, whatever the token's decimals. */
 export function addPriceOptions(command: Command): Command {
+  const { token, native } = DEFAULT_PRICES;
+  const whole = (amount: bigint): string => formatUnits(amount, COIN_DECIMALS);
   return command
-    .option("--unit-price <tokens>", "what a seat of a hung committee earns, half of one that decided", "0")
-    .option("--gas-rate <tokens>", "tokens for a coin's worth of a relayer's gas", "0")
-    .option("--gas-price-cap <gwei>", "most that relayers are paid for gas, for requests in tokens", "0")
-    .option("--treasury-ppm <ppm>", "the treasury's part of the pay in tokens, up to 200000", "0")
-    .option("--native-unit-price <coins>", "the same four for requests in the chain's coin", "0")
-    .option("--native-gas-price-cap <gwei>", "(its gas rate is 1)", "0")
-    .option("--native-treasury-ppm <ppm>", "", "0");
+    .option(
+      "--unit-price <tokens>",
+      "what a seat of a hung committee earns, half of one that decided; above 0 off local chains; the default is for a token worth a dollar (docs/deploying.md)",
+      whole(token.unitPrice),
+    )
+    .option("--gas-rate <tokens>", "tokens for a coin's worth of a relayer's gas", whole(token.gasRate))
+    .option(
+      "--gas-price-cap <gwei>",
+      "most that relayers are paid for gas, for requests in tokens",
+      formatGwei(token.gasPriceCap),
+    )
+    .option("--treasury-ppm <ppm>", "the treasury's part of the pay in tokens, up to 200000", String(token.treasuryPpm))
+    .option("--native-unit-price <coins>", "the same four for requests in the chain's coin", whole(native.unitPrice))
+    .option("--native-gas-price-cap <gwei>", "(its gas rate is 1)", formatGwei(native.gasPriceCap))
+    .option("--native-treasury-ppm <ppm>", "", String(native.treasuryPpm));
 }
 
-export function readPrices(flags: PriceFlags, decimals: number): Prices {
+/** Reads the prices of a deployment on this chain. Throws USAGE. */
+export function readPrices(flags: PriceFlags, decimals: number, chainId: number): Prices {
   const token = {
     unitPrice: rateOf(flags.unitPrice, decimals, "--unit-price"),
     gasRate: rateOf(flags.gasRate, decimals, "--gas-rate"),
@@ -58,10 +54,14 @@ export function readPrices(flags: PriceFlags, decimals: number): Prices {
   };
   const native = {
     unitPrice: rateOf(flags.nativeUnitPrice, COIN_DECIMALS, "--native-unit-price"),
-    gasRate: FREE.native.gasRate,
+    gasRate: DEFAULT_PRICES.native.gasRate,
     gasPriceCap: capOf(flags.nativeGasPriceCap, "--native-gas-price-cap"),
     treasuryPpm: partOf(flags.nativeTreasuryPpm, "--native-treasury-ppm"),
   };
+  if (!LOCAL_CHAINS.includes(chainId)) {
+    requirePaid(token.unitPrice, "--unit-price", DEFAULT_PRICES.token.unitPrice);
+    requirePaid(native.unitPrice, "--native-unit-price", DEFAULT_PRICES.native.unitPrice);
+  }
   return { token, native };
 }
 
@@ -72,6 +72,13 @@ export function amountOf(text: string, decimals: number, flag: string): bigint {
 
 export function usage(flag: string, rule: string): ConclaveError {
   return new ConclaveError("USAGE", `Correct the command line: ${flag} ${rule}`, { flag });
+}
+
+/** Refuses a price under which answers are free: whoever asks pays nobody, and an appeal risks nothing. */
+function requirePaid(unitPrice: bigint, flag: string, usual: bigint): void {
+  if (unitPrice !== 0n) return;
+  const way = `give a price above 0, leave it out for ${formatUnits(usual, COIN_DECIMALS)}, or deploy to a local chain (${LOCAL_CHAINS.join(", ")})`;
+  throw usage(flag, `is 0, so nobody is paid for answers: ${way}`);
 }
 
 function rateOf(text: string, decimals: number, flag: string): bigint {

@@ -1,11 +1,18 @@
-import { ContractFunctionExecutionError, HttpRequestError, createPublicClient, erc20Abi, http } from "viem";
+import {
+  ContractFunctionExecutionError,
+  HttpRequestError,
+  createPublicClient,
+  erc20Abi,
+  http,
+  type PublicClient,
+} from "viem";
 import { originOf } from "../../agents/adapters/chain/errors.ts";
 import { isHex } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
+import { LOCAL_CHAINS, examineBeacon } from "../../agents/adapters/chain/beacon.ts";
 import type { PlanOptions } from "./deployment.ts";
 import type { Flags } from "./flags.ts";
-import { LOCAL_CHAINS } from "./local-chains.ts";
 import { amountOf, readPrices, usage } from "./price-options.ts";
 
 export interface Network {
@@ -54,31 +61,39 @@ export async function readRules(
   const governanceDelaySeconds = Math.ceil(hours * SECONDS_PER_HOUR);
   const treasury = flags.treasury === undefined ? {} : { treasury: addressOf(flags.treasury, "--treasury") };
 
-  const { chainId, decimals } = await inspect(rpcUrl, token);
+  const client = createPublicClient({ transport: http(rpcUrl) });
+  const chainId = await client.getChainId();
   if (expected !== null && expected !== chainId) {
     const message = `Connect to ${flags.network}: its node serves chain ${chainId}, not ${expected}; correct the variable of its URL`;
     throw new ConclaveError("CHAIN_WRONG_ID", message, { expected, found: chainId });
   }
+  const flaw = await examineBeacon(client, chainId);
+  if (flaw !== null) {
+    const message = `Deploy to chain ${chainId}: it gives no randomness to draw committees with (${flaw}); choose another chain with --network (docs/deploying.md, Chains)`;
+    throw new ConclaveError("CHAIN_NO_BEACON", message, { chainId });
+  }
+  const decimals = await decimalsOf(client, chainId, rpcUrl, token);
   if (token === null && !LOCAL_CHAINS.includes(chainId))
     throw usage("--test-token", `is for local chains, not for chain ${chainId}`);
   const minStake = amountOf(flags.minStake, decimals, "--min-stake");
   const maxStake = amountOf(flags.maxStake, decimals, "--max-stake");
   if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake || maxStake >= 1n << 96n)
     throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0, and below 2^96 units");
-  const prices = readPrices(flags, decimals);
+  const prices = readPrices(flags, decimals, chainId);
   const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
   const amounts = { minStake, maxStake, prices };
   const delays = { governanceDelaySeconds, unbondingDelaySeconds };
   return { chainId, rules: { rpcUrl, token, ...admin, ...treasury, ...amounts, ...delays, epochBlocks, buildProfile } };
 }
 
-async function inspect(
+/** Returns the token's decimals. */
+async function decimalsOf(
+  client: PublicClient,
+  chainId: number,
   rpcUrl: string,
   token: Address | null,
-): Promise<{ readonly chainId: number; readonly decimals: number }> {
-  const client = createPublicClient({ transport: http(rpcUrl) });
-  const chainId = await client.getChainId();
-  if (token === null) return { chainId, decimals: DEFAULT_DECIMALS };
+): Promise<number> {
+  if (token === null) return DEFAULT_DECIMALS;
   const code = await client.getCode({ address: token });
   if (code === undefined || code === "0x") {
     throw new ConclaveError(
@@ -91,8 +106,7 @@ async function inspect(
     );
   }
   try {
-    const decimals = await client.readContract({ address: token, abi: erc20Abi, functionName: "decimals" });
-    return { chainId, decimals };
+    return await client.readContract({ address: token, abi: erc20Abi, functionName: "decimals" });
   } catch (error) {
     if (
       error instanceof ContractFunctionExecutionError &&

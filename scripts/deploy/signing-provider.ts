@@ -43,6 +43,7 @@ export function signingProvider(
   return {
     async request({ method, params }) {
       if (method === "eth_accounts") return [account.address];
+      if (method === "eth_call") return ask(method, onLatest(params));
       if (method !== "eth_sendTransaction") return ask(method, params);
       const [transaction] = params as readonly [Transaction];
       const nonce = hexToNumber(transaction.nonce);
@@ -52,6 +53,15 @@ export function signingProvider(
       return ask("eth_sendRawTransaction", [raw]);
     },
   };
+}
+
+/**
+ * Moves a call from the pending block to the latest one. Ignition tries each transaction on the pending block before it sends it,
+ * and there Geth's prevrandao is 0, which the oracle's constructor refuses.
+ */
+function onLatest(params: unknown): unknown {
+  const [call, block, ...rest] = params as readonly unknown[];
+  return [call, block === "pending" ? "latest" : block, ...rest];
 }
 
 function sign(transaction: Transaction, chainId: number, account: LocalAccount): Promise<Hex> {

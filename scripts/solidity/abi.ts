@@ -2,7 +2,7 @@
 // JavaScript, because Node strips no types from installed packages; it needs no Solidity compiler at run time.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { LOCAL_CHAINS } from "../deploy/local-chains.ts";
+import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
 import { compile, contractFiles, readSource, type AbiItem } from "./compiler.ts";
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };

@@ -31,7 +31,13 @@ const sources: readonly Source[] = [
 ];
 
 /** Events that change nothing in the subgraph. */
-const unused: readonly string[] = ["EIP712DomainChanged", "AuthorityUpdated", "CallFailed"];
+const unused: readonly string[] = [
+  "EIP712DomainChanged",
+  "AuthorityUpdated",
+  "CallFailed",
+  "AgentProven",
+  "EvidenceCommitted",
+];
 
 /** Returns the ABIs that a manifest of sources names, by their paths. */
 export function abiFiles(): Readonly<Record<string, string>> {

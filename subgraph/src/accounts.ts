@@ -20,7 +20,7 @@ import {
   Withdrawal,
 } from "../generated/schema";
 import { Address, BigInt, ethereum } from "@graphprotocol/graph-ts";
-import { TOKEN, ZERO, currencyOf, eventId, isZero, priceListId } from "./names";
+import { TOKEN, ZERO, consumerId, currencyOf, eventId, isZero, priceListId } from "./names";
 import { credit, fundSubscription, loadDeployment } from "./stores";
 
 export function handleSubscriptionCreated(event: SubscriptionCreated): void {
@@ -35,14 +35,15 @@ export function handleSubscriptionCreated(event: SubscriptionCreated): void {
 
 export function handleConsumerSet(event: ConsumerSet): void {
   const subscription = event.params.subscriptionId.toString();
-  const id = subscription + "-" + event.params.consumer.toHexString();
+  const id = consumerId(subscription, event.params.consumer);
   let consumer = SubscriptionConsumer.load(id);
   if (consumer == null) {
     consumer = new SubscriptionConsumer(id);
     consumer.subscription = subscription;
     consumer.consumer = event.params.consumer;
   }
-  consumer.allowed = event.params.allowed;
+  consumer.tokenAllowance = event.params.tokenAllowance;
+  consumer.nativeAllowance = event.params.nativeAllowance;
   consumer.save();
 }
 

@@ -124,3 +124,19 @@ export function relayGasPrice(word: BigInt): u64 {
 export function relayRelayer(word: BigInt): Bytes {
   return bytesAt(word, 20);
 }
+
+export function serviceAgentId(word: BigInt): u64 {
+  return u64At(word, 112, 32);
+}
+
+export function serviceSteps(word: BigInt): i32 {
+  return i32At(word, 104, 8);
+}
+
+export function serviceMissed(word: BigInt): i32 {
+  return i32At(word, 96, 8);
+}
+
+export function serviceEarned(word: BigInt): BigInt {
+  return bigAt(word, 0, 96);
+}

@@ -9,7 +9,7 @@ export function currencyOf(code: i32): string {
 
 /** Status of a decision, which is one of the two. */
 export function statusOf(code: i32): string {
-  return code == 3 ? "Decided" : "Hung";
+  return code == 2 ? "Decided" : "Hung";
 }
 
 export function faultOf(code: i32): string {
@@ -32,8 +32,20 @@ export function priceListId(currency: string, version: i32): string {
   return currency + "-" + version.toString();
 }
 
+export function consumerId(subscription: string, consumer: Bytes): string {
+  return subscription + "-" + consumer.toHexString();
+}
+
+export function positionId(agent: string, account: Bytes): string {
+  return agent + "-" + account.toHexString();
+}
+
 export function isZero(address: Address): boolean {
   return address.equals(Address.zero());
 }
 
+/** An allowance that requests do not lower: 2^104 - 1. */
+export const UNBOUNDED = BigInt.fromI32(2).pow(104).minus(BigInt.fromI32(1));
 export const ZERO = BigInt.zero();
+/** An allowance that requests do not lower: 2^104 - 1. */
+export const UNBOUNDED = BigInt.fromI32(2).pow(104).minus(BigInt.fromI32(1));

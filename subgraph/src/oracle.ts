@@ -2,22 +2,18 @@
 import { BigInt, ByteArray, Bytes, crypto, ethereum } from "@graphprotocol/graph-ts";
 
 import {
-  AppealUnanswered,
+  AttemptUnanswered,
   CallbackFailed,
   CallbackSucceeded,
-  CommitteeDrawn,
   DecisionCommitted,
   DecisionFinalized,
   DecisionProvisional,
-  DeliveryPaid,
-  FeeRefunded,
   OracleDeployed,
   RequestRefunded,
   RequestReopened,
   Requested,
-  SeedRescheduled,
 } from "../generated/DecisionOracle/DecisionOracle";
-import { Appeal, Attempt, Callback, Decision, Delivery, Request, RequestSubscription, Seat } from "../generated/schema";
+import { Appeal, Attempt, Callback, Decision, Request, RequestSubscription, Seat } from "../generated/schema";
 import { cidOf } from "./cid";
 import {
   KINDS,
@@ -52,7 +48,7 @@ import {
 } from "./layouts";
 import { ZERO, attemptId, currencyOf, eventId, isZero, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
-import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment } from "./stores";
+import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment, spendAllowance } from "./stores";
 import { bytesAt } from "./words";
 
 export {
@@ -67,6 +63,7 @@ export {
   handleSubscriptionWithdrawn,
   handleWithdrawn,
 } from "./accounts";
+export { handleCallerPaid, handleDecisionSettled, handleFeeRefunded } from "./settlement";
 
 /** Wei of a unit of the gas price in a relay word. */
 const GAS_PRICE_UNIT = BigInt.fromI32(1000000);
@@ -134,49 +131,11 @@ export function handleRequestReopened(event: RequestReopened): void {
   createAttempt(request, cause, event.params.round, event.params.seedBlock, event);
 }
 
-export function handleSeedRescheduled(event: SeedRescheduled): void {
-  const request = Request.load(event.params.requestId.toString())!;
-  const attempt = Attempt.load(attemptId(request.id, request.attempt))!;
-  attempt.seedBlock = event.params.seedBlock;
-  attempt.save();
-}
-
-export function handleCommitteeDrawn(event: CommitteeDrawn): void {
-  const request = Request.load(event.params.requestId.toString())!;
-  request.status = "Drawn";
-  request.save();
-  const attempt = Attempt.load(attemptId(request.id, event.params.attempt.toI32()))!;
-  const words = event.params.committee;
-  const committee: i32[] = [];
-  for (let number = 0; number < words.length; number++) {
-    const agent = loadAgent(BigInt.fromU64(seatAgentId(words[number])));
-    agent.seatCount += 1;
-    agent.save();
-    committee.push(agent.number);
-    const seat = new Seat(seatId(attempt.id, number));
-    seat.attempt = attempt.id;
-    seat.request = request.id;
-    seat.agent = agent.id;
-    seat.number = number;
-    seat.reputation = seatReputation(words[number]);
-    seat.signer = seatSigner(words[number]);
-    seat.timestamp = event.block.timestamp;
-    seat.save();
-  }
-  attempt.committee = committee;
-  attempt.seed = event.params.seed;
-  attempt.drawnAt = event.block.timestamp;
-  attempt.drawnIn = event.transaction.hash;
-  attempt.save();
-  const tally = new Tally();
-  tally.committees = 1;
-  tally.count(request.protocol, event.block.timestamp);
-}
-
 export function handleDecisionCommitted(event: DecisionCommitted): void {
   const head = event.params.head;
   const request = Request.load(event.params.requestId.toString())!;
   const attempt = Attempt.load(attemptId(request.id, headAttempt(head)))!;
+  attempt.committee = createSeats(attempt, event);
   const decision = createDecision(attempt, event);
   attempt.decision = decision.id;
   attempt.save();
@@ -201,44 +160,20 @@ export function handleDecisionProvisional(event: DecisionProvisional): void {
   attempt.save();
 }
 
-/** A provisional decision, or the one before an attempt that was given up (`fallBack`). */
 export function handleDecisionFinalized(event: DecisionFinalized): void {
   const request = Request.load(event.params.requestId.toString())!;
-  const decision = Decision.load(attemptId(request.id, event.params.attempt.toI32()))!;
-  // An attempt that was never drawn does not count.
-  if (request.status == "Requested") request.attempt -= 1;
-  request.status = decision.status;
-  request.decision = decision.id;
   request.provisional = false;
   deliver(request);
   request.save();
 }
 
-/** Paid from the fee before the rest of it is settled. */
-export function handleDeliveryPaid(event: DeliveryPaid): void {
+/** Nobody answers the latest attempt any more: the request ends as Hung, and the consumer is told so. */
+export function handleAttemptUnanswered(event: AttemptUnanswered): void {
   const request = Request.load(event.params.requestId.toString())!;
-  const delivery = new Delivery(request.id);
-  delivery.request = request.id;
-  delivery.currency = request.currency;
-  delivery.deliverer = event.params.deliverer;
-  delivery.amount = event.params.amount;
-  delivery.rest = event.params.rest;
-  delivery.timestamp = event.block.timestamp;
-  delivery.block = event.block.number;
-  delivery.transaction = event.transaction.hash;
-  delivery.save();
-  credit(event.params.deliverer, request.currency, event.params.amount);
-  giveBack(request, event.params.rest);
-
-  const tally = new Tally();
-  tally.currency = request.currency;
-  tally.relayers = event.params.amount;
-  tally.refunds = event.params.rest;
-  tally.count(request.protocol, event.block.timestamp);
-}
-
-export function handleAppealUnanswered(event: AppealUnanswered): void {
-  const request = Request.load(event.params.requestId.toString())!;
+  request.status = "Hung";
+  deliver(request);
+  request.save();
+  if (isZero(event.params.appellant)) return;
   const appeal = Appeal.load(request.appeal!)!;
   appeal.state = "Unanswered";
   appeal.returned = event.params.bond;
@@ -272,31 +207,6 @@ export function handleRequestRefunded(event: RequestRefunded): void {
   const tally = new Tally();
   tally.refunded = 1;
   tally.count(request.protocol, event.block.timestamp);
-}
-
-/** The end of the escrow; changes of reputations follow. */
-export function handleFeeRefunded(event: FeeRefunded): void {
-  const request = Request.load(event.params.requestId.toString())!;
-  request.settled = true;
-  request.settledAt = event.block.timestamp;
-  request.refund = event.params.amount;
-  request.save();
-  giveBack(request, event.params.amount);
-  const deployment = loadDeployment();
-  deployment.lastSettled = request.id;
-  deployment.save();
-  const tally = new Tally();
-  tally.settled = 1;
-  tally.currency = request.currency;
-  tally.refunds = event.params.amount;
-  tally.count(request.protocol, event.block.timestamp);
-}
-
-/** Returns an amount to the source of the fee: the subscription or the consumer's credit. */
-function giveBack(request: Request, amount: BigInt): void {
-  const subscription = request.subscription;
-  if (subscription) fundSubscription(subscription, request.currency, amount);
-  else credit(request.consumer, request.currency, amount);
 }
 
 /** See `RequestTerms`. */
@@ -336,6 +246,7 @@ function subscriptionOf(requestId: BigInt): string | null {
 function spend(request: Request, id: string): void {
   request.subscription = id;
   fundSubscription(id, request.currency, request.fee.neg());
+  spendAllowance(id, request.consumer, request.currency, request.fee);
   const subscription = RequestSubscription.load(id)!;
   subscription.requestCount += 1;
   subscription.save();
@@ -355,6 +266,9 @@ function createAttempt(request: Request, cause: string, round: BigInt, seedBlock
   attempt.block = event.block.number;
   attempt.transaction = event.transaction.hash;
   attempt.save();
+  const tally = new Tally();
+  tally.committees = 1;
+  tally.count(request.protocol, event.block.timestamp);
 }
 
 function createAppeal(request: Request, against: string, event: RequestReopened): Appeal {
@@ -370,6 +284,30 @@ function createAppeal(request: Request, against: string, event: RequestReopened)
   appeal.transaction = event.transaction.hash;
   appeal.save();
   return appeal;
+}
+
+/** Returns the agents' numbers, by seat. */
+function createSeats(attempt: Attempt, event: DecisionCommitted): i32[] {
+  const words = event.params.committee;
+  const committee: i32[] = [];
+  for (let number = 0; number < words.length; number++) {
+    const agent = loadAgent(BigInt.fromU64(seatAgentId(words[number])));
+    agent.seatCount += 1;
+    agent.save();
+    committee.push(agent.number);
+    const seat = new Seat(seatId(attempt.id, number));
+    seat.attempt = attempt.id;
+    seat.request = attempt.request;
+    seat.agent = agent.id;
+    // It has the id of its attempt.
+    seat.decision = attempt.id;
+    seat.number = number;
+    seat.reputation = seatReputation(words[number]);
+    seat.signer = seatSigner(words[number]);
+    seat.timestamp = event.block.timestamp;
+    seat.save();
+  }
+  return committee;
 }
 
 /** See `DecisionHead` and `Relay`. */

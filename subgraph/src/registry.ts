@@ -5,17 +5,20 @@ import {
   AgentActivated,
   AgentDeactivated,
   AgentExited,
-  AgentProven,
+  AgentFellAsleep,
   AgentRegistered,
+  AgentWoke,
   Claimed,
   CommissionChanged,
   CommissionRaiseAnnounced,
   EndpointUpdated,
   ModelUpdated,
+  OperatorTransferStarted,
+  OperatorTransferred,
   RegistryDeployed,
   ReputationChanged,
   RewardsClaimed,
-  RewardsCredited,
+  ServicesRecorded,
   SignerRotated,
   StakeBonded,
   StakeSlashed,
@@ -25,21 +28,26 @@ import {
 import {
   Agent,
   AgentKey,
+  Appeal,
   Attempt,
   Claim,
   CommissionChange,
-  Pay,
+  Decision,
   ReputationChange,
   Request,
   RewardClaim,
   Slash,
   StakeChange,
+  StakePosition,
 } from "../generated/schema";
-import { ZERO, attemptId, currencyOf, eventId, seatId } from "./names";
+import { serviceAgentId, serviceEarned, serviceMissed, serviceSteps } from "./layouts";
+import { TOKEN, ZERO, attemptId, currencyOf, eventId, isZero, positionId, seatId } from "./names";
 import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
 
 /** Settled requests until an agent's stake weighs in full. */
-export const PROVEN_SERVICE = 16;
+const PROVEN_SERVICE = 16;
+/** Missed seats in a row after which an agent sleeps. */
+const MAX_MISSES = 3;
 
 export function handleRegistryDeployed(event: RegistryDeployed): void {
   const terms = event.params.deployment;
@@ -69,6 +77,8 @@ export function handleAgentRegistered(event: AgentRegistered): void {
   agent.reputation = event.params.reputation.toI32();
   agent.active = false;
   agent.exited = false;
+  agent.misses = 0;
+  agent.asleep = false;
   agent.service = 0;
   agent.bonded = ZERO;
   agent.bondedShares = ZERO;
@@ -93,6 +103,21 @@ export function handleSignerRotated(event: SignerRotated): void {
   agent.signer = event.params.signer;
   agent.save();
   saveKey(agent, event.params.signer, event.params.publicKey, event);
+}
+
+export function handleOperatorTransferStarted(event: OperatorTransferStarted): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.offeredTo = isZero(event.params.to) ? null : event.params.to;
+  agent.save();
+}
+
+export function handleOperatorTransferred(event: OperatorTransferred): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.operator = loadOperator(event.params.operator).id;
+  agent.offeredTo = null;
+  agent.save();
+  setOperator(agent, event.params.before, false);
+  setOperator(agent, event.params.operator, true);
 }
 
 export function handleEndpointUpdated(event: EndpointUpdated): void {
@@ -121,10 +146,17 @@ export function handleAgentExited(event: AgentExited): void {
   agent.save();
 }
 
-/** The same number that its pay has counted up to. */
-export function handleAgentProven(event: AgentProven): void {
+/** `ServicesRecorded` follows, which counts the miss. */
+export function handleAgentFellAsleep(event: AgentFellAsleep): void {
   const agent = loadAgent(event.params.agentId);
-  agent.service = PROVEN_SERVICE;
+  agent.asleep = true;
+  agent.save();
+}
+
+export function handleAgentWoke(event: AgentWoke): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.asleep = false;
+  agent.misses = 0;
   agent.save();
 }
 
@@ -221,9 +253,16 @@ export function handleClaimed(event: Claimed): void {
   claim.save();
 }
 
-/** The oracle holds what agents earn, as the registry's credit. */
-export function handleRewardsCredited(event: RewardsCredited): void {
-  credit(event.address, currencyOf(event.params.currency), event.params.amount);
+/** What a settled request did to the agents of its seats. The oracle holds what they earn, as the registry's credit. */
+export function handleServicesRecorded(event: ServicesRecorded): void {
+  const services = event.params.services;
+  const currency = currencyOf(event.params.currency);
+  let earned = ZERO;
+  for (let i = 0; i < services.length; i++) {
+    serve(services[i], currency);
+    earned = earned.plus(serviceEarned(services[i]));
+  }
+  credit(event.address, currency, earned);
 }
 
 /** The oracle's `Withdrawn` says that the registry's credit is smaller by it. */
@@ -259,12 +298,12 @@ export function handleCommissionRaiseAnnounced(event: CommissionRaiseAnnounced):
   change.save();
 }
 
-/** Comes from the settlement of a request, right after its `FeeRefunded`. */
+/** Comes from the settlement of a request: after the end of its escrow, before `ServicesRecorded`. */
 export function handleReputationChanged(event: ReputationChanged): void {
   const agent = loadAgent(event.params.agentId);
   const request = Request.load(loadDeployment().lastSettled!)!;
-  const seat = latestSeat(request, agent.number);
-  const change = new ReputationChange(eventId(event));
+  const seat = causeOf(request, agent.number, event.params.steps)!;
+  const change = new ReputationChange(seat);
   change.agent = agent.id;
   change.request = request.id;
   change.seat = seat;
@@ -277,25 +316,68 @@ export function handleReputationChanged(event: ReputationChanged): void {
   change.transaction = event.transaction.hash;
   change.save();
   agent.reputation = change.after;
-  // Whoever recovers has served; who was paid has been counted.
-  if (event.params.steps > 0 && !isPaid(seat) && agent.service < PROVEN_SERVICE) agent.service += 1;
   agent.save();
 }
 
-/** An agent whose committee stays silent can be drawn again: the last time counts. */
-function latestSeat(request: Request, agent: i32): string | null {
-  for (let number = request.attempt; number >= 0; number--) {
-    const attempt = Attempt.load(attemptId(request.id, number));
-    if (attempt == null || attempt.decision == null) continue;
-    const seat = attempt.committee.indexOf(agent);
-    if (seat >= 0) return seatId(attempt.id, seat);
+/**
+ * Returns the first seat of the agent whose decision fits the change and that has caused none yet. Earlier agents may
+ * sit again, and the registry serves the seats in the order of rounds.
+ */
+function causeOf(request: Request, agent: i32, steps: i32): string | null {
+  for (let number = 0; number <= request.attempt; number++) {
+    const attempt = Attempt.load(attemptId(request.id, number))!;
+    const decision = Decision.load(attempt.id);
+    if (decision == null || isOverturned(attempt.id)) continue;
+    const committee = attempt.committee;
+    for (let seat = 0; seat < committee.length; seat++) {
+      const id = seatId(attempt.id, seat);
+      if (committee[seat] == agent && fits(decision, seat, steps) && ReputationChange.load(id) == null) return id;
+    }
   }
   return null;
 }
 
-function isPaid(seat: string | null): boolean {
-  // A comparison of strings with null narrows nothing in AssemblyScript; truth does.
-  return seat ? Pay.load(seat) != null : false;
+/** An upheld appeal says so before reputations change. */
+function isOverturned(attempt: string): boolean {
+  const appeal = Appeal.load(attempt);
+  return appeal != null && appeal.state == "Upheld";
+}
+
+/** Fewer slashes than decided may take effect (RE4). A missed seat is slashed at least once. */
+function fits(decision: Decision, seat: i32, steps: i32): boolean {
+  const decided = decision.steps[seat];
+  if (decision.shares[seat] == 0 && !decision.signerSeats.includes(seat)) return steps < 0;
+  return steps < 0 ? decided <= steps : decided == steps;
+}
+
+/** See `Service`. Whoever is paid or recovers has served. */
+function serve(service: BigInt, currency: string): void {
+  const agent = loadAgent(BigInt.fromU64(serviceAgentId(service)));
+  const operator = loadOperator(agent.operator);
+  const earned = serviceEarned(service);
+  if (currency == TOKEN) {
+    agent.earnedToken = agent.earnedToken.plus(earned);
+    operator.earnedToken = operator.earnedToken.plus(earned);
+  } else {
+    agent.earnedNative = agent.earnedNative.plus(earned);
+    operator.earnedNative = operator.earnedNative.plus(earned);
+  }
+  const steps = <i32>(<i8>serviceSteps(service));
+  const missed = serviceMissed(service) != 0;
+  const counts = !missed && (steps > 0 || (steps == 0 && !earned.isZero()));
+  if (counts && agent.service < PROVEN_SERVICE) agent.service += 1;
+  // Only `wake` ends a sleep.
+  if (agent.misses < MAX_MISSES) agent.misses = missed ? agent.misses + 1 : 0;
+  agent.save();
+  operator.save();
+}
+
+/** Stake stays with its accounts. */
+function setOperator(agent: Agent, account: Address, isOperator: boolean): void {
+  const position = StakePosition.load(positionId(agent.id, account));
+  if (position == null) return;
+  position.isOperator = isOperator;
+  position.save();
 }
 
 function setActive(agentId: BigInt, active: boolean): void {

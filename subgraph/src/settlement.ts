@@ -1,70 +1,32 @@
-// The pay of the rounds of a request (SE10 to SE15).
-import { AppealResolved, PayCredited, RoundDeducted } from "../generated/Settlement/Settlement";
-import { Agent, Appeal, Attempt, Decision, Deduction, Pay, Request } from "../generated/schema";
-import { TOKEN, attemptId, seatId } from "./names";
-import { PROVEN_SERVICE } from "./registry";
+// What rounds and callers are paid (SE10 to SE15): a decision that is final in the first round pays in its commit, others
+// in `settle`.
+import { BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
+
+import { CallerPaid, DecisionSettled, FeeRefunded } from "../generated/DecisionOracle/DecisionOracle";
+import { AppealResolved, RoundPaid, SettlerPaid } from "../generated/Settlement/Settlement";
+import { Agent, Appeal, Attempt, CallerPay, Decision, Pay, Request, RoundPay } from "../generated/schema";
+import { ZERO, attemptId, eventId, seatId } from "./names";
 import { Tally } from "./statistics";
-import { credit, loadDeployment, loadOperator } from "./stores";
+import { credit, fundSubscription, loadDeployment } from "./stores";
 
-export function handlePayCredited(event: PayCredited): void {
+/** The registry's record of the services follows. */
+export function handleDecisionSettled(event: DecisionSettled): void {
   const request = Request.load(event.params.requestId.toString())!;
-  const attempt = Attempt.load(attemptId(request.id, event.params.attempt.toI32()))!;
-  const seat = event.params.seat.toI32();
-  const amount = event.params.amount;
-  const agent = Agent.load(attempt.committee[seat].toString())!;
-  const operator = loadOperator(agent.operator);
-
-  const pay = new Pay(seatId(attempt.id, seat));
-  pay.seat = pay.id;
-  pay.agent = agent.id;
-  pay.operator = operator.id;
-  pay.request = request.id;
-  pay.currency = request.currency;
-  pay.amount = amount;
-  pay.timestamp = event.block.timestamp;
-  pay.block = event.block.number;
-  pay.transaction = event.transaction.hash;
-  pay.save();
-
-  if (request.currency == TOKEN) {
-    agent.earnedToken = agent.earnedToken.plus(amount);
-    operator.earnedToken = operator.earnedToken.plus(amount);
-  } else {
-    agent.earnedNative = agent.earnedNative.plus(amount);
-    operator.earnedNative = operator.earnedNative.plus(amount);
-  }
-  // Whoever is paid has served, unless the same decision slashes its reputation.
-  if (Decision.load(attempt.id)!.steps[seat] >= 0 && agent.service < PROVEN_SERVICE) agent.service += 1;
-  agent.save();
-  operator.save();
-
-  const tally = new Tally();
-  tally.currency = request.currency;
-  tally.pay = amount;
-  tally.count(request.protocol, event.block.timestamp);
+  const decision = Decision.load(request.decision!)!;
+  payRound(request, decision, event.params.pay, event.params.treasuryPay, event.params.relayerPay, event);
+  endEscrow(request, event.params.rest, event);
 }
 
-export function handleRoundDeducted(event: RoundDeducted): void {
+export function handleRoundPaid(event: RoundPaid): void {
   const request = Request.load(event.params.requestId.toString())!;
-  const deduction = new Deduction(attemptId(request.id, event.params.attempt.toI32()));
-  deduction.request = request.id;
-  deduction.attempt = deduction.id;
-  deduction.currency = request.currency;
-  deduction.treasuryPay = event.params.treasuryPay;
-  deduction.relayer = event.params.relayer;
-  deduction.relayerPay = event.params.relayerPay;
-  deduction.timestamp = event.block.timestamp;
-  deduction.block = event.block.number;
-  deduction.transaction = event.transaction.hash;
-  deduction.save();
-  credit(loadDeployment().treasury!, request.currency, event.params.treasuryPay);
-  credit(event.params.relayer, request.currency, event.params.relayerPay);
+  const decision = Decision.load(attemptId(request.id, event.params.attempt.toI32()))!;
+  payRound(request, decision, event.params.pay, event.params.treasuryPay, event.params.relayerPay, event);
+}
 
-  const tally = new Tally();
-  tally.currency = request.currency;
-  tally.treasury = event.params.treasuryPay;
-  tally.relayers = event.params.relayerPay;
-  tally.count(request.protocol, event.block.timestamp);
+/** The escrow is distributed; if the request was settled, the registry's record of the services follows. */
+export function handleFeeRefunded(event: FeeRefunded): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  endEscrow(request, event.params.amount, event);
 }
 
 export function handleAppealResolved(event: AppealResolved): void {
@@ -79,4 +41,116 @@ export function handleAppealResolved(event: AppealResolved): void {
   const tally = new Tally();
   tally.appealsUpheld = 1;
   tally.count(request.protocol, event.block.timestamp);
+}
+
+export function handleCallerPaid(event: CallerPaid): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  payCaller(request, event.params.caller, event.params.amount, event.params.rest, event);
+}
+
+export function handleSettlerPaid(event: SettlerPaid): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  payCaller(request, event.params.settler, event.params.amount, ZERO, event);
+}
+
+function payRound(
+  request: Request,
+  decision: Decision,
+  pay: BigInt,
+  treasuryPay: BigInt,
+  relayerPay: BigInt,
+  event: ethereum.Event,
+): void {
+  const round = new RoundPay(decision.id);
+  round.request = request.id;
+  round.attempt = decision.attempt;
+  round.currency = request.currency;
+  round.pay = pay;
+  round.treasuryPay = treasuryPay;
+  round.relayer = decision.relayer;
+  round.relayerPay = relayerPay;
+  round.timestamp = event.block.timestamp;
+  round.block = event.block.number;
+  round.transaction = event.transaction.hash;
+  round.save();
+  credit(loadDeployment().treasury!, request.currency, treasuryPay);
+  credit(decision.relayer, request.currency, relayerPay);
+
+  const tally = new Tally();
+  tally.currency = request.currency;
+  tally.pay = paySeats(request, decision, pay, event);
+  tally.treasury = treasuryPay;
+  tally.relayers = relayerPay;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+/** Returns what all seats earn together. Each division rounds down, as in `PayLib.servicesOf`. */
+function paySeats(request: Request, decision: Decision, pay: BigInt, event: ethereum.Event): BigInt {
+  const committee = Attempt.load(decision.attempt)!.committee;
+  const shares = decision.shares;
+  let total = 0;
+  for (let seat = 0; seat < shares.length; seat++) total += shares[seat];
+  let earned = ZERO;
+  for (let seat = 0; seat < shares.length; seat++) {
+    const amount = total == 0 ? ZERO : pay.times(BigInt.fromI32(shares[seat])).div(BigInt.fromI32(total));
+    if (amount.isZero()) continue;
+    const agent = Agent.load(committee[seat].toString())!;
+    const one = new Pay(seatId(decision.id, seat));
+    one.seat = one.id;
+    one.agent = agent.id;
+    one.operator = agent.operator;
+    one.request = request.id;
+    one.currency = request.currency;
+    one.amount = amount;
+    one.timestamp = event.block.timestamp;
+    one.block = event.block.number;
+    one.transaction = event.transaction.hash;
+    one.save();
+    earned = earned.plus(amount);
+  }
+  return earned;
+}
+
+function payCaller(request: Request, caller: Bytes, amount: BigInt, rest: BigInt, event: ethereum.Event): void {
+  const pay = new CallerPay(eventId(event));
+  pay.request = request.id;
+  pay.currency = request.currency;
+  pay.caller = caller;
+  pay.amount = amount;
+  pay.rest = rest;
+  pay.timestamp = event.block.timestamp;
+  pay.block = event.block.number;
+  pay.transaction = event.transaction.hash;
+  pay.save();
+  credit(caller, request.currency, amount);
+  giveBack(request, rest);
+
+  const tally = new Tally();
+  tally.currency = request.currency;
+  tally.relayers = amount;
+  tally.refunds = rest;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+function endEscrow(request: Request, refund: BigInt, event: ethereum.Event): void {
+  request.settled = true;
+  request.settledAt = event.block.timestamp;
+  request.refund = refund;
+  request.save();
+  giveBack(request, refund);
+  const deployment = loadDeployment();
+  deployment.lastSettled = request.id;
+  deployment.save();
+  const tally = new Tally();
+  tally.settled = 1;
+  tally.currency = request.currency;
+  tally.refunds = refund;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+/** Returns an amount to the source of the fee: the subscription or the consumer's credit. */
+function giveBack(request: Request, amount: BigInt): void {
+  const subscription = request.subscription;
+  if (subscription) fundSubscription(subscription, request.currency, amount);
+  else credit(request.consumer, request.currency, amount);
 }

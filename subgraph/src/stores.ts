@@ -1,8 +1,16 @@
 // Entities that an event may find or has to create.
 import { Address, BigInt, Bytes } from "@graphprotocol/graph-ts";
 
-import { Account, Agent, Deployment, Operator, StakePosition, RequestSubscription } from "../generated/schema";
-import { TOKEN, ZERO } from "./names";
+import {
+  Account,
+  Agent,
+  Deployment,
+  Operator,
+  StakePosition,
+  RequestSubscription,
+  SubscriptionConsumer,
+} from "../generated/schema";
+import { TOKEN, UNBOUNDED, ZERO, consumerId, positionId } from "./names";
 
 const DEPLOYMENT = "conclave";
 
@@ -58,6 +66,17 @@ export function fundSubscription(id: string, currency: string, amount: BigInt): 
   subscription.save();
 }
 
+/** Takes the fee of a request off what the consumer may still spend, unless that is unbounded. */
+export function spendAllowance(id: string, consumerAddress: Bytes, currency: string, fee: BigInt): void {
+  const consumer = SubscriptionConsumer.load(consumerId(id, consumerAddress))!;
+  const isToken = currency == TOKEN;
+  const left = isToken ? consumer.tokenAllowance : consumer.nativeAllowance;
+  if (left.equals(UNBOUNDED)) return;
+  if (isToken) consumer.tokenAllowance = left.minus(fee);
+  else consumer.nativeAllowance = left.minus(fee);
+  consumer.save();
+}
+
 export function loadOperator(address: Bytes): Operator {
   const found = Operator.load(address);
   if (found != null) return found;
@@ -76,7 +95,7 @@ export function loadAgent(number: BigInt): Agent {
 
 /** With nothing unbonding if that was slashed away. */
 export function loadPosition(agent: Agent, account: Address): StakePosition {
-  const id = agent.id + "-" + account.toHexString();
+  const id = positionId(agent.id, account);
   let position = StakePosition.load(id);
   if (position == null) {
     position = new StakePosition(id);

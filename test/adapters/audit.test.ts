@@ -38,10 +38,7 @@ function decided(id: number, block: number): readonly ChainEvent[] {
     shares: [1, 1, 1, 1],
   };
   const relay = { signers: 7n, gasPrice: 0n, relayer: request.consumer };
-  return [
-    { ...at(block), kind: "committeeDrawn", requestId, attempt: 0, committee },
-    { ...at(block), kind: "decisionCommitted", requestId, decision, relay },
-  ];
+  return [{ ...at(block), kind: "decisionCommitted", requestId, committee, decision, relay }];
 }
 
 const proven = ({ requestId }: Subject): VerifyReport => ({
@@ -62,7 +59,8 @@ function chainOf(events: readonly ChainEvent[], last: number): AuditOptions["cha
       for (let block = 0; block <= last; block++) {
         if (signal.aborted) return;
         const cursor: Cursor = { blockNumber: BigInt(block), blockHash: hash };
-        await onBatch({ events: events.filter(({ blockNumber }) => blockNumber === BigInt(block)), cursor });
+        const inBlock = events.filter(({ blockNumber }) => blockNumber === cursor.blockNumber);
+        await onBatch({ events: inBlock, from: cursor.blockNumber, cursor });
       }
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
@@ -160,7 +158,7 @@ describe("TR6: an audit of many requests", () => {
       chain: {
         follow: async (_, onBatch, signal) => {
           const events = [asked(1, 1), ...decided(1, 3), asked(2, 4), ...decided(2, 6)];
-          await onBatch({ events, cursor: { blockNumber: 20n, blockHash: hash } });
+          await onBatch({ events, from: 0n, cursor: { blockNumber: 20n, blockHash: hash } });
           assert.ok(signal.aborted);
         },
       },

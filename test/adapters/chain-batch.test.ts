@@ -13,7 +13,7 @@ import { drawn, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 
 /** Gas that suffices for one of two commits with a callback of 500,000 gas each. */
-const ENOUGH_FOR_ONE = 620_000n;
+const ENOUGH_FOR_ONE = 900_000n;
 
 describe("batches of commits on a node", () => {
   let harness: NodeHarness;
@@ -56,8 +56,8 @@ describe("batches of commits on a node", () => {
     const account = harness.accounts[4];
     assert.ok(account !== undefined);
     const sender = createSender(connection, account, { receiptPollMs: 20 });
-    const commitOne: BatchTools["commitOne"] = ({ request, round, committee, certificate }, signal) =>
-      writer.commit(request, round, committee, certificate, signal);
+    const commitOne: BatchTools["commitOne"] = ({ request, awaited, certificate }, signal) =>
+      writer.commit(request, awaited, certificate, signal);
     return { connection, sender: { ...sender, send: bend(sender.send) }, commitOne };
   };
 
@@ -112,7 +112,7 @@ describe("batches of commits on a node", () => {
     assert.ok(mine !== undefined && theirs !== undefined);
     const slow = await bent((send) => async (call, signal) => {
       const other = await harness.writer(1);
-      await other.commit(theirs.request, theirs.round, theirs.committee, theirs.certificate);
+      await other.commit(theirs.request, theirs.awaited, theirs.certificate);
       return send(call, signal);
     });
     const [done, already] = await commitAll(slow, [mine, theirs], undefined);

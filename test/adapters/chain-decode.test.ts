@@ -49,21 +49,16 @@ function requested(word: bigint, question: Hex): MinedLog {
   );
 }
 
-function drawnCommittee(seats: readonly bigint[]): MinedLog {
-  const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName: "CommitteeDrawn", args: { requestId: 9n } });
-  const types = [{ type: "uint32" }, { type: "bytes32" }, { type: "uint256[]" }] as const;
-  return logOf(topics as Hex[], encodeAbiParameters(types, [0, keccak256("0x02"), [...seats]]));
-}
-
 const head = packHead({ status: "decided", attempt: 2, seats: 4, round: 1, confidence: 900_000 as Ppm });
 
 function committed(change: Readonly<Record<string, Value>> = {}): MinedLog {
-  const types = ["uint256", "bytes32", "bytes32", "uint256", "bytes", "bytes"];
+  const types = ["uint256", "bytes32", "bytes32", "uint256", "uint256[]", "bytes", "bytes"];
   const values = {
     head,
     outcome: keccak256("0x03"),
     transcript: keccak256("0x04"),
     relay: packRelay({ signers: 7n, gasPrice: 3_000_000n, relayer: consumer }),
+    committee: [packSeat(seat)],
     answer: toHex("B"),
     merits: "0x0102030400010380",
     ...change,
@@ -89,11 +84,9 @@ describe("chain: events", () => {
   });
 
   it("decodes a committee and a decision", () => {
-    const committee = decodeLog(drawnCommittee([packSeat(seat)]), oracle, registry);
-    assert.ok(committee.kind === "event" && committee.event.kind === "committeeDrawn");
-    assert.deepEqual(committee.event.committee, [seat]);
     const decision = decodeLog(committed(), oracle, registry);
     assert.ok(decision.kind === "event" && decision.event.kind === "decisionCommitted");
+    assert.deepEqual(decision.event.committee, [seat]);
     assert.deepEqual(decision.event.decision.shares, [1, 2, 3, 4]);
     assert.deepEqual(decision.event.decision.reputationChanges, [
       { seat: 0, steps: 1 },
@@ -121,9 +114,9 @@ describe("chain: events", () => {
       /more than/,
     ],
     ["an unknown answer kind", requested(packTerms(terms) | (200n << kindShift), toHex("?")), /unknown answer kind/],
-    ["too many seats", drawnCommittee(Array.from({ length: 65 }, () => packSeat(seat))), /65 seats/],
-    ["a seat without a signer", drawnCommittee([1n << 192n]), /seat is malformed/],
-    ["a status that decides nothing", committed({ head: head ^ (2n << 80n) }), /status 1/],
+    ["too many seats", committed({ committee: Array.from({ length: 65 }, () => packSeat(seat)) }), /65 seats/],
+    ["a seat without a signer", committed({ committee: [1n << 192n] }), /seat is malformed/],
+    ["a status that decides nothing", committed({ head: head ^ (3n << 80n) }), /status 1/],
     ["a head with something above it", committed({ head: head | (1n << 200n) }), /neither decided nor hung/],
     ["an answer that is not UTF-8", committed({ answer: "0xff" }), /answer is not UTF-8/],
     ["reputation changes out of order", committed({ merits: "0x0102030403ff00ff" }), /reputation changes/],

@@ -25,6 +25,7 @@ export async function createMemoryHarness(): Promise<ChainHarness> {
       accepts = value;
     },
     mine: async (blocks) => chain.mine(blocks),
+    reorganize: async (blocks) => chain.reorganize(BigInt(chain.blocks.length - blocks)),
     passTime: async (seconds) => chain.mine(seconds / BLOCK_SECONDS),
     setReachable: async (reachable) => chain.setReachable(reachable),
     services: async (agentId) => chain.servicesOf(agentId),

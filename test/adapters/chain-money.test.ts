@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { awaitedOf } from "../../agents/core/request/progress.ts";
 import { after, before, describe, it } from "node:test";
 
 import { tokenAbi } from "conclave/abi";
@@ -6,7 +7,7 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Terms } from "../../agents/core/types.ts";
-import type { Asked, OperatorActions } from "../../agents/ports/chain.ts";
+import { UNBOUNDED, type Asked, type OperatorActions } from "../../agents/ports/chain.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "./chain-node.ts";
 import { courseNow, drawNext, lastOf, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
@@ -74,11 +75,11 @@ describe("chain: money at the oracle", () => {
     const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");
     const reader = await harness.reader();
-    const { request, round, stage } = await courseNow(reader, requestId);
-    assert.ok(stage.kind === "requested");
+    const progress = await courseNow(reader, requestId);
+    const awaited = awaitedOf(progress);
+    assert.ok(awaited !== null);
     await harness.passTime(1_900);
-    const { seedBlock } = stage;
-    await (await harness.writer(0)).refund(request, round, { kind: "requested", seedBlock });
+    await (await harness.writer(0)).refund(progress.request, awaited);
     await operator.withdraw("native", ONE, nobody);
     assert.equal(await harness.client.getBalance({ address: nobody }), ONE);
     await rejects(operator.withdraw("native", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
@@ -90,13 +91,14 @@ describe("chain: money at the oracle", () => {
     const { subscriptionId } = await owner.createSubscription();
     const ask = (change: Partial<Terms> = {}): Promise<Asked> =>
       consumer.request(termsOf({ fee: ONE, ...change }), "May I?", subscriptionId);
+    const allowance = { token: ONE + 5n, native: UNBOUNDED };
     await rejects(ask(), "CHAIN_REVERTED", "NotConsumer");
     await rejects(
-      consumer.setConsumer(subscriptionId, consumer.account, true),
+      consumer.setConsumer(subscriptionId, consumer.account, allowance),
       "CHAIN_REVERTED",
       "NotSubscriptionOwner",
     );
-    await owner.setConsumer(subscriptionId, consumer.account, true);
+    await owner.setConsumer(subscriptionId, consumer.account, allowance);
     await rejects(ask(), "BALANCE_TOO_LOW", "InsufficientFunds");
     await fund(owner.account, 3n * ONE);
     await owner.fund(subscriptionId, "token", 3n * ONE);
@@ -107,7 +109,8 @@ describe("chain: money at the oracle", () => {
     assert.deepEqual([second.requestId - first.requestId, first.requestId >> 48n], [1n, BigInt(subscriptionId)]);
     const balance = { token: 2n * ONE, native: ONE };
     assert.deepEqual(await shown(), { owner: owner.account, pendingOwner: null, balance, requests: 2 });
-    assert.equal(await terms.isConsumer(subscriptionId, consumer.account), true);
+    assert.deepEqual(await terms.allowance(subscriptionId, consumer.account), { token: 5n, native: UNBOUNDED });
+    await rejects(ask({ fee: 6n }), "CHAIN_REVERTED", "AllowanceExceeded");
     await rejects(
       owner.withdrawFunds(subscriptionId, "native", 2n * ONE, nobody),
       "BALANCE_TOO_LOW",
@@ -116,7 +119,7 @@ describe("chain: money at the oracle", () => {
     await owner.withdrawFunds(subscriptionId, "token", 2n * ONE, nobody);
     const token = { address: harness.deployment.token, abi: tokenAbi } as const;
     assert.equal(await harness.client.readContract({ ...token, functionName: "balanceOf", args: [nobody] }), 2n * ONE);
-    await owner.setConsumer(subscriptionId, consumer.account, false);
+    await owner.setConsumer(subscriptionId, consumer.account, { token: 5n, native: 0n });
     await rejects(ask({ currency: "native" }), "CHAIN_REVERTED", "NotConsumer");
     assert.equal(await terms.subscription(subscriptionId + 1), null);
     await rejects(owner.fund(subscriptionId + 1, "native", 1n), "SUBSCRIPTION_UNKNOWN");
@@ -146,12 +149,12 @@ describe("chain: money at the oracle", () => {
   it("SE5: an appellant pays exactly the bond, in the currency of the request", async () => {
     const operator = await operatorOf(16);
     for (const currency of ["token", "native"] as const) {
-      const { request, round, committee, certificate } = await drawnFor(operator, {
+      const { request, awaited, committee, certificate } = await drawnFor(operator, {
         currency,
         appeals: 1,
         fee: 26n * ONE,
       });
-      await (await harness.writer(0)).commit(request, round, committee, certificate);
+      await (await harness.writer(0)).commit(request, awaited, certificate);
       const last = await lastOf(await harness.reader(), request.id);
       const bond = await (await readChainTerms(harness.options)).bond(request, last.round);
       assert.equal(bond, 18n * ONE);
@@ -166,9 +169,9 @@ describe("chain: money at the oracle", () => {
   it("SE13: finalizing sends enough gas for a first credit, which an estimate at gas price zero misses", async () => {
     const operator = await operatorOf(17);
     const terms = { currency: "token", appeals: 1, fee: 26n * ONE } as const;
-    const { request, round, committee, certificate } = await drawnFor(operator, terms);
+    const { request, awaited, committee, certificate } = await drawnFor(operator, terms);
     const [reader, writer] = [await harness.reader(), await harness.writer(0)];
-    await writer.commit(request, round, committee, certificate);
+    await writer.commit(request, awaited, certificate);
     const last = await lastOf(reader, request.id);
     await harness.passTime(unpackRound(last.round).deadline - (await reader.head()).timestamp + 5);
     const receipt = await writer.finalize(request, last);

@@ -21,10 +21,12 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
+import { UNBOUNDED } from "../../agents/ports/chain.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Hex, Ppm, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import type { ChainHarness } from "./chain-questions.ts";
 
@@ -70,7 +72,8 @@ export interface NodeHarness extends ChainHarness {
   deployContract(artifact: string, args: readonly unknown[]): Promise<{ readonly address: Address; readonly abi: Abi }>;
 }
 
-const EPOCH_BLOCKS = 32;
+/** Long enough for several attempts one after the other: a seed can be proven in its epoch and the next one. */
+const EPOCH_BLOCKS = 128;
 const SUBSCRIPTION = 1;
 const CONSUMER_ACCEPT = 0;
 const CONSUMER_REVERT = 1;
@@ -95,7 +98,14 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
   };
-  const deployment = await deploy({ rpcUrl: chain.rpcUrl, account, token: null, ...limits, buildProfile: "default" });
+  const deployment = await deploy({
+    rpcUrl: chain.rpcUrl,
+    account,
+    token: null,
+    ...limits,
+    prices: FREE,
+    buildProfile: "default",
+  });
   const proxy = createProxy(chain.rpcUrl);
   await proxy.start();
   const { chainId, oracle, registry } = deployment;
@@ -114,7 +124,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   const run = (functionName: string, args: readonly unknown[]): Promise<Hex> =>
     tools.execute(oracle, decisionOracleAbi, functionName, args);
   await run("createSubscription", []);
-  await run("setConsumer", [SUBSCRIPTION, consumer.address, true]);
+  await run("setConsumer", [SUBSCRIPTION, consumer.address, UNBOUNDED, UNBOUNDED]);
   await run("fund", [SUBSCRIPTION, 1_000n * ONE]);
 
   return {
@@ -149,6 +159,12 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
       await tools.execute(consumer.address, consumer.abi, "setMode", [mode]);
     },
     mine: (blocks) => client.mine({ blocks }),
+    reorganize: async (blocks) => {
+      await client.request({ method: "anvil_rollback", params: [blocks] } as never);
+      // The same blocks at the same time would be the same again.
+      await client.increaseTime({ seconds: 1 });
+      await client.mine({ blocks });
+    },
     passTime: async (seconds) => {
       await client.increaseTime({ seconds });
       await client.mine({ blocks: 1 });

@@ -20,21 +20,13 @@ import type {
   Ppm,
   Request,
   RequestId,
-  Round,
   SeatIndex,
   SeatInfo,
   Terms,
 } from "../../agents/core/types.ts";
-import type { DecidedRound } from "../../agents/core/request/events.ts";
-import type {
-  AwaitedRound,
-  ChainReader,
-  ChainWriter,
-  DecisionProof,
-  MessageProof,
-  Receipt,
-} from "../../agents/ports/chain.ts";
-import { progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
+import type { AwaitedRound, DecidedRound } from "../../agents/core/request/events.ts";
+import type { ChainReader, ChainWriter, DecisionProof, MessageProof, Receipt } from "../../agents/ports/chain.ts";
+import { awaitedOf, progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 /** A chain with 13 agents, enough for a committee of 4 and one appeal, and a consumer that can pay. */
@@ -51,6 +43,8 @@ export interface ChainHarness {
   /** Sets whether callbacks succeed from now on. */
   setConsumer(accepts: boolean): Promise<void>;
   mine(blocks: number): Promise<void>;
+  /** Replaces the newest blocks, none of which has a transaction, by as many others. */
+  reorganize(blocks: number): Promise<void>;
   /** Mines a block that is so many seconds later. */
   passTime(seconds: number): Promise<void>;
   setReachable(reachable: boolean): Promise<void>;
@@ -65,7 +59,7 @@ export interface Asked extends AwaitedRound {
 
 export interface Drawn {
   readonly request: Request;
-  readonly round: Round;
+  readonly awaited: AwaitedRound;
   readonly committee: readonly SeatInfo[];
   readonly certificate: Certificate;
   readonly certifying: (decided: Partial<Decision>) => Certificate;
@@ -92,22 +86,18 @@ export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}):
   return drawNext(harness, request.id);
 }
 
-/** Draws the committee that the request waits for, the first or a later one. */
+/** Waits for the committee of the running attempt, the first or a later one. */
 export async function drawNext(harness: ChainHarness, requestId: RequestId): Promise<Drawn> {
   const reader = await harness.reader();
   const progress = await courseNow(reader, requestId);
-  const { request, round, past, stage } = progress;
-  assert.ok(stage.kind === "requested");
-  await mineTo(harness, stage.seedBlock);
-  const awaited = { round, attempt: progress.attempt, seedBlock: stage.seedBlock, past };
-  // The result is "already" if the node is slow to show the receipt of a mined transaction.
-  await (await harness.writer(0)).draw(request, awaited);
-  const event = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "committeeDrawn");
-  assert.ok(event?.kind === "committeeDrawn");
-  assert.equal(event.attempt, progress.attempt);
-  const attempt = { domain: reader.domain, request, attempt: event.attempt, committee: event.committee };
+  const { request } = progress;
+  const awaited = awaitedOf(progress);
+  assert.ok(awaited !== null);
+  await mineTo(harness, awaited.seedBlock + 1n);
+  const committee = await reader.committee(request, awaited);
+  const attempt = { domain: reader.domain, request, attempt: awaited.attempt, committee };
   const certifying = (decided: Partial<Decision>): Certificate => certify(harness.keys, attempt, decided);
-  return { request, round, committee: event.committee, certificate: certifying({}), certifying };
+  return { request, awaited, committee, certificate: certifying({}), certifying };
 }
 
 /** Progress of the request by its events. */
@@ -124,7 +114,7 @@ export async function lastOf(reader: ChainReader, requestId: RequestId): Promise
   return last;
 }
 
-/** Mines until that block exists; a draw must follow the seed block within the same epoch. */
+/** Mines until that block exists. */
 export async function mineTo(harness: ChainHarness, block: bigint): Promise<void> {
   const { number } = await (await harness.reader()).head();
   if (number < block) await harness.mine(Number(block - number));
@@ -190,7 +180,7 @@ export function decisionProofBy(
   const slot = { requestHash: requestHashOf(request), committeeHash: committee, attempt, round: 2 };
   const signed = (answer: string) => {
     const decision = {
-      status: 3,
+      status: 2,
       outcome: keccak256(utf8(answer)),
       answerHash: keccak256(utf8(answer)),
       confidence: 900_000 as Ppm,

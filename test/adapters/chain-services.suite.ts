@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { PROVEN_SERVICES, type ChainReader } from "../../agents/ports/chain.ts";
-import { drawn, lastOf, type ChainHarness } from "./chain-questions.ts";
+import { drawn, type ChainHarness } from "./chain-questions.ts";
 
 /** Checks what settled requests change in an agent's record besides its reputation. */
 export function chainServicesSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
@@ -19,15 +19,14 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
     /** Settles a request for which all agents sit; `unpaid` gets nothing, `slashed` is slashed. */
     const settle = async (unpaid: number | null, slashed: number | null, steps = -1): Promise<void> => {
       const writer = await harness.writer(0);
-      const { request, round, committee, certifying } = await drawn(harness, { committeeSize: harness.keys.length });
+      const { request, awaited, committee, certifying } = await drawn(harness, { committeeSize: harness.keys.length });
       const seatOf = (agentId: number | null): number => committee.findIndex((seat) => seat.agentId === agentId);
       const isUnpaid = (seat: number): boolean => seat === seatOf(unpaid) || seat === seatOf(slashed);
       const certificate = certifying({
         shares: committee.map((_, seat) => (isUnpaid(seat) ? 0 : 85)),
         reputationChanges: slashed === null ? [] : [{ seat: seatOf(slashed) as SeatIndex, steps }],
       });
-      await writer.commit(request, round, committee, certificate);
-      await writer.settle(request, [await lastOf(reader, request.id)]);
+      await writer.commit(request, awaited, certificate);
     };
     const proven = async (): Promise<readonly number[]> =>
       (await reader.agents()).filter((agent) => agent.proven).map(({ agentId }) => agentId);
@@ -68,15 +67,14 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
     it("SE11: a small committee slashes a seat at most once", async () => {
       await harness.passTime(604_800);
       const writer = await harness.writer(0);
-      const { request, round, committee, certifying } = await drawn(harness, { committeeSize: 4 });
+      const { request, awaited, committee, certifying } = await drawn(harness, { committeeSize: 4 });
       const reputations = async (): Promise<readonly (number | undefined)[]> => {
         const agents = await reader.agents();
         return committee.map(({ agentId }) => agents.find((agent) => agent.agentId === agentId)?.reputation);
       };
       const earlier = await reputations();
       const reputationChanges = committee.map((_, seat) => ({ seat: seat as SeatIndex, steps: -3 }));
-      await writer.commit(request, round, committee, certifying({ reputationChanges }));
-      await writer.settle(request, [await lastOf(reader, request.id)]);
+      await writer.commit(request, awaited, certifying({ reputationChanges }));
       assert.deepEqual(
         await reputations(),
         earlier.map((reputation) => Math.floor((reputation ?? 0) * 0.8)),

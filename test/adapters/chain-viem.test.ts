@@ -190,21 +190,18 @@ describe("chain: viem", () => {
 
   describe("transactions", () => {
     it("finds its transaction although the node's answer was lost", async () => {
-      const { request, ...awaited } = await asked(harness);
-      await mineTo(harness, awaited.seedBlock);
+      const { request, awaited, certificate } = await drawn(harness);
       let dropped = 0;
       const writer = await harness.writer(0);
       harness.proxy.intercept = ({ method }) =>
         method === "eth_sendRawTransaction" && (dropped += 1) === 1 ? "drop" : null;
-      assert.notEqual(await writer.draw(request, awaited), "already");
-      assert.equal(
-        (await harness.client.getLogs({ address: harness.options.oracle, fromBlock: awaited.seedBlock })).length,
-        1,
-      );
+      assert.notEqual(await writer.commit(request, awaited, certificate), "already");
+      const events = await (await harness.reader()).requestEvents(request.id);
+      assert.equal(events.filter(({ kind }) => kind === "decisionCommitted").length, 1);
     });
 
     it("does not submit a call again that was mined before its confirmation was lost", async () => {
-      const { request, round, committee, certificate } = await drawn(harness);
+      const { request, awaited, committee, certificate } = await drawn(harness);
       const account = harness.accounts[5];
       assert.ok(account !== undefined);
       const impatient = await createChainWriter({
@@ -214,15 +211,14 @@ describe("chain: viem", () => {
         receiptTimeoutMs: 300,
       });
       harness.proxy.intercept = ({ method }) => (method === "eth_getTransactionReceipt" ? "drop" : null);
-      assert.equal(await impatient.commit(request, round, committee, certificate), "already");
+      assert.equal(await impatient.commit(request, awaited, certificate), "already");
       harness.proxy.intercept = () => null;
-      assert.equal(await impatient.commit(request, round, committee, certificate), "already");
+      assert.equal(await impatient.commit(request, awaited, certificate), "already");
       assert.equal(await harness.client.getTransactionCount({ address: account.address }), 1);
     });
 
     it("replaces a stuck transaction with the same nonce and higher fees", async () => {
-      const { request, ...awaited } = await asked(harness);
-      await mineTo(harness, awaited.seedBlock);
+      const { request, awaited, certificate } = await drawn(harness);
       const account = harness.accounts[6];
       assert.ok(account !== undefined);
       const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, stuckAfterBlocks: 2 });
@@ -235,10 +231,10 @@ describe("chain: viem", () => {
         // The node accepts the first transaction and forgets it.
         return fees.length === 1 ? ({ result: `0x${"00".repeat(32)}` } as never) : null;
       };
-      const drawing = writer.draw(request, awaited);
+      const committing = writer.commit(request, awaited, certificate);
       await until(() => fees.length === 1);
       await harness.mine(3);
-      assert.notEqual(await drawing, "already");
+      assert.notEqual(await committing, "already");
       assert.ok(fees.length >= 2 && (fees[1] ?? 0n) * 100n >= (fees[0] ?? 0n) * 110n, fees.join(" "));
     });
 
@@ -246,9 +242,8 @@ describe("chain: viem", () => {
       const account = harness.accounts[7];
       assert.ok(account !== undefined);
       const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, receiptTimeoutMs: 300 });
-      const first = await asked(harness);
-      const second = await asked(harness);
-      await mineTo(harness, second.seedBlock);
+      const first = await drawn(harness);
+      const second = await drawn(harness);
       const sent: { readonly nonce: number; readonly fee: bigint }[] = [];
       harness.proxy.intercept = ({ method, params }) => {
         if (method !== "eth_sendRawTransaction") return null;
@@ -258,11 +253,11 @@ describe("chain: viem", () => {
       };
       await harness.client.setAutomine(false);
       try {
-        await rejects(writer.draw(first.request, first), "CHAIN_TIMEOUT");
-        const drawing = writer.draw(second.request, second);
+        await rejects(writer.commit(first.request, first.awaited, first.certificate), "CHAIN_TIMEOUT");
+        const committing = writer.commit(second.request, second.awaited, second.certificate);
         await until(() => sent.length === 2);
         await harness.mine(1);
-        assert.notEqual(await drawing, "already");
+        assert.notEqual(await committing, "already");
       } finally {
         await harness.client.setAutomine(true);
       }
@@ -274,8 +269,7 @@ describe("chain: viem", () => {
     });
 
     it("refuses to send a header that does not hash to the block's hash", async () => {
-      const { request, ...awaited } = await asked(harness);
-      await mineTo(harness, awaited.seedBlock);
+      const { request, awaited, certificate } = await drawn(harness);
       const { hash } = await harness.client.getBlock({ blockNumber: awaited.seedBlock });
       const sent: string[] = [];
       harness.proxy.intercept = ({ method, params }) => {
@@ -285,23 +279,23 @@ describe("chain: viem", () => {
           : null;
       };
       const writer = await harness.writer(0);
-      await rejects(writer.draw(request, awaited), "CHAIN_HEADER_UNKNOWN");
+      await rejects(writer.commit(request, awaited, certificate), "CHAIN_HEADER_UNKNOWN");
+      await rejects((await harness.reader()).committee(request, awaited), "CHAIN_HEADER_UNKNOWN");
       assert.ok(!sent.includes("eth_sendRawTransaction"));
       harness.proxy.intercept = () => null;
-      assert.notEqual(await writer.draw(request, awaited), "already");
+      assert.notEqual(await writer.commit(request, awaited, certificate), "already");
     });
 
     it("says when the account cannot pay for the gas", async () => {
-      const { request, ...awaited } = await asked(harness);
-      await mineTo(harness, awaited.seedBlock);
+      const { request, awaited, certificate } = await drawn(harness);
       const key = keysFromPrivateKey(hexToBytes(keccak256(utf8("a poor account"))));
       const writer = await createChainWriter({ ...harness.options, account: key.viemAccount() });
-      await rejects(writer.draw(request, awaited), "BALANCE_TOO_LOW");
+      await rejects(writer.commit(request, awaited, certificate), "BALANCE_TOO_LOW");
     });
 
     it("gives the callback the gas that the consumer asked for", async () => {
-      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
-      const receipt = await (await harness.writer(0)).commit(request, round, committee, certificate);
+      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
+      const receipt = await (await harness.writer(0)).commit(request, awaited, certificate);
       assert.ok(receipt !== "already");
       const { gas } = await harness.client.getTransaction({ hash: receipt.transactionHash });
       assert.ok(gas > 2_000_000n, String(gas));

@@ -3,16 +3,22 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
-import { committeeHash } from "../../agents/core/encoding/typed-data.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
-import { asked, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
+import { dueOf } from "../../agents/core/request/progress.ts";
+import { asked, courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
 
-export const drawnState = { status: "drawn", attempt: 0, provisional: false, callbackPending: false, settled: false };
+export const askedState = {
+  status: "requested",
+  attempt: 0,
+  provisional: false,
+  callbackPending: false,
+  settled: false,
+};
 
 export function chainSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
   describe(`chain: ${name}`, () => {
@@ -42,30 +48,26 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal(await reader.agentBySigner(reader.domain.oracle), null);
     });
 
-    it("takes a question through draw, commit, callback and pay", async () => {
+    it("takes a question through committee, commit, callback and pay", async () => {
       const writer = await harness.writer(0);
-      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
       assert.equal(new Set(committee.map(({ agentId }) => agentId)).size, 4);
-      assert.deepEqual(await reader.requestState(request.id), drawnState);
+      assert.deepEqual(await reader.requestState(request.id), askedState);
 
-      const receipt = await writer.commit(request, round, committee, certificate);
+      const receipt = await writer.commit(request, awaited, certificate);
       assert.ok(receipt !== "already");
-      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided" });
-      const last = await lastOf(reader, request.id);
-      const inAnotherName = { ...last, relay: { ...last.relay, relayer: reader.domain.oracle } };
-      await rejects(writer.settle(request, [inAnotherName]), "CHAIN_REVERTED", "WitnessMismatch");
-      assert.notEqual(await writer.settle(request, [last]), "already");
-      assert.equal((await reader.requestState(request.id)).settled, true);
-      assert.equal(await writer.settle(request, [last]), "already");
+      assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "decided", settled: true });
+      assert.equal(await writer.settle(request, [await lastOf(reader, request.id)]), "already");
+      assert.equal(dueOf(await courseNow(reader, request.id), await reader.head()), null);
 
       const events = await reader.requestEvents(request.id);
       assert.deepEqual(
         events.map(({ kind }) => kind),
-        ["requested", "committeeDrawn", "decisionCommitted"],
+        ["requested", "decisionCommitted"],
       );
       const committed = events.at(-1);
       assert.ok(committed?.kind === "decisionCommitted");
-      assert.deepEqual(committed.decision, certificate.decision);
+      assert.deepEqual([committed.committee, committed.decision], [committee, certificate.decision]);
       assert.equal(committed.relay.signers, 0b0111n);
       assert.equal(committed.relay.relayer, writer.account);
       assert.equal(committed.transactionHash, receipt.transactionHash);
@@ -74,9 +76,9 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     });
 
     it("lands one commit when two writers submit at once", async () => {
-      const { request, round, committee, certificate } = await drawn(harness);
+      const { request, awaited, committee, certificate } = await drawn(harness);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const results = await Promise.all(writers.map((writer) => writer.commit(request, round, committee, certificate)));
+      const results = await Promise.all(writers.map((writer) => writer.commit(request, awaited, certificate)));
       assert.equal(results.filter((result) => result === "already").length, 1);
       const committed = (await reader.requestEvents(request.id)).filter(({ kind }) => kind === "decisionCommitted");
       assert.equal(committed.length, 1);
@@ -93,7 +95,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const [signature] = unsigned.certificate.signatures;
       assert.ok(signature !== undefined);
       const commits = [first, { ...unsigned, certificate: { ...unsigned.certificate, signatures: [signature] } }];
-      await writer.commit(taken.request, taken.round, taken.committee, taken.certificate);
+      await writer.commit(taken.request, taken.awaited, taken.certificate);
       const outcomes = await writer.commitAll([...commits, taken, second]);
       const [one, refused, already, other] = outcomes;
       assert.ok(isReceipt(one) && isReceipt(other) && refused instanceof ConclaveError);
@@ -104,42 +106,57 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const statuses = await Promise.all(
         [first, unsigned, second].map(async ({ request }) => (await reader.requestState(request.id)).status),
       );
-      assert.deepEqual(statuses, ["decided", "drawn", "decided"]);
-      for (const { request } of [first, second])
-        assert.notEqual(await writer.settle(request, [await lastOf(reader, request.id)]), "already");
+      assert.deepEqual(statuses, ["decided", "requested", "decided"]);
       assert.deepEqual(await writer.commitAll([first, second]), ["already", "already"]);
       const [alone] = await writer.commitAll([unsigned]);
       assert.ok(isReceipt(alone));
       assert.deepEqual(await writer.commitAll([]), []);
     });
 
-    it("draws once, whichever writer comes first", async () => {
-      const { request, ...awaited } = await asked(harness);
-      await mineTo(harness, awaited.seedBlock);
-      const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const results = await Promise.all(writers.map((writer) => writer.draw(request, awaited)));
-      assert.equal(results.filter((result) => result === "already").length, 1);
+    it("SE3: everybody finds the same committee, as often as they ask, until the decision", async () => {
+      const { request, awaited, committee, certificate } = await drawn(harness);
+      await harness.mine(3);
+      assert.deepEqual(await (await harness.reader()).committee(request, awaited), committee);
+      const another = { ...awaited, seedBlock: awaited.seedBlock + 1n };
+      await rejects(reader.committee(request, another), "CHAIN_REVERTED", "WitnessMismatch");
+      await (await harness.writer(0)).commit(request, awaited, certificate);
+      await rejects(reader.committee(request, awaited), "CHAIN_REVERTED", "WrongStatus");
     });
 
-    it("schedules a new seed block when nobody drew in time, once", async () => {
-      const { request, ...awaited } = await asked(harness);
-      await harness.mine(300);
+    it("SE3: a reorganization that replaces the seed block changes the committee", async () => {
+      const committees = new Set<string>();
+      const { request, awaited } = await drawn(harness);
+      for (let fork = 0; fork < 4; fork++) {
+        committees.add(JSON.stringify(await reader.committee(request, awaited)));
+        // The seed block, the one after it, and some before: anvil takes a block's randomness from its parent.
+        await harness.reorganize(4);
+      }
+      assert.ok(committees.size > 1, "four seed blocks named one committee of 4 out of 13 agents");
+      const { certificate } = await drawNext(harness, request.id);
+      assert.notEqual(await (await harness.writer(0)).commit(request, awaited, certificate), "already");
+    });
+
+    it("SE8: an attempt ends when its seed can no longer be proven, before its deadline", async () => {
       const writer = await harness.writer(0);
-      assert.notEqual(await writer.draw(request, awaited), "already");
-      assert.equal(await (await harness.writer(1)).draw(request, awaited), "already");
-      const rescheduled = (await reader.requestEvents(request.id)).at(-1);
-      assert.ok(rescheduled?.kind === "seedRescheduled");
-      await mineTo(harness, rescheduled.seedBlock);
-      assert.notEqual(await writer.draw(request, { ...awaited, seedBlock: rescheduled.seedBlock }), "already");
-      assert.equal((await reader.requestState(request.id)).status, "drawn");
+      const { request, awaited, certificate } = await drawn(harness, { retries: 1, duration: 604_800 });
+      const progress = await courseNow(reader, request.id);
+      assert.equal(dueOf(progress, await reader.head()), null);
+      await rejects(writer.replace(request, awaited), "CHAIN_REVERTED", "DeadlineNotPassed");
+      while ((await reader.head()).oldestSeed <= awaited.seedBlock) await harness.mine(16);
+      await rejects(reader.committee(request, awaited), "CHAIN_REVERTED", "SeedExpired");
+      await rejects(writer.commit(request, awaited, certificate), "CHAIN_REVERTED", "SeedExpired");
+      assert.equal(dueOf(progress, await reader.head()), "replace");
+      assert.notEqual(await writer.replace(request, awaited), "already");
+      const next = await drawNext(harness, request.id);
+      assert.notEqual(await writer.commit(request, next.awaited, next.certificate), "already");
     });
 
     it("keeps a failed callback pending and retries it", async () => {
       const writer = await harness.writer(0);
-      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
       await harness.setConsumer(false);
-      await writer.commit(request, round, committee, certificate);
-      const pending = { ...drawnState, status: "decided", callbackPending: true };
+      await writer.commit(request, awaited, certificate);
+      const pending = { ...askedState, status: "decided", callbackPending: true, settled: true };
       assert.deepEqual(await reader.requestState(request.id), pending);
       const last = await lastOf(reader, request.id);
       const retry = (): Promise<unknown> => writer.retryCallback(request, last);
@@ -149,48 +166,37 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal(await retry(), "already");
     });
 
-    it("refunds after the deadline and not before, asked or drawn", async () => {
+    it("refunds after the deadline and not before", async () => {
       const writer = await harness.writer(0);
-      const waiting = await asked(harness);
-      const { request, round, committee } = await drawn(harness);
-      const drawnWitness = { kind: "drawn", attempt: 0, committeeHash: committeeHash(committee) } as const;
-      await rejects(writer.refund(request, round, drawnWitness), "CHAIN_REVERTED", "DeadlineNotPassed");
+      const { request, awaited } = await drawn(harness);
+      await rejects(writer.refund(request, awaited), "CHAIN_REVERTED", "DeadlineNotPassed");
       await harness.passTime(3_700);
-      assert.notEqual(await writer.refund(request, round, drawnWitness), "already");
-      assert.equal(await writer.refund(request, round, drawnWitness), "already");
-      const askedWitness = { kind: "requested", seedBlock: waiting.seedBlock } as const;
-      assert.notEqual(await writer.refund(waiting.request, waiting.round, askedWitness), "already");
-      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "refunded", settled: true });
+      const late = await asked(harness);
+      assert.equal(dueOf(await courseNow(reader, late.request.id), await reader.head()), null);
+      assert.notEqual(await writer.refund(request, awaited), "already");
+      assert.equal(await writer.refund(request, awaited), "already");
+      assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "refunded", settled: true });
     });
 
     it("says why the contract refuses", async () => {
       const writer = await harness.writer(0);
       const early = await asked(harness);
-      await rejects(writer.draw(early.request, early), "CHAIN_REVERTED", "SeedNotReady");
-      const { request, round, committee, certificate } = await drawn(harness);
+      await rejects(reader.committee(early.request, early), "CHAIN_REVERTED", "SeedNotReady");
+      const { request, awaited, committee, certificate } = await drawn(harness);
       const [first, second, third] = certificate.signatures;
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       const forged = { ...certificate, signatures: [first, second, { ...third, signature: second.signature }] };
-      await rejects(writer.commit(request, round, committee, forged), "CHAIN_REVERTED", "WitnessMismatch");
+      await rejects(writer.commit(request, awaited, forged), "CHAIN_REVERTED", "InvalidSignature");
       const nobody = { seat: third.seat, signature: `0x${"00".repeat(64)}1b` as const };
       const unsigned = { ...certificate, signatures: [first, second, nobody] };
-      const error = await rejects(
-        writer.commit(request, round, committee, unsigned),
-        "CHAIN_REVERTED",
-        "InvalidSignature",
-      );
+      const error = await rejects(writer.commit(request, awaited, unsigned), "CHAIN_REVERTED", "InvalidSignature");
       assert.equal(String(error.data["seat"]), "2");
       await rejects(
-        writer.commit(request, round, committee, { ...certificate, signatures: [first, second] }),
+        writer.commit(request, awaited, { ...certificate, signatures: [first, second] }),
         "CHAIN_REVERTED",
         "QuorumNotReached",
       );
-      await rejects(
-        writer.commit(request, round, committee.toReversed(), certificate),
-        "CHAIN_REVERTED",
-        "WitnessMismatch",
-      );
-      assert.equal((await reader.requestState(request.id)).status, "drawn");
+      assert.equal((await reader.requestState(request.id)).status, "requested");
     });
 
     it("accepts an outcome only if it fits the answer kind", async () => {
@@ -204,18 +210,14 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         [{ kind: "policies", options: 26 }, "Z", [2n ** 26n], 2n ** 25n],
       ];
       for (const [terms, answer, unfit, outcome] of cases) {
-        const { request, round, committee, certifying } = await drawn(harness, terms);
+        const { request, awaited, committee, certifying } = await drawn(harness, terms);
         for (const value of unfit) {
           const wrong = certifying({ outcome: wordOf(value), answer });
-          const error = await rejects(
-            writer.commit(request, round, committee, wrong),
-            "CHAIN_REVERTED",
-            "InvalidDecision",
-          );
+          const error = await rejects(writer.commit(request, awaited, wrong), "CHAIN_REVERTED", "InvalidDecision");
           assert.deepEqual([error.data["field"], String(error.data["value"])], ["outcome", String(value)]);
         }
         const certificate = certifying({ outcome: wordOf(outcome), answer });
-        assert.notEqual(await writer.commit(request, round, committee, certificate), "already");
+        assert.notEqual(await writer.commit(request, awaited, certificate), "already");
         const committed = (await reader.requestEvents(request.id)).at(-1);
         assert.ok(committed?.kind === "decisionCommitted");
         assert.deepEqual(committed.decision, certificate.decision);
@@ -268,7 +270,8 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       await harness.setReachable(false);
       await until(() => follower.troubles.length === 1);
       await rejects(reader.head(), "CHAIN_UNREACHABLE");
-      await rejects(writer.draw(early.request, early), "CHAIN_UNREACHABLE");
+      await rejects(writer.refund(early.request, early), "CHAIN_UNREACHABLE");
+      await rejects(reader.committee(early.request, early), "CHAIN_UNREACHABLE");
       await harness.setReachable(true);
       const later = await asked(harness);
       await until(() => follower.of(later.request.id).length === 1);
@@ -303,7 +306,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const { request, ...awaited } = await asked(harness);
       await assert.rejects(reader.head(AbortSignal.abort(new Error("stop"))), /stop/);
       await assert.rejects(
-        (await harness.writer(0)).draw(request, awaited, AbortSignal.abort(new Error("stop"))),
+        (await harness.writer(0)).refund(request, awaited, AbortSignal.abort(new Error("stop"))),
         /stop/,
       );
       assert.equal((await reader.requestState(request.id)).status, "requested");

@@ -60,7 +60,7 @@ class World {
     store: this.store,
     chain: {
       domain: base.domain,
-      head: async () => ({ number: 1n, timestamp: (this.chainTime ?? this.now) / 1_000 }),
+      head: async () => ({ number: 1n, timestamp: (this.chainTime ?? this.now) / 1_000, oldestSeed: 0n }),
       requestState: async (id) => {
         this.asked += 1;
         return this.states.get(Number(id)) ?? { ...settled, status: "none" };
@@ -90,11 +90,7 @@ describe("AV10: the policy of collection", () => {
     const over = await world.keep(1, {});
     const refunded = await world.keep(2, { status: "refunded", settled: false });
     const stays = {
-      undecided: [
-        await world.keep(3, { status: "drawn", settled: false }),
-        await world.keep(4, { status: "requested", settled: false }),
-        await world.keep(5),
-      ],
+      undecided: [await world.keep(4, { status: "requested", settled: false }), await world.keep(5)],
       provisional: [
         await world.keep(6, { provisional: true, settled: false }),
         await world.keep(7, { status: "hung", provisional: true, settled: false }),

@@ -130,9 +130,9 @@ describe("committer", () => {
       const committer = createCommitter({ writer, clock, log: silentLog }, 20, lifetime.signal);
       const ports = { chain, committer, clock, log: silentLog };
       return Promise.all(
-        relayed.map(({ request, round, committee, certificate }) => {
+        relayed.map(({ request, awaited, committee, certificate }) => {
           const attempt = { domain: chain.domain, request, attempt: 0, committee };
-          return relay(ports, attempt, round, 0 as SeatIndex, certificate, 1, lifetime.signal);
+          return relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
         }),
       );
     };

@@ -15,9 +15,13 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import { maskImmutables, type ImmutableReferences } from "../../agents/adapters/artifacts/artifacts.ts";
+import { commandLine, type Flags } from "../../scripts/deploy/flags.ts";
+import { readPrices } from "../../scripts/deploy/price-options.ts";
 import type { Step } from "../../scripts/deploy/plan.ts";
 import type { Verification } from "../../scripts/deploy/verification.ts";
 import { MIN_UNBONDING_SECONDS, deploy, planDeployment, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
+import { withRpcServer, type RpcCall } from "../support/rpc-server.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { rejects, until } from "./chain.suite.ts";
 
@@ -29,6 +33,7 @@ const terms = {
   maxStake: 16n,
   unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
   epochBlocks: 32,
+  prices: DEFAULT_PRICES,
   buildProfile: "default",
 } as const;
 
@@ -69,11 +74,15 @@ describe("deploy", () => {
     await rm(folder, { recursive: true });
   });
 
-  const run = async (
-    ...args: readonly string[]
-  ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> => {
+  interface Ended {
+    readonly code: number;
+    readonly stdout: string;
+    readonly stderr: string;
+  }
+  const run = (...args: readonly string[]): Promise<Ended> => runAt(chain.rpcUrl, ...args);
+  const runAt = async (rpcUrl: string, ...args: readonly string[]): Promise<Ended> => {
     const { CONCLAVE_DEPLOYER_KEY: _, ...rest } = process.env;
-    const env = { ...rest, CONCLAVE_RPC: chain.rpcUrl, SEPOLIA_RPC_URL: chain.rpcUrl };
+    const env = { ...rest, CONCLAVE_RPC: rpcUrl, SEPOLIA_RPC_URL: rpcUrl };
     const usual = ["--network", "custom", "--profile", "default", "--json"];
     const child = spawn(process.execPath, [script, ...usual, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
@@ -262,6 +271,51 @@ describe("deploy", () => {
     const { steps } = JSON.parse(short.stdout) as { steps: Step[] };
     const granted = steps.filter(({ functionName }) => functionName === "grantRole").map(({ args }) => args[2]);
     assert.deepEqual(granted.map(Number), [0, 1]);
+  });
+
+  it("refuses answers that nobody is paid for, off local chains", () => {
+    const pricesOf = (chainId: number, ...args: readonly string[]) => {
+      const command = commandLine().parse(["--network", "custom", ...args], { from: "user" });
+      return readPrices(command.opts<Flags>(), 18, chainId);
+    };
+    assert.deepEqual(pricesOf(1), DEFAULT_PRICES);
+    for (const [flag, usual] of [
+      ["--unit-price", "0.025"],
+      ["--native-unit-price", "0.00001"],
+    ] as const) {
+      const rule = `${flag} is 0, so nobody is paid for answers: give a price above 0, leave it out for ${usual}, or deploy to a local chain (1337, 31337)`;
+      assert.throws(() => pricesOf(1, flag, "0"), { code: "USAGE", message: `Correct the command line: ${rule}` });
+      for (const local of [1_337, 31_337]) pricesOf(local, flag, "0");
+    }
+  });
+
+  it("refuses a chain without randomness before it needs a key", async () => {
+    const arbitrum = ({ method }: RpcCall): object => {
+      assert.equal(method, "eth_chainId");
+      return { result: "0xa4b1" };
+    };
+    const args = ["--token", `0x${"12".repeat(20)}`, "--out", join(folder, "arbitrum.json")];
+    const refused = await withRpcServer(arbitrum, (rpcUrl) => runAt(rpcUrl, ...args));
+    assert.deepEqual([codeOf(refused), refused.code], ["CHAIN_NO_BEACON", 1]);
+    assert.match(refused.stdout, /chain 42161: .* always 1, .* choose another chain with --network/);
+  });
+
+  it("works where the pending block has no randomness, as on Geth", async () => {
+    const account = privateKeyToAccount(chain.accounts[9]!.privateKey);
+    const geth = async (call: RpcCall): Promise<object> => {
+      if (call.method === "eth_call" && call.params?.[1] === "pending")
+        return { error: { code: 3, message: "execution reverted: ChainHasNoBeacon" } };
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(chain.rpcUrl, {
+        method: "POST",
+        body: JSON.stringify({ jsonrpc: "2.0", ...call }),
+        headers,
+      });
+      return (await answer.json()) as object;
+    };
+    const { slasher } = await withRpcServer(geth, (rpcUrl) => deploy({ ...terms, rpcUrl, account }));
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    assert.ok((await client.getCode({ address: slasher })) !== undefined);
   });
 
   it("explains why a number is no private key, and never shows the number", async () => {

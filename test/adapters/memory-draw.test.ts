@@ -4,6 +4,7 @@ import { drawSeats } from "../support/memory-chain/rules.ts";
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { ONE_PPM, type AgentId, type Ppm } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
+import { assertIncludes } from "../support/assertions.ts";
 import { testKeys } from "./chain-node.ts";
 
 const DRAWS = 3_000;
@@ -22,6 +23,7 @@ function agent(index: number, change: Partial<AgentRecord>): AgentRecord {
     unbonding: 0n,
     active: true,
     exited: false,
+    asleep: false,
     proven: false,
     commission: 0 as Ppm,
     raise: null,
@@ -29,10 +31,14 @@ function agent(index: number, change: Partial<AgentRecord>): AgentRecord {
   };
 }
 
+function drawOf(agents: readonly AgentRecord[], index: number, size: number, excluded: readonly number[] = []) {
+  return drawSeats(agents, keccak256(utf8(`draw ${index}`)), size, new Set(excluded as AgentId[]));
+}
+
 /** How often the first of two agents is drawn in `DRAWS` draws. */
 function drawsOfFirst(first: Partial<AgentRecord>, second: Partial<AgentRecord>): number {
   const agents = [agent(0, first), agent(1, second)];
-  const seats = Array.from({ length: DRAWS }, (_, index) => drawSeats(agents, keccak256(utf8(`draw ${index}`)), 1)[0]);
+  const seats = Array.from({ length: DRAWS }, (_, index) => drawOf(agents, index, 1)[0]);
   return seats.filter((seat) => seat?.agentId === 1).length;
 }
 
@@ -46,5 +52,15 @@ describe("the memory ledger's draw", () => {
       [{ stake: 4n }, { stake: 2n, proven: true }, 1_500],
     ] as const)
       assert.ok(Math.abs(drawsOfFirst(first, second) - expected) < 80, `${expected}`);
+  });
+
+  it("DR4: excluded agents sit only where others are too few, and after them", () => {
+    const agents = [0, 1, 2, 3].map((index) => agent(index, {}));
+    for (let index = 0; index < 20; index++) {
+      const seats = drawOf(agents, index, 3, [2, 4]).map(({ agentId }) => agentId);
+      assert.deepEqual(new Set(seats.slice(0, 2)), new Set([1, 3]));
+      assertIncludes([2, 4], seats[2]);
+      assert.equal(drawOf(agents, index, 2, [2, 4]).filter(({ agentId }) => agentId % 2 === 0).length, 0);
+    }
   });
 });

@@ -10,14 +10,16 @@ import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { isFinalState } from "../../agents/core/request/state.ts";
 import {
+  awaitedOf,
   dueOf,
   isFinal,
+  isPaid,
   lastRound,
   roundsOf,
-  witnessOf,
   type Progress,
   type Due,
 } from "../../agents/core/request/progress.ts";
+import { seatedProgress } from "../../agents/node/request/committee.ts";
 import { certify, courseNow, wordOf } from "./chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 
@@ -48,23 +50,22 @@ function start(terms: Partial<Terms>): Play {
   return { chain, reader: chain.reader(), writer: chain.writer(relayer), request, bonds: 0n };
 }
 
+/** The progress with the committee at work, as agents find it out. */
+async function seatedNow({ reader, request }: Play): Promise<Progress> {
+  const progress = await courseNow(reader, request.id);
+  return seatedProgress(reader, progress, await reader.head(), new AbortController().signal);
+}
+
 /** Does what a keeper does when `due` is due. */
 async function keep({ writer }: Play, progress: Progress, due: Due): Promise<unknown> {
-  const { request, round, attempt, past, stage } = progress;
-  const [witness, last, before] = [witnessOf(progress), lastRound(progress), past.at(-1)];
+  const { request } = progress;
+  const [awaited, last] = [awaitedOf(progress), lastRound(progress)];
   switch (due) {
-    case "draw":
-      assert.ok(stage.kind === "requested");
-      return writer.draw(request, { round, attempt, seedBlock: stage.seedBlock, past });
     case "replace":
-      assert.ok(witness !== null);
-      return writer.replace(request, round, attempt, witness);
     case "refund":
-      assert.ok(witness !== null);
-      return writer.refund(request, round, witness);
     case "fallBack":
-      assert.ok(witness !== null && before !== undefined);
-      return writer.fallBack(request, round, witness, before);
+      assert.ok(awaited !== null);
+      return writer[due](request, awaited);
     case "finalize":
       assert.ok(last !== null);
       return writer.finalize(request, last);
@@ -75,13 +76,15 @@ async function keep({ writer }: Play, progress: Progress, due: Due): Promise<unk
 
 async function take(play: Play, step: Step): Promise<void> {
   const { chain, reader, writer, request } = play;
-  const progress = await courseNow(reader, request.id);
+  const progress = await seatedNow(play);
   const { stage, round } = progress;
   switch (step) {
     case "answer":
     case "contradict":
     case "hang": {
-      if (stage.kind !== "drawn" || (await reader.head()).timestamp >= unpackRound(round).deadline) return;
+      const awaited = awaitedOf(progress);
+      if (awaited === null || stage.kind !== "drawn" || (await reader.head()).timestamp >= unpackRound(round).deadline)
+        return;
       const { committee } = stage;
       const outcomes = {
         answer: { outcome: wordOf(1n), answer: "true" },
@@ -89,10 +92,7 @@ async function take(play: Play, step: Step): Promise<void> {
         hang: { status: "hung", outcome: wordOf(0n), answer: "" },
       } as const;
       const attempt = { domain: reader.domain, request, attempt: progress.attempt, committee };
-      assert.notEqual(
-        await writer.commit(request, round, committee, certify(keys, attempt, outcomes[step])),
-        "already",
-      );
+      assert.notEqual(await writer.commit(request, awaited, certify(keys, attempt, outcomes[step])), "already");
       return;
     }
     case "appeal": {
@@ -138,7 +138,7 @@ describe("the progress of a request", () => {
         const { reader, chain, request } = play;
         for (const step of list) {
           await take(play, step);
-          const [progress, state] = [await courseNow(reader, request.id), await reader.requestState(request.id)];
+          const [progress, state] = [await seatedNow(play), await reader.requestState(request.id)];
           assert.equal(isFinal(progress), isFinalState(state));
           if (!isFinal(progress)) assert.equal(progress.attempt, state.attempt);
           const standing = progress.stage.kind === "decided" ? progress.stage.standing : progress.stage.kind;
@@ -154,7 +154,7 @@ describe("the progress of a request", () => {
         }
         const progress = await courseNow(reader, request.id);
         const due = dueOf(progress, await reader.head());
-        assert.equal(due === "settle", progress.stage.kind === "decided");
+        assert.equal(due === null, isPaid(progress));
         if (due === "settle") assert.notEqual(await keep(play, progress, due), "already");
         assert.equal((await reader.requestState(request.id)).settled, true);
         const accounts = [consumer, appellant, relayer, ...keys.map(({ address }) => address)];

@@ -48,8 +48,7 @@ function decide(protocol: Protocol, words: string, question: string, liar: boole
     attempt,
     events: [
       { ...position, kind: "requested", request: attempt.request, round, seedBlock: 3n },
-      { ...position, kind: "committeeDrawn", requestId, attempt: 0, committee: attempt.committee },
-      { ...position, kind: "decisionCommitted", requestId, decision, relay },
+      { ...position, kind: "decisionCommitted", requestId, committee: attempt.committee, decision, relay },
     ],
     blocks: new Map(first.blocks.map((bytes) => [sha256(bytes), bytes])),
   };

@@ -71,11 +71,11 @@ function eventsOf({ attempt: settled, decision, signatures }: Case): readonly Ch
   const bits = (signatures ?? []).reduce((sum, { seat }) => sum | (1n << BigInt(seat)), 0n);
   return [
     { ...position, kind: "requested", request, round, seedBlock: 3n },
-    { ...position, kind: "committeeDrawn", requestId: request.id, attempt: settled.attempt, committee },
     {
       ...position,
       kind: "decisionCommitted",
       requestId: request.id,
+      committee,
       decision,
       relay: { signers: bits, gasPrice: 0n, relayer: request.consumer },
     },
@@ -316,7 +316,7 @@ describe("verifyRequest", () => {
   });
 
   it("TR6: calls a request without a decision undecided and what it cannot read unavailable, but refutes neither", async () => {
-    const open = await verify(good, {}, eventsOf(good).slice(0, 2));
+    const open = await verify(good, {}, eventsOf(good).slice(0, 1));
     const reason = "it has no decision that stands";
     assert.deepEqual(open.failure, { kind: "undecided", step: "chain", cid: null, reason });
     assert.deepEqual([open.ok, open.root, verdictOf(open)], [false, null, "UNDECIDED: there is no decision to verify"]);

@@ -3,7 +3,8 @@ pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {AgentId, Request, Seat, Status} from "../../contracts/types/Types.sol";
+import {SeedLib} from "../../contracts/libraries/SeedLib.sol";
+import {AgentId, Request, Seat} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {vm} from "./utils/Vm.sol";
 
@@ -25,7 +26,7 @@ contract GrindingTest is ConclaveTest {
         for (uint256 i = 0; i < SLEEPERS; ++i) registry.startUnbonding(_sleepers[i], 1);
         nextEpoch();
         assertEq(registry.drawableCount(), 20, "asleep");
-        drawForEvidence(2);
+        decideForEvidence(2);
     }
 
     function test_whoKnowsTheSeedCannotChangeTheDraw() public {
@@ -42,7 +43,7 @@ contract GrindingTest is ConclaveTest {
         assertEq(_drawn(seed), fair, "another key");
         registry.startUnbonding(AgentId.wrap(2), MAX_STAKE);
         assertEq(_drawn(seed), fair, "a leaver");
-        Seat[] memory seats = registry.draw(seed, 7, nobody());
+        Seat[] memory seats = committeeNow(seed, 7);
         for (uint256 i = 0; i < 2; ++i) moveReputation(seats[i].agentId(), -3);
         assertEq(_drawn(seed), fair, "slashes");
         submit(equivocation(seats[2].agentId(), 0));
@@ -56,27 +57,37 @@ contract GrindingTest is ConclaveTest {
         assertEq(registry.drawableCount(), 20, "drawn from the registry of the epoch");
         assertEq(registry.activeCount(), 20 + SLEEPERS, "which has changed");
 
-        drawWith(request, seedBlock, headerOf(seedBlock));
-        assertTrue(statusOf(request) == Status.Drawn, "drawn");
+        assertEq(_shown(request, seedBlock), fair, "proven");
         nextEpoch();
-        assertTrue(_drawn(seed) != fair, "the next epoch sees it all");
+        assertEq(_shown(request, seedBlock), fair, "and still in the next epoch");
+        assertTrue(_drawn(seed) != fair, "whose own committees see it all");
         assertEq(registry.drawableCount(), registry.activeCount(), "everybody");
     }
 
-    /// @dev Waiting until the changes count does not help: the seed ends with its epoch.
-    function test_seedIsWorthlessInTheNextEpoch() public {
-        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+    /// @dev Waiting until the changes count does not help: the committee stays that of the seed's epoch, and the seed ends
+    /// with the epoch after it.
+    function test_aSeedNeverMeetsALaterRegistry() public {
+        (Request memory request, uint64 seedBlock) = ask(termsFor(7, 0));
         vm.roll(seedBlock + 1);
+        bytes32 fair = _shown(request, seedBlock);
+        registerAgent(MAX_STAKE);
         nextEpoch();
+        registerAgent(MAX_STAKE);
+        vm.roll(block.number + EPOCH_BLOCKS - 1);
+        assertEq(_shown(request, seedBlock), fair, "the last block that proves it");
+        nextEpoch();
+        bytes memory header = headerOf(seedBlock);
         assertTrue(blockhash(seedBlock) != 0, "still in the window");
-        drawWith(request, seedBlock, "");
-        assertTrue(statusOf(request) == Status.Requested, "rescheduled");
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        drawWith(request, seedBlock, "");
-        seedBlock = seedBlockAfter(block.number);
-        vm.roll(seedBlock + 16);
-        drawWith(request, seedBlock, headerOf(seedBlock));
-        assertTrue(statusOf(request) == Status.Drawn, "16 blocks are left at least");
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedExpired.selector, request.id, seedBlock));
+        this.show(request, seedBlock, header);
+    }
+
+    function show(
+        Request calldata request,
+        uint64 seedBlock,
+        bytes calldata header
+    ) external view returns (Seat[] memory) {
+        return committeeWith(request, seedBlock, header);
     }
 
     /// @dev A proposer of the eight blocks before a seed block knows the seed in all of them. Nothing that it does to
@@ -96,17 +107,16 @@ contract GrindingTest is ConclaveTest {
             }
             vm.roll(seedBlock + 1);
             assertEq(_drawn(seed), fair, "known too early");
-            drawWith(request, seedBlock, headerOf(seedBlock));
+            assertEq(_shown(request, seedBlock), fair, "proven");
         }
     }
 
     /// @dev Tries every length of an epoch and every block of it.
     function testFuzz_seedBlockHasItsPlaceInItsEpoch(uint256 epochBlocks, uint256 number) public {
         epochBlocks = bound(epochBlocks, 25, number % 2 == 0 ? 7200 : 64);
-        deployRegistry(epochBlocks);
         number = bound(number, 1000, 1000 + 3 * epochBlocks);
         vm.roll(number);
-        (, uint64 seedBlock) = _asked(4);
+        uint64 seedBlock = this.next(epochBlocks);
         assertEq(seedBlock, seedBlockAfter(number, epochBlocks), "the first that will do");
         assertTrue(seedBlock >= number + 8, "not before eight blocks");
         assertTrue(seedBlock <= number + 32, "not after 32");
@@ -114,16 +124,8 @@ contract GrindingTest is ConclaveTest {
         assertTrue((seedBlock % epochBlocks) + 16 < epochBlocks, "16 blocks of the epoch after it");
     }
 
-    function testFuzz_seedLeavesTimeToDraw(uint256 offset) public {
-        vm.roll(block.number + bound(offset, 0, 3 * EPOCH_BLOCKS));
-        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
-        vm.roll(seedBlock);
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
-        drawWith(request, seedBlock, "");
-        // The last block of the epoch still draws.
-        vm.roll((seedBlock / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS - 1);
-        drawWith(request, seedBlock, headerOf(seedBlock));
-        assertTrue(statusOf(request) == Status.Drawn, "drawn");
+    function next(uint256 epochBlocks) external view returns (uint64) {
+        return SeedLib.next(epochBlocks);
     }
 
     /// @return request the request that was made
@@ -135,6 +137,10 @@ contract GrindingTest is ConclaveTest {
     }
 
     function _drawn(bytes32 seed) private view returns (bytes32) {
-        return keccak256(abi.encode(registry.draw(seed, 7, nobody())));
+        return keccak256(abi.encode(committeeNow(seed, 7)));
+    }
+
+    function _shown(Request memory request, uint64 seedBlock) private returns (bytes32) {
+        return keccak256(abi.encode(committeeWith(request, seedBlock, headerOf(seedBlock))));
     }
 }

@@ -4,18 +4,36 @@ pragma solidity 0.8.34;
 import {AgentRegistry} from "../../contracts/AgentRegistry.sol";
 import {DecisionOracle} from "../../contracts/DecisionOracle.sol";
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
+import {RoundLib} from "../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {Decision, DecisionHead, Relay, Request, RequestTerms, Seat, Status} from "../../contracts/types/Types.sol";
+import {
+    Decision,
+    DecisionHead,
+    PastRound,
+    Request,
+    RequestTerms,
+    Round,
+    Seat,
+    Seed,
+    Status,
+    Terms
+} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {Draft} from "./utils/Draft.sol";
+import {HistoryChain} from "./utils/HistoryChain.sol";
 import {vm} from "./utils/Vm.sol";
 
 contract OracleTest is ConclaveTest {
+    using RoundLib for Round;
     using SeatLib for Seat;
+
+    /// @dev The request of the walk, and a certificate for it.
+    Request private _running;
+    bytes private _certificate;
 
     function setUp() public {
         deployConclave();
-        registerAgents(10, MAX_STAKE);
+        registerAgents(15, MAX_STAKE);
         fund(1e24);
     }
 
@@ -35,7 +53,7 @@ contract OracleTest is ConclaveTest {
             );
         }
         commitWith(request, decision.packed(), certificate);
-        assertTrue(statusOf(request) == (settles ? Status.Decided : Status.Drawn), "status");
+        assertTrue(statusOf(request) == (settles ? Status.Decided : Status.Requested), "status");
     }
 
     /// @dev The submitter cannot change any field of a signed decision.
@@ -54,12 +72,12 @@ contract OracleTest is ConclaveTest {
         if (field == 5) decision.reputationChanges = abi.encodePacked(uint8(change % 4), int8(-1));
         if (field == 6) decision.shares[change % 4] = 0x02;
         if (field == 7) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 0));
         this.tryCommit(request, decision.packed(), certificate);
     }
 
     function testFuzz_everyWitnessIsChecked(uint256 field, uint256 change) public {
-        field = bound(field, 0, 7);
+        field = bound(field, 0, 5);
         change = bound(change, 1, type(uint64).max);
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory decision = decisionFor(4);
@@ -70,24 +88,74 @@ contract OracleTest is ConclaveTest {
         if (field == 2) request.terms = _flip(request, change << 160);
         // The duration changes.
         if (field == 3) request.terms = _flip(request, 1 << 159);
-        // The committee's hash changes.
-        if (field == 4) certificate[change % 32] ^= bytes1(uint8(change) | 1);
-        // Agent id and reputation of a signer change, or the whole seat that did not sign.
-        if (field == 5) certificate[40 + 72 * (change % 3) + (change % 8)] ^= bytes1(uint8(change) | 1);
-        if (field == 6) certificate[40 + 72 * 3 + (change % 28)] ^= bytes1(uint8(change) | 1);
-        if (field == 7) decision.attempt = uint32(bound(change, 1, 255));
+        if (field == 4) seedBlocks[request.id] ^= uint64(change);
+        if (field == 5) firstRounds[request.id] = Round.wrap(Round.unwrap(firstRounds[request.id]) ^ change);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
         this.tryCommit(request, decision.packed(), certificate);
     }
 
-    /// @dev A signature for another seat, or for two seats, makes another committee.
-    function test_signatureOfAnotherSeat() public {
+    /// @dev The state fixes the attempt: nobody can commit for another one.
+    function testFuzz_attemptIsTheRunningOne(uint8 attempt) public {
+        vm.assume(attempt != 0);
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Draft memory decision = decisionFor(4);
+        decision.attempt = attempt;
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
+        vm.expectRevert(
+            abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("attempt"), uint256(attempt))
+        );
+        this.tryCommit(request, decision.packed(), certificate);
+    }
+
+    /// @dev Changes one bit of the signatures, cuts bytes off and adds some.
+    function testFuzz_everyByteOfTheCertificateCounts(uint256 place, uint8 change, uint8 length) public {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory decision = decisionFor(4);
         bytes memory certificate = certify(request, committee, decision, quorumOf(4));
-        // The signature of seat 0 also stands on seat 1.
-        for (uint256 i = 0; i < 64; ++i) certificate[40 + 72 + 8 + i] = certificate[40 + 8 + i];
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        place = bound(place, 8, certificate.length - 1);
+        bytes memory wrong = bytes.concat(certificate);
+        wrong[place] ^= bytes1(uint8(bound(change, 1, 255)));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, (place - 8) / 64));
+        this.tryCommit(request, decision.packed(), wrong);
+        vm.assume(length != certificate.length);
+        wrong = bytes.concat(certificate, new bytes(64));
+        assembly {
+            mstore(wrong, length)
+        }
+        vm.expectPartialRevert(
+            length < 8 ? IDecisionOracle.QuorumNotReached.selector : IDecisionOracle.InvalidDecision.selector
+        );
+        this.tryCommit(request, decision.packed(), wrong);
+        this.tryCommit(request, decision.packed(), certificate);
+    }
+
+    /// @dev A signature stands for its own seat only, whoever else signs.
+    function testFuzz_signatureOfAnotherSeat(uint256 from, uint256 to) public {
+        (Request memory request, Seat[] memory committee) = _drawn(7, 1 ether);
+        Draft memory decision = decisionFor(7);
+        (from, to) = (bound(from, 0, 6), bound(to, 0, 6));
+        vm.assume(from != to);
+        bytes memory certificate = certify(request, committee, decision, 127);
+        for (uint256 i = 0; i < 64; ++i) certificate[8 + 64 * to + i] = certificate[8 + 64 * from + i];
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, to));
+        this.tryCommit(request, decision.packed(), certificate);
+    }
+
+    /// @dev The other signature of the same key, with a high s, does not fit beside the parity.
+    function test_highSIsNoSignature() public {
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
+        uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
+        uint256 parityAndS;
+        assembly {
+            parityAndS := mload(add(certificate, 0x48))
+        }
+        uint256 high = order - ((parityAndS << 1) >> 1);
+        assembly {
+            mstore(add(certificate, 0x48), high)
+        }
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 0));
         this.tryCommit(request, decision.packed(), certificate);
     }
 
@@ -116,10 +184,6 @@ contract OracleTest is ConclaveTest {
         this.tryCommit(request, decision, certificate);
         decision.head = clean;
         this.tryCommit(request, decision, certificate);
-        // The oracle does not accept another head for the settled decision either.
-        decision.head = DecisionHead.wrap(DecisionHead.unwrap(clean) | (1 << bit));
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        settleWith(request, committee, decision, relayOf(quorumOf(4)));
     }
 
     /// @dev The submitter may choose where the byte strings lie in calldata, but not their bytes.
@@ -127,13 +191,21 @@ contract OracleTest is ConclaveTest {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory draft = decisionFor(4);
         bytes memory certificate = certify(request, committee, draft, quorumOf(4));
+        bytes memory header = headerOf(seedBlocks[request.id]);
         bytes memory data = abi.encodeCall(
             IDecisionOracle.commit,
-            (request, firstRounds[request.id], certificate, draft.packed())
+            (
+                request,
+                firstRounds[request.id],
+                Seed(seedBlocks[request.id], header, new PastRound[](0)),
+                certificate,
+                draft.packed()
+            )
         );
-        // The decision begins after 7 words and the certificate. Its 4th word is the answer's offset, its 5th the
-        // merits'.
-        uint256 position = 4 + 32 * (7 + 1 + (certificate.length + 31) / 32 + 4) + 31;
+        // The decision begins after 8 words, the seed of 5 words with its header, and the certificate. Its 4th word is the
+        // answer's offset, its 5th the merits'.
+        uint256 words = 8 + 5 + (header.length + 31) / 32 + 1 + (certificate.length + 31) / 32;
+        uint256 position = 4 + 32 * (words + 4) + 31;
         assertEq(uint8(data[position]), 0xe0, "the merits' offset");
         data[position] = 0xa0;
         (bool success, bytes memory reason) = address(oracle).call(data);
@@ -148,74 +220,127 @@ contract OracleTest is ConclaveTest {
         assertTrue(success, "as it was");
     }
 
-    /// @dev The stored decision covers the relay: nobody can claim pay for another gas price or under another name.
-    function testFuzz_relayIsKept(uint256 flip) public {
-        vm.assume(flip != 0);
-        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
-        Decision memory decision = decisionFor(4).packed();
-        commitWith(request, decision, certify(request, committee, decisionFor(4), quorumOf(4)));
-        Relay relay = relayOf(quorumOf(4));
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        settleWith(request, committee, decision, Relay.wrap(Relay.unwrap(relay) ^ flip));
-        settleWith(request, committee, decision, relay);
-    }
-
+    /// @dev The commit pays everything at once, to the last unit.
     function testFuzz_payReachesOperatorsOrConsumer(uint96 fee, bytes32 shares, bool hung) public {
         fee = uint96(bound(fee, 0, 1e23));
+        uint256 before = balance();
         (Request memory request, Seat[] memory committee) = _drawn(7, fee);
+        assertEq(balance(), before - fee, "in escrow");
         Draft memory decision = decisionFor(7);
         decision.shares = abi.encodePacked(bytes7(shares));
         if (hung) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
         commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(7)));
-        uint256 before = balance();
         // This contract is consumer and operator of all agents, so everything must come back, to the last unit.
-        settleWith(request, committee, decision.packed(), relayOf(quorumOf(7)));
-        assertEq(balance(), before + fee, "sum");
+        assertEq(balance(), before, "sum");
+        (, , , , bool settled) = oracle.statusOf(request.id);
+        assertTrue(settled, "settled by the commit");
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.AlreadySettled.selector, request.id));
         settleWith(request, committee, decision.packed(), relayOf(quorumOf(7)));
     }
 
     function testFuzz_refundOnlyAfterTheDeadline(uint256 delay, bool drawn, address anybody) public {
+        uint256 before = balance();
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 5 ether));
-        bytes memory witness = abi.encode(seedBlock);
-        if (drawn) {
-            Seat[] memory committee = drawCommittee(request, seedBlock);
-            witness = abi.encode(uint32(0), SeatLib.hashMemory(committee));
-        }
+        if (drawn) drawCommittee(request, seedBlock);
         delay = bound(delay, 0, 2 hours);
         vm.warp(block.timestamp + delay);
-        uint256 before = balance();
         bool late = delay > 1 hours;
         if (!late) vm.expectPartialRevert(IDecisionOracle.DeadlineNotPassed.selector);
         vm.prank(anybody);
-        this.passRefund(request, witness);
-        assertEq(balance(), late ? before + 5 ether : before, "balance");
+        this.passRefund(request, seedBlock);
+        assertEq(balance(), late ? before : before - 5 ether, "balance");
         if (!late) return;
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WrongStatus.selector, request.id, Status.Refunded));
-        refundWith(request, witness);
+        refundWith(request, seedBlock);
     }
 
-    function test_seedOfAnotherEpochIsRescheduled() public {
-        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+    /// @dev Of all that can end an attempt, exactly one call succeeds, whatever the block and the time; before the seed
+    /// block none does.
+    function testFuzz_exactlyOneCallEndsAnAttempt(uint256 blocks, uint256 delay, uint256 retries, bool history) public {
+        Terms memory terms = termsFor(4, 5 ether);
+        terms.retries = uint8(retries % 2);
+        (_running, ) = ask(terms);
+        uint64 seedBlock = seedBlocks[_running.id];
+        _certificate = certify(_running, drawCommittee(_running, seedBlock), decisionFor(4), quorumOf(4));
+        if (history) {
+            HistoryChain.install();
+            HistoryChain.remember(seedBlock, keccak256(headerOf(seedBlock)));
+        } else HistoryChain.uninstall();
+        // Many cases lie around the end of the epoch after the seed's, and around the deadline.
+        uint256 number = seedBlock - 8 + bound(blocks, 0, blocks % 3 == 0 ? 600 : 3 * EPOCH_BLOCKS);
+        vm.roll(number);
+        vm.warp(block.timestamp + (delay % 3 == 0 ? bound(delay, 0, 2 hours) : 1 hours - 1 + (delay % 3)));
+        bool isKept = number / EPOCH_BLOCKS <= seedBlock / EPOCH_BLOCKS + 1;
+        bool isOver = vm.getBlockTimestamp() > firstRounds[_running.id].deadline() || (number > seedBlock && !isKept);
+        bool[3] memory expected = [
+            !isOver && number > seedBlock,
+            isOver && terms.retries == 0,
+            isOver && terms.retries == 1
+        ];
+        bytes[3] memory calls = [
+            abi.encodeCall(this.commitRunning, ()),
+            abi.encodeCall(this.refundRunning, ()),
+            abi.encodeCall(this.replaceRunning, ())
+        ];
+        // Each call first, so that no other one hides what it does.
+        for (uint256 first = 0; first < 3; ++first) {
+            uint256 snapshot = vm.snapshotState();
+            bool ended = false;
+            for (uint256 i = 0; i < 3; ++i) {
+                uint256 index = (first + i) % 3;
+                (bool success, ) = address(this).call(calls[index]);
+                assertTrue(success == (expected[index] && !ended), "one of them, once");
+                ended = ended || success;
+            }
+            assertTrue(ended == (isOver || number > seedBlock), "none only before the seed block");
+            vm.revertToState(snapshot);
+        }
+    }
+
+    function commitRunning() external {
+        commitWith(_running, decisionFor(4).packed(), _certificate);
+    }
+
+    function refundRunning() external {
+        refundWith(_running, seedBlocks[_running.id]);
+    }
+
+    function replaceRunning() external {
+        oracle.replace(_running, firstRounds[_running.id], seedBlocks[_running.id]);
+    }
+
+    function test_seedThatCannotBeProvenEndsTheAttempt() public {
+        uint256 before = balance();
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 1 ether));
         vm.roll(seedBlock);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
-        drawWith(request, seedBlock, "");
-        for (uint256 i = 0; i < 3; ++i) {
-            vm.roll(seedBlock + 257);
-            drawWith(request, seedBlock, "");
-            assertTrue(statusOf(request) == Status.Requested, "not drawn");
-            vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-            drawWith(request, seedBlock, "");
-            seedBlock = seedBlockAfter(block.number);
-        }
-        vm.roll(seedBlock + 1);
-        drawWith(request, seedBlock, headerOf(seedBlock));
-        assertTrue(statusOf(request) == Status.Drawn, "drawn in time");
+        this.show(request, seedBlock, "");
+        Seat[] memory committee = drawCommittee(request, seedBlock);
+        // The last block of the next epoch still knows the committee.
+        vm.roll((seedBlock / EPOCH_BLOCKS + 2) * EPOCH_BLOCKS - 1);
+        bytes memory header = headerOf(seedBlock);
+        assertEq(
+            keccak256(abi.encode(this.show(request, seedBlock, header))),
+            keccak256(abi.encode(committee)),
+            "the same"
+        );
+        vm.roll(block.number + 1);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedExpired.selector, request.id, seedBlock));
+        this.show(request, seedBlock, header);
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedExpired.selector, request.id, seedBlock));
+        this.tryCommit(request, decision.packed(), certificate);
+        refundWith(request, seedBlock);
+        assertEq(balance(), before, "refunded before the deadline");
     }
 
-    function test_seedOfALongEpochLeavesTimeToDraw() public {
+    function test_seedOfALongEpochLeavesTime() public {
         deployRegistry(7200);
         token.approve(address(registry), type(uint256).max);
+        token.approve(address(oracle), type(uint256).max);
+        registerAgents(6, MAX_STAKE);
+        vm.roll(2 * 7200);
         // The epoch needs 16 more blocks; block 21,599 is its last.
         uint64[2] memory asked = [uint64(21_575), 21_576];
         uint64[2] memory seeds = [uint64(21_583), 21_608];
@@ -224,11 +349,28 @@ contract OracleTest is ConclaveTest {
             (Request memory request, ) = ask(termsFor(4, 0));
             vm.roll(seeds[i]);
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seeds[i]));
-            drawWith(request, seeds[i], "");
+            this.show(request, seeds[i], "");
         }
     }
 
-    /// @dev A signer is rotated between draw and commit: the seat's key signs, the new key does not.
+    /// @dev Later calls of one transaction may leave out the header that the first one brought; other transactions and
+    /// other seed blocks may not.
+    function test_headerIsProvenOnceInATransaction() public {
+        (Request memory one, uint64 seedBlock) = ask(termsFor(4, 1 ether));
+        (Request memory two, ) = ask(termsFor(4, 1 ether));
+        assertEq(seedBlocks[two.id], seedBlock, "the same block");
+        bytes[] memory calls = new bytes[](2);
+        calls[0] = _commitOf(two, "");
+        calls[1] = _commitOf(one, "");
+        oracle.tryMulticall(calls);
+        assertTrue(statusOf(one) == Status.Requested && statusOf(two) == Status.Requested, "nobody brought it");
+        calls[0] = _commitOf(one, headerOf(seedBlock));
+        calls[1] = _commitOf(two, "");
+        oracle.tryMulticall(calls);
+        assertTrue(statusOf(one) == Status.Decided && statusOf(two) == Status.Decided, "both");
+    }
+
+    /// @dev A signer is rotated before the commit: the seat's key signs, the new key does not.
     function test_rotatedSignerStillOwesItsSignature() public {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory decision = decisionFor(4);
@@ -247,7 +389,7 @@ contract OracleTest is ConclaveTest {
         bytes memory certificate = certify(request, committee, decision, quorumOf(4));
         uint256 chain = this.chainId();
         vm.chainId(chain + 1);
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 0));
         this.tryCommit(request, decision.packed(), certificate);
         vm.chainId(chain);
         this.tryCommit(request, decision.packed(), certificate);
@@ -257,8 +399,25 @@ contract OracleTest is ConclaveTest {
         commitWith(request, decision, certificate);
     }
 
-    function passRefund(Request calldata request, bytes calldata witness) external {
-        refundWith(request, witness);
+    function passRefund(Request calldata request, uint64 seedBlock) external {
+        refundWith(request, seedBlock);
+    }
+
+    function show(
+        Request calldata request,
+        uint64 seedBlock,
+        bytes calldata header
+    ) external view returns (Seat[] memory) {
+        return committeeWith(request, seedBlock, header);
+    }
+
+    function _commitOf(Request memory request, bytes memory header) private returns (bytes memory) {
+        uint64 seedBlock = seedBlocks[request.id];
+        Seat[] memory committee = drawCommittee(request, seedBlock);
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
+        Seed memory seed = Seed(seedBlock, header, new PastRound[](0));
+        return abi.encodeCall(oracle.commit, (request, firstRounds[request.id], seed, certificate, decision.packed()));
     }
 
     function _drawn(uint256 size, uint96 fee) private returns (Request memory request, Seat[] memory committee) {

@@ -2,6 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
+import {AgentAccount, AgentAccountLib} from "../../contracts/libraries/AgentAccountLib.sol";
 import {RewardsLib} from "../../contracts/libraries/RewardsLib.sol";
 import {AgentId, Currency} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
@@ -15,8 +16,8 @@ contract RewardsTest is ConclaveTest {
     address private constant ALICE = address(0xa11ce);
     address private constant BOB = address(0xb0b);
     uint24 private constant TENTH = 100_000;
-    /// @dev The largest credit of the registry, and the most shares of a pot.
-    uint256 private constant MOST = type(uint104).max;
+    /// @dev Nearly the largest credit of the registry, and the most shares of a pot.
+    uint256 private constant MOST = 256 * uint256(type(uint96).max);
     uint256 private constant SHARES = type(uint128).max;
 
     RewardsLib.State private _rewards;
@@ -76,6 +77,20 @@ contract RewardsTest is ConclaveTest {
         registry.startUnbonding(AGENT, MIN_STAKE);
         _earn(1001);
         _assertRewards(address(this), 1001);
+    }
+
+    /// @dev The account word has room for 2^96 - 1 units. More pay divides what waits, and nothing is lost.
+    function test_moreThanTheWordHoldsIsDividedFirst() public {
+        _bond(ALICE, MIN_STAKE);
+        _earn(type(uint96).max);
+        recordService(Currency.Native, AGENT, 0, 1000);
+        _earn(1000);
+        _earn(type(uint96).max - 1000);
+        _earn(1);
+        uint256 paid = 2 * uint256(type(uint96).max) + 1;
+        _assertRewards(ALICE, (paid * 9) / 20);
+        _assertRewards(address(this), paid - (paid * 9) / 20);
+        assertEq(registry.rewardsOf(AGENT, ALICE, Currency.Native), 449, "the other currency, rounded down");
     }
 
     function test_currenciesNeverMix() public {
@@ -146,6 +161,50 @@ contract RewardsTest is ConclaveTest {
         assertEq(registry.getAgent(AGENT).commission, TENTH, "as it was");
     }
 
+    /// @dev RW7: pay so far is the earlier operator's, and nobody's stake moves.
+    function test_anOperatorHandsItsAgentOver() public {
+        _bond(ALICE, 3 * MIN_STAKE);
+        _earn(1000);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOffered.selector, AGENT, ALICE));
+        vm.prank(ALICE);
+        registry.acceptOperator(AGENT);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOperator.selector, AGENT, ALICE));
+        vm.prank(ALICE);
+        registry.transferOperator(AGENT, ALICE);
+        registry.transferOperator(AGENT, BOB);
+        registry.transferOperator(AGENT, ALICE);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOffered.selector, AGENT, BOB));
+        vm.prank(BOB);
+        registry.acceptOperator(AGENT);
+        vm.expectEmit(address(registry));
+        emit IAgentRegistry.OperatorTransferred(AGENT, address(this), ALICE);
+        vm.prank(ALICE);
+        registry.acceptOperator(AGENT);
+        assertEq(registry.operatorOf(AGENT), ALICE, "operator");
+        assertTrue(registry.getAgent(AGENT).active, "the new operator's own stake suffices");
+        _assertRewards(address(this), 100 + 225);
+        _assertRewards(ALICE, 675);
+        assertEq(registry.positionOf(AGENT, address(this)).bonded, MIN_STAKE, "the earlier operator's stake");
+        _earn(1000);
+        _assertRewards(address(this), 325 + 225);
+        _assertRewards(ALICE, 675 + 100 + 675);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOperator.selector, AGENT, address(this)));
+        registry.setCommission(AGENT, 0);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOffered.selector, AGENT, ALICE));
+        vm.prank(ALICE);
+        registry.acceptOperator(AGENT);
+    }
+
+    /// @dev ST5: the new operator answers with its own stake.
+    function test_anOperatorWithoutStakeHasNoActiveAgent() public {
+        registry.transferOperator(AGENT, BOB);
+        vm.prank(BOB);
+        registry.acceptOperator(AGENT);
+        assertTrue(!registry.getAgent(AGENT).active, "not active");
+        _bond(BOB, MIN_STAKE);
+        assertTrue(registry.getAgent(AGENT).active, "active");
+    }
+
     function test_commissionHasABound() public {
         bytes memory refusal = abi.encodeWithSelector(
             IAgentRegistry.CommissionAboveMaximum.selector,
@@ -166,7 +225,7 @@ contract RewardsTest is ConclaveTest {
     /// The unpaid rest is less than one unit for each of the three accounts and one for the division, wherever growth
     /// begins.
     function testFuzz_anyAmountsAndShares(
-        uint104 amount,
+        uint96 amount,
         uint128 shares,
         uint128 part,
         uint256 growth,
@@ -181,43 +240,51 @@ contract RewardsTest is ConclaveTest {
             _rewards.holders[BOB][i].mark = growth;
             _rewards.holders[address(this)][i].mark = growth;
         }
-        _rewards.credit(Currency.Native, amount);
-        uint256[3] memory expected = [_of(by, address(this), 0), _of(by, ALICE, part), _of(by, BOB, shares - part)];
-        _rewards.divide(by);
+        AgentAccount pending = AgentAccountLib.fresh().paid(Currency.Native, amount);
+        uint256[3] memory expected = [
+            _of(pending, by, address(this), 0),
+            _of(pending, by, ALICE, part),
+            _of(pending, by, BOB, shares - part)
+        ];
+        _rewards.divide(pending, by);
         _rewards.update(ALICE, part);
         _rewards.update(BOB, shares - part);
         uint256 commission = _rewards.take(address(this), Currency.Native);
         uint256 alice = _rewards.take(ALICE, Currency.Native);
         uint256 bob = _rewards.take(BOB, Currency.Native);
-        uint256 whole = uint256(amount) * 1e6;
         assertEq(commission, (uint256(amount) * by.commission) / 1e6, "commission");
         assertEq(commission, expected[0], "the view's commission");
         assertEq(alice, expected[1], "the view's part");
         assertEq(bob, expected[2], "the view's other part");
         assertTrue(commission + alice + bob <= amount, "more than came in");
         assertTrue(commission + alice + bob + 3 >= amount, "more than roundings is left");
-        uint256 exact = ((whole - uint256(amount) * by.commission) * part) / shares / 1e6;
+        assertEq(_of(pending.withoutPay(), by, ALICE, part), 0, "all of it was taken");
+        uint256 exact = (uint256(amount) * (1e6 - by.commission) * part) / shares / 1e6;
         assertTrue(alice <= exact && alice + 1 + (part >> 127) >= exact, "not by the shares");
-        assertEq(_of(by, ALICE, part), 0, "all of it was taken");
     }
 
     /// @dev One account's part of one share is the whole range of the credit.
     function test_theLargestAmountForASingleShare() public {
         _rewards.growth[0] = type(uint256).max;
         _rewards.holders[ALICE][0].mark = type(uint256).max;
-        _rewards.credit(Currency.Token, MOST);
-        _rewards.divide(RewardsLib.Division(address(this), 0, 1));
+        AgentAccount pending = AgentAccountLib.fresh().paid(Currency.Token, type(uint96).max);
+        for (uint256 i = 0; i < 256; ++i) _rewards.divide(pending, RewardsLib.Division(address(this), 0, 1));
         _rewards.update(ALICE, 1);
         assertEq(_rewards.take(ALICE, Currency.Token), MOST, "all of it");
     }
 
     function drawForSlash() private {
-        registerAgents(4, MIN_STAKE);
-        drawForEvidence(2);
+        registerAgents(5, MIN_STAKE);
+        decideForEvidence(2);
     }
 
-    function _of(RewardsLib.Division memory by, address account, uint256 shares) private view returns (uint256) {
-        return _rewards.rewardsOf(by, account, shares, Currency.Native);
+    function _of(
+        AgentAccount pending,
+        RewardsLib.Division memory by,
+        address account,
+        uint256 shares
+    ) private view returns (uint256) {
+        return _rewards.rewardsOf(pending, by, account, shares, Currency.Native);
     }
 
     function _bond(address account, uint128 amount) private {

@@ -4,7 +4,8 @@ pragma solidity 0.8.34;
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {BlockHashLib} from "../../contracts/libraries/BlockHashLib.sol";
 import {HeaderLib} from "../../contracts/libraries/HeaderLib.sol";
-import {PastRound, Request, Seat, Status} from "../../contracts/types/Types.sol";
+import {RoundLib} from "../../contracts/libraries/RoundLib.sol";
+import {Request, Seat, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {HeaderMaker} from "./utils/HeaderMaker.sol";
 import {HistoryChain} from "./utils/HistoryChain.sol";
@@ -35,11 +36,9 @@ contract SeedTest is ConclaveTest {
     function test_seedIsPrevRandao() public {
         bytes memory header = headerOf(_seedBlock);
         bytes32 seed = keccak256(abi.encode(HeaderMaker.prevRandaoOf(_seedBlock), _request.id, uint32(0)));
-        bytes32 expected = keccak256(abi.encode(registry.draw(seed, 4, nobody())));
+        bytes32 expected = keccak256(abi.encode(committeeNow(seed, 4)));
         assertEq(seedOf(_request, _seedBlock), seed, "seed");
-        drawWith(_request, _seedBlock, header);
-        _requireDrawn();
-        assertEq(keccak256(abi.encode(registry.draw(seed, 4, nobody()))), expected, "constant");
+        assertEq(keccak256(abi.encode(committeeWith(_request, _seedBlock, header))), expected, "committee");
     }
 
     /// @dev The seed stays the same, whatever else the builder puts into the block.
@@ -66,8 +65,7 @@ contract SeedTest is ConclaveTest {
         // This header has another prevrandao.
         bytes memory forged = HeaderMaker.make(_seedBlock, abi.encodePacked(hex"a0", keccak256("mine")), "");
         _refused(forged, blockHash);
-        drawWith(_request, _seedBlock, header);
-        _requireDrawn();
+        _proves(header);
     }
 
     function testFuzz_refusesAChangedByte(uint256 place, uint8 change) public {
@@ -84,21 +82,17 @@ contract SeedTest is ConclaveTest {
         bytes memory more = abi.encodePacked(hex"a0", keccak256("access list"), hex"8203e8", hex"c20102");
         bytes memory header = HeaderMaker.make(_seedBlock, word, more);
         vm.setBlockhash(_seedBlock, keccak256(header));
-        drawWith(_request, _seedBlock, header);
-        _requireDrawn();
+        _proves(header);
     }
 
     function test_refusesAChainWithoutABeacon() public {
         bytes memory header = HeaderMaker.make(_seedBlock, abi.encodePacked(hex"a0", bytes32(0)), "");
         vm.setBlockhash(_seedBlock, keccak256(header));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.NoBeacon.selector, _request.id, _seedBlock));
-        drawWith(_request, _seedBlock, header);
-        assertTrue(statusOf(_request) == Status.Requested, "waits");
-        // The request is not stuck: the seed ends with its epoch.
-        vm.roll(3 * LONG_EPOCH);
-        drawWith(_request, _seedBlock, "");
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, _request.id));
-        drawWith(_request, _seedBlock, "");
+        this.show(header);
+        // The request is not stuck: the attempt ends with its deadline.
+        vm.warp(block.timestamp + DURATION + 1);
+        refundWith(_request, _seedBlock);
     }
 
     /// @dev Even if the chain vouches for the bytes, the library reads nothing outside of them.
@@ -112,11 +106,10 @@ contract SeedTest is ConclaveTest {
         // A string of the same length replaces the list.
         _malformed(_with(good, 0, 0xb9), "list", 0);
         _malformed(_with(good, 0, 0xf8), "list", 0);
-        _malformed(_cut(good, good.length - 1), "length", 1);
-        _malformed(bytes.concat(good, hex"00"), "length", 1);
-        _malformed(hex"f90000", "item", 3);
+        _malformed(_cut(good, good.length - 1), "list", 0);
+        _malformed(bytes.concat(good, hex"00"), "list", 0);
         // Twelve members; then thirteen; then the member that counts is cut short.
-        _malformed(_list(12), "item", 15);
+        _refusedAsMalformed(_list(12));
         _malformed(_list(13), "mixHash", 16);
         bytes memory members = hex"01010101010101010101010101";
         _malformed(abi.encodePacked(hex"f9002d", members, hex"a0", new bytes(31)), "mixHash", 16);
@@ -129,15 +122,18 @@ contract SeedTest is ConclaveTest {
         _malformed(HeaderMaker.make(_seedBlock, hex"80", ""), "mixHash", 470);
         // Members that are longer than the list, and members that no header has: a list, and a string with more than
         // two bytes of length.
-        _malformed(hex"f90002b001", "item", 3);
+        _refusedAsMalformed(hex"f90000");
+        _refusedAsMalformed(hex"f90002b001");
         // The header is one byte too short.
-        _malformed(hex"f9000181", "item", 3);
-        _malformed(hex"f90003b80201", "item", 3);
-        _malformed(hex"f90001b8", "item", 3);
-        _malformed(hex"f90002b938", "item", 3);
-        _malformed(hex"f90003b9ffff", "item", 3);
-        _malformed(hex"f90004ba000001", "item", 3);
-        _malformed(hex"f90001c0", "item", 3);
+        _refusedAsMalformed(hex"f9000181");
+        _refusedAsMalformed(hex"f90003b80201");
+        _refusedAsMalformed(hex"f90001b8");
+        _refusedAsMalformed(hex"f90002b938");
+        _refusedAsMalformed(hex"f90003b9ffff");
+        _refusedAsMalformed(hex"f90004ba000001");
+        _refusedAsMalformed(hex"f90001c0");
+        _refusedAsMalformed(hex"f90009bfffffffffffffffff");
+        _refusedAsMalformed(hex"f90001ff");
         // The header with all its bytes is accepted.
         assertEq(
             this.prevRandao(abi.encodePacked(hex"f9002e", members, hex"a0", keccak256("x"))),
@@ -165,36 +161,43 @@ contract SeedTest is ConclaveTest {
         vm.roll(_seedBlock + 257);
         assertEq(blockhash(_seedBlock), 0, "out of the window");
         _refused("", keccak256(header));
-        drawWith(_request, _seedBlock, header);
-        _requireDrawn();
+        _proves(header);
     }
 
-    function test_oldSeedWithoutHistoryIsRescheduled() public {
+    function test_oldSeedWithoutHistoryIsExpired() public {
+        bytes memory header = HeaderMaker.make(_seedBlock);
+        vm.roll(_seedBlock + 256);
+        vm.setBlockhash(_seedBlock, keccak256(header));
+        _proves(header);
+        vm.expectRevert(_notOver());
+        refundWith(_request, _seedBlock);
+        vm.roll(_seedBlock + 257);
         // No code, a contract that fails, and contracts that return nothing, too little and too much.
         bytes[5] memory codes = [bytes(""), hex"5f5ffd", hex"00", hex"600160005260016000f3", hex"600160005260406000f3"];
         for (uint256 i = 0; i < codes.length; ++i) {
             vm.etch(HistoryChain.HISTORY, codes[i]);
-            vm.roll(_seedBlock + 257);
-            drawWith(_request, _seedBlock, "");
-            assertTrue(statusOf(_request) == Status.Requested, "rescheduled");
-            vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, _request.id));
-            drawWith(_request, _seedBlock, "");
-            _seedBlock += 265;
+            _expired(header);
         }
-        vm.roll(_seedBlock + 256);
-        drawWith(_request, _seedBlock, headerOf(_seedBlock));
-        _requireDrawn();
+        refundWith(_request, _seedBlock);
+        assertTrue(statusOf(_request) == Status.Refunded, "over before its deadline");
     }
 
-    /// @dev The history of block hashes does not extend a seed beyond its epoch.
-    function test_historyOfAnotherEpochIsNotRead() public {
+    /// @dev The history of block hashes does not extend a seed beyond the epoch after its own.
+    function test_epochsBoundTheSeed() public {
         bytes memory header = HeaderMaker.make(_seedBlock);
         HistoryChain.install();
         HistoryChain.remember(_seedBlock, keccak256(header));
+        bytes32 committee = keccak256(abi.encode(committeeWith(_request, _seedBlock, headerOf(_seedBlock))));
         vm.roll(3 * LONG_EPOCH);
+        assertEq(keccak256(abi.encode(committeeWith(_request, _seedBlock, header))), committee, "the epoch after it");
+        vm.expectRevert(_notOver());
+        refundWith(_request, _seedBlock);
+        vm.roll(4 * LONG_EPOCH);
+        HistoryChain.remember(_seedBlock, keccak256(header));
+        vm.etch(HistoryChain.HISTORY, abi.encodePacked(hex"7f", keccak256(header), hex"60005260206000f3"));
         assertEq(BlockHashLib.hashOf(_seedBlock), keccak256(header), "known");
-        drawWith(_request, _seedBlock, header);
-        assertTrue(statusOf(_request) == Status.Requested, "rescheduled");
+        _expired(header);
+        refundWith(_request, _seedBlock);
     }
 
     function testFuzz_hashesOfTheWindows(uint256 age) public {
@@ -213,24 +216,21 @@ contract SeedTest is ConclaveTest {
         assertEq(BlockHashLib.hashOf(block.number), 0, "not yet");
     }
 
-    /// @dev The caller gives little gas, so that the history fails and another seed would be scheduled. The draw runs
-    /// out of gas instead.
+    /// @dev The caller gives little gas, so that the history fails and the attempt seems to be over. The call runs out
+    /// of gas instead.
     function test_historyCannotBeStarved() public {
         bytes memory header = HeaderMaker.make(_seedBlock);
         HistoryChain.install();
         HistoryChain.remember(_seedBlock, keccak256(header));
         vm.roll(_seedBlock + 257);
-        bytes memory call = abi.encodeCall(
-            oracle.draw,
-            (_request, firstRounds[_request.id], _seedBlock, header, new PastRound[](0))
-        );
-        bool success;
-        uint256 limit = 5_000;
-        for (; !success; limit += 250) {
-            (success, ) = address(oracle).call{gas: limit}(call);
-            assertTrue(success == (statusOf(_request) == Status.Drawn), "drawn or nothing");
+        bytes memory call = abi.encodeCall(oracle.refund, (_request, firstRounds[_request.id], _seedBlock));
+        for (uint256 limit = 5_000; limit < 60_000; limit += 100) {
+            (bool success, ) = address(oracle).call{gas: limit}(call);
+            assertTrue(!success, "not over");
         }
-        assertTrue(limit > 20_000 && limit < 300_000, "tried what is too little");
+        HistoryChain.uninstall();
+        (bool refunded, ) = address(oracle).call{gas: 100_000}(call);
+        assertTrue(refunded, "with another history it is");
     }
 
     function prevRandao(bytes calldata header) external pure returns (bytes32) {
@@ -241,7 +241,7 @@ contract SeedTest is ConclaveTest {
         vm.expectRevert(
             abi.encodeWithSelector(IDecisionOracle.HeaderMismatch.selector, _request.id, blockHash, keccak256(header))
         );
-        drawWith(_request, _seedBlock, header);
+        this.show(header);
     }
 
     function _malformed(bytes memory header, bytes32 part, uint256 offset) private {
@@ -249,11 +249,39 @@ contract SeedTest is ConclaveTest {
         this.prevRandao(header);
         vm.setBlockhash(_seedBlock, keccak256(header));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.MalformedHeader.selector, part, offset));
-        drawWith(_request, _seedBlock, header);
+        this.show(header);
     }
 
-    function _requireDrawn() private view {
-        assertTrue(statusOf(_request) == Status.Drawn, "drawn");
+    /// @dev Where the member should begin follows from bytes behind the header.
+    function _refusedAsMalformed(bytes memory header) private {
+        vm.expectPartialRevert(IDecisionOracle.MalformedHeader.selector);
+        this.prevRandao(header);
+    }
+
+    function show(bytes calldata header) external view returns (Seat[] memory) {
+        return committeeWith(_request, _seedBlock, header);
+    }
+
+    function _proves(bytes memory header) private view {
+        assertEq(
+            keccak256(abi.encode(committeeWith(_request, _seedBlock, header))),
+            keccak256(abi.encode(committeeNow(seedOf(_request, _seedBlock), 4))),
+            "proven"
+        );
+    }
+
+    function _expired(bytes memory header) private {
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedExpired.selector, _request.id, _seedBlock));
+        this.show(header);
+    }
+
+    function _notOver() private view returns (bytes memory) {
+        return
+            abi.encodeWithSelector(
+                IDecisionOracle.DeadlineNotPassed.selector,
+                _request.id,
+                RoundLib.deadline(firstRounds[_request.id])
+            );
     }
 
     /// @dev A list of this many single bytes.

@@ -3,7 +3,7 @@ pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {AgentId, Seat} from "../../contracts/types/Types.sol";
+import {AgentId, Currency, Seat} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {vm} from "./utils/Vm.sol";
 
@@ -37,7 +37,7 @@ contract ServiceTest is ConclaveTest {
         assertTrue(_isNear(_timesDrawn(), (2 * DRAWS) / (AGENTS + 1)), "twice as often");
         vm.recordLogs();
         _settle(0);
-        assertEq(vm.getRecordedLogs().length, 0, "proven once");
+        assertEq(vm.getRecordedLogs().length, 1, "proven once: only ServicesRecorded");
         assertEq(registry.getAgent(AGENT).service, PROVEN, "counted no further");
     }
 
@@ -50,7 +50,7 @@ contract ServiceTest is ConclaveTest {
         assertEq(agent.reputation, 810_000, "both steps");
     }
 
-    /// @dev RE4: a fall that does not count changes nothing and emits nothing. A recovery between two falls leaves no
+    /// @dev RE4: a fall that does not count changes nothing. A recovery between two falls leaves no
     /// room for more.
     function test_onlyTheDeepestFallOfAWeekTakesEffect() public {
         vm.warp(vm.getBlockTimestamp() + 7 days - (vm.getBlockTimestamp() % 7 days));
@@ -58,7 +58,7 @@ contract ServiceTest is ConclaveTest {
         _settle(1);
         vm.recordLogs();
         _settle(-1);
-        assertEq(vm.getRecordedLogs().length, 0, "nothing happened");
+        assertEq(vm.getRecordedLogs().length, 1, "only ServicesRecorded");
         assertEq(registry.getAgent(AGENT).service, 1, "nor was it a service");
         assertEq(registry.getAgent(AGENT).reputation, 810_000, "one slash, one recovery");
         _settle(-3);
@@ -82,14 +82,21 @@ contract ServiceTest is ConclaveTest {
         assertTrue(_isNear(_timesDrawn(), (2 * DRAWS) / (AGENTS + 1)), "twice as often");
     }
 
+    /// @dev A seat that is neither paid nor raised has not served.
+    function test_aSeatWithoutPayIsNoService() public {
+        moveReputation(AGENT, 0);
+        assertEq(registry.getAgent(AGENT).service, 0, "unpaid");
+    }
+
+    /// @dev Pays one unit for a seat that is not slashed.
     function _settle(int8 steps) private {
-        moveReputation(AGENT, steps);
+        recordService(Currency.Token, AGENT, steps, steps < 0 ? 0 : 1);
     }
 
     /// @dev Returns how often the agent gets the only seat.
     function _timesDrawn() private view returns (uint256 count) {
         for (uint256 i = 0; i < DRAWS; ++i) {
-            Seat seat = registry.draw(keccak256(abi.encode(i)), 1, nobody())[0];
+            Seat seat = committeeNow(keccak256(abi.encode(i)), 1)[0];
             if (AgentId.unwrap(seat.agentId()) == AgentId.unwrap(AGENT)) ++count;
         }
     }

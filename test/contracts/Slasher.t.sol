@@ -30,13 +30,13 @@ contract SlasherTest is ConclaveTest {
 
     function setUp() public {
         deployConclave();
-        registerAgents(5, 2 ether);
+        registerAgents(6, 2 ether);
         token.mint(DELEGATOR, 1e24);
         vm.startPrank(DELEGATOR);
         token.approve(address(registry), type(uint256).max);
         registry.bond(AGENT, 6 ether);
         vm.stopPrank();
-        drawForEvidence(2);
+        decideForEvidence(2);
     }
 
     /// @dev ST6, ST9: every account loses a tenth. The reporter gets a tenth of the operator's loss, the treasury gets
@@ -47,8 +47,7 @@ contract SlasherTest is ConclaveTest {
         registry.startUnbonding(AGENT, 2 ether);
         bytes32 others = _othersHash();
         Equivocation memory pair = equivocation(AGENT, 0);
-        vm.prank(REPORTER);
-        submit(pair);
+        submitAs(REPORTER, pair);
 
         IAgentRegistry.Agent memory agent = registry.getAgent(AGENT);
         assertEq(agent.bonded.assets, 4.5 ether, "bonded");
@@ -56,13 +55,13 @@ contract SlasherTest is ConclaveTest {
         assertTrue(!agent.active, "the operator's own is below the minimum");
         _assertPosition(address(this), 0.9 ether, 0.9 ether);
         _assertPosition(DELEGATOR, 3.6 ether, 1.8 ether);
-        assertEq(registry.owedTo(REPORTER), 0.02 ether, "a tenth of the operator's loss");
-        assertEq(registry.owedTo(TREASURY), 0.78 ether, "the rest");
+        assertEq(registry.owedTo(REPORTER), 0.05 ether, "the least: a twentieth of minStake");
+        assertEq(registry.owedTo(TREASURY), 0.75 ether, "the rest");
         assertEq(_othersHash(), others, "ST6: nobody else's");
 
         vm.prank(REPORTER);
         registry.claim(address(0xbeef));
-        assertEq(token.balanceOf(address(0xbeef)), 0.02 ether, "claimed");
+        assertEq(token.balanceOf(address(0xbeef)), 0.05 ether, "claimed");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NothingOwed.selector, REPORTER));
         vm.prank(REPORTER);
         registry.claim(REPORTER);
@@ -70,9 +69,9 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev ST6: one slash for each agent, request and attempt, whatever the proof.
     function test_isConsumedOnce() public {
-        assertTrue(!slasher.isConsumed(AGENT, drawnIds[0], 0), "open");
+        assertTrue(!slasher.isConsumed(AGENT, decidedIds[0], 0), "open");
         submit(equivocation(AGENT, 0));
-        assertTrue(slasher.isConsumed(AGENT, drawnIds[0], 0), "consumed");
+        assertTrue(slasher.isConsumed(AGENT, decidedIds[0], 0), "consumed");
         Equivocation memory other = equivocation(AGENT, 0);
         other.slot.phase = 7;
         uint256 key = keys[registry.getAgent(AGENT).signer];
@@ -85,6 +84,7 @@ contract SlasherTest is ConclaveTest {
         vm.expectRevert(consumed);
         this.submitBodies(key, slot, _body("a"), slot, _body("b"));
 
+        vm.warp(vm.getBlockTimestamp() + 7 days);
         submit(equivocation(AGENT, 1));
         submit(equivocation(AgentId.wrap(2), 0));
         assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "8 x 0.9^2");
@@ -95,7 +95,7 @@ contract SlasherTest is ConclaveTest {
         (pair.firstPayload, pair.secondPayload) = (pair.secondPayload, pair.firstPayload);
         (pair.firstSignature, pair.secondSignature) = (pair.secondSignature, pair.firstSignature);
         submit(pair);
-        assertTrue(slasher.isConsumed(AGENT, drawnIds[0], 0), "consumed");
+        assertTrue(slasher.isConsumed(AGENT, decidedIds[0], 0), "consumed");
     }
 
     /// @dev ST7: the agent is drawn, leaves at once, and is proven guilty in the last second of the longest request's
@@ -132,6 +132,7 @@ contract SlasherTest is ConclaveTest {
         vm.warp(end + 1);
         vm.expectRevert(abi.encodeWithSelector(ISlasher.KeyHasEnded.selector, signer, end));
         this.submitPair(late);
+        vm.warp(end + 7 days);
         submit(equivocation(AGENT, 1));
         assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "the key in use");
     }
@@ -139,36 +140,110 @@ contract SlasherTest is ConclaveTest {
     /// @dev ST6: a proof counts for one attempt, whatever it claims about the rest of the request.
     function test_anInventedRequestIsNoOtherFault() public {
         submit(equivocation(AGENT, 0));
-        Request memory invented = drawnRequest(0);
+        Request memory invented = decidedRequest(0);
         (invented.consumer, invented.questionHash) = (address(1), "another question");
         Equivocation memory pair = equivocation(AGENT, invented, 0);
-        _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0));
+        _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, decidedIds[0], 0));
     }
 
     /// @dev ST6: the event names the request, even when the proof has terms that nobody asked for.
     function test_anInventedRequestHidesNothing() public {
-        Request memory invented = drawnRequest(0);
+        Request memory invented = decidedRequest(0);
         invented.questionHash = "another question";
         bytes32 inventedHash = keccak256(abi.encode(invented));
+        Equivocation memory pair = equivocation(AGENT, invented, 0);
+        commitAs(address(this), pair.firstSignature, pair.secondSignature);
         vm.expectEmit(address(slasher));
-        emit ISlasher.EquivocationProven(AGENT, drawnIds[0], address(this), 0, ISlasher.Fault.Messages, inventedHash);
-        submit(equivocation(AGENT, invented, 0));
+        emit ISlasher.EquivocationProven(AGENT, decidedIds[0], address(this), 0, ISlasher.Fault.Messages, inventedHash);
+        showPair(pair);
         _assertRefused(
             equivocation(AGENT, 0),
-            abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0)
+            abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, decidedIds[0], 0)
         );
+    }
+
+    /// @dev ST6: a leaked key costs a tenth a week, whatever it signed, until it proves nothing any more. Here everything
+    /// that is left after 50 proofs was once 0.5 %.
+    function test_aLeakedKeyTakesATenthAWeek() public {
+        decideForEvidence(48);
+        uint256 key = keys[registry.getAgent(AGENT).signer];
+        (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
+        registry.rotateSigner(AGENT, publicKey, possession);
+        uint256 slashes = 0;
+        for (uint256 i = 0; i < 50; ++i) {
+            try this.submitPair(equivocationBy(key, decidedRequest(i), 0)) {
+                ++slashes;
+            } catch (bytes memory reason) {
+                bytes4 name = bytes4(reason);
+                bool isOver = i == 49 && name == ISlasher.KeyHasEnded.selector;
+                assertTrue(name == ISlasher.SlashedRecently.selector || isOver, "another reason");
+            }
+            vm.warp(vm.getBlockTimestamp() + 14 days / 48);
+        }
+        assertEq(slashes, 3, "at once, after seven days, after fourteen");
+        assertEq(registry.getAgent(AGENT).bonded.assets, 5.832 ether, "8 x 0.9^3");
+    }
+
+    /// @dev ST6: what came too soon is still evidence.
+    function test_evidenceWaitsForTheNextWeek() public {
+        submit(equivocation(AGENT, 0));
+        uint256 due = vm.getBlockTimestamp() + 7 days;
+        Equivocation memory pair = equivocation(AGENT, 1);
+        _assertRefused(pair, abi.encodeWithSelector(ISlasher.SlashedRecently.selector, AGENT, due));
+        vm.warp(due - 1);
+        _assertRefused(pair, abi.encodeWithSelector(ISlasher.SlashedRecently.selector, AGENT, due));
+        vm.warp(due);
+        submit(pair);
+        assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "8 x 0.9^2");
+    }
+
+    /// @dev ST11: who sees a proof on its way to the chain has committed to nothing.
+    function test_copiedEvidenceIsRefused() public {
+        Equivocation memory pair = equivocation(AGENT, 0);
+        commitAs(REPORTER, pair.firstSignature, pair.secondSignature);
+        address copier = address(0xbad);
+        vm.expectPartialRevert(ISlasher.EvidenceNotCommitted.selector);
+        this.showAs(copier, pair);
+        vm.prank(copier);
+        slasher.commitEvidence(keccak256(abi.encode(copier, pair.firstSignature, pair.secondSignature)));
+        vm.expectPartialRevert(ISlasher.EvidenceTooEarly.selector);
+        this.showAs(copier, pair);
+        // A second commitment to the same is no later one.
+        vm.prank(copier);
+        slasher.commitEvidence(keccak256(abi.encode(REPORTER, pair.firstSignature, pair.secondSignature)));
+        this.showAs(REPORTER, pair);
+        assertEq(registry.owedTo(REPORTER), 0.05 ether, "the reporter has the reward");
+        assertEq(registry.owedTo(copier), 0, "the copier has nothing");
+    }
+
+    /// @dev ST9: the reward is a tenth of the operator's loss, at least minStake / 20, at most half of that loss.
+    function test_theLeastReward() public {
+        registry.bond(AgentId.wrap(2), 6 ether);
+        submitAs(REPORTER, equivocation(AgentId.wrap(2), 0));
+        assertEq(registry.owedTo(REPORTER), 0.08 ether, "a tenth of 0.8");
+        registry.startUnbonding(AgentId.wrap(3), 2 ether);
+        vm.warp(vm.getBlockTimestamp() + UNBONDING_DELAY);
+        registry.withdrawStake(AgentId.wrap(3), address(this));
+        registry.bond(AgentId.wrap(3), 0.6 ether);
+        submitAs(REPORTER, equivocation(AgentId.wrap(3), 0));
+        assertEq(registry.owedTo(REPORTER), 0.11 ether, "half of 0.06");
+    }
+
+    function showAs(address reporter, Equivocation memory pair) external {
+        vm.prank(reporter);
+        showPair(pair);
     }
 
     /// @dev ST9: an operator that leaves first and then reports itself gets no part of its delegators' loss.
     function test_selfReportDoesNotPay() public {
         submit(equivocation(AGENT, 0));
-        assertEq(registry.owedTo(address(this)), 0.02 ether, "a tenth of its own 0.2");
+        assertEq(registry.owedTo(address(this)), 0.05 ether, "a quarter of its own 0.2");
         registry.startUnbonding(AGENT, registry.positionOf(AGENT, address(this)).shares);
         vm.warp(block.timestamp + UNBONDING_DELAY);
         registry.withdrawStake(AGENT, address(this));
         submit(equivocation(AGENT, 1));
-        assertEq(registry.owedTo(address(this)), 0.02 ether, "nothing for its delegators' 0.54");
-        assertEq(registry.owedTo(TREASURY), 0.78 ether + 0.54 ether, "the treasury");
+        assertEq(registry.owedTo(address(this)), 0.05 ether, "nothing for its delegators' 0.54");
+        assertEq(registry.owedTo(TREASURY), 0.75 ether + 0.54 ether, "the treasury");
     }
 
     /// @dev ST8: an agent that has evidence consumed with almost no stake exits for good.
@@ -186,11 +261,12 @@ contract SlasherTest is ConclaveTest {
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, agentId));
         registry.bond(agentId, MAX_STAKE - 900);
         nextEpoch();
-        assertEq(registry.drawableCount(), 4, "never drawn");
+        assertEq(registry.drawableCount(), 5, "never drawn");
 
         vm.recordLogs();
         submit(equivocation(AGENT, 0));
         assertTrue(!registry.getAgent(AGENT).exited, "an active agent only pays");
+        vm.warp(vm.getBlockTimestamp() + 7 days);
         submit(equivocation(agentId, 1));
         assertEq(_exitsAnnounced(), 0, "once");
     }
@@ -202,28 +278,31 @@ contract SlasherTest is ConclaveTest {
         }
     }
 
-    /// @dev ST10: evidence that was made before the draw cannot be consumed before it.
-    function test_nothingIsConsumedBeforeTheDraw() public {
+    /// @dev ST10: evidence about an attempt that may still be answered cannot be consumed.
+    function test_nothingIsConsumedBeforeTheDecision() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         Equivocation memory pair = equivocation(AGENT, request, 0);
-        bytes memory reason = abi.encodeWithSelector(ISlasher.AttemptNotDrawn.selector, request.id, 0);
+        bytes memory reason = abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, 0);
         _assertRefused(pair, reason);
         uint256 key = keys[registry.getAgent(AGENT).signer];
         ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 0);
         vm.expectRevert(reason);
         this.submitDecisionsAbout(request, key, slot, _body("a"), _body("b"));
 
-        // The hash covers the id, so the signatures do not count for a request that is drawn.
+        // The hash covers the id, so the signatures do not count for a request that is decided.
         Equivocation memory disguised = _copy(pair);
-        disguised.request.id = drawnIds[0];
+        disguised.request.id = decidedIds[0];
         _assertRefusedAsUnknown(disguised);
-        drawCommittee(request, seedBlock);
+        Seat[] memory committee = drawCommittee(request, seedBlock);
+        _assertRefused(pair, reason);
+        Draft memory decision = decisionFor(4);
+        commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(4)));
         submit(pair);
-        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed after the draw");
+        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed after the decision");
     }
 
     /// @dev ST10: tries every state of a request, with attempts before, at and after the current one.
-    function test_onlyDrawnAttemptsCount() public {
+    function test_onlyAttemptsThatAreOverCount() public {
         vm.etch(address(oracle), type(StatusStub).runtimeCode);
         for (uint8 status = 0; status <= uint8(type(Status).max); ++status) {
             for (uint32 attempt = 0; attempt < 5; ++attempt) {
@@ -232,11 +311,12 @@ contract SlasherTest is ConclaveTest {
                 request.id = RequestId.wrap((2 << 8) | status);
                 request.questionHash = keccak256(abi.encode(status, attempt));
                 Equivocation memory pair = equivocation(AgentId.wrap(3), request, attempt);
-                if (attempt < 2 || (attempt == 2 && status >= uint8(Status.Drawn))) submit(pair);
+                vm.warp(vm.getBlockTimestamp() + 7 days);
+                if (attempt < 2 || (attempt == 2 && status > uint8(Status.Requested))) submit(pair);
                 else
                     _assertRefused(
                         pair,
-                        abi.encodeWithSelector(ISlasher.AttemptNotDrawn.selector, request.id, attempt)
+                        abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, attempt)
                     );
             }
         }
@@ -269,7 +349,7 @@ contract SlasherTest is ConclaveTest {
         bad.secondSignature = signMessage(keys[second], bad.request, bad.slot, bad.secondPayload);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, signer, second));
 
-        bad = equivocationBy(1, drawnRequest(0), 0);
+        bad = equivocationBy(1, decidedRequest(0), 0);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.UnknownSigner.selector, vm.addr(1)));
 
         bad = _copy(pair);
@@ -287,7 +367,7 @@ contract SlasherTest is ConclaveTest {
         // Two slots are no conflict: every member of the slot counts.
         for (uint256 member = 0; member < 7; ++member) {
             bad = _copy(pair);
-            (Request memory request, ISlasher.MessageSlot memory slot) = (drawnRequest(0), pair.slot);
+            (Request memory request, ISlasher.MessageSlot memory slot) = (decidedRequest(0), pair.slot);
             if (member == 0) request.questionHash = "x";
             else if (member == 1) slot.committeeHash = "x";
             else if (member == 2) slot.attempt = 9;
@@ -311,7 +391,7 @@ contract SlasherTest is ConclaveTest {
         Slasher earlier = slasher;
         uint256 key = keys[registry.getAgent(AGENT).signer];
         deployRegistry(EPOCH_BLOCKS);
-        Equivocation memory foreign = equivocationBy(key, drawnRequest(0), 0);
+        Equivocation memory foreign = equivocationBy(key, decidedRequest(0), 0);
         (slasher, earlier) = (earlier, slasher);
         _assertRefusedAsUnknown(foreign);
         submit(pair);
@@ -326,17 +406,15 @@ contract SlasherTest is ConclaveTest {
         ISlasher.DecisionSlot memory later = ISlasher.DecisionSlot("committee", 0, 4);
         vm.expectPartialRevert(ISlasher.InvalidEvidence.selector);
         this.submitBodies(key, slot, _body("a"), later, _body("b"));
+        bytes memory first = _signDecision(key, _hashOf(0), slot, _body("a"));
+        bytes memory second = _signDecision(key, _hashOf(0), slot, _body("b"));
+        vm.expectPartialRevert(ISlasher.EvidenceNotCommitted.selector);
+        slasher.submitDecisions(decidedRequest(0), slot, _body("a"), first, _body("b"), second);
+        commitAs(REPORTER, first, second);
         vm.prank(REPORTER);
-        slasher.submitDecisions(
-            drawnRequest(0),
-            slot,
-            _body("a"),
-            _signDecision(key, _hashOf(0), slot, _body("a")),
-            _body("b"),
-            _signDecision(key, _hashOf(0), slot, _body("b"))
-        );
+        slasher.submitDecisions(decidedRequest(0), slot, _body("a"), first, _body("b"), second);
         assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed");
-        assertEq(registry.owedTo(REPORTER), 0.02 ether, "rewarded");
+        assertEq(registry.owedTo(REPORTER), 0.05 ether, "rewarded");
     }
 
     /// @dev The slasher hashes the same struct that seats sign for the oracle.
@@ -348,12 +426,14 @@ contract SlasherTest is ConclaveTest {
         uint256 key = keys[committee[2].signer()];
         Draft memory decision = decisionFor(4);
         decision.reputationChanges = hex"0001";
-        bytes memory first = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
+        bytes memory first = signDigest(key, decisionDigest(request, committee, decision));
         ISlasher.DecisionBody memory yes = _bodyOf(decision);
         decision.outcome = 0;
         decision.answer = "no";
-        bytes memory second = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
+        bytes memory second = signDigest(key, decisionDigest(request, committee, decision));
+        commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(4)));
         ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot(committeeHash, decision.attempt, decision.round);
+        commitAs(address(this), first, second);
         slasher.submitDecisions(request, slot, yes, first, _bodyOf(decision), second);
         assertTrue(slasher.isConsumed(committee[2].agentId(), request.id, 0), "slashed");
     }
@@ -377,7 +457,7 @@ contract SlasherTest is ConclaveTest {
         assertTrue(registry.getAgent(AGENT).active, "still in");
         moveReputation(AGENT, -1);
         assertTrue(registry.getAgent(AGENT).exited && !registry.getAgent(AGENT).active, "out");
-        assertEq(registry.activeCount(), 4, "four are left");
+        assertEq(registry.activeCount(), 5, "five are left");
         moveReputation(AGENT, 127);
         assertEq(registry.getAgent(AGENT).reputation, 1_000_000, "a reputation comes back");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, AGENT));
@@ -385,12 +465,12 @@ contract SlasherTest is ConclaveTest {
         (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
         registry.rotateSigner(AGENT, publicKey, possession);
         nextEpoch();
-        assertEq(registry.drawableCount(), 4, "never drawn");
+        assertEq(registry.drawableCount(), 5, "never drawn");
         submit(equivocation(AGENT, 0));
         vm.prank(DELEGATOR);
         (uint128 amount, ) = registry.startUnbonding(AGENT, 6 ether);
         assertEq(amount, 5.4 ether, "delegators leave");
-        assertEq(registry.activeCount(), 4, "still out");
+        assertEq(registry.activeCount(), 5, "still out");
     }
 
     function submitPair(Equivocation memory pair) external {
@@ -423,7 +503,7 @@ contract SlasherTest is ConclaveTest {
         ISlasher.DecisionBody memory second
     ) external {
         slasher.submitDecisions(
-            drawnRequest(0),
+            decidedRequest(0),
             firstSlot,
             first,
             _signDecision(key, _hashOf(0), firstSlot, first),
@@ -453,9 +533,9 @@ contract SlasherTest is ConclaveTest {
         assertEq(position.unbonding, unbonding, "position unbonding");
     }
 
-    /// @dev Returns the hash of a `drawnRequest`.
+    /// @dev Returns the hash of a `decidedRequest`.
     function _hashOf(uint256 index) private view returns (bytes32) {
-        return keccak256(abi.encode(drawnRequest(index)));
+        return keccak256(abi.encode(decidedRequest(index)));
     }
 
     function _othersHash() private view returns (bytes32 all) {

@@ -5,6 +5,7 @@ import hre from "hardhat";
 import { ask, decide, draw, passDeadline, recordOf, refundArgs, termsFor } from "../support/contracts/course.ts";
 import { Currency, packRequestId, packTerms, word, type Terms } from "../support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
   freeTokens,
   registerAgents,
@@ -30,7 +31,7 @@ async function deployed() {
     await token.mint(account.address, 100n * fee);
     await token.connect(account).approve(oracle.target, 100n * fee);
   }
-  await registerAgents(world, 5);
+  await registerAgents(world, 6);
   return { world, oracle, token, owner: owner!, stranger: stranger! };
 }
 
@@ -55,7 +56,7 @@ describe("a subscription", () => {
       expect(await oracle.subscriptionOf(id)).to.deep.equal([account.address, ZeroAddress, 0n, 0n, 0n]);
     }
     for (const call of [
-      () => oracle.setConsumer(4, owner.address, true),
+      () => oracle.setConsumer(4, owner.address, anyAmount, anyAmount),
       () => oracle.transferSubscription(4, owner.address),
       () => oracle.fund(4, 1),
       () => oracle.fundNative(4, { value: 1 }),
@@ -71,7 +72,7 @@ describe("a subscription", () => {
     const { oracle, owner, stranger } = await loadFixture(deployed);
     await oracle.connect(owner).createSubscription();
     for (const call of [
-      () => oracle.connect(stranger).setConsumer(2, stranger.address, true),
+      () => oracle.connect(stranger).setConsumer(2, stranger.address, anyAmount, anyAmount),
       () => oracle.connect(stranger).transferSubscription(2, stranger.address),
       () => oracle.connect(stranger).withdrawFunds(2, Currency.Token, 0, stranger.address),
     ]) {
@@ -108,11 +109,11 @@ describe("a subscription", () => {
       .withArgs(subscription, deployer.address, owner.address);
     expect((await oracle.subscriptionOf(subscription)).slice(0, 2)).to.deep.equal([owner.address, ZeroAddress]);
     await refused();
-    await expect(oracle.setConsumer(subscription, stranger.address, true))
+    await expect(oracle.setConsumer(subscription, stranger.address, anyAmount, anyAmount))
       .to.be.revertedWithCustomError(oracle, "NotSubscriptionOwner")
       .withArgs(subscription, deployer.address);
     // Consumers that were allowed stay allowed.
-    expect(await oracle.isConsumer(subscription, deployer.address)).to.be.true;
+    expect(await oracle.allowanceOf(subscription, deployer.address)).to.equal((anyAmount << 104n) | anyAmount);
   });
 
   it("SE17: pays for its consumers, and not for one that was removed", async () => {
@@ -121,12 +122,12 @@ describe("a subscription", () => {
     await expect(asking())
       .to.be.revertedWithCustomError(oracle, "NotConsumer")
       .withArgs(subscription, stranger.address);
-    await expect(oracle.setConsumer(subscription, stranger.address, true))
+    await expect(oracle.setConsumer(subscription, stranger.address, anyAmount, anyAmount))
       .to.emit(oracle, "ConsumerSet")
-      .withArgs(subscription, stranger.address, true);
+      .withArgs(subscription, stranger.address, anyAmount, anyAmount);
     const asked = await ask(world, {}, "Is it?", asking);
     expect(asked.request.consumer).to.equal(stranger.address);
-    await oracle.setConsumer(subscription, stranger.address, false);
+    await oracle.setConsumer(subscription, stranger.address, 0, 0);
     await expect(asking()).to.be.revertedWithCustomError(oracle, "NotConsumer");
     // Its earlier requests go on, and the rest of their fees goes back to the subscription.
     const drawn = await draw(world, asked);
@@ -134,6 +135,55 @@ describe("a subscription", () => {
     await oracle.refund(...refundArgs(drawn));
     expect(await fundsOf(oracle, subscription)).to.deep.equal([subscriptionFunds, subscriptionCoins]);
     expect(await oracle.creditOf(stranger.address, Currency.Token)).to.equal(0n);
+  });
+
+  it("SE17: lets a consumer escrow its allowance in each currency and no more, whatever comes back", async () => {
+    const { world, oracle, stranger } = await loadFixture(deployed);
+    const left = async (): Promise<readonly bigint[]> => {
+      const allowance = (await oracle.allowanceOf(subscription, stranger.address)) as bigint;
+      return [allowance & anyAmount, allowance >> 104n];
+    };
+    const asking = (currency: number, price: bigint) => () =>
+      oracle.connect(stranger).request(subscription, termsIn(currency, { fee: price }), question);
+    const refused = async (currency: number, price: bigint, allowance: bigint): Promise<void> => {
+      await expect(asking(currency, price)())
+        .to.be.revertedWithCustomError(oracle, "AllowanceExceeded")
+        .withArgs(subscription, stranger.address, allowance, price);
+    };
+    expect(await left()).to.deep.equal([0n, 0n]);
+    await oracle.setConsumer(subscription, stranger.address, 10, 3);
+    await refused(Currency.Token, 11n, 10n);
+    await refused(Currency.Native, 4n, 3n);
+    const first = await ask(world, {}, "Is it?", asking(Currency.Token, 6n));
+    await asking(Currency.Native, 2n)();
+    expect(await left()).to.deep.equal([4n, 1n]);
+    await refused(Currency.Token, 5n, 4n);
+    // The fee goes back to the subscription, and the allowance stays spent.
+    await passDeadline(world, first.round);
+    await oracle.refund(...refundArgs(first));
+    expect(await left()).to.deep.equal([4n, 1n]);
+    // An allowance that is used up is as good as none. The other currency is not touched.
+    await asking(Currency.Token, 4n)();
+    await expect(asking(Currency.Token, 0n)()).to.be.revertedWithCustomError(oracle, "NotConsumer");
+    expect(await left()).to.deep.equal([0n, 1n]);
+    // The owner sets another one at any time.
+    await oracle.setConsumer(subscription, stranger.address, 7, 0);
+    await asking(Currency.Token, 7n)();
+    await expect(asking(Currency.Native, 0n)()).to.be.revertedWithCustomError(oracle, "NotConsumer");
+  });
+
+  it("SE17: does not count what a consumer escrows without a bound", async () => {
+    const { oracle, stranger } = await loadFixture(deployed);
+    await oracle.setConsumer(subscription, stranger.address, anyAmount, anyAmount - 1n);
+    const gasOf = async (currency: number): Promise<bigint> => {
+      const sent = await oracle.connect(stranger).request(subscription, termsIn(currency, { fee: 5n }), question);
+      return (await sent.wait())!.gasUsed;
+    };
+    // The first request of a consumer changes no word from 0, and the second one none either.
+    const unbounded = await gasOf(Currency.Token);
+    const bounded = await gasOf(Currency.Native);
+    expect(await oracle.allowanceOf(subscription, stranger.address)).to.equal(((anyAmount - 6n) << 104n) | anyAmount);
+    expect(Number(bounded - unbounded)).to.be.within(2_800, 3_300);
   });
 
   it("SE17, MO3: takes funds from any account and returns them to its owner, each currency on its own", async () => {
@@ -170,7 +220,7 @@ describe("a subscription", () => {
     const { oracle, owner } = await loadFixture(deployed);
     const account = oracle.connect(owner);
     await account.createSubscription();
-    await account.setConsumer(2, owner.address, true);
+    await account.setConsumer(2, owner.address, anyAmount, anyAmount);
     await account.fund(2, 10);
     await account.fundNative(2, { value: 20 });
     for (const [currency, held] of [
@@ -211,7 +261,7 @@ describe("a request id", () => {
   it("names the price list, the subscription and the count", async () => {
     const { world, oracle, owner } = await loadFixture(deployed);
     await oracle.connect(owner).createSubscription();
-    await oracle.connect(owner).setConsumer(2, world.deployer.address, true);
+    await oracle.connect(owner).setConsumer(2, world.deployer.address, anyAmount, anyAmount);
     await oracle.fund(2, fee);
     const from = (id: bigint, currency: number, value = 0n) =>
       ask(world, {}, "Is it?", () => oracle.request(id, termsIn(currency, { fee: 1n }), question, { value }));
@@ -257,7 +307,6 @@ describe("direct payment", () => {
       expect(await fundsOf(oracle, 0n)).to.deep.equal([0n, 0n]);
 
       const paid = await decide(world, first, { shares: "0x00000000" });
-      await world.settlement.settle(...recordOf(paid));
       await passDeadline(world, second.round);
       await expect(oracle.refund(...refundArgs(second)))
         .to.emit(oracle, "FeeRefunded")
@@ -318,6 +367,7 @@ describe("payOut", () => {
       currency: Currency.Token,
       consumer: stranger.address,
       rest: fee,
+      earned: 0n,
       payments: [],
       services: [],
     };

@@ -10,6 +10,8 @@ import {
   findEvents,
   freeCoins,
   freeTokens,
+  maxStake,
+  registerAgents,
   subscriptionCoins,
   type Oracle,
   type World,
@@ -27,15 +29,21 @@ const termsIn = (currency: number, overrides: Partial<Terms> = {}): string =>
 
 async function deployed() {
   const world = await deployWorld(ethers);
+  await registerAgents(world, 6);
   const [, stranger] = await ethers.getSigners();
   return { world, oracle: world.oracle, stranger: stranger! };
 }
 
 /** Deploys an oracle for another fee token, with a registry of its own. */
-async function oracleFor({ manager }: World, token: string): Promise<Oracle> {
-  const registry = await deployRegistry(ethers, token);
+async function oracleFor(world: World, token: string): Promise<Oracle> {
+  const { manager, token: stakeToken } = world;
+  const registry = await deployRegistry(ethers, stakeToken.target);
   const args = [manager.target, registry.target, token, 0b11n, freeTokens, freeCoins];
-  return (await ethers.deployContract("DecisionOracle", args)) as unknown as Oracle;
+  const oracle = (await ethers.deployContract("DecisionOracle", args)) as unknown as Oracle;
+  await stakeToken.approve(registry.target, 100n * maxStake);
+  const registryDomain = { ...world.registryDomain, verifyingContract: registry.target };
+  await registerAgents({ ...world, registry, registryDomain }, 6, { label: token });
+  return oracle;
 }
 
 describe("fee tokens", () => {

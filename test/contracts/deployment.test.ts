@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ZeroAddress } from "ethers";
 import hre from "hardhat";
 
-import { deployWorld, registryTerms } from "../support/contracts/world.ts";
+import { deployRegistry, deployWorld, freeCoins, freeTokens, registryTerms } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -65,6 +65,26 @@ describe("the registry's constructor", () => {
     for (const name of ["oracle", "slasher", "treasury"] as const) {
       await expect(deploy({ [name]: ZeroAddress })).to.be.revertedWithCustomError(registry, "InvalidBinding");
     }
+  });
+});
+
+describe("the oracle's constructor", () => {
+  it("refuses a chain whose prevrandao is a constant", async () => {
+    const { token } = await loadFixture(deployed);
+    const [deployer] = await ethers.getSigners();
+    const factory = await ethers.getContractFactory("DecisionOracle");
+    const create = async (prevRandao: bigint) => {
+      const { target } = await deployRegistry(ethers, token.target);
+      await networkHelpers.setPrevRandao(prevRandao);
+      // With a limit nothing is estimated, which would happen on another block.
+      const terms = [deployer!.address, target, token.target, 1n, freeTokens, freeCoins] as const;
+      return factory.deploy(...terms, { gasLimit: 12_000_000n });
+    };
+    // Scroll, Arbitrum, Linea before its Beta v4, ZKsync.
+    for (const constant of [0n, 1n, 2n, 2_500_000_000_000_000n, 2n ** 64n - 1n]) {
+      await expect(create(constant)).to.be.revertedWithCustomError(factory, "ChainHasNoBeacon").withArgs(constant);
+    }
+    await (await create(2n ** 64n)).waitForDeployment();
   });
 });
 

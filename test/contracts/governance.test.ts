@@ -4,7 +4,7 @@ import hre from "hardhat";
 
 import { ask, termsFor } from "../support/contracts/course.ts";
 import { Currency, packTerms } from "../support/contracts/typed-data.ts";
-import { deployWorld, freeTokens, subscription } from "../support/contracts/world.ts";
+import { deployWorld, registerAgents, freeTokens, subscription } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;
@@ -16,6 +16,7 @@ const dearer = { ...freeTokens, unitPrice: 10n ** 15n };
 /** Hands the access manager over as `npm run deploy -- --admin` does. */
 async function governed() {
   const world = await deployWorld(ethers);
+  await registerAgents(world, 6);
   const [deployer, admin, stranger] = await ethers.getSigners();
   await world.manager.grantRole(adminRole, admin!.address, delay);
   await world.manager.renounceRole(adminRole, deployer!.address);

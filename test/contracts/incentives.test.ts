@@ -26,6 +26,7 @@ import {
 } from "../support/contracts/course.ts";
 import { agentOf, Currency, packTerms, Status, type Terms } from "../support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
   freeTokens,
   registerAgents,
@@ -33,6 +34,7 @@ import {
   subscriptionFunds,
   type PriceTerms,
 } from "../support/contracts/world.ts";
+import { payGasOf, relayGasOf } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -61,13 +63,18 @@ async function playground() {
   const spent = async (): Promise<bigint> =>
     subscriptionFunds - ((await oracle.subscriptionOf(subscription)).tokenBalance as bigint);
   const appealed = (committed: Committed, by = alice!): Promise<Asked> => appeal(world, committed, oracle.connect(by));
-  const settle = (committed: Committed): Promise<unknown> => world.settlement.settle(...recordOf(committed));
+  /** Settles from an account of its own unless the commit has. */
+  const settle = async (committed: Committed): Promise<unknown> => {
+    if ((await oracle.statusOf(committed.request.id)).settled === true) return undefined;
+    const [, , , , settler] = await ethers.getSigners();
+    return world.settlement.connect(settler!).settle(...recordOf(committed));
+  };
   const charge = (prices: Partial<PriceTerms>): Promise<unknown> =>
     oracle.setPrices(Currency.Token, { ...freeTokens, ...prices });
   /** Asks through a consumer that burns the gas of its callback. */
   const burning = async (overrides: Partial<Terms>): Promise<Asked> => {
     const consumer = await ethers.deployContract("HostileConsumer", [oracle.target]);
-    await oracle.setConsumer(subscription, consumer.target, true);
+    await oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
     await consumer.getFunction("setMode").send(HostileMode.BurnGas);
     const terms = termsFor(overrides);
     return ask(world, {}, undefined, (_, question) => consumer.getFunction("ask").send(subscription, terms, question));
@@ -109,6 +116,30 @@ describe("nobody gains", () => {
     expect(await creditOf(alice)).to.equal(0n);
   });
 
+  it("SE5, SE12: by a wrong appeal against a dear decision: the bond pays all that its committee earns", async () => {
+    const { world, alice, creditOf, earned, spent, appealed, settle, charge } = await loadFixture(playground);
+    await charge({ unitPrice: 10n });
+    // A unit costs 100 before the appeal, and 20, twice the list price, after it.
+    const first = await decide(world, await ask(world, { fee: 2_600n, appeals: 1 }));
+    expect(await bondOf(world, first)).to.equal(360n);
+    await settle(await decide(world, await appealed(first)));
+    expect(await creditOf(alice)).to.equal(0n);
+    expect(await earned()).to.equal(800n + 360n);
+    // The asker pays for the first committee alone.
+    expect(await spent()).to.equal(800n);
+  });
+
+  it("SE5, SE12: by being dear: who is right wins more by an appeal, and risks no more", async () => {
+    const { world, alice, creditOf, earned, spent, appealed, settle, charge } = await loadFixture(playground);
+    await charge({ unitPrice: 10n });
+    const first = await decide(world, await ask(world, { fee: 2_600n, appeals: 1 }));
+    await settle(await decide(world, await appealed(first), no));
+    // Half of the 800 that the overturned seats lose.
+    expect(await creditOf(alice)).to.equal(360n + 400n);
+    expect(await earned()).to.equal(360n);
+    expect(await spent()).to.equal(400n + 360n);
+  });
+
   it("SE12: by deciding wrongly and appealing against it: half of the pay is lost", async () => {
     const { world, mallory, creditOf, appealed, settle, charge } = await loadFixture(playground);
     await charge({ treasuryPpm: 200_000n });
@@ -122,14 +153,14 @@ describe("nobody gains", () => {
   it("SE13: by relaying a provisional decision: nobody is paid for a callback that is not made", async () => {
     const { world, oracle, mallory, creditOf, earned, settle, charge } = await loadFixture(playground);
     await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap: gwei });
-    const terms = termsFor({ appeals: 3, callbackGasLimit: 400_000 });
+    const terms = termsFor({ appeals: 1, callbackGasLimit: 400_000 });
     const fee = (await oracle.quote(packTerms(terms))) as bigint;
     const relaying = { ...world, oracle: oracle.connect(mallory) };
     const committed = await decide(relaying, await ask(world, { ...terms, fee }), {}, { gasPrice: gwei });
     await passDeadline(world, committed.rounds[0]!.round);
     await oracle.finalize(...latestOf(committed), { gasLimit: 1_000_000n });
     await settle(committed);
-    expect(await creditOf(mallory)).to.equal((42_000n + 3n * 4_900n) * gwei);
+    expect(await creditOf(mallory)).to.equal(relayGasOf(4) * gwei);
     // Each seat earns two units at exactly the list price.
     expect(await earned()).to.equal(8n * 10n ** 14n);
   });
@@ -146,7 +177,7 @@ describe("nobody gains", () => {
       const asked = await burning({ ...asking, fee });
       const committed = await decide(relaying, asked, {}, { gasPrice: 20n * gwei, gasLimit: 4_000_000n });
       await settle(committed);
-      const relayed = (42_000n + 5n * 4_900n + BigInt(callbackGasLimit)) * 20n * gwei;
+      const relayed = (relayGasOf(7) + payGasOf(7) + BigInt(callbackGasLimit)) * 20n * gwei;
       expect((await creditOf(alice)) - before.relayer).to.equal(relayed);
       paid.push((await earned()) - before.seats);
       expect((await spent()) - before.asker).to.equal(relayed + paid.at(-1)!);
@@ -197,7 +228,7 @@ describe("nobody gains", () => {
     await oracle.connect(mallory).finalize(...latestOf(committed), { gasPrice: 50n * gwei, gasLimit: 1_000_000n });
     expect(await creditOf(mallory)).to.equal(170_000n * 3n * gwei);
     await settle(committed);
-    expect((await creditOf(mallory)) - 170_000n * 3n * gwei).to.equal((42_000n + 3n * 4_900n) * 4n * gwei);
+    expect((await creditOf(mallory)) - 170_000n * 3n * gwei).to.equal(relayGasOf(4) * 4n * gwei);
   });
 
   it("SE12, SE13: by a wrong appeal at the asker's cost: its bond also pays the relayers of the committees that it called", async () => {
@@ -207,12 +238,18 @@ describe("nobody gains", () => {
     const fee = (await world.oracle.quote(packTerms(termsFor(asking)))) as bigint;
     const first = await decide(world, await ask(world, { ...asking, fee }), {}, { gasPrice: 20n * gwei });
     const bond = await bondOf(world, first);
-    expect(bond).to.equal(27n * 10n ** 12n + 2n * (42_000n + 7n * 4_900n) * 20n * gwei);
+    expect(bond).to.equal(27n * 10n ** 12n + 2n * relayGasOf(9) * 20n * gwei);
     const { reopened } = await decide(world, await appealed(first), hung, { gasPrice: 20n * gwei });
-    await settle(await decide(world, reopened!, {}, { gasPrice: 20n * gwei }));
-    // The asker pays the first committee and its relayer. The last commit delivered its decision, which was final at
-    // once.
-    expect(await spent()).to.equal(8n * 10n ** 12n + (42_000n + 3n * 4_900n) * 20n * gwei);
+    const last = await decide(world, reopened!, {}, { gasPrice: 20n * gwei });
+    const before = await spent();
+    await settle(last);
+    expect(await spent()).to.be.below(before);
+    // The asker pays the first committee, its relayer and whoever settles. The last commit delivered its decision, which
+    // was final at once.
+    const [, , , , settler] = await ethers.getSigners();
+    const settling = await creditOf(settler!);
+    expect(settling).to.be.above(0n);
+    expect(await spent()).to.equal(8n * 10n ** 12n + relayGasOf(4) * 20n * gwei + settling);
     expect(await creditOf(alice)).to.equal(0n);
   });
 

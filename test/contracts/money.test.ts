@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { hexlify, toUtf8Bytes, type ContractTransactionReceipt, type ContractTransactionResponse } from "ethers";
+import { ZeroAddress, hexlify, toUtf8Bytes, type ContractTransactionReceipt, type ContractTransactionResponse } from "ethers";
 import hre from "hardhat";
 
 import {
@@ -16,6 +16,8 @@ import {
   passDeadline,
   priceGas,
   recordOf,
+  refundArgs,
+  reopenedBy,
   termsFor,
   type Asked,
   type Committed,
@@ -32,7 +34,15 @@ import {
   treasury,
   type PriceTerms,
 } from "../support/contracts/world.ts";
-import { Books, currencies, deliveryPayOf, payOf, quoteOf } from "./utils/money.ts";
+import {
+  Books,
+  currencies,
+  deliveryPayOf,
+  payOf,
+  quoteOf,
+  replacePayOf,
+  unansweredCostOf,
+} from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -97,13 +107,40 @@ async function start() {
     const deployer = world.deployer.address.toLowerCase();
     const before = await books.credits(currency);
     const receipt = (await (await send(await priceGas(world, gasPrice))).wait())!;
-    const [, , amount, rest] = findEvent(world.oracle, receipt, "DeliveryPaid").args;
+    const [, , amount, rest] = findEvent(world.oracle, receipt, "CallerPaid").args;
     expect(amount).to.equal(deliveryPayOf(terms, list, gasPrice));
-    expect(amount + rest).to.equal(deliveryPayOf(terms, list, list.gasPriceCap));
+    // An unanswered appeal pays for the call without the callback.
+    const [unanswered] = findEvents(world.oracle, receipt, "AttemptUnanswered");
+    const isAppeal = unanswered !== undefined && unanswered.args["appellant"] !== ZeroAddress;
+    const cost = isAppeal ? unansweredCostOf(list, gasPrice) : 0n;
+    expect(amount + rest).to.equal(deliveryPayOf(terms, list, list.gasPriceCap) + cost);
     expect((await books.credits(currency)).get(deployer)).to.equal(before.get(deployer)! + amount);
-    books.escrow[currency as 0 | 1] -= amount + rest;
+    books.escrow[currency as 0 | 1] -= deliveryPayOf(terms, list, list.gasPriceCap);
     await books.expectBalanced();
     return receipt;
+  };
+
+  /** Compares every credit after a commit that settled with those before it (SE21). */
+  const expectSettled = async (
+    terms: Terms,
+    committed: Committed,
+    before: Map<string, bigint>,
+    list = pricesOf(terms),
+  ): Promise<void> => {
+    const { id } = committed.request;
+    const { credits, rest, rounds } = payOf(terms, committed.rounds, list, {
+      seats: world.registry.target,
+      treasury,
+      settler: null,
+      replaced: committed.rounds[0]!.decision.attempt,
+    });
+    for (const [account, amount] of credits) before.set(account, before.get(account)! + amount);
+    expect(await books.credits(terms.currency)).to.deep.equal(before);
+    const [, pay, treasuryPay, , relayerPay] = rounds[0]!;
+    const { args } = findEvent(world.oracle, committed.receipt, "DecisionSettled");
+    expect([...args]).to.deep.equal([id, pay, treasuryPay, relayerPay, rest]);
+    expect(findEvents(world.oracle, committed.receipt, "FeeRefunded")).to.have.length(0);
+    books.escrow[terms.currency as 0 | 1] = 0n;
   };
 
   /** Decides every attempt as told, appeals while another answer follows, and finalizes. */
@@ -115,7 +152,11 @@ async function start() {
   ): Promise<Committed> => {
     let running = asked;
     for (const [index, { gasPrice = 5n * gwei, ...decision }] of answers.entries()) {
+      const before = await books.credits(terms.currency);
       const committed = await decide(relaying, running, decision, { gasPrice });
+      if (findEvents(world.oracle, committed.receipt, "DecisionSettled").length > 0) {
+        await expectSettled(terms, committed, before, delivery?.list);
+      }
       await books.expectBalanced();
       const isLast = index === answers.length - 1;
       const isFinal = !(await world.oracle.statusOf(asked.request.id)).provisional && committed.reopened === null;
@@ -130,26 +171,40 @@ async function start() {
     throw new Error("No answer");
   };
 
-  /** Settles, compares every credit, and returns which appeals were upheld. */
-  const settle = async (terms: Terms, committed: Committed, list = pricesOf(terms)): Promise<readonly boolean[]> => {
+  /** Settles unless the commit has, compares every credit, and returns which appeals were upheld. */
+  const settle = async (
+    terms: Terms,
+    committed: Committed,
+    list = pricesOf(terms),
+    replaced = 0,
+  ): Promise<readonly boolean[]> => {
     const { id, consumer } = committed.request;
-    const { credits, rest, deductions } = payOf(terms, committed.rounds, list, {
-      seats: world.registry.target,
-      treasury,
-    });
+    if ((await world.oracle.statusOf(id)).settled === true) {
+      await expect(world.settlement.settle(...recordOf(committed)))
+        .to.be.revertedWithCustomError(world.oracle, "AlreadySettled")
+        .withArgs(id);
+      return [];
+    }
+    const gasPrice = 4n * gwei;
+    const settler = { account: appellant.address, gasPrice };
+    const payees = { seats: world.registry.target, treasury, settler, replaced };
+    const { credits, rest, rounds } = payOf(terms, committed.rounds, list, payees);
     const expected = await books.credits(terms.currency);
     for (const [account, amount] of credits) expected.set(account, expected.get(account)! + amount);
-    const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed))).wait();
+    const priced = await priceGas(world, gasPrice);
+    const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed), priced)).wait();
     expect(await books.credits(terms.currency)).to.deep.equal(expected);
     expect([...findEvent(world.oracle, receipt, "FeeRefunded").args]).to.deep.equal([id, consumer, rest]);
-    const deducted = findEvents(world.settlement, receipt, "RoundDeducted").map(({ args }) => [...args]);
-    expect(deducted).to.deep.equal(deductions.map((one) => [id, ...one]));
+    const paid = findEvents(world.settlement, receipt, "RoundPaid").map(({ args }) => [...args]);
+    expect(paid).to.deep.equal(rounds.map((one) => [id, ...one]));
+    const [, account] = findEvent(world.settlement, receipt, "SettlerPaid").args;
+    expect(account).to.equal(appellant.address);
     books.escrow[terms.currency as 0 | 1] = 0n;
     await books.expectBalanced();
     return findEvents(world.settlement, receipt, "AppealResolved").map(({ args }) => args["upheld"] as boolean);
   };
 
-  return { world, books, appellant, open, play, settle, appealAgainst, conclude };
+  return { world, books, appellant, open, play, settle, appealAgainst, conclude, expectSettled };
 }
 
 type Answer = Partial<SignedDecision> & { readonly gasPrice?: bigint };
@@ -217,7 +272,7 @@ describe("pay", () => {
       });
     }
 
-    it(`in ${names[currency]}: SE12: an appeal that nobody answers costs nothing and changes nothing`, async () => {
+    it(`in ${names[currency]}: SE12: an appeal that nobody answers ends as Hung and costs the gas of saying so`, async () => {
       const { world, books, appellant, open, settle, appealAgainst, conclude } = await start();
       const { terms, asked } = await open({ appeals: 2, currency, callbackGasLimit: 30_000 });
       const committed = await decide(world, asked);
@@ -226,7 +281,9 @@ describe("pay", () => {
       const bond = await bondOf(world, committed);
       books.escrow[currency] -= bond;
       await conclude(terms, (overrides) => world.oracle.fallBack(...fallBackArgs(running), overrides));
-      await world.oracle.connect(appellant).withdraw(currency, bond, appellant.address);
+      const left = bond - unansweredCostOf(prices[currency]!, 6n * gwei);
+      await world.oracle.connect(appellant).withdraw(currency, left, appellant.address);
+      expect((await world.oracle.statusOf(asked.request.id)).status).to.equal(Status.Hung);
       await books.expectBalanced();
       expect(await settle(terms, givenUp(running))).to.deep.equal([]);
     });
@@ -271,7 +328,7 @@ describe("pay", () => {
     });
   }
 
-  it("SE12: an unanswered appeal after an answered one keeps the second decision", async () => {
+  it("SE12: an unanswered appeal after an answered one pays by the second decision", async () => {
     const { world, books, open, settle, appealAgainst, conclude } = await start();
     const { terms, asked } = await open({ appeals: 2 });
     const first = await decide(world, asked);
@@ -290,11 +347,52 @@ describe("pay", () => {
     const { reopened } = await decide(world, await appealAgainst(await decide(world, asked), terms.currency), hung);
     await passDeadline(world, reopened!.round);
     const receipt = await conclude(terms, (overrides) => world.oracle.fallBack(...fallBackArgs(reopened!), overrides));
-    expect(findEvents(world.oracle, receipt, "AppealUnanswered")).to.have.length(0);
-    expect(findEvent(world.oracle, receipt, "DecisionFinalized").args["attempt"]).to.equal(1n);
+    const { args } = findEvent(world.oracle, receipt, "AttemptUnanswered");
+    expect([...args]).to.deep.equal([asked.request.id, 2n, ZeroAddress, 0n]);
     expect((await world.oracle.statusOf(asked.request.id)).status).to.equal(Status.Hung);
     expect(await settle(terms, givenUp(reopened!))).to.deep.equal([false]);
   });
+
+  for (const currency of currencies) {
+    it(`in ${names[currency]}: SE13: whoever replaces a silent committee is paid, and the record accounts for it`, async () => {
+      const { world, books, open, settle, appealAgainst, expectSettled } = await start();
+      const list = prices[currency]!;
+      const replaced = async (running: Asked): Promise<Asked> => {
+        await passDeadline(world, running.round);
+        const deployer = world.deployer.address.toLowerCase();
+        const credit = (await books.credits(currency)).get(deployer)!;
+        const sent = await world.oracle.replace(...refundArgs(running), await priceGas(world, 6n * gwei));
+        const receipt = (await sent.wait())!;
+        const amount = replacePayOf(list, 6n * gwei);
+        const all = replacePayOf(list, list.gasPriceCap);
+        const { args } = findEvent(world.oracle, receipt, "CallerPaid");
+        expect([...args].slice(1)).to.deep.equal([world.deployer.address, amount, all - amount]);
+        expect((await books.credits(currency)).get(deployer)).to.equal(credit + amount);
+        books.escrow[currency] -= all;
+        await books.expectBalanced();
+        return reopenedBy(world, running.request, running.past, receipt);
+      };
+      // A first round that is final after two silent committees is paid by its commit.
+      const once = await open({ retries: 2, currency });
+      const twice = await replaced(await replaced(once.asked));
+      const before = await books.credits(currency);
+      const settled = await decide(world, twice, {}, { gasPrice: 5n * gwei });
+      await expectSettled(once.terms, settled, before);
+      await books.expectBalanced();
+      // A silent committee of an appeal.
+      const appealed = await open({ appeals: 1, retries: 1, currency });
+      const first = await decide(world, appealed.asked);
+      const later = await replaced(await appealAgainst(first, currency));
+      expect(await settle(appealed.terms, await decide(world, later, no), list, 1)).to.deep.equal([true]);
+      // A request that nobody answers gets back what no call has taken.
+      const silent = await open({ retries: 1, currency });
+      const last = await replaced(silent.asked);
+      await passDeadline(world, last.round);
+      await world.oracle.refund(...refundArgs(last));
+      books.escrow[currency] = 0n;
+      await books.expectBalanced();
+    });
+  }
 
   it("SE10: follows the price list that the request was made under", async () => {
     const { world, open, play, settle } = await start();

@@ -1,27 +1,30 @@
 import { expect } from "chai";
-import { TypedDataEncoder, decodeRlp, encodeBytes32String, getBytes, id as hashText, toUtf8Bytes } from "ethers";
+import { decodeRlp, encodeBytes32String, getBytes, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, decisionFor, digestOf, draw, passDeadline, termsFor } from "../support/contracts/course.ts";
 import {
-  hashCommittee,
-  messageTypes,
-  packDecision,
-  packRequestId,
-  packRound,
-  packTerms,
-  Status,
-} from "../support/contracts/typed-data.ts";
+  ask,
+  commitArgs,
+  decisionFor,
+  draw,
+  passDeadline,
+  refundArgs,
+  seedOf,
+  termsFor,
+} from "../support/contracts/course.ts";
+import { packRequestId, packRound, packTerms, Status, unpackRound } from "../support/contracts/typed-data.ts";
 import type { Terms } from "../support/contracts/typed-data.ts";
 import {
+  committeeNow,
   deployRegistry,
   epochBlocks,
   findEvent,
   freeCoins,
   freeTokens,
+  maxStake,
   mineSeed,
   mineTo,
-  nextEpoch,
+  registerAgents,
   subscription,
   subscriptionFunds,
   supportedProtocols,
@@ -30,8 +33,8 @@ import {
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
-const { loadFixture, time, mine } = networkHelpers;
-const { tenAgents, asked, drawn } = stages(ethers);
+const { loadFixture, time } = networkHelpers;
+const { tenAgents, asked } = stages(ethers);
 /** Id of the first request that the world's subscription pays for. */
 const firstId = packRequestId(0n, subscription, 1n);
 
@@ -144,7 +147,8 @@ describe("DecisionOracle", () => {
     });
 
     it("accepts every field of the terms at its bounds", async () => {
-      const { world } = await loadFixture(tenAgents);
+      const { world, operator } = await loadFixture(tenAgents);
+      await registerAgents(world, 109, { operator });
       const valid: Partial<Terms>[] = [
         { fee: 0n, committeeSize: 64, callbackGasLimit: 2_000_000, assurance: 1, protocol: 0 },
         { duration: 30 * 60, retries: 3 },
@@ -165,6 +169,21 @@ describe("DecisionOracle", () => {
       for (const overrides of valid) await ask(world, overrides);
     });
 
+    it("SE2: refuses terms whose committees the registry cannot fill", async () => {
+      const { world, oracle } = await loadFixture(tenAgents);
+      for (const [needed, overrides] of [
+        [11, { committeeSize: 11 }],
+        [13, { committeeSize: 4, appeals: 1 }],
+        [64, { committeeSize: 64 }],
+        [109, { committeeSize: 15, appeals: 2 }],
+      ] as const) {
+        await expect(oracle.request(subscription, packTerms(termsFor(overrides)), "0x01"))
+          .to.be.revertedWithCustomError(oracle, "TooFewAgents")
+          .withArgs(10, needed);
+      }
+      await ask(world, { committeeSize: 10, retries: 3 });
+    });
+
     it("refuses an empty question and one that is too long", async () => {
       const { oracle } = await loadFixture(tenAgents);
       const terms = packTerms(termsFor());
@@ -176,23 +195,26 @@ describe("DecisionOracle", () => {
     });
   });
 
-  describe("draw", () => {
-    it("stores the committee that the seed gives, and announces it", async () => {
-      const { world, oracle, request, stranger } = await loadFixture(asked);
+  describe("committeeOf", () => {
+    it("is what the seed picks, for anybody, while the request waits for a decision", async () => {
+      const { world, oracle, request } = await loadFixture(asked);
       const { id } = request.request;
       const header = await mineSeed(world, request.seedBlock);
       // Member 13 of the header is mixHash.
       const prevRandao = decodeRlp(header)[13];
       const coder = ethers.AbiCoder.defaultAbiCoder();
       const seed = ethers.keccak256(coder.encode(["bytes32", "uint256", "uint32"], [prevRandao, id, 0]));
-      const committee: bigint[] = [...(await world.registry.draw(seed, 4, []))];
-      await expect(oracle.connect(stranger).draw(request.request, request.round, request.seedBlock, header, []))
-        .to.emit(oracle, "CommitteeDrawn")
-        .withArgs(id, 0, seed, committee);
-      expect((await oracle.statusOf(id))[0]).to.equal(BigInt(Status.Drawn));
-      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
+      const epoch = request.seedBlock / epochBlocks;
+      const committee: bigint[] = [...(await world.registry.committee(seed, epoch, 4, []))];
+      const drawn = await draw(world, request);
+      expect(drawn.committee.map(BigInt)).to.deep.equal(committee);
+      await passDeadline(world, request.round);
+      // The deadline does not hide who should have answered.
+      expect((await draw(world, request)).committee).to.deep.equal(drawn.committee);
+      await oracle.refund(...refundArgs(request));
+      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, header)))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
-        .withArgs(id, Status.Drawn);
+        .withArgs(id, Status.Refunded);
     });
 
     it("refuses the header of another block, and a block without a beacon", async () => {
@@ -200,48 +222,46 @@ describe("DecisionOracle", () => {
       const { id } = request.request;
       const other = await mineSeed(world, request.seedBlock - 1n);
       const header = await mineSeed(world, request.seedBlock);
-      await expect(oracle.draw(request.request, request.round, request.seedBlock, other, []))
+      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, other)))
         .to.be.revertedWithCustomError(oracle, "HeaderMismatch")
         .withArgs(id, ethers.keccak256(header), ethers.keccak256(other));
       const next = await ask(world);
       await mineTo(world, next.seedBlock - 1n);
       await networkHelpers.setPrevRandao(0);
       const empty = await mineSeed(world, next.seedBlock);
-      await expect(oracle.draw(next.request, next.round, next.seedBlock, empty, []))
+      await expect(oracle.committeeOf(next.request, next.round, seedOf(next, empty)))
         .to.be.revertedWithCustomError(oracle, "NoBeacon")
         .withArgs(next.request.id, next.seedBlock);
     });
 
     it("waits for the seed block", async () => {
       const { oracle, request } = await loadFixture(asked);
-      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
+      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, "0x")))
         .to.be.revertedWithCustomError(oracle, "SeedNotReady")
         .withArgs(request.request.id, request.seedBlock);
     });
 
-    it("reschedules a seed that nobody used, without a header, and draws with the new one", async () => {
+    it("is the same in the epoch after the seed's, and gone in the one after that, which ends the attempt", async () => {
       const { world, oracle, request } = await loadFixture(asked);
-      await mine(300);
-      await nextEpoch(world);
-      const block = BigInt(await ethers.provider.getBlockNumber());
-      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
-        .to.emit(oracle, "SeedRescheduled")
-        .withArgs(request.request.id, block + 9n);
-      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
-        .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
-        .withArgs(request.request.id);
-      await draw(world, { ...request, seedBlock: block + 9n });
-    });
-
-    it("reschedules a seed whose epoch is over although its hash is known", async () => {
-      const { world, oracle, request } = await loadFixture(asked);
-      await mineTo(world, request.seedBlock);
-      await nextEpoch(world);
-      const block = BigInt(await ethers.provider.getBlockNumber());
-      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
-        .to.emit(oracle, "SeedRescheduled")
-        .withArgs(request.request.id, block + 9n);
-      await draw(world, { ...request, seedBlock: block + 9n });
+      const drawn = await draw(world, request);
+      const end = (request.seedBlock / epochBlocks + 2n) * epochBlocks;
+      await mineTo(world, end - 1n);
+      expect((await draw(world, request)).committee).to.deep.equal(drawn.committee);
+      const snapshot = await networkHelpers.takeSnapshot();
+      await mineTo(world, end);
+      for (const call of [
+        oracle.committeeOf(request.request, request.round, seedOf(request, drawn.header)),
+        oracle.commit(...commitArgs(world, drawn, decisionFor(drawn))),
+      ]) {
+        await expect(call)
+          .to.be.revertedWithCustomError(oracle, "SeedExpired")
+          .withArgs(request.request.id, request.seedBlock);
+      }
+      await oracle.refund(...refundArgs(request));
+      await snapshot.restore();
+      await expect(oracle.refund.staticCall(...refundArgs(request), { blockTag: "latest" }))
+        .to.be.revertedWithCustomError(oracle, "DeadlineNotPassed")
+        .withArgs(request.request.id, unpackRound(request.round).deadline);
     });
 
     it("chooses a seed block with eight blocks of its epoch before it and 16 after it", async () => {
@@ -262,29 +282,18 @@ describe("DecisionOracle", () => {
       }
     });
 
-    it("fails after the deadline, and in a registry that is too small", async () => {
-      const { world, oracle, request } = await loadFixture(asked);
-      const large = await ask(world, { committeeSize: 11 });
-      const header = await mineSeed(world, large.seedBlock);
-      await expect(oracle.draw(large.request, large.round, large.seedBlock, header, []))
+    it("fails in a registry that became too small, and the request can still be refunded", async () => {
+      const { world, oracle, operator } = await loadFixture(tenAgents);
+      // The seed block lies in the next epoch.
+      await mineTo(world, BigInt(await ethers.provider.getBlockNumber()) + 20n);
+      const request = await ask(world, { committeeSize: 6 });
+      for (let agent = 1; agent <= 5; agent++) await world.registry.connect(operator).startUnbonding(agent, maxStake);
+      const header = await mineSeed(world, request.seedBlock);
+      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, header)))
         .to.be.revertedWithCustomError(world.registry, "TooFewAgents")
-        .withArgs(10, 11);
+        .withArgs(5, 6);
       await passDeadline(world, request.round);
-      await expect(
-        oracle.draw(request.request, request.round, request.seedBlock, "0x", []),
-      ).to.be.revertedWithCustomError(oracle, "DeadlinePassed");
-    });
-  });
-
-  describe("digests", () => {
-    it("equal those of ethers", async () => {
-      const { world, oracle, drawn: entry } = await loadFixture(drawn);
-      const decision = decisionFor(entry, { reputationChanges: "0x01ff", round: 7 });
-      const digest = await oracle.decisionDigest(entry.request, hashCommittee(entry.committee), packDecision(decision));
-      expect(digest).to.equal(digestOf(world.domain, entry, decision));
-      const place = { attempt: 2, protocol: 3, phase: 4, round: 5, seat: 6, payloadDigest: hashText("payload") };
-      const message = { requestHash: hashText("request"), committeeHash: hashText("committee"), ...place };
-      expect(await oracle.messageDigest(message)).to.equal(TypedDataEncoder.hash(world.domain, messageTypes, message));
+      await oracle.refund(...refundArgs(request));
     });
   });
 

@@ -5,6 +5,7 @@ import hre from "hardhat";
 
 import { addressOf, packSeat, publicKeyOf, testKey } from "../support/contracts/typed-data.ts";
 import {
+  committeeNow,
   deployWorld,
   epochBlocks,
   maxStake,
@@ -58,6 +59,8 @@ describe("AgentRegistry", () => {
         1_000_000n,
         true,
         0n,
+        0n,
+        false,
         false,
         [maxStake, maxStake],
         [0n, 0n],
@@ -192,7 +195,7 @@ describe("AgentRegistry", () => {
       const end = BigInt(await networkHelpers.time.latest()) + ((await registry.unbondingDelay()) as bigint);
       expect((await registry.getAgent(1)).signer).to.equal(addressOf(next));
       await nextEpoch(world);
-      expect([...(await registry.draw(ethers.ZeroHash, 1, []))]).to.deep.equal([
+      expect(await committeeNow(world, ethers.ZeroHash, 1)).to.deep.equal([
         BigInt(packSeat(1, 1_000_000, addressOf(next))),
       ]);
       expect([...(await registry.keyOf(addressOf(key)))]).to.deep.equal([1n, end]);
@@ -274,14 +277,12 @@ describe("AgentRegistry", () => {
       }
     });
 
-    it("credits pay down to a single unit, and emits nothing without pay", async () => {
+    it("credits pay down to a single unit", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, oracle } = world;
       const trusted = registry.connect(await impersonate(oracle.target));
-      await expect(trusted.recordServices(0, servicesOf([1], 0, 1n)))
-        .to.emit(registry, "RewardsCredited")
-        .withArgs(1, 0, 1);
-      await expect(trusted.recordServices(0, servicesOf([1], 0, 0n))).not.to.emit(registry, "RewardsCredited");
+      const services = servicesOf([1], 0, 1n);
+      await expect(trusted.recordServices(0, services)).to.emit(registry, "ServicesRecorded").withArgs(0, services);
     });
 
     it("slashes only agents that it knows", async () => {
@@ -308,7 +309,7 @@ describe("AgentRegistry", () => {
         .withArgs(1, 1, 650_000);
       expect((await registry.getAgent(1)).reputation).to.equal(650_000n);
       await nextEpoch(world);
-      const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1, []);
+      const [drawn] = await committeeNow(world, ethers.ZeroHash, 1);
       expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
       await trusted.recordServices(0, servicesOf(Array(160).fill(1), 0));
       await expect(trusted.recordServices(0, servicesOf(Array(161).fill(1), 1)))
@@ -328,10 +329,31 @@ describe("AgentRegistry", () => {
       await expect(registry.bond(1, 1)).to.be.revertedWithCustomError(registry, "AgentHasExited").withArgs(1);
     });
 
+    it("DR3: draws from the running epoch and the one before it, and refuses any other", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry } = world;
+      await nextEpoch(world);
+      const first = BigInt(await world.ethers.provider.getBlockNumber()) / epochBlocks;
+      const drawn = async (epoch: bigint): Promise<readonly bigint[]> =>
+        registry.committee(ethers.ZeroHash, epoch, 1, []);
+      const before = await drawn(first);
+      const next = testKey("rotated");
+      await registry.rotateSigner(1, publicKeyOf(next), provePossession(world, world.deployer.address, next));
+      expect(await drawn(first)).to.deep.equal(before);
+      await nextEpoch(world);
+      expect(await drawn(first)).to.deep.equal(before);
+      expect(await drawn(first + 1n)).to.deep.equal([BigInt(packSeat(1, 1_000_000, addressOf(next)))]);
+      await nextEpoch(world);
+      for (const epoch of [0n, first, first + 3n, 2n ** 64n - 1n])
+        await expect(drawn(epoch))
+          .to.be.revertedWithCustomError(registry, "EpochNotKept")
+          .withArgs(epoch, first + 2n);
+    });
+
     it("draws at most 64 seats, and an empty committee for size 0", async () => {
       const { world } = await loadFixture(oneAgent);
-      expect(await world.registry.draw(ethers.ZeroHash, 0, [])).to.deep.equal([]);
-      await expect(world.registry.draw(ethers.ZeroHash, 65, []))
+      expect(await committeeNow(world, ethers.ZeroHash, 0)).to.deep.equal([]);
+      await expect(committeeNow(world, ethers.ZeroHash, 65))
         .to.be.revertedWithCustomError(world.registry, "InvalidCommitteeSize")
         .withArgs(65, 64);
     });

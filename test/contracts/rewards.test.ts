@@ -1,11 +1,12 @@
 import { expect } from "chai";
 import hre from "hardhat";
 
-import { ask, decide, recordOf } from "../support/contracts/course.ts";
+import { ask, decide } from "../support/contracts/course.ts";
 import { Currency, testKey } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   minStake,
+  mineTo,
   nextEpoch,
   registration,
   unbondingDelay,
@@ -24,7 +25,7 @@ const fee = 8_000n;
  */
 const [operatorPart, delegatorPart] = [1_100n, 900n];
 
-/** Makes four agents of one operator, and a contract that delegates to all of them. */
+/** Makes six agents of one operator, and a contract that delegates to all of them. */
 async function delegated(tokenContract?: string) {
   const world = await deployWorld(ethers, {}, tokenContract);
   const { registry, token, oracle } = world;
@@ -37,7 +38,7 @@ async function delegated(tokenContract?: string) {
   await token.connect(operator!).approve(registry.target, 10n ** 24n);
   await token.mint(target, 10n ** 24n);
   await execute(token, "approve", [registry.target, 10n ** 24n]);
-  for (let index = 0; index < 4; index++) {
+  for (let index = 0; index < 6; index++) {
     const entry = registration(world, operator!.address, testKey(`agent ${index}`), minStake, 100_000n);
     await registry.connect(operator!).register(entry);
     await execute(registry, "bond", [index + 1, minStake]);
@@ -46,13 +47,17 @@ async function delegated(tokenContract?: string) {
   return { world, registry, oracle, operator: operator!, stranger: stranger!, delegator, target, execute };
 }
 
-/** Pays agent 1 in both currencies. */
+/**
+ * Pays agents 1 to 4 in both currencies. The others leave after the questions, whose seed block lies in the next epoch.
+ */
 async function paid(tokenContract?: string) {
   const start = await delegated(tokenContract);
-  for (const currency of currencies) {
-    const committed = await decide(start.world, await ask(start.world, { fee, currency }));
-    await start.world.settlement.settle(...recordOf(committed));
-  }
+  const { world, registry, operator } = start;
+  await mineTo(world, BigInt(await ethers.provider.getBlockNumber()) + 20n);
+  const asked = [];
+  for (const currency of currencies) asked.push(await ask(world, { fee, currency }));
+  for (const agentId of [5, 6]) await registry.connect(operator).startUnbonding(agentId, minStake);
+  for (const one of asked) await decide(world, one);
   return start;
 }
 

@@ -37,6 +37,7 @@ const shapes = [
   { committeeSize: 7, appeals: 3, retries: 0, seats: 116 },
 ] as const;
 type Shape = (typeof shapes)[number];
+/** One and a half times the largest committee is less; so many sit once each. */
 const agents = 160;
 const gwei = 10n ** 9n;
 /** A bound on gas: slightly more than four fifths of the 2^24 gas of a transaction. */
@@ -67,7 +68,7 @@ async function crowdedWorld(): Promise<World> {
   await networkHelpers.setBalance(oracle.target, 10n ** 20n);
   const trusted = registry.connect(await ethers.getSigner(oracle.target));
   const ids = Array.from({ length: agents }, (_, index) => index + 1);
-  for (let service = 0; service < 15; service++) await trusted.recordServices(Currency.Token, servicesOf(ids, 0));
+  for (let service = 0; service < 15; service++) await trusted.recordServices(Currency.Token, servicesOf(ids, 0, 1n));
   await nextEpoch(world);
   return world;
 }
@@ -108,8 +109,9 @@ describe("the cost of a settlement", () => {
         const fee = 3n * ((await world.oracle.quote(packTerms(terms))) as bigint);
         const committed = await play(world, shape, step, await ask(world, { ...terms, fee }));
         const receipt = await (await world.settlement.settle(...recordOf(committed))).wait();
-        expect(findEvents(world.settlement, receipt, "PayCredited")).to.have.length(seats);
-        expect(findEvents(world.registry, receipt, "RewardsCredited")).to.have.length(seats);
+        expect(findEvents(world.settlement, receipt, "RoundPaid")).to.have.length(rounds);
+        const [recorded] = findEvents(world.registry, receipt, "ServicesRecorded");
+        expect(recorded!.args["services"]).to.have.length(seats);
         expect(findEvents(world.registry, receipt, event)).to.have.length(seats);
         expect(receipt.gasUsed).to.be.below(worst);
       });

@@ -8,14 +8,18 @@ import {
   dataSlice,
   encodeBytes32String,
   hexlify,
+  keccak256,
   toBeHex,
 } from "ethers";
 import hre from "hardhat";
 
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { unpackWord } from "../../agents/core/encoding/words.ts";
 import {
   ask,
   certificateFor,
   commit,
+  commitArgs,
   decide,
   decisionFor,
   digestOf,
@@ -25,14 +29,13 @@ import {
   latestOf,
   passDeadline,
   priceGas,
-  recordOf,
   refundArgs,
+  seedOf,
+  type Drawn,
 } from "../support/contracts/course.ts";
 import {
   agentOf,
   Currency,
-  hashCommittee,
-  hashRequest,
   packDecision,
   packRelay,
   Status,
@@ -41,16 +44,22 @@ import {
 } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
+  findEvent,
   findEvents,
+  mineSeed,
   registerAgents,
+  servicesOf,
   subscription,
   subscriptionFunds,
+  type World,
 } from "../support/contracts/world.ts";
+import { crowd } from "./utils/crowd.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;
 const { tenAgents, asked, drawn, settled } = stages(ethers);
+const { sixtyAgents } = crowd(ethers);
 const fee = 10n ** 18n;
 
 describe("settlement", () => {
@@ -63,7 +72,8 @@ describe("settlement", () => {
       const packed = packDecision(decision);
       const gasPrice = 12_345_678_901n;
       const priced = await priceGas(world, gasPrice);
-      const send = () => oracle.connect(stranger).commit(entry.request, entry.round, certificate, packed, priced);
+      const seed = seedOf(entry, entry.header);
+      const send = () => oracle.connect(stranger).commit(entry.request, entry.round, seed, certificate, packed, priced);
       await expect(send())
         .to.emit(oracle, "DecisionCommitted")
         .withArgs(
@@ -72,73 +82,91 @@ describe("settlement", () => {
           decision.outcome,
           decision.transcript,
           packRelay(0b1101n, gasPrice, stranger.address),
+          entry.committee,
           decision.answer,
           packed.merits,
         );
-      expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Decided), 0n, false, false, false]);
+      expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Decided), 0n, false, false, true]);
       await expect(send()).to.be.revertedWithCustomError(oracle, "WrongStatus").withArgs(id, Status.Decided);
     });
 
-    it("needs a draw", async () => {
-      const { world, oracle, request } = await loadFixture(asked);
-      const entry = { ...request, committee: [] };
-      const decision = decisionFor(entry);
-      await expect(oracle.commit(request.request, request.round, "0x", packDecision(decision)))
-        .to.be.revertedWithCustomError(world.oracle, "WrongStatus")
-        .withArgs(request.request.id, Status.Requested);
+    it("waits for the seed block, and needs its header", async () => {
+      const { world, oracle, request: waiting } = await loadFixture(asked);
+      const { id } = waiting.request;
+      const send = (header: string) => {
+        const decision = packDecision(decisionFor({ ...waiting, committee: [], header }));
+        return oracle.commit(waiting.request, waiting.round, seedOf(waiting, header), "0x", decision);
+      };
+      await expect(send("0x"))
+        .to.be.revertedWithCustomError(oracle, "SeedNotReady")
+        .withArgs(id, waiting.seedBlock);
+      const other = await mineSeed(world, waiting.seedBlock - 1n);
+      const header = await mineSeed(world, waiting.seedBlock);
+      for (const wrong of ["0x", other]) {
+        await expect(send(wrong))
+          .to.be.revertedWithCustomError(oracle, "HeaderMismatch")
+          .withArgs(id, keccak256(header), keccak256(wrong));
+      }
     });
 
     it("is accepted up to the second of the deadline and not after", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const { deadline } = unpackRound(entry.round);
-      const decision = decisionFor(entry);
-      const certificate = certificateFor(world, entry, decision);
+      const send = () => oracle.commit(...commitArgs(world, entry, decisionFor(entry)));
       await time.setNextBlockTimestamp(deadline + 1);
-      await expect(oracle.commit(entry.request, entry.round, certificate, packDecision(decision)))
+      await expect(send())
         .to.be.revertedWithCustomError(oracle, "DeadlinePassed")
         .withArgs(entry.request.id, deadline);
       await time.setNextBlockTimestamp(deadline);
-      await oracle.commit(entry.request, entry.round, certificate, packDecision(decision));
+      await send();
     });
 
-    it("refuses a decision of another request, round, committee or attempt", async () => {
+    it("refuses a decision of another request, round, seed block or attempt", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const other = await draw(world, await ask(world));
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
-      const swapped = concat([hashCommittee(other.committee), dataSlice(certificate, 32)]);
-      for (const [request, round, bytes, attempt] of [
-        [entry.request, entry.round, swapped, 0],
-        [other.request, entry.round, certificate, 0],
-        [entry.request, other.round, certificate, 0],
-        [entry.request, entry.round, certificate, 1],
+      const packed = packDecision(decision);
+      const seed = seedOf(entry, entry.header);
+      for (const [request, round, from] of [
+        [other.request, entry.round, seed],
+        [entry.request, other.round, seed],
+        [entry.request, entry.round, seedOf(other, other.header)],
       ] as const) {
-        await expect(oracle.commit(request, round, bytes, packDecision({ ...decision, attempt })))
+        await expect(oracle.commit(request, round, from, certificate, packed))
           .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
           .withArgs(request.id);
       }
+      const later = packDecision({ ...decision, attempt: 1 });
+      await expect(oracle.commit(entry.request, entry.round, seed, certificate, later))
+        .to.be.revertedWithCustomError(oracle, "InvalidDecision")
+        .withArgs(encodeBytes32String("attempt"), 1);
+      // A certificate of another committee's request.
+      await expect(oracle.commit(other.request, other.round, seedOf(other, other.header), certificate, packed))
+        .to.be.revertedWithCustomError(oracle, "InvalidSignature")
+        .withArgs(0);
     });
 
     it("refuses too few signers, signers without a seat, and a wrong number of seats", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const send = (certificate: string) =>
-        oracle.commit(entry.request, entry.round, certificate, packDecision(decision));
+        oracle.commit(entry.request, entry.round, seedOf(entry, entry.header), certificate, packDecision(decision));
       await expect(send(certificateFor(world, entry, decision, [1, 3])))
         .to.be.revertedWithCustomError(oracle, "QuorumNotReached")
         .withArgs(2, 3);
       const certificate = certificateFor(world, entry, decision);
       const withSigners = (signers: bigint): string =>
-        concat([dataSlice(certificate, 0, 32), toBeHex(signers, 8), dataSlice(certificate, 40)]);
+        concat([toBeHex(signers, 8), dataSlice(certificate, 8)]);
       for (const signers of [0b10111n, (1n << 63n) | 7n]) {
         await expect(send(withSigners(signers)))
           .to.be.revertedWithCustomError(oracle, "InvalidDecision")
           .withArgs(encodeBytes32String("signers"), signers);
       }
-      // One seat fewer, a trailing byte, and less than the head.
+      // One signature fewer, a trailing byte, and less than a signature.
       const length = dataLength(certificate);
       for (const [changed, size] of [
-        [dataSlice(certificate, 0, length - 28), length - 28],
+        [dataSlice(certificate, 0, length - 64), length - 64],
         [concat([certificate, "0x00"]), length + 1],
         [dataSlice(certificate, 0, 39), 39],
       ] as const) {
@@ -152,8 +180,9 @@ describe("settlement", () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
-      const send = (changed: string) => oracle.commit(entry.request, entry.round, changed, packDecision(decision));
-      const start = (seat: number): number => 40 + 72 * seat + 8;
+      const seed = seedOf(entry, entry.header);
+      const send = (changed: string) => oracle.commit(entry.request, entry.round, seed, changed, packDecision(decision));
+      const start = (seat: number): number => 8 + 64 * seat;
       const part = (seat: number): string => dataSlice(certificate, start(seat), start(seat) + 64);
       const withPart = (seat: number, signature: string): string =>
         concat([dataSlice(certificate, 0, start(seat)), signature, dataSlice(certificate, start(seat) + 64)]);
@@ -162,12 +191,16 @@ describe("settlement", () => {
       const { r, s, yParity } = Signature.from(part(0));
       const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
       const twin = concat([r, toBeHex((order - BigInt(s)) | (BigInt(1 - yParity) << 255n), 32)]);
-      const others = [withPart(1, part(0)), withPart(2, forged), withPart(0, twin)];
+      const others: [string, number][] = [
+        [withPart(1, part(0)), 1],
+        [withPart(2, forged), 2],
+        [withPart(0, twin), 0],
+      ];
       for (const changed of [{ chainId: 1 }, { verifyingContract: ZeroAddress }, { version: "2" }, { name: "Other" }]) {
-        others.push(certificateFor(world, entry, decision, firstSeats(4), { ...world.domain, ...changed }));
+        others.push([certificateFor(world, entry, decision, firstSeats(4), { ...world.domain, ...changed }), 0]);
       }
-      for (const other of others) {
-        await expect(send(other)).to.be.revertedWithCustomError(oracle, "WitnessMismatch").withArgs(entry.request.id);
+      for (const [other, seat] of others) {
+        await expect(send(other)).to.be.revertedWithCustomError(oracle, "InvalidSignature").withArgs(seat);
       }
       for (const nothing of [
         concat([ZeroHash, dataSlice(part(2), 32)]),
@@ -202,7 +235,8 @@ describe("settlement", () => {
       for (const [field, overrides, value] of malformed) {
         const decision = decisionFor(entry, overrides);
         const certificate = certificateFor(world, entry, decision);
-        await expect(oracle.commit(entry.request, entry.round, certificate, packDecision(decision)))
+        const seed = seedOf(entry, entry.header);
+        await expect(oracle.commit(entry.request, entry.round, seed, certificate, packDecision(decision)))
           .to.be.revertedWithCustomError(oracle, "InvalidDecision")
           .withArgs(encodeBytes32String(field), value);
       }
@@ -210,7 +244,7 @@ describe("settlement", () => {
 
     it("accepts committees of all sizes up to 64", async () => {
       const { world, operator } = await loadFixture(tenAgents);
-      await registerAgents(world, 54, { operator });
+      await registerAgents(world, 86, { operator });
       for (const committeeSize of [5, 31, 64]) {
         await decide(world, await ask(world, { committeeSize }));
       }
@@ -218,36 +252,43 @@ describe("settlement", () => {
   });
 
   describe("pay", () => {
-    it("SE16: goes to the agents by shares, and they claim it from the registry; the subscription gets the rest", async () => {
+    it("SE16, SE21: goes to the agents by shares in the commit, and they claim it from the registry; the subscription gets the rest", async () => {
       const { world, oracle, operator, stranger } = await loadFixture(tenAgents);
       const { registry, settlement } = world;
-      const committed = await decide(world, await ask(world, { fee: 1000n }), { shares: "0x01020003" });
-      const { id } = committed.request;
-      const agentIn = (seat: number): bigint => agentOf(committed.rounds[0]!.committee[seat]!);
-      await expect(settlement.connect(stranger).settle(...recordOf(committed)))
-        .to.emit(settlement, "PayCredited")
-        .withArgs(id, agentIn(0), 0, 0, 166)
-        .and.to.emit(settlement, "PayCredited")
-        .withArgs(id, agentIn(1), 0, 1, 333)
-        .and.to.emit(settlement, "PayCredited")
-        .withArgs(id, agentIn(3), 0, 3, 500)
-        .and.to.emit(registry, "RewardsCredited")
-        .withArgs(agentIn(3), Currency.Token, 500)
-        .and.to.emit(oracle, "FeeRefunded")
-        .withArgs(id, world.deployer.address, 1);
+      const entry = await draw(world, await ask(world, { fee: 1000n }));
+      const { id } = entry.request;
+      const agentIn = (seat: number): bigint => agentOf(entry.committee[seat]!);
+      const args = commitArgs(world, entry, decisionFor(entry, { shares: "0x01020003" }));
+      // Seat 2 has no share, but it signed.
+      const paid = [
+        [0, 166n],
+        [1, 333n],
+        [2, 0n],
+        [3, 500n],
+      ] as const;
+      await expect(oracle.connect(stranger).commit(...args))
+        .to.emit(oracle, "DecisionSettled")
+        .withArgs(id, 1000, 0, 0, 1)
+        .and.to.emit(registry, "ServicesRecorded")
+        .withArgs(
+          Currency.Token,
+          paid.flatMap(([seat, pay]) => servicesOf([Number(agentIn(seat))], 0, pay)),
+        );
       expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(999n);
       expect(await oracle.creditOf(operator.address, Currency.Token)).to.equal(0n);
       expect((await oracle.subscriptionOf(subscription)).tokenBalance).to.equal(subscriptionFunds - 999n);
-      const paid = await Promise.all(
+      const rewards = await Promise.all(
         [0, 1, 2, 3].map((seat) => registry.rewardsOf(agentIn(seat), operator.address, Currency.Token)),
       );
       // Less than one unit of each pay is left; the agent gets it with its next pay.
-      expect(paid).to.deep.equal([165n, 332n, 0n, 499n]);
+      expect(rewards).to.deep.equal([165n, 332n, 0n, 499n]);
       for (const seat of [0, 1, 3])
         await registry.connect(operator).claimRewards(agentIn(seat), Currency.Token, operator.address);
       expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(3n);
       expect((await oracle.statusOf(id)).settled).to.be.true;
-      await expect(settlement.settle(...recordOf(committed)))
+      const relay = packRelay(0b111n, 0n, stranger.address);
+      const round = { round: entry.round, committee: entry.committee, decision: args[4], relay, appellant: ZeroAddress };
+      await expect(settlement.settle(entry.request, [round]))
         .to.be.revertedWithCustomError(oracle, "AlreadySettled")
         .withArgs(id);
     });
@@ -260,27 +301,41 @@ describe("settlement", () => {
         ["0x00000000", 0n],
       ] as const) {
         // A unit costs 125, and the committee earns 4 units.
-        const committed = await decide(world, await ask(world, { fee: 1001n }), { ...hung, shares });
         const before: bigint = await oracle.creditOf(target, Currency.Token);
-        await expect(world.settlement.settle(...recordOf(committed)))
-          .to.emit(oracle, "FeeRefunded")
-          .withArgs(committed.request.id, world.deployer.address, 1001n - paid);
+        const { receipt } = await decide(world, await ask(world, { fee: 1001n }), { ...hung, shares });
+        expect(findEvent(oracle, receipt, "DecisionSettled").args["rest"]).to.equal(1001n - paid);
         expect((await oracle.creditOf(target, Currency.Token)) - before).to.equal(paid);
       }
     });
 
+    it("SE20: marks a seat that neither signed nor earned as missed", async () => {
+      const { world, registry } = await loadFixture(tenAgents).then(({ world: one }) => ({ world: one, ...one }));
+      const { receipt, rounds } = await decide(world, await ask(world), { shares: "0x00010100" });
+      const [recorded] = findEvents(registry, receipt, "ServicesRecorded");
+      const services = [...recorded!.args["services"]].map((packed) => unpackWord(LAYOUTS.service, packed));
+      // Seats 0 to 2 signed.
+      expect(services.map(({ missed }) => missed)).to.deep.equal([0n, 0n, 0n, 1n]);
+      expect(services.map(({ agentId }) => agentId)).to.deep.equal(rounds[0]!.committee.map(agentOf));
+    });
+
     it("needs the settled decision", async () => {
-      const { world, oracle, drawn: entry } = await loadFixture(drawn);
+      const { world, oracle } = await loadFixture(sixtyAgents);
+      const entry = await draw(world, await ask(world, { appeals: 1 }));
       const decision = decisionFor(entry);
       const { request, committee } = entry;
+      let round = entry.round;
       const claim = (relay: string, changed = decision) =>
         world.settlement.settle(request, [
-          { round: entry.round, committee, decision: packDecision(changed), relay, appellant: ZeroAddress },
+          { round, committee, decision: packDecision(changed), relay, appellant: ZeroAddress },
         ]);
       await expect(claim(ZeroHash))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
-        .withArgs(request.id, Status.Drawn);
-      const { relay } = await commit(world, entry, decision);
+        .withArgs(request.id, Status.Requested);
+      const committed = await commit(world, entry, decision);
+      const { relay } = committed;
+      round = committed.rounds[0]!.round;
+      await passDeadline(world, round);
+      await oracle.finalize(...latestOf(committed));
       for (const wrong of [claim(relay, { ...decision, shares: "0xff000000" }), claim(ZeroHash)]) {
         await expect(wrong).to.be.revertedWithCustomError(oracle, "WitnessMismatch").withArgs(request.id);
       }
@@ -291,13 +346,12 @@ describe("settlement", () => {
   describe("reputations", () => {
     it("SE11: change with the settlement, even those of unpaid seats; a committee of four slashes at most once", async () => {
       const { world, drawn: entry } = await loadFixture(drawn);
-      const { registry, settlement } = world;
+      const { registry } = world;
       const decision = decisionFor(entry, { reputationChanges: "0x00fe03ff", shares: "0x00010101" });
-      const committed = await commit(world, entry, decision);
       const reputationOf = async (seat: number): Promise<bigint> =>
         (await registry.getAgent(agentOf(entry.committee[seat]!))).reputation as bigint;
       expect(await reputationOf(0)).to.equal(1_000_000n);
-      const receipt = await (await settlement.settle(...recordOf(committed))).wait();
+      const { receipt } = await commit(world, entry, decision);
       expect(await Promise.all([0, 1, 2, 3].map(reputationOf))).to.deep.equal([
         800_000n,
         1_000_000n,
@@ -309,56 +363,61 @@ describe("settlement", () => {
   });
 
   describe("a seat", () => {
-    /** Makes a registry of four agents, which sit in every committee. */
-    const four = async () => {
+    /** Asks until the agent sits. */
+    const drawAgent = async (world: World, agentId: bigint): Promise<Drawn> => {
+      for (;;) {
+        const entry = await draw(world, await ask(world, { fee: 0n }));
+        if (entry.committee.some((word) => agentOf(word) === agentId)) return entry;
+      }
+    };
+
+    /** Makes the smallest registry that takes requests of four seats. */
+    const smallest = async () => {
       const world = await deployWorld(ethers);
-      await registerAgents(world, 4);
+      await registerAgents(world, 6);
       return world;
     };
 
     it("loses and gains reputation without pay, even if no other seat does", async () => {
-      const world = await loadFixture(four);
-      const { registry, settlement } = world;
+      const world = await loadFixture(smallest);
+      const { registry } = world;
       for (const [steps, reputation] of [
         [-1, 800_000],
         [1, 810_000],
       ] as const) {
-        const entry = await draw(world, await ask(world, { fee: 0n }));
+        const entry = await drawAgent(world, 1n);
         const seat = entry.committee.findIndex((word) => agentOf(word) === 1n);
         const reputationChanges = concat([toBeHex(seat), toBeHex(BigInt.asUintN(8, BigInt(steps)))]);
-        const committed = await commit(world, entry, decisionFor(entry, { reputationChanges }));
-        await expect(settlement.settle(...recordOf(committed)))
+        const args = commitArgs(world, entry, decisionFor(entry, { reputationChanges }));
+        await expect(world.oracle.commit(...args))
           .to.emit(registry, "ReputationChanged")
           .withArgs(1, steps, reputation);
       }
     });
 
     it("without pay and without a change of reputation gives no service", async () => {
-      const world = await loadFixture(four);
-      const { registry, settlement } = world;
+      const world = await loadFixture(smallest);
+      const { registry } = world;
       // 18 seats get neither pay nor steps; 16 services would make an agent proven.
       for (let round = 0; round < 6; round++) {
-        const committed = await decide(world, await ask(world, { fee: 0n }), { reputationChanges: "0x0001" });
-        const receipt = (await (await settlement.settle(...recordOf(committed))).wait())!;
+        const { receipt } = await decide(world, await ask(world, { fee: 0n }), { reputationChanges: "0x0001" });
         expect(findEvents(registry, receipt, "AgentProven")).to.deep.equal([]);
       }
     });
 
     it("can be paid a single unit", async () => {
-      const world = await loadFixture(four);
-      const { registry, settlement } = world;
-      const committed = await decide(world, await ask(world, { fee: 8n }), { shares: "0x05010101" });
-      const receipt = (await (await settlement.settle(...recordOf(committed))).wait())!;
-      for (const [contract, event] of [
-        [settlement, "PayCredited"],
-        [registry, "RewardsCredited"],
-      ] as const)
-        expect(findEvents(contract, receipt, event).map(({ args }) => args["amount"])).to.deep.equal([5n, 1n, 1n, 1n]);
+      const world = await loadFixture(smallest);
+      const { registry } = world;
+      const { receipt } = await decide(world, await ask(world, { fee: 8n }), { shares: "0x05010101" });
+      const amounts = [5n, 1n, 1n, 1n];
+      const [recorded] = findEvents(registry, receipt, "ServicesRecorded");
+      const earned = [...recorded!.args["services"]].map((word) => unpackWord(LAYOUTS.service, word).earned);
+      expect(earned).to.deep.equal(amounts);
     });
   });
 
   describe("refund", () => {
-    it("can be sent by any account after the deadline, before and after the draw, and returns the fee", async () => {
+    it("can be sent by any account after the deadline, before and after the seed block, and returns the fee", async () => {
       const { world, oracle, stranger, drawn: entry } = await loadFixture(drawn);
       const waiting = await ask(world);
       for (const running of [entry, waiting]) {
@@ -367,7 +426,7 @@ describe("settlement", () => {
       await passDeadline(world, waiting.round);
       for (const running of [entry, waiting]) {
         const [request, round, witness] = refundArgs(running);
-        for (const wrong of ["0x", concat([witness, "0x00"]), concat([hashRequest(request), witness])]) {
+        for (const wrong of [witness - 1n, witness + 1n, 0n]) {
           await expect(oracle.refund(request, round, wrong)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
         }
         await expect(oracle.connect(stranger).refund(request, round, witness))

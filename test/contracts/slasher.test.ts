@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { TypedDataEncoder, id } from "ethers";
 import hre from "hardhat";
 
-import { ask, draw } from "../support/contracts/course.ts";
+import { ask, decide } from "../support/contracts/course.ts";
+import { commitEvidence } from "../support/contracts/equivocation.ts";
 import { hashRequest, messageTypes, testKey } from "../support/contracts/typed-data.ts";
 import { deployWorld, minStake, registerAgents, registration, treasury } from "../support/contracts/world.ts";
 
@@ -24,8 +25,8 @@ async function equivocator() {
   const [, reporter] = await ethers.getSigners();
   const key = testKey("equivocator");
   await world.registry.register(registration(world, world.deployer.address, key, 3n * minStake));
-  await registerAgents(world, 4);
-  const { request } = await draw(world, await ask(world, { fee: 0n }));
+  await registerAgents(world, 6);
+  const { request } = await decide(world, await ask(world, { fee: 0n }));
   const requestHash = hashRequest(request);
   await world.registry.startUnbonding(1, minStake);
   const sign = (payloadDigest: string): string =>
@@ -39,18 +40,19 @@ describe("Slasher", () => {
   it("announces the proof, the reporter and every amount", async () => {
     const { world, reporter, proof, requestHash } = await loadFixture(equivocator);
     const { slasher, registry, token } = world;
+    await commitEvidence(slasher.connect(reporter), [proof[3], proof[5]]);
     await expect(slasher.connect(reporter).submitMessages(...proof))
       .to.emit(slasher, "EquivocationProven")
       .withArgs(1, proof[0].id, reporter.address, 0, 0, requestHash)
       .and.to.emit(registry, "StakeSlashed")
-      .withArgs(1, reporter.address, minStake / 5n, minStake / 10n, (3n * minStake) / 100n);
+      .withArgs(1, reporter.address, minStake / 5n, minStake / 10n, minStake / 20n);
     expect(await slasher.isConsumed(1, proof[0].id, 0)).to.equal(true);
     expect(await slasher.isConsumed(1, proof[0].id, 1)).to.equal(false);
-    expect(await registry.owedTo(treasury)).to.equal((27n * minStake) / 100n);
+    expect(await registry.owedTo(treasury)).to.equal(minStake / 4n);
     await expect(registry.connect(reporter).claim(treasury))
       .to.emit(registry, "Claimed")
-      .withArgs(reporter.address, treasury, (3n * minStake) / 100n);
-    expect(await token.balanceOf(treasury)).to.equal((3n * minStake) / 100n);
+      .withArgs(reporter.address, treasury, minStake / 20n);
+    expect(await token.balanceOf(treasury)).to.equal(minStake / 20n);
   });
 
   it("serves one registry and its oracle", async () => {

@@ -4,6 +4,7 @@ import hre from "hardhat";
 
 import { agentOf, permitTypes, testKey } from "../support/contracts/typed-data.ts";
 import {
+  committeeNow,
   deployWorld,
   maxStake,
   minStake,
@@ -122,15 +123,15 @@ describe("stake", () => {
       expect(await registry.drawableCount()).to.equal(5n);
       await nextEpoch(world);
       expect(await registry.drawableCount()).to.equal(4n);
-      const drawn: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4, []))];
+      const drawn = await committeeNow(world, ethers.ZeroHash, 4);
       expect(drawn.map(agentOf)).to.have.members([2n, 3n, 4n, 5n]);
       await expect(registry.bond(1, 1)).to.emit(registry, "AgentActivated").withArgs(1);
       await registry.startUnbonding(3, maxStake);
       await nextEpoch(world);
-      await expect(registry.draw(ethers.ZeroHash, 5, []))
+      await expect(committeeNow(world, ethers.ZeroHash, 5))
         .to.be.revertedWithCustomError(registry, "TooFewAgents")
         .withArgs(4, 5);
-      const again: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4, []))];
+      const again = await committeeNow(world, ethers.ZeroHash, 4);
       expect(again.map(agentOf)).to.have.members([1n, 2n, 4n, 5n]);
     });
 

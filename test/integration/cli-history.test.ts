@@ -75,7 +75,7 @@ async function writeDeployment({ cli }: Place, change: Readonly<Record<string, u
 
 describe("command line: history", () => {
   it("lists requests for people, machines and spreadsheets, with the next page", async (context) => {
-    const hostile = { question: '=HYPERLINK("x")\u202e\n, "?"', decision: null, status: "Drawn" };
+    const hostile = { question: '=HYPERLINK("x")\u202e\n, "?"', decision: null, status: "Requested" };
     const { cli, url } = await startPlace(context, [requestRow(9), requestRow(8, hostile)]);
     const { code, value } = await cli.json("history", "--limit", "2", "--subgraph", url);
     assert.equal(code, 0);

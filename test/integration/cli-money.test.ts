@@ -10,7 +10,7 @@ import { tokenAbi } from "conclave/abi";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
-import { roundsOf, witnessOf } from "../../agents/core/request/progress.ts";
+import { awaitedOf, roundsOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
@@ -52,8 +52,8 @@ const bankOf = () => openBank(harness.chain, harness.deployment.token, harness.a
 
 /** Draws the committee that the request waits for and commits this decision of it. */
 async function decide(requestId: RequestId, decision: Partial<Decision>): Promise<number> {
-  const { request, round, committee, certifying } = await drawNext(harness, requestId);
-  assert.notEqual(await writer.commit(request, round, committee, certifying(decision)), "already");
+  const { request, awaited, committee, certifying } = await drawNext(harness, requestId);
+  assert.notEqual(await writer.commit(request, awaited, certifying(decision)), "already");
   return committee.length;
 }
 
@@ -194,7 +194,7 @@ describe("command line: money", () => {
     });
   }
 
-  it("SE8: an appeal that two committees do not answer ends with the decision before, and returns the bond", async () => {
+  it("SE8: an appeal that two committees do not answer ends the request as hung, and returns the bond", async () => {
     await accountOf("calm", parseEther("35"));
     await accountOf("alone", parseEther("27"));
     const id = await ask("calm", "--appeals", "1", "--retries", "1", "--fee", "35");
@@ -202,22 +202,21 @@ describe("command line: money", () => {
     const waiting = cli.run(["appeal", String(id), "--dir", "alone", "--wait"]);
     await until(async () => (await reader.requestEvents(id)).some(({ kind }) => kind === "requestReopened"));
     const silent = await courseNow(reader, id);
-    const { request, attempt } = silent;
-    const witness = witnessOf(silent);
-    assert.ok(witness !== null);
+    const { request } = silent;
+    const awaited = awaitedOf(silent);
+    assert.ok(awaited !== null);
     await passDeadline(id);
-    assert.notEqual(await writer.replace(request, silent.round, attempt, witness), "already");
-    const progress = await courseNow(reader, id);
-    const [unanswered, last] = [witnessOf(progress), progress.past[0]];
-    assert.ok(unanswered !== null && last !== undefined);
+    assert.notEqual(await writer.replace(request, awaited), "already");
+    const unanswered = awaitedOf(await courseNow(reader, id));
+    assert.ok(unanswered !== null);
     await passDeadline(id);
-    assert.notEqual(await writer.fallBack(request, progress.round, unanswered, last), "already");
+    assert.notEqual(await writer.fallBack(request, unanswered), "already");
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
     assert.match(stderr, /reopened, 0x\w+ appealed: attempt 1, committee of 9$/m);
     assert.match(stderr, /reopened, the committee did not answer in time: attempt 2, committee of 9$/m);
-    assert.match(stderr, /final\n$/);
-    assert.match(stdout, /^answer +yes$/m);
+    assert.match(stderr, /hung, nobody answered the last attempt\n$/);
+    assert.match(stdout, /^answer +none: nobody answered the last attempt$/m);
     const { value } = await cli.json("withdraw", "--dir", "alone");
     const [withdrawal] = value["withdrawals"] as { amount: string }[];
     assert.equal(withdrawal?.amount, String(parseEther("27")));
@@ -253,8 +252,8 @@ describe("command line: money", () => {
     const account = ["--dir", "saver"];
     const asked = await ask("patron", "--fee", "8");
     await decide(asked, yes);
-    const drawn = (await reader.requestEvents(asked)).find(({ kind }) => kind === "committeeDrawn");
-    const id = String(drawn?.kind === "committeeDrawn" ? drawn.committee[0]?.agentId : 0);
+    const decided = (await reader.requestEvents(asked)).find(({ kind }) => kind === "decisionCommitted");
+    const id = String(decided?.kind === "decisionCommitted" ? decided.committee[0]?.agentId : 0);
     assert.match((await cli.run(["delegations", ...account])).stdout, /^no delegations$/m);
     const much = await cli.failure("delegate", id, "3.5", ...account);
     assert.equal(much.code, "STAKE_MISSING");
@@ -314,17 +313,31 @@ describe("command line: money", () => {
     const coins = ["--amount", "0.25", "--currency", "native"];
     assert.equal((await cli.json("subscription", "fund", id, ...coins, ...account)).code, 0);
     const other = `0x${"77".repeat(20)}`;
-    assert.equal((await cli.json("subscription", "consumer", id, "--consumer", other, ...account)).code, 0);
+    const consumer = ["subscription", "consumer", id, "--consumer", other];
+    assert.equal((await cli.failure(...consumer, ...account)).code, "USAGE");
+    assert.equal((await cli.json(...consumer, "--allowance", "1.5", ...account)).code, 0);
+    const anyCoins = ["--allowance", "any", "--currency", "native"];
+    assert.equal((await cli.json(...consumer, ...anyCoins, ...account)).code, 0);
     const deployment = ["--deployment", "deployment.json"];
     const shown = await cli.json("subscription", "show", id, "--consumer", other, ...deployment);
     assert.deepEqual(
-      [shown.value["owner"], shown.value["balance"], shown.value["allowed"]],
-      [signer, { token: String(parseEther("4.5")), native: String(parseEther("0.25")) }, true],
+      [shown.value["owner"], shown.value["balance"], shown.value["allowance"]],
+      [
+        signer,
+        { token: String(parseEther("4.5")), native: String(parseEther("0.25")) },
+        { token: String(parseEther("1.5")), native: String(2n ** 104n - 1n) },
+      ],
     );
-    const removal = ["--consumer", other, "--remove"];
-    assert.equal((await cli.json("subscription", "consumer", id, ...removal, ...account)).value["allowed"], false);
+    const removed = await cli.json(...consumer, "--remove", ...account);
+    assert.deepEqual(removed.value["allowance"], { token: "0", native: "0" });
     const { stdout } = await cli.run(["subscription", "show", id, "--consumer", other, ...deployment]);
-    assert.match(stdout, new RegExp(`^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may not ask$`, "m"));
+    assert.match(
+      stdout,
+      new RegExp(
+        `^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may spend 0 \\w+\n${other} +may spend 0 coins$`,
+        "m",
+      ),
+    );
     const emptied = await cli.json("subscription", "withdraw", id, "--amount", "all", ...account);
     assert.deepEqual([emptied.code, emptied.value["amount"]], [0, String(parseEther("4.5"))]);
     const nothing = await cli.failure("subscription", "withdraw", id, "--amount", "1", ...account);

@@ -13,6 +13,7 @@ import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Request, RequestId } from "../../agents/core/types.ts";
 import { openBank, type Bank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
 import { truthful, until } from "./world.ts";
@@ -69,8 +70,8 @@ export interface CliWorld extends Cli {
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
   /** Makes, funds and registers an agent of that name, and waits until it can be drawn. */
   enlist(name: string, stake: string): Promise<Address>;
-  /** Asks a question for an agent, whose key pays; `draw` draws its committee when the time has come. */
-  ask(name: string): Promise<{ readonly request: Request; readonly draw: () => Promise<void> }>;
+  /** Asks a question for an agent, whose key pays; `giveUp` ends its only attempt when its time is over. */
+  ask(name: string): Promise<{ readonly request: Request; readonly giveUp: () => Promise<void> }>;
   /** Moves the chain's clock. */
   passTime(seconds: number): Promise<void>;
   close(): Promise<void>;
@@ -120,6 +121,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     maxStake: parseEther("160"),
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: EPOCH_BLOCKS,
+    prices: FREE,
     buildProfile: "default",
   });
   const bank = openBank(chain, deployment.token, owner);
@@ -184,16 +186,13 @@ export async function startCliWorld(): Promise<CliWorld> {
       const [event] = await reader.requestEvents(requestId);
       assert.ok(event?.kind === "requested");
       const { request, round, seedBlock } = event;
-      const draw = async (): Promise<void> => {
-        await until(async () => (await reader.head()).number > seedBlock);
-        assert.notEqual(
-          await (
-            await createChainWriter({ ...source, account: owner })
-          ).draw(request, { round, attempt: 0, seedBlock, past: [] }),
-          "already",
-        );
+      const giveUp = async (): Promise<void> => {
+        await rpc(chain.rpcUrl, "evm_increaseTime", [request.terms.duration + 1]);
+        await rpc(chain.rpcUrl, "evm_mine", []);
+        const writer = await createChainWriter({ ...source, account: owner });
+        assert.notEqual(await writer.refund(request, { round, attempt: 0, seedBlock, past: [] }), "already");
       };
-      return { request, draw };
+      return { request, giveUp };
     },
     async passTime(seconds) {
       await rpc(chain.rpcUrl, "evm_increaseTime", [seconds]);

@@ -256,7 +256,7 @@ describe("command line", () => {
     const keys = await openKeystore(join(world.folder, "victim", "keystore.json"), PASSWORD);
     const { chainId, oracle } = world.deployment;
     const agentId = Number((await world.json("agent", "status", "--dir", "victim")).value["agentId"]);
-    const { request, draw } = await world.ask("second");
+    const { request, giveUp } = await world.ask("second");
     await assertUndecided(world, String(request.id));
     const proof = proofBy(keys, agentId, { chainId, oracle }, hashedRequest(request));
     const unknown = { ...hashedRequest(request), id: wideId };
@@ -269,9 +269,9 @@ describe("command line", () => {
     await createFileEvidence(join(world.folder, "second", "data", "evidence")).keep(premature);
     const early = await world.run(["evidence", "submit", "--dir", "second"]);
     assert.equal(early.code, 1);
-    const refusal = `^refused \\(AttemptNotDrawn: .*submit again after the draw\\) +request ${wideId}\\.0`;
+    const refusal = `^refused \\(AttemptNotOver: .*submit it again when .*\\) +request ${wideId}\\.0`;
     assert.match(early.stdout, new RegExp(refusal, "m"));
-    await draw();
+    await giveUp();
     const hot = (await world.json("agent", "status", ...dir)).value["signer"] as Address;
     await world.bank.fund(hot, 0n);
     const { code, value } = await world.json("evidence", "submit", ...dir);

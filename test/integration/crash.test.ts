@@ -20,6 +20,7 @@ import type { ChainReader } from "../../agents/ports/chain.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../devnet/demo/agents.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain } from "../../devnet/local-chain.ts";
 import { until } from "./world.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
@@ -53,6 +54,7 @@ describe("a crash", () => {
         maxStake: STAKE,
         unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
         epochBlocks: EPOCH_BLOCKS,
+        prices: FREE,
         buildProfile: "default",
       });
       const bank = openBank(chain, deployment.token, owner);
@@ -84,7 +86,8 @@ describe("a crash", () => {
         const asker = await createOperatorActions({ ...source, account: owner });
         const { requestId } = await asker.request(terms, "What is 27 plus 38?");
 
-        await until(async () => (await reader.requestState(requestId)).status === "drawn");
+        const [asked] = await reader.requestEvents(requestId);
+        await until(async () => asked?.kind === "requested" && (await reader.head()).number > asked.seedBlock);
         copied = copyJournals(agents, requestId, copying.signal);
         await sleep(killAfterMs);
         children[victim]?.kill("SIGKILL");
@@ -114,8 +117,8 @@ async function attemptOf(
   events: Awaited<ReturnType<ChainReader["requestEvents"]>>,
 ): Promise<Attempt> {
   const request = events.flatMap((event): Request[] => (event.kind === "requested" ? [event.request] : []))[0]!;
-  const drawn = events.find((event) => event.kind === "committeeDrawn")!;
-  return { domain: reader.domain, request, attempt: drawn.attempt, committee: drawn.committee };
+  const { committee, decision } = events.find((event) => event.kind === "decisionCommitted")!;
+  return { domain: reader.domain, request, attempt: decision.attempt, committee };
 }
 
 /** An agent removes a journal once the decision is final, so the latest copy before that is what a test can look at. */

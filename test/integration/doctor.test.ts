@@ -10,6 +10,7 @@ import { accessManagerAbi, decisionOracleAbi } from "conclave/abi";
 import type { Address } from "../../agents/core/types.ts";
 import type { Check } from "../../agents/cli/doctor/checks.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const EMPTY = `0x${"12".repeat(20)}`;
@@ -206,6 +207,7 @@ describe("conclave doctor", () => {
       maxStake: 16n,
       unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
       epochBlocks: 32,
+      prices: FREE,
       buildProfile: "default",
     });
     const checks = await examine("--deployment", "deployment.json", "--oracle", foreign.oracle);

@@ -126,8 +126,8 @@ describe("evidence of two signed decisions", () => {
     const harness = await createMemoryHarness();
     const reader = await harness.reader();
     const writer = await harness.writer(0);
-    const { request, round, committee, certificate, certifying } = await drawn(harness);
-    await writer.commit(request, round, committee, certificate);
+    const { request, awaited, committee, certificate, certifying } = await drawn(harness);
+    await writer.commit(request, awaited, certificate);
     const committed = (await reader.requestEvents(request.id)).find(({ kind }) => kind === "decisionCommitted");
     if (committed?.kind !== "decisionCommitted") throw new Error("nothing was committed");
     const attempt = { domain: reader.domain, request, attempt: 0, committee };
@@ -147,7 +147,7 @@ describe("evidence of two signed decisions", () => {
         return certificate.signatures;
       },
     };
-    const ports = { writer, transactions, evidence, clock: createSystemClock(), log: silentLog };
+    const ports = { chain: reader, writer, transactions, evidence, clock: createSystemClock(), log: silentLog };
     const keeper = createEvidenceKeeper(ports, 1, new AbortController().signal);
     keeper.compare(attempt, 0 as SeatIndex, [signed(certificate, 2)], committed);
     assert.equal(reads, 0, "nothing to look for");

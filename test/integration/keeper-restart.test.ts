@@ -1,72 +1,18 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentStore } from "../support/memory/content-store.ts";
-import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
-import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
-import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
-import { createAgent } from "../../agents/node/agent.ts";
 import { openCursor } from "../../agents/node/cursor.ts";
-import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
+import type { ChainWriter } from "../../agents/ports/chain.ts";
 import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { createNodeHarness } from "../adapters/chain-node.ts";
-import { drawn, type ChainHarness } from "../adapters/chain-questions.ts";
-import { fastTiming, silentLog, truthful, until } from "./world.ts";
+import { drawNext, drawn, wordOf, type ChainHarness } from "../adapters/chain-questions.ts";
+import { run } from "./keeper-world.ts";
+import { until } from "./world.ts";
 
 /** More blocks than the cursor waits between two stored positions while nothing happens. */
 const QUIET_BLOCKS = 120;
 /** How far back a restart looks: docs/operating.md. */
 const LOOK_BACK_BLOCKS = 50_400;
-
-interface Run {
-  /** Last block whose events the agent has handled. */
-  handled(): bigint;
-  stop(): Promise<void>;
-}
-
-/** Runs one agent of the harness, which takes its seats but has no peers. */
-async function run(harness: ChainHarness, journals: MemoryJournals, change: Partial<ChainWriter> = {}): Promise<Run> {
-  const reader = await harness.reader();
-  const clock = createSystemClock();
-  let handled = -1n;
-  const chain: ChainReader = {
-    ...reader,
-    follow: (from, onBatch, ...rest) => {
-      const watched: typeof onBatch = async (batch) => {
-        await onBatch(batch);
-        handled = batch.cursor.blockNumber;
-      };
-      return reader.follow(from, watched, ...rest);
-    },
-  };
-  const signer = harness.keys[0];
-  assert.ok(signer !== undefined);
-  const network = createMemoryHub({ clock }).join(signer.address);
-  const ports = {
-    chain,
-    writer: { ...(await harness.writer(0)), ...change },
-    transactions: { certificate: async () => null },
-    network,
-    store: createMemoryContentStore({ clock }),
-    model: createMemoryModel(truthful("yes"), { confidence: () => 900_000 }),
-    signer,
-    journals,
-    evidence: createMemoryEvidence(),
-    clock,
-    log: silentLog,
-  };
-  const abort = new AbortController();
-  const done = createAgent(ports, { ...fastTiming, relayStaggerMs: 50 }, Infinity).run(abort.signal);
-  return {
-    handled: () => handled,
-    stop: async () => {
-      abort.abort();
-      await done;
-      await network.close();
-    },
-  };
-}
 
 /** Leaves a final request that a running agent could not settle, and mines so many blocks. */
 async function leaveUnsettled(harness: ChainHarness, journals: MemoryJournals, blocks: number) {
@@ -76,8 +22,12 @@ async function leaveUnsettled(harness: ChainHarness, journals: MemoryJournals, b
     throw new Error("no chain for settlements");
   };
   const agent = await run(harness, journals, { settle });
-  const { request, round, committee, certificate } = await drawn(harness);
-  const receipt = await (await harness.writer(1)).commit(request, round, committee, certificate);
+  const writer = await harness.writer(1);
+  const { request, awaited, certifying } = await drawn(harness, { retries: 1 });
+  await writer.commit(request, awaited, certifying({ status: "hung", outcome: wordOf(0n), answer: "" }));
+  // The commit settles a decision of the first round, and no other.
+  const second = await drawNext(harness, request.id);
+  const receipt = await writer.commit(request, second.awaited, second.certificate);
   assert.ok(receipt !== "already");
   await until(() => tries > 0);
   await harness.mine(blocks);

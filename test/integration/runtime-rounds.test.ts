@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import { progressOf, lastRound, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
@@ -79,7 +80,7 @@ describe("the runtime when a request has rounds", () => {
     const half = { agents: 4, silent: 2, change: { appeals: 0, retries: 1 } };
     await during(async (play) => {
       const { running, world } = play;
-      const silent = await courseWhen(play, (one) => standing(one) === "drawn");
+      const silent = await courseWhen(play, (one) => standing(one) === "requested");
       await until(() => running.every(({ agent }) => agent.status().seats.length === 1));
       await passDeadline(play, silent);
       await courseWhen(play, (one) => one.attempt === 1);
@@ -93,7 +94,7 @@ describe("the runtime when a request has rounds", () => {
     }, half);
   });
 
-  it("SE9, SE16: keepers settle once, and the seats get their pay without asking for it", async () => {
+  it("SE10, SE16: the commit settles a decision of the first round, and the seats get their pay without asking for it", async () => {
     await during(
       async (play) => {
         const { chain, agents } = play.world;
@@ -110,7 +111,7 @@ describe("the runtime when a request has rounds", () => {
     );
   });
 
-  it("SE3, SE5, SE9: after an appeal keepers draw nine others, who sit, decide and are paid", async () => {
+  it("SE3, SE5, SE9: after an appeal nine others sit, decide and are paid", async () => {
     await during(async (play) => {
       await appeal(play);
       const progress = await courseWhen(play, (one) => standing(one) === "final");
@@ -129,7 +130,7 @@ describe("the runtime when a request has rounds", () => {
     });
   });
 
-  it("SE8, SE9: keepers fall back to the decision before when nobody answers an appeal, and return the bond", async () => {
+  it("SE8, SE9: keepers end a request as hung when nobody answers an appeal, and return the bond", async () => {
     await during(async (play) => {
       const { running, world, request } = play;
       await appeal(play);
@@ -137,10 +138,51 @@ describe("the runtime when a request has rounds", () => {
       for (const one of running.splice(1)) await one.stop();
       const open = await courseWhen(play, (one) => one.past.length === 1);
       await passDeadline(play, open);
-      const progress = await courseWhen(play, (one) => standing(one) === "final");
-      assert.equal(lastRound(progress)?.decision.attempt, 0);
+      await courseWhen(play, (one) => standing(one) === "unanswered");
       assert.equal(world.chain.creditOf(appellant, "token"), 18n * 10n ** 18n);
-      assert.equal((await world.chain.reader().requestState(request.id)).provisional, false);
+      assert.equal((await world.chain.reader().requestState(request.id)).status, "hung");
+      await until(async () => (await world.chain.reader().requestState(request.id)).settled);
     });
+  });
+
+  it("SE3: an agent that starts after the seed block finds its committee, and sits", async () => {
+    const late = { agents: 4, silent: 2, change: { appeals: 0 } };
+    await during(async (play) => {
+      const { running, world } = play;
+      await until(() => running.every(({ agent }) => agent.status().seats.length === 1));
+      const started = world.agents.slice(0, 2).map((agent) => agent.start());
+      running.push(...started);
+      await courseWhen(play, (one) => standing(one) === "final");
+      await until(() => started.every(({ agent }) => agent.facts().attempts.decided === 1));
+    }, late);
+  });
+
+  it("SE3: a reorganization that replaces the seed block moves agents from the old committee to the new one", async () => {
+    // Four agents of twelve run, so that no committee of nine has a quorum.
+    const few = { agents: 12, silent: 8, change: { appeals: 0, committeeSize: 9 } };
+    await during(async ({ running, world, request }) => {
+      const reader = world.chain.reader();
+      const [event] = await reader.requestEvents(request.id);
+      assert.ok(event?.kind === "requested");
+      const { round, seedBlock } = event;
+      await until(async () => (await reader.head()).number > seedBlock);
+      const held = (): readonly number[] => running.map(({ agent }) => agent.status().seats[0]?.seat ?? -1);
+      const named = async (): Promise<readonly number[]> => {
+        const committee = await reader.committee(request, { round, attempt: 0, seedBlock, past: [] });
+        const awake = world.agents.slice(few.silent);
+        return awake.map(({ keys }) => committee.findIndex(({ signer }) => signer === keys.address));
+      };
+      const before = await named();
+      await until(() => isDeepStrictEqual(held(), before));
+      let after = before;
+      // Somebody who did not sit has a seat now.
+      while (!after.some((seat, index) => seat !== -1 && before[index] === -1) || after.every((seat) => seat !== -1)) {
+        world.chain.reorganize(seedBlock);
+        after = await named();
+      }
+      // Who sat before has a journal of the old committee, and so abstains.
+      const expected = after.map((seat, index) => (before[index] === -1 || before[index] === seat ? seat : -1));
+      await until(() => isDeepStrictEqual(held(), expected));
+    }, few);
   });
 });

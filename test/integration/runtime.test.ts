@@ -90,7 +90,7 @@ describe("the runtime over in-memory adapters", () => {
       return agent.start({
         writer: {
           ...writer,
-          commit: async (request, round, committee, certificate, signal) => {
+          commit: async (request, awaited, certificate, signal) => {
             const { transcript } = certificate.decision;
             const isPinned = await agent.store.isPinned(transcript);
             const root = decodeBlock(await agent.store.get(transcript), limits.rootBytes) as unknown as {
@@ -99,7 +99,7 @@ describe("the runtime over in-memory adapters", () => {
             const held = await Promise.all(root.messages.map(({ link }) => agent.store.has(link)));
             // Each of four seats sent messages in at least three phases.
             commits.push(isPinned && held.length >= 3 * everybody.length && held.every((one) => one));
-            return writer.commit(request, round, committee, certificate, signal);
+            return writer.commit(request, awaited, certificate, signal);
           },
         },
       });
@@ -120,7 +120,7 @@ describe("the runtime over in-memory adapters", () => {
       await running[0]?.stop();
       assert.equal((await journalsOf(world.agents[0]!.journals)).length, 1);
       await sleep(500);
-      assert.equal((await reader.requestState(request.id)).status, "drawn");
+      assert.equal((await reader.requestState(request.id)).status, "requested");
       running[0] = world.agents[0]!.start();
       await until(() => running[0]?.agent.status().seats.length === 1);
       assertFields(running[0].agent.status().seats[0], { requestId: String(request.id), silent: null });
@@ -169,7 +169,7 @@ describe("the runtime over in-memory adapters", () => {
       const blockHash = `0x${"ab".repeat(32)}` as const;
       const position = { blockNumber: number, blockHash, logIndex: 0, transactionHash: blockHash };
       const change = { ...position, kind: "agentsChanged", agentId: 1 as never } as const;
-      await onBatch({ events: [change, change, change], cursor: { blockNumber: number, blockHash } });
+      await onBatch({ events: [change, change, change], from: 0n, cursor: { blockNumber: number, blockHash } });
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     };
     const running = world.agents[0]!.start({ chain: { ...reader, agents, follow } });
@@ -193,8 +193,8 @@ describe("a settled request that a lagging node still calls open", () => {
     const world = honestWorld(listening);
     const [first] = world.agents;
     const running = world.agents.map((agent) => agent.start());
-    // This request stays open, because agents are missing, and so holds the cursor back.
-    world.chain.ask(consumer, { ...booleanTerms, committeeSize: 5 }, question);
+    // This request stays open, because nobody knows its protocol, and so holds the cursor back.
+    world.chain.ask(consumer, { ...booleanTerms, protocol: 255 }, question);
     world.chain.mine(2);
     await during(world, running, async (request) => {
       const reader = world.chain.reader();
@@ -205,30 +205,30 @@ describe("a settled request that a lagging node still calls open", () => {
       const before = signed.size;
       assertAbove(before, 5);
 
-      const events = (await reader.requestEvents(request.id)).filter(({ kind }) =>
-        ["requested", "committeeDrawn"].includes(kind),
-      );
-      const { blockNumber, blockHash } = events.at(-1)!;
+      const [asked, committed] = await reader.requestEvents(request.id);
+      assert.ok(asked !== undefined && committed?.kind === "decisionCommitted");
+      const { blockNumber, blockHash, committee } = committed;
       let resumedAt: bigint | null = null;
       const lagging: ChainReader = {
         ...reader,
         requestState: async () => ({
-          status: "drawn",
+          status: "requested",
           attempt: 0,
           provisional: false,
           callbackPending: false,
           settled: false,
         }),
+        committee: async () => committee,
         follow: async (from, onBatch, signal) => {
           resumedAt = from?.blockNumber ?? 0n;
-          await onBatch({ events, cursor: { blockNumber, blockHash } });
+          await onBatch({ events: [asked], from: 0n, cursor: { blockNumber, blockHash } });
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
         },
       };
       const model = createMemoryModel(truthful("no"), { confidence: () => 700_000 });
       running[0] = first!.start({ chain: lagging, model });
       await until(() => running[0]!.agent.status().seats.length === 1);
-      assertBelow(Number(resumedAt), Number(events[0]!.blockNumber), "the cursor waits for the older request");
+      assertBelow(Number(resumedAt), Number(asked.blockNumber), "the cursor waits for the older request");
       await sleep(500);
       assert.deepEqual(
         [...signed].filter(([, digests]) => digests.size > 1),

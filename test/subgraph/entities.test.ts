@@ -24,7 +24,7 @@ test(
     const random = createRandom(1, "subgraph");
     const chain = await startChain(context);
     const economy = await openEconomy(chain.ethers, OPERATORS, random.fork("economy"));
-    const { fates } = await live(economy, REQUESTS, random.fork("life"), () => {});
+    const { fates, events: happened } = await live(economy, REQUESTS, random.fork("life"), () => {});
     const deployed = deployedIn(economy.world);
     const node = await startNode(context, chain, deployed);
     const last = await headOf(chain);
@@ -33,6 +33,10 @@ test(
 
     // The comparison would prove nothing if nothing had happened.
     assert.ok(Object.keys(fates).length >= 7, JSON.stringify(fates));
+    assert.ok(
+      Object.values(happened).every((count) => count > 0),
+      JSON.stringify(happened),
+    );
     // The scenario's consumers accept every answer.
     const empty = Object.entries(entities).filter(([type, { size }]) => size === 0 && type !== "Callback");
     assert.deepEqual(

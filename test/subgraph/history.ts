@@ -84,7 +84,7 @@ export async function checkAgentRecord(
       .map(({ id }) => id)
       .toSorted(),
   );
-  const signed = answer.seats.filter(({ decision }) => decision?.signed === true);
+  const signed = answer.seats.filter(({ decision }) => decision.signed);
   assert.equal(signed.length, agent["signatureCount"]);
   assert.deepEqual(
     answer.pay.map(({ requestId, attempt, seat, amount }) => `${requestId}-${attempt}-${seat}: ${amount}`).toSorted(),

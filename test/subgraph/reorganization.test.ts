@@ -8,8 +8,8 @@ import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { LIMIT_MS, OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
 
 /**
- * Numbers of blocks to drop: those of a settlement alone, or also of its decision and draw. No more, because anvil
- * forgets dropped blocks, and graph-node asks for blocks that it has not kept itself.
+ * Numbers of blocks to drop: the last one, which settles a request, or the last ones with a whole committee. No more,
+ * because anvil forgets dropped blocks, and graph-node asks for blocks that it has not kept itself.
  */
 const DEPTHS = [1, 6];
 

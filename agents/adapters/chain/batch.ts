@@ -6,8 +6,9 @@ import { decisionOracleAbi } from "conclave/abi";
 import type { Connection } from "./connection.ts";
 import { encodeCommit } from "./encode.ts";
 import { revertError, revertName } from "./errors.ts";
+import { readHeader } from "./header.ts";
 import { readRequestState } from "./reader.ts";
-import { callMessage, padded, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
+import { CREDIT_GAS, callMessage, padded, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
 
 export interface BatchTools {
   readonly connection: Connection;
@@ -16,10 +17,10 @@ export interface BatchTools {
   readonly commitOne: (commit: CertifiedDecision, signal: AbortSignal | undefined) => Promise<Receipt | "already">;
 }
 
-/** A commit that would succeed, and the gas that it needs alone. */
+/** A commit that would succeed, its seed block's header, and the gas that it needs alone. */
 interface Item {
   readonly commit: CertifiedDecision;
-  readonly data: Hex;
+  readonly header: Hex;
   readonly gas: bigint;
 }
 
@@ -36,7 +37,13 @@ export async function commitAll(
   commits: readonly CertifiedDecision[],
   signal: AbortSignal | undefined,
 ): Promise<readonly CommitOutcome[]> {
-  const outcomes = await Promise.all(commits.map((commit) => weigh(tools, commit, signal)));
+  const headers = new Map<bigint, Promise<Hex>>();
+  const headerOf = (seedBlock: bigint): Promise<Hex> => {
+    const header = headers.get(seedBlock) ?? readHeader(tools.connection, seedBlock, signal);
+    headers.set(seedBlock, header);
+    return header;
+  };
+  const outcomes = await Promise.all(commits.map((commit) => weigh(tools, commit, headerOf, signal)));
   const items = outcomes.filter((one) => isItem(one));
   const { gasLimit } = await tools.connection.call("Read the newest block", signal, (client) => client.getBlock());
   const done = new Map<CertifiedDecision, CommitOutcome>();
@@ -53,18 +60,18 @@ export async function commitAll(
 async function weigh(
   tools: BatchTools,
   commit: CertifiedDecision,
+  headerOf: (seedBlock: bigint) => Promise<Hex>,
   signal: AbortSignal | undefined,
 ): Promise<Item | CommitOutcome> {
   if (await isDone(tools, commit, signal)) return "already";
   const { connection, sender } = tools;
-  const { request, round, committee, certificate } = commit;
-  const data = encodeCommit(request, round, committee, certificate);
-  const call = { to: connection.domain.oracle, data, doing: doingOf([commit]) };
+  const header = await headerOf(commit.awaited.seedBlock);
+  const call = { to: connection.domain.oracle, data: encodeItem(commit, header), doing: doingOf([commit]) };
   try {
     const gas = await connection.call(call.doing, signal, (client) =>
       client.estimateGas({ account: sender.account.address, ...callMessage(call) }),
     );
-    return { commit, data, gas };
+    return { commit, header, gas: padded(gas) + CREDIT_GAS };
   } catch (error) {
     if (!(error instanceof ConclaveError) || revertName(error) === null) throw error;
     return (await isDone(tools, commit, signal)) ? "already" : error;
@@ -77,13 +84,12 @@ function batchesOf(items: readonly Item[], most: bigint): readonly (readonly Ite
   let sum = 0n;
   for (const item of items) {
     const last = batches.at(-1);
-    const gas = padded(item.gas);
-    if (last === undefined || last.length === MAX_CALLS || sum + gas > most) {
+    if (last === undefined || last.length === MAX_CALLS || sum + item.gas > most) {
       batches.push([item]);
-      sum = gas;
+      sum = item.gas;
     } else {
       last.push(item);
-      sum += gas;
+      sum += item.gas;
     }
   }
   return batches;
@@ -112,32 +118,48 @@ async function send(
   return Promise.all(
     batch.map(async (item, index) => {
       const reason = reasons.get(index);
-      return reason === undefined ? toReceipt(receipt) : failed(tools, item, reason, signal);
+      return reason === undefined ? toReceipt(receipt) : failed(tools, item, isFirst(batch, index), reason, signal);
     }),
   );
 }
 
+/** Encodes the commits. The first one of a seed block proves it for those after it. */
 function callOf({ connection }: BatchTools, batch: readonly Item[]): TransactionCall {
-  const args = [batch.map(({ data }) => data)] as const;
+  const calls = batch.map(({ commit, header }, index) => encodeItem(commit, isFirst(batch, index) ? header : "0x"));
+  const args = [calls] as const;
   return {
     to: connection.domain.oracle,
     data: encodeFunctionData({ abi: decisionOracleAbi, functionName: "tryMulticall", args }),
-    gas: batch.reduce((sum, { gas }) => sum + padded(gas), 0n),
+    gas: batch.reduce((sum, { gas }) => sum + gas, 0n),
     doing: doingOf(batch.map(({ commit }) => commit)),
   };
 }
 
-/** Finds why a commit failed: somebody else was faster, it had too little gas, or the oracle refuses it. */
+function encodeItem({ request, awaited, certificate }: CertifiedDecision, header: Hex): Hex {
+  return encodeCommit(request, awaited, header, certificate);
+}
+
+/** True if no earlier commit of the batch has the same seed block. */
+function isFirst(batch: readonly Item[], index: number): boolean {
+  const seedOf = ({ commit }: Item): bigint => commit.awaited.seedBlock;
+  return batch.findIndex((item) => seedOf(item) === seedOf(batch[index] as Item)) === index;
+}
+
+/**
+ * Finds why a commit failed: somebody else was faster, it had too little gas, the commit that should have proven its
+ * seed block failed, or the oracle refuses it.
+ */
 async function failed(
   tools: BatchTools,
   item: Item,
+  hadHeader: boolean,
   reason: Hex,
   signal: AbortSignal | undefined,
 ): Promise<CommitOutcome> {
   if (await isDone(tools, item.commit, signal)) return "already";
   const error = revertError(reason, doingOf([item.commit]));
-  const wantsGas = reason === "0x" || revertName(error) === "InsufficientCallbackGas";
-  return wantsGas ? alone(tools, item, signal) : error;
+  const mayPassAlone = !hadHeader || reason === "0x" || revertName(error) === "InsufficientCallbackGas";
+  return mayPassAlone ? alone(tools, item, signal) : error;
 }
 
 async function alone(

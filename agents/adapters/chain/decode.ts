@@ -3,7 +3,7 @@ import { hexToBytes } from "../../core/encoding/bytes.ts";
 import { unpackSeat, unpackTerms } from "../../core/encoding/words.ts";
 import { limits } from "../../core/limits.ts";
 import { rawText } from "../../core/request/question.ts";
-import type { Address, AgentId, Digest, RequestId, Round } from "../../core/types.ts";
+import type { Address, AgentId, Digest, RequestId, Round, SeatInfo } from "../../core/types.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import { decodeOracleLog, decodeRegistryLog } from "./event-logs.ts";
 import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
@@ -61,10 +61,6 @@ function oracleBody(event: OracleEvent): Body | string | null {
       return requested(event.args);
     case "RequestReopened":
       return requestReopened(event.args);
-    case "SeedRescheduled":
-      return { kind: "seedRescheduled", requestId: event.args.requestId as RequestId, seedBlock: event.args.seedBlock };
-    case "CommitteeDrawn":
-      return committeeDrawn(event.args);
     case "DecisionCommitted":
       return decisionCommitted(event.args);
     case "DecisionProvisional":
@@ -79,6 +75,8 @@ function oracleBody(event: OracleEvent): Body | string | null {
         requestId: event.args.requestId as RequestId,
         attempt: event.args.attempt,
       };
+    case "AttemptUnanswered":
+      return attemptUnanswered(event.args);
     case "RequestRefunded":
       return { kind: "requestRefunded", requestId: event.args.requestId as RequestId };
     default:
@@ -106,22 +104,21 @@ function requestReopened({ requestId, round, appellant, ...args }: ArgsOf<"Reque
     attempt,
     round: round as Round,
     seedBlock,
-    appellant: appellant === zeroAddress ? null : lower(appellant),
+    appellant: accountOrNull(appellant),
     bond,
   };
 }
 
-function committeeDrawn(args: ArgsOf<"CommitteeDrawn">): Body | string {
-  if (args.committee.length > limits.maxCommittee)
-    return `the committee has ${args.committee.length} seats, more than ${limits.maxCommittee}`;
-  const committee = args.committee.map(unpackSeat).filter((seat) => seat !== null);
-  if (committee.length !== args.committee.length) return "a seat is malformed";
-  return { kind: "committeeDrawn", requestId: args.requestId as RequestId, attempt: args.attempt, committee };
+function attemptUnanswered({ requestId, attempt, appellant, bond }: ArgsOf<"AttemptUnanswered">): Body {
+  const id = requestId as RequestId;
+  return { kind: "attemptUnanswered", requestId: id, attempt, appellant: accountOrNull(appellant), bond };
 }
 
 function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
   const head = unpackHead(args.head);
   if (typeof head === "string") return head;
+  const committee = unpackCommittee(args.committee);
+  if (typeof committee === "string") return committee;
   const answer = utf8Text(args.answer);
   if (answer === null) return "the answer is not UTF-8";
   const { seats, ...places } = head;
@@ -130,12 +127,24 @@ function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
   const transcript = args.transcript as Digest;
   const decision = { ...places, outcome: args.outcome as Digest, answer, transcript, ...merits };
   const requestId = args.requestId as RequestId;
-  return { kind: "decisionCommitted", requestId, decision, relay: unpackRelay(args.relay) };
+  return { kind: "decisionCommitted", requestId, committee, decision, relay: unpackRelay(args.relay) };
 }
 
 function registryBody(log: MinedLog): Body | null {
   const { args } = decodeRegistryLog(log);
   return "agentId" in args ? { kind: "agentsChanged", agentId: args.agentId as AgentId } : null;
+}
+
+/** Returns the seats; a string says why the words are no committee. */
+export function unpackCommittee(words: readonly bigint[]): readonly SeatInfo[] | string {
+  if (words.length > limits.maxCommittee)
+    return `the committee has ${words.length} seats, more than ${limits.maxCommittee}`;
+  const committee = words.map(unpackSeat).filter((seat) => seat !== null);
+  return committee.length === words.length ? committee : "a seat is malformed";
+}
+
+function accountOrNull(address: string): Address | null {
+  return address === zeroAddress ? null : lower(address);
 }
 
 export function lower(address: string): Address {

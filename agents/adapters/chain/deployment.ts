@@ -2,6 +2,7 @@
 import { createPublicClient, erc20Abi, getAbiItem, http, toFunctionSelector, type Hex, type PublicClient } from "viem";
 import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "conclave/abi";
 import type { Address, Currency } from "../../core/types.ts";
+import { examineBeacon } from "./beacon.ts";
 import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
 import { toChainError } from "./errors.ts";
@@ -65,6 +66,8 @@ export interface DeploymentReader {
   prices(contracts: Contracts, currency: Currency): Promise<PriceList>;
   tokens(contracts: Contracts): Promise<{ readonly stake: Address; readonly fee: Address }>;
   gasPrice(): Promise<bigint>;
+  /** Says why committees cannot be drawn on this chain; null if nothing is wrong with its randomness. */
+  beacon(chainId: number): Promise<string | null>;
   /** Returns the number of the latest block. */
   head(): Promise<bigint>;
 }
@@ -133,6 +136,7 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
         fee: lower(await client.readContract({ address: oracle, abi: decisionOracleAbi, functionName: "feeToken" })),
       })),
     gasPrice: () => ask("Read the gas price", () => client.getGasPrice()),
+    beacon: (chainId) => ask("Read the randomness of blocks", () => examineBeacon(client, chainId)),
     head: () => ask("Read the latest block", () => client.getBlockNumber()),
   };
 }

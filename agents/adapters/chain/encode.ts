@@ -1,11 +1,10 @@
-import { encodeAbiParameters, encodeFunctionData, zeroAddress, type Hex } from "viem";
+import { encodeFunctionData, zeroAddress, type Hex } from "viem";
 import { bytesToHex, utf8 } from "../../core/encoding/bytes.ts";
 import { committeeHash, decisionStructHash, hashedRequest } from "../../core/encoding/typed-data.ts";
 import { packSeat, packTerms } from "../../core/encoding/words.ts";
 import { questionBytes } from "../../core/request/question.ts";
-import type { Certificate, Currency, Decision, Request, Round, SeatInfo, Terms } from "../../core/types.ts";
-import type { DecidedRound, Witness } from "../../core/request/events.ts";
-import type { AwaitedRound } from "../../ports/chain.ts";
+import type { Certificate, Currency, Decision, Request, Terms } from "../../core/types.ts";
+import type { AwaitedRound, DecidedRound } from "../../core/request/events.ts";
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";
 import { packCertificate, packHead, packMerits, packRelay } from "./settlement.ts";
 
@@ -17,21 +16,24 @@ export function encodeAsk(subscriptionId: number, terms: Terms, question: string
   return encodeFunctionData({ abi, functionName: "request", args });
 }
 
-/** Encodes a draw; `header` is the seed block's header in RLP. */
-export function encodeDraw(request: Request, { round, seedBlock, past }: AwaitedRound, header: Hex): Hex {
-  const args = [hashedRequest(request), round, seedBlock, header, past.map((one) => pastOf(request, one))] as const;
-  return encodeFunctionData({ abi, functionName: "draw", args });
+/** Encodes a commit; `header` as for `committeeArguments`. */
+export function encodeCommit(request: Request, awaited: AwaitedRound, header: Hex, certificate: Certificate): Hex {
+  const packed = bytesToHex(packCertificate(certificate.signatures));
+  const args = [
+    ...committeeArguments(request, awaited, header),
+    packed,
+    decisionArguments(certificate.decision),
+  ] as const;
+  return encodeFunctionData({ abi, functionName: "commit", args });
 }
 
-export function encodeCommit(
-  request: Request,
-  round: Round,
-  committee: readonly SeatInfo[],
-  certificate: Certificate,
-): Hex {
-  const packed = bytesToHex(packCertificate(committee, certificate.signatures));
-  const args = [hashedRequest(request), round, packed, decisionArguments(certificate.decision)] as const;
-  return encodeFunctionData({ abi, functionName: "commit", args });
+/**
+ * Returns the arguments that prove a committee.
+ * @param header the seed block's header in RLP; "0x" if an earlier call of the same transaction has proven the block
+ */
+export function committeeArguments(request: Request, { round, seedBlock, past }: AwaitedRound, header: Hex) {
+  const seed = { seedBlock, header, past: past.map((one) => pastOf(request, one)) };
+  return [hashedRequest(request), round, seed] as const;
 }
 
 /** Encodes the functions that take the standing decision. */
@@ -54,14 +56,16 @@ export function encodeAboutLast(
 export function encodeUnanswered(
   functionName: "replace" | "refund",
   request: Request,
-  round: Round,
-  witness: Witness,
+  { round, seedBlock }: AwaitedRound,
 ): Hex {
-  return encodeFunctionData({ abi, functionName, args: [hashedRequest(request), round, witnessOf(witness)] });
+  return encodeFunctionData({ abi, functionName, args: [hashedRequest(request), round, seedBlock] });
 }
 
-export function encodeFallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Hex {
-  const args = [hashedRequest(request), round, witnessOf(witness), decidedOf(last)] as const;
+/** Throws a RangeError without an earlier decision, to which nobody can fall back. */
+export function encodeFallBack(request: Request, { round, seedBlock, past }: AwaitedRound): Hex {
+  const last = past.at(-1);
+  if (last === undefined) throw new RangeError(`encodeFallBack: request ${request.id} has no earlier decision`);
+  const args = [hashedRequest(request), round, seedBlock, decidedOf(last)] as const;
   return encodeFunctionData({ abi, functionName: "fallBack", args });
 }
 
@@ -100,13 +104,4 @@ function decisionArguments(decision: Decision) {
     answer: bytesToHex(utf8(decision.answer)),
     merits: bytesToHex(packMerits(decision)),
   };
-}
-
-function witnessOf(witness: Witness): Hex {
-  switch (witness.kind) {
-    case "requested":
-      return encodeAbiParameters([{ type: "uint64" }], [witness.seedBlock]);
-    case "drawn":
-      return encodeAbiParameters([{ type: "uint32" }, { type: "bytes32" }], [witness.attempt, witness.committeeHash]);
-  }
 }

@@ -1,4 +1,4 @@
-import { encodeFunctionData } from "viem";
+import { encodeAbiParameters, encodeFunctionData, keccak256 } from "viem";
 import type { Address, Hex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import { slasherAbi } from "conclave/abi";
@@ -13,6 +13,13 @@ export function encodeEvidence(proof: EquivocationProof): Hex {
   const { slot, first, second } = proof;
   const args = [request, slot, first.decision, first.signature, second.decision, second.signature] as const;
   return encodeFunctionData({ abi: slasherAbi, functionName: "submitDecisions", args });
+}
+
+/** Commits `reporter` to a proof without showing it. */
+export function encodeCommitment(reporter: Address, { first, second }: EquivocationProof): Hex {
+  const parameters = [{ type: "address" }, { type: "bytes" }, { type: "bytes" }] as const;
+  const commitment = keccak256(encodeAbiParameters(parameters, [reporter, first.signature, second.signature]));
+  return encodeFunctionData({ abi: slasherAbi, functionName: "commitEvidence", args: [commitment] });
 }
 
 export function isConsumedCall(slasher: Address, { agentId, request, slot }: EquivocationProof) {

@@ -1,6 +1,6 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
-import type { ChainReader, Cursor } from "../../ports/chain.ts";
+import type { ChainReader, Cursor, EventBatch } from "../../ports/chain.ts";
 import type { Client, Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
 import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";
@@ -20,8 +20,6 @@ export interface FollowOptions {
   readonly maxBlockRange: bigint;
   readonly logger: Logger | undefined;
 }
-
-type Batch = Parameters<Parameters<ChainReader["follow"]>[1]>[0];
 
 interface Progress {
   next: bigint;
@@ -52,7 +50,7 @@ export async function follow(
   };
   let failures = 0;
   while (!signal.aborted) {
-    let batch: Batch | null;
+    let batch: EventBatch | null;
     try {
       if (failures > 0) await connection.check(signal);
       batch = await nextBatch(connection, options, progress, signal, onTrouble);
@@ -80,7 +78,7 @@ async function nextBatch(
   progress: Progress,
   signal: AbortSignal,
   onTrouble: ((error: Error) => void) | undefined,
-): Promise<Batch | null> {
+): Promise<EventBatch | null> {
   const { oracle } = connection.domain;
   return connection.call(
     "Follow the chain",
@@ -100,8 +98,9 @@ async function nextBatch(
       if (await rewindIfReorged(client, progress, onTrouble)) return null;
       const cursor = { blockNumber: to, blockHash: before };
       const events = freshEvents(connection, options, progress, logs);
+      const from = progress.next;
       advance(progress, cursor, logs);
-      return { events, cursor };
+      return { events, from, cursor };
     },
     0,
   );

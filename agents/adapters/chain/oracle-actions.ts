@@ -44,8 +44,8 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       const receipt = await sender.send({ to: oracle, data, doing: "Create a subscription" });
       return { subscriptionId: createdId(receipt, oracle), receipt: toReceipt(receipt) };
     },
-    setConsumer: (subscriptionId, consumer, allowed) => {
-      const args = [subscriptionId, consumer, allowed] as const;
+    setConsumer: (subscriptionId, consumer, { token, native }) => {
+      const args = [subscriptionId, consumer, token, native] as const;
       const data = encodeFunctionData({ ...oracleCall, functionName: "setConsumer", args });
       return send(`Set a consumer of subscription ${subscriptionId}`, data);
     },

@@ -5,6 +5,7 @@ import type { ChainEvent, RequestState, RequestStatus } from "../../core/request
 import type { ChainReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
+import { readCommittee, readSeedWindow, oldestSeedAt } from "./committee.ts";
 import { decodeLog } from "./decode.ts";
 import { follow, type Logger } from "./follow.ts";
 import { scanLogs, type RangeSize } from "./logs.ts";
@@ -20,7 +21,7 @@ export interface ReaderOptions extends ChainOptions {
 }
 
 const DEFAULT_BLOCK_RANGE = 2_000n;
-const statuses: readonly RequestStatus[] = ["none", "requested", "drawn", "decided", "hung", "refunded"];
+const statuses: readonly RequestStatus[] = ["none", "requested", "decided", "hung", "refunded"];
 
 /** Connects to a node over HTTP JSON-RPC. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createChainReader(options: ReaderOptions, startSignal?: AbortSignal): Promise<ChainReader> {
@@ -28,15 +29,20 @@ export async function createChainReader(options: ReaderOptions, startSignal?: Ab
   const maximum = options.maxBlockRange ?? DEFAULT_BLOCK_RANGE;
   const agentsAt = createAgentIndex(connection, options.finalityDepth, { current: maximum, maximum });
   const { finalityDepth, pollIntervalMs, logger } = options;
+  const seedWindow = await readSeedWindow(connection, startSignal);
 
   return {
     domain: connection.domain,
-    head: (signal) => readHead(connection, signal),
+    head: async (signal) => {
+      const { number, timestamp } = await readHead(connection, signal);
+      return { number, timestamp, oldestSeed: oldestSeedAt(number, seedWindow) };
+    },
     follow: (...parameters) =>
       follow(connection, { finalityDepth, pollIntervalMs, logger, maxBlockRange: maximum }, parameters),
     requestEvents: (requestId, signal) =>
       readRequestEvents(connection, requestId, { current: maximum, maximum }, signal),
     requestState: (requestId, signal) => readRequestState(connection, requestId, signal),
+    committee: (request, awaited, signal) => readCommittee(connection, request, awaited, signal),
     agents: async (signal) => [...(await agentsAt(signal)).values()],
     agentBySigner: async (signer, signal) => findBySigner(await agentsAt(signal), signer),
   };

@@ -207,6 +207,6 @@ function mayFit(events: readonly [Asked, ...ChainEvent[]], { agentId, consumer, 
   if (protocol !== null && protocol !== request.terms.protocol) return false;
   if (agentId === null) return true;
   return events.some(
-    (event) => event.kind === "committeeDrawn" && event.committee.some((seat) => seat.agentId === agentId),
+    (event) => event.kind === "decisionCommitted" && event.committee.some((seat) => seat.agentId === agentId),
   );
 }

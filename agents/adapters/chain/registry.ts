@@ -44,6 +44,7 @@ function newAgent(args: ArgsOf<"AgentRegistered">): AgentRecord {
     unbonding: 0n,
     active: false,
     exited: false,
+    asleep: false,
     commission: args.commission as Ppm,
     raise: null,
     proven: false,
@@ -62,6 +63,8 @@ function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Part
       return { stake: stake - event.args.bonded, unbonding: unbonding - event.args.unbonding };
     case "SignerRotated":
       return { signer: lower(event.args.signer), publicKey: hexToBytes(event.args.publicKey) };
+    case "OperatorTransferred":
+      return { operator: lower(event.args.operator) };
     case "EndpointUpdated":
       return { endpoint: parseEndpoint(event.args.endpoint) };
     case "ModelUpdated":
@@ -72,6 +75,10 @@ function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Part
       return { active: false };
     case "AgentExited":
       return { exited: true };
+    case "AgentFellAsleep":
+      return { asleep: true };
+    case "AgentWoke":
+      return { asleep: false };
     case "CommissionChanged":
       return { commission: event.args.commission as Ppm, raise: null };
     case "CommissionRaiseAnnounced":

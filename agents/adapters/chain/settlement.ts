@@ -1,12 +1,10 @@
 import { bytesToHex, concat, hexToBytes, word } from "../../core/encoding/bytes.ts";
 import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
-import { committeeHash } from "../../core/encoding/typed-data.ts";
 import {
   decodeReputationChanges,
   decodeShares,
   encodeReputationChanges,
   encodeShares,
-  packSeat,
   packWord,
   statusCode,
   unpackWord,
@@ -22,7 +20,6 @@ import {
   type Outcome,
   type Ppm,
   type SeatIndex,
-  type SeatInfo,
 } from "../../core/types.ts";
 import type { Relay } from "../../core/request/events.ts";
 
@@ -38,14 +35,11 @@ const GAS_PRICE_UNIT = 1_000_000n;
 const STATUS_SHIFT = BigInt(placeOf(LAYOUTS.decisionHead, "status").shift);
 /** The highest gas price that fits a relay, in units of 10^6 wei. */
 const MAX_GAS_PRICE = (1n << BigInt(placeOf(LAYOUTS.relay, "gasPrice").bits)) - 1n;
-/** Bytes of the committee hash and the signers. */
-const CERTIFICATE_HEAD_BYTES = 40;
-/** Bytes of an agent id and a reputation. */
-const MEMBER_BYTES = 8;
-const ADDRESS_BYTES = 20;
+/** Bytes of the signers. */
+const CERTIFICATE_HEAD_BYTES = 8;
 const COMPACT_BYTES = 64;
 
-const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 3: "decided", 4: "hung" };
+const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 2: "decided", 3: "hung" };
 
 /** Packs the head of a decision. Throws if a member does not fit its bits, which no protocol yields. */
 export function packHead(head: DecisionHead): bigint {
@@ -95,36 +89,26 @@ export function unpackRelay(packed: bigint): Relay {
 }
 
 /**
- * Packs a certificate; 65-byte signatures become compact ones (EIP-2098). Throws a RangeError unless each has 65 bytes,
- * a low s and v 27 or 28.
+ * Packs the signers and their signatures in seat order; 65-byte signatures become compact ones (EIP-2098). Throws a
+ * RangeError unless each has 65 bytes, a low s and v 27 or 28.
  */
-export function packCertificate(committee: readonly SeatInfo[], signatures: Certificate["signatures"]): Uint8Array {
-  const bySeat = new Map<number, Hex>(signatures.map(({ seat, signature }) => [seat, signature]));
-  const seats = committee.map((seat, index) => {
-    const bytes = word(packSeat(seat)).subarray(4);
-    const signature = bySeat.get(index);
-    return signature === undefined ? bytes : concat(bytes.subarray(0, MEMBER_BYTES), toCompact(signature));
-  });
-  const signers = word(bitmapOf(signatures)).subarray(24);
-  return concat(hexToBytes(committeeHash(committee)), signers, ...seats);
+export function packCertificate(signatures: Certificate["signatures"]): Uint8Array {
+  const inOrder = signatures.toSorted((one, other) => one.seat - other.seat);
+  const signers = word(bitmapOf(signatures)).subarray(32 - CERTIFICATE_HEAD_BYTES);
+  return concat(signers, ...inOrder.map(({ signature }) => toCompact(signature)));
 }
 
-/** Returns the signatures with 65 bytes each; null if the bytes are no certificate of this committee's size. */
+/** Returns the signatures with 65 bytes each; null if the bytes are no certificate of a committee of this size. */
 export function unpackCertificate(bytes: Uint8Array, seats: number): Certificate["signatures"] | null {
   if (bytes.length < CERTIFICATE_HEAD_BYTES || seats > limits.maxCommittee) return null;
-  const signers = BigInt(bytesToHex(bytes.subarray(32, CERTIFICATE_HEAD_BYTES)));
+  const signers = BigInt(bytesToHex(bytes.subarray(0, CERTIFICATE_HEAD_BYTES)));
   if (signers >> BigInt(seats) !== 0n) return null;
-  const signatures: Certificate["signatures"][number][] = [];
-  let position = CERTIFICATE_HEAD_BYTES;
-  for (let seat = 0; seat < seats; seat += 1) {
-    position += MEMBER_BYTES;
-    const signed = ((signers >> BigInt(seat)) & 1n) === 1n;
-    const end = position + (signed ? COMPACT_BYTES : ADDRESS_BYTES);
-    if (end > bytes.length) return null;
-    if (signed) signatures.push({ seat: seat as SeatIndex, signature: fromCompact(bytes.subarray(position, end)) });
-    position = end;
-  }
-  return position === bytes.length ? signatures : null;
+  const signed = Array.from({ length: seats }, (_, seat) => seat).filter((seat) => (signers >> BigInt(seat)) & 1n);
+  if (bytes.length !== CERTIFICATE_HEAD_BYTES + signed.length * COMPACT_BYTES) return null;
+  return signed.map((seat, index) => {
+    const start = CERTIFICATE_HEAD_BYTES + index * COMPACT_BYTES;
+    return { seat: seat as SeatIndex, signature: fromCompact(bytes.subarray(start, start + COMPACT_BYTES)) };
+  });
 }
 
 /** Returns the seats as bits: bit i is seat i. */

@@ -2,6 +2,8 @@ import { createPublicClient, erc20Abi, http, zeroAddress, type PublicClient } fr
 import type { Address, AgentId, Currency, Request, Round, Terms } from "../../core/types.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { LAYOUTS } from "../../core/encoding/layouts.ts";
+import { unpackWord } from "../../core/encoding/words.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
@@ -22,7 +24,8 @@ export interface ChainTerms {
   readonly minStake: bigint;
   readonly maxStake: bigint;
   readonly unbondingDelaySeconds: number;
-  readonly activeAgents: number;
+  /** Agents that can be drawn in the running epoch. */
+  readonly drawableAgents: number;
   holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
   /** Returns the smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
@@ -30,8 +33,12 @@ export interface ChainTerms {
   bond(request: Request, round: Round, signal?: AbortSignal): Promise<bigint>;
   /** Returns the subscription; null if the number is unknown. */
   subscription(subscriptionId: number, signal?: AbortSignal): Promise<Subscription | null>;
-  /** True if the account may spend from the subscription. */
-  isConsumer(subscriptionId: number, account: Address, signal?: AbortSignal): Promise<boolean>;
+  /** Returns how much the account may still spend from the subscription: 0 = nothing, or `UNBOUNDED`. */
+  allowance(
+    subscriptionId: number,
+    account: Address,
+    signal?: AbortSignal,
+  ): Promise<Readonly<Record<Currency, bigint>>>;
   /** Returns what the registry owes an account for evidence, in stake tokens. */
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** True if the agent was slashed for the attempt that the proof is about. */
@@ -69,7 +76,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
   const connection = await connect(options, signal);
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
   const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
-  const [stake, fee, minStake, maxStake, delay, active, slasher] = await connection.call(
+  const [stake, fee, minStake, maxStake, delay, drawable, slasher] = await connection.call(
     "Read the terms of the contracts",
     signal,
     (client) =>
@@ -79,7 +86,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
         client.readContract({ ...registry, functionName: "minStake" }),
         client.readContract({ ...registry, functionName: "maxStake" }),
         client.readContract({ ...registry, functionName: "unbondingDelay" }),
-        client.readContract({ ...registry, functionName: "activeCount" }),
+        client.readContract({ ...registry, functionName: "drawableCount" }),
         client.readContract({ ...registry, functionName: "slasher" }),
       ]),
   );
@@ -91,7 +98,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
     minStake,
     maxStake,
     unbondingDelaySeconds: delay,
-    activeAgents: Number(active),
+    drawableAgents: Number(drawable),
     holdings: async (account, ended) => {
       const [coin, stakeHeld, token, native] = await connection.call(`Read what ${account} holds`, ended, (client) =>
         Promise.all([
@@ -109,10 +116,13 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       return { coin, stakeToken: stakeHeld, credit: { token, native } };
     },
     subscription: (subscriptionId, ended) => readSubscription(connection, subscriptionId, ended),
-    isConsumer: (subscriptionId, account, ended) =>
-      connection.call(`Read subscription ${subscriptionId}`, ended, (client) =>
-        client.readContract({ ...oracle, functionName: "isConsumer", args: [subscriptionId, account] }),
-      ),
+    allowance: async (subscriptionId, account, ended) => {
+      const word = await connection.call(`Read subscription ${subscriptionId}`, ended, (client) =>
+        client.readContract({ ...oracle, functionName: "allowanceOf", args: [subscriptionId, account] }),
+      );
+      const { token, native } = unpackWord(LAYOUTS.balances, word);
+      return { token, native };
+    },
     quote: (asked, ended) => readQuote(connection, asked, ended),
     bond: (asked, round, ended) => readBond(connection, asked, round, ended),
     reward: (account, ended) =>

@@ -40,7 +40,7 @@ function certificateOf(input: Hex, requestId: RequestId): Certificate["signature
   );
   const [first, second] = found;
   if (first === undefined || second !== undefined) return null;
-  const [, , certificate, decision] = first;
+  const [, , , certificate, decision] = first;
   const head = unpackHead(decision.head);
   return typeof head === "string" ? null : unpackCertificate(hexToBytes(certificate), head.seats);
 }

@@ -64,6 +64,11 @@ interface Context {
 
 type Submission = "accepted" | "nonce-used" | "underpriced";
 
+/**
+ * Gas that an estimate may miss: whoever calls the oracle is credited by its gas price (SE13), and a node may estimate at
+ * a price of 0.
+ */
+export const CREDIT_GAS = 25_000n;
 const MAX_REPLACEMENTS = 8;
 const MAX_NONCE_ATTEMPTS = 5;
 const GAS_MARGIN_PERCENT = 20n;

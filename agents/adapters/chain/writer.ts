@@ -1,10 +1,9 @@
-import { numberToHex, toEventSelector, type LocalAccount } from "viem";
+import { encodeFunctionData, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import type { Address, RequestId } from "../../core/types.ts";
+import type { Address, AgentId, RequestId } from "../../core/types.ts";
 import type { RequestState } from "../../core/request/events.ts";
 import type { ChainWriter, EquivocationProof, Receipt } from "../../ports/chain.ts";
 import {
-  isAttemptDrawn,
   isAttemptOver,
   isCommitted,
   isDelivered,
@@ -16,20 +15,24 @@ import { agentRegistryAbi } from "conclave/abi";
 import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { encodeAboutLast, encodeCommit, encodeDraw, encodeFallBack, encodeSettle, encodeUnanswered } from "./encode.ts";
-import { encodeEvidence, isConsumedCall } from "./evidence.ts";
+import { encodeAboutLast, encodeCommit, encodeFallBack, encodeSettle, encodeUnanswered } from "./encode.ts";
+import { encodeCommitment, encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";
-import { readLogs } from "./logs.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
-import { createSender, toReceipt, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
+import { delay } from "./retry.ts";
+import {
+  CREDIT_GAS,
+  createSender,
+  toReceipt,
+  type Sender,
+  type TransactionCall,
+  type TransactionOptions,
+} from "./transactions.ts";
 
-/**
- * Gas that an estimate may miss: the relayer is credited by its gas price (SE13), and a node may estimate at a price of
- * 0.
- */
-const CREDIT_GAS = 25_000n;
+/** How long to wait before asking again whether another block has come. */
+const NEXT_BLOCK_MS = 1_000;
 
 export interface WriterOptions extends ChainOptions, TransactionOptions {
   /** The account that pays the gas. */
@@ -54,42 +57,26 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     signal: AbortSignal | undefined,
   ): Promise<Receipt | "already"> => {
     const step = {
-      call,
+      call: { ...call, allowance: CREDIT_GAS },
       isDone: async (ended: AbortSignal | undefined) => isDone(await readRequestState(connection, requestId, ended)),
     };
     return submitOnce(sender, step, signal);
   };
 
-  const commitOne: BatchTools["commitOne"] = ({ request, round, committee, certificate }, signal) => {
-    const data = encodeCommit(request, round, committee, certificate);
+  const commitOne: BatchTools["commitOne"] = async ({ request, awaited, certificate }, signal) => {
+    const header = await readHeader(connection, awaited.seedBlock, signal);
+    const data = encodeCommit(request, awaited, header, certificate);
     const call = { to, data, doing: `Commit the decision on request ${request.id}` };
     return submit(request.id, call, (state) => isCommitted(state, certificate.decision.attempt), signal);
   };
 
   return {
     account: lower(options.account.address),
-    draw: async (request, awaited, signal) => {
-      const { seedBlock, attempt } = awaited;
-      const header = await readHeader(connection, seedBlock, signal);
-      const doing = `Draw the committee of request ${request.id}`;
-      const call = { to, data: encodeDraw(request, awaited, header), doing };
-      try {
-        return await submit(request.id, call, (state) => isAttemptDrawn(state, attempt), signal);
-      } catch (error) {
-        if (
-          revertName(error) === "WitnessMismatch" &&
-          (await wasRescheduled(connection, request.id, seedBlock, signal))
-        )
-          return "already";
-        throw error;
-      }
-    },
-    commit: (request, round, committee, certificate, signal) =>
-      commitOne({ request, round, committee, certificate }, signal),
+    commit: (request, awaited, certificate, signal) => commitOne({ request, awaited, certificate }, signal),
     commitAll: (commits, signal) => commitAll({ connection, sender, commitOne }, commits, signal),
     finalize: (request, last, signal) => {
       const data = encodeAboutLast("finalize", request, last);
-      const call = { to, data, allowance: CREDIT_GAS, doing: `Finalize the decision on request ${request.id}` };
+      const call = { to, data, doing: `Finalize the decision on request ${request.id}` };
       return submit(request.id, call, (state) => isNoMoreProvisional(state, last.decision.attempt), signal);
     },
     retryCallback: (request, last, signal) => {
@@ -99,31 +86,69 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     },
     settle: async (request, rounds, signal) => {
       const settlement = await readSettlement(connection, signal);
-      const call = { to: settlement, data: encodeSettle(request, rounds), doing: `Settle request ${request.id}` };
+      const data = encodeSettle(request, rounds);
+      const call = { to: settlement, data, doing: `Settle request ${request.id}` };
       return submit(request.id, call, ({ settled }) => settled, signal);
     },
-    replace: (request, round, attempt, witness, signal) => {
-      const data = encodeUnanswered("replace", request, round, witness);
+    replace: (request, awaited, signal) => {
+      const data = encodeUnanswered("replace", request, awaited);
       const call = { to, data, doing: `Call another committee for request ${request.id}` };
-      return submit(request.id, call, (state) => isAttemptOver(state, attempt), signal);
+      return submit(request.id, call, (state) => isAttemptOver(state, awaited.attempt), signal);
     },
-    refund: (request, round, witness, signal) => {
-      const data = encodeUnanswered("refund", request, round, witness);
+    refund: (request, awaited, signal) => {
+      const data = encodeUnanswered("refund", request, awaited);
       const call = { to, data, doing: `Refund request ${request.id}` };
       return submit(request.id, call, isRefunded, signal);
     },
-    fallBack: (request, round, witness, last, signal) => {
-      const data = encodeFallBack(request, round, witness, last);
-      const doing = `Fall back to the decision before on request ${request.id}`;
-      const call = { to, data, allowance: CREDIT_GAS, doing };
+    fallBack: (request, awaited, signal) => {
+      const data = encodeFallBack(request, awaited);
+      const doing = `End request ${request.id}, whose last attempt nobody answered`;
+      const call = { to, data, doing };
       return submit(request.id, call, isFinalState, signal);
     },
-    submitEvidence: async (proof, signal) => submitOnce(sender, await evidenceStep(connection, proof, signal), signal),
+    wake: (agentId, signal) => submitOnce(sender, wakeStep(connection, agentId), signal),
+    submitEvidence: (proof, signal) => submitEvidence(connection, sender, proof, signal),
   };
 }
 
-async function evidenceStep(connection: Connection, proof: EquivocationProof, signal?: AbortSignal): Promise<Step> {
+function wakeStep(connection: Connection, agentId: AgentId): Step {
+  const doing = `Wake agent ${agentId}`;
+  const agent = { address: connection.registry, abi: agentRegistryAbi, args: [agentId] } as const;
+  const isDone = async (ended: AbortSignal | undefined): Promise<boolean> => {
+    const { asleep } = await connection.call(doing, ended, (client) =>
+      client.readContract({ ...agent, functionName: "getAgent" }),
+    );
+    return !asleep;
+  };
+  const data = encodeFunctionData({ ...agent, functionName: "wake" });
+  return { call: { to: connection.registry, data, doing }, isDone };
+}
+
+/** Commits to the proof if the slasher takes it as one, and shows it in a later block. */
+async function submitEvidence(
+  connection: Connection,
+  sender: Sender,
+  proof: EquivocationProof,
+  signal: AbortSignal | undefined,
+): Promise<Receipt | "already"> {
   const slasher = await readSlasher(connection, signal);
+  const step = evidenceStep(connection, slasher, proof);
+  for (;;) {
+    try {
+      return await submitOnce(sender, step, signal);
+    } catch (error) {
+      const refusal = revertName(error);
+      if (refusal === "EvidenceNotCommitted") {
+        const data = encodeCommitment(lower(sender.account.address), proof);
+        await sender.send({ to: slasher, data, doing: `Commit to evidence against agent ${proof.agentId}` }, signal);
+      } else if (refusal === "EvidenceTooEarly") {
+        await delay(NEXT_BLOCK_MS, signal);
+      } else throw error;
+    }
+  }
+}
+
+function evidenceStep(connection: Connection, slasher: Address, proof: EquivocationProof): Step {
   const doing = `Submit evidence against agent ${proof.agentId}`;
   const isDone = (ended: AbortSignal | undefined): Promise<boolean> =>
     connection.call(doing, ended, (client) => client.readContract(isConsumedCall(slasher, proof)));
@@ -151,18 +176,4 @@ async function readSlasher(connection: Connection, signal?: AbortSignal): Promis
     client.readContract({ address: connection.registry, abi: agentRegistryAbi, functionName: "slasher" }),
   );
   return lower(slasher);
-}
-
-/** True if another keeper drew too late and so scheduled a new seed block. */
-async function wasRescheduled(
-  connection: Connection,
-  requestId: RequestId,
-  seedBlock: bigint,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const topics = [toEventSelector("SeedRescheduled(uint256,uint64)"), numberToHex(requestId, { size: 32 })];
-  const logs = await connection.call(`Find the seed block of request ${requestId}`, signal, async (client) =>
-    readLogs(client, { address: [connection.domain.oracle], topics }, seedBlock, await client.getBlockNumber()),
-  );
-  return logs.length > 0;
 }

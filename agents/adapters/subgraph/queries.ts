@@ -3,7 +3,7 @@ import { z } from "zod";
 import { bigInt, bytes, day, int, list, requestId, text, time, type Where } from "./scalars.ts";
 import type { Hex } from "../../core/types.ts";
 
-const status = z.enum(["Requested", "Drawn", "Decided", "Hung", "Refunded"]);
+const status = z.enum(["Requested", "Decided", "Hung", "Refunded"]);
 
 const currency = z.enum(["Token", "Native"]);
 
@@ -62,9 +62,6 @@ export type RequestFilter = Where<{
     round: Hex;
     deadline: bigint;
     seedBlock: bigint;
-    seed: Hex;
-    drawnAt: bigint;
-    drawnIn: Hex;
     decision: string;
     timestamp: bigint;
     block: bigint;
@@ -75,6 +72,7 @@ export type RequestFilter = Where<{
     attempt: string;
     request: string;
     agent: string;
+    decision: string;
     number: number;
     reputation: number;
     signer: Hex;
@@ -123,14 +121,26 @@ export type RequestFilter = Where<{
     block: bigint;
     transaction: Hex;
   }>;
-  readonly deductions_?: Where<{
+  readonly rounds_?: Where<{
     id: string;
     request: string;
     attempt: string;
     currency: z.infer<typeof currency>;
+    pay: bigint;
     treasuryPay: bigint;
     relayer: Hex;
     relayerPay: bigint;
+    timestamp: bigint;
+    block: bigint;
+    transaction: Hex;
+  }>;
+  readonly callerPay_?: Where<{
+    id: Hex;
+    request: string;
+    currency: z.infer<typeof currency>;
+    caller: Hex;
+    amount: bigint;
+    rest: bigint;
     timestamp: bigint;
     block: bigint;
     transaction: Hex;
@@ -204,12 +214,8 @@ const agentHistoryAnswer = z.object({
         z.object({
           number: int,
           request: z.object({ id: requestId, protocol: int }),
-          attempt: z.object({
-            number: int,
-            decision: z
-              .object({ status: status, signerSeats: list(int), steps: list(int), shares: list(int) })
-              .nullable(),
-          }),
+          attempt: z.object({ number: int }),
+          decision: z.object({ status: status, signerSeats: list(int), steps: list(int), shares: list(int) }),
           timestamp: time,
         }),
       ),
@@ -240,7 +246,7 @@ const agentHistoryAnswer = z.object({
 export type AgentHistoryAnswer = z.infer<typeof agentHistoryAnswer>;
 
 const agentHistoryText =
-  'query AgentHistory($id:ID!$first:Int!){...Standing agent(id:$id){number operator{id}signer model endpoint reputation active exited service bonded unbonding commission slashed seatCount signatureCount earnedToken earnedNative registeredAt reputationChanges(first:$first orderBy:block orderDirection:desc){request{id}steps before after timestamp block logIndex transaction}seats(first:$first orderBy:timestamp orderDirection:desc){number request{id protocol}attempt{number decision{status signerSeats steps shares}}timestamp}pay(first:$first orderBy:timestamp orderDirection:desc){request{id}seat{number attempt{number}}currency amount timestamp transaction}slashes(first:$first orderBy:block orderDirection:desc){bonded unbonding reporter{id}evidence{fault attempt request{id}}timestamp transaction}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+  'query AgentHistory($id:ID!$first:Int!){...Standing agent(id:$id){number operator{id}signer model endpoint reputation active exited service bonded unbonding commission slashed seatCount signatureCount earnedToken earnedNative registeredAt reputationChanges(first:$first orderBy:block orderDirection:desc){request{id}steps before after timestamp block logIndex transaction}seats(first:$first orderBy:timestamp orderDirection:desc){number request{id protocol}attempt{number}decision{status signerSeats steps shares}timestamp}pay(first:$first orderBy:timestamp orderDirection:desc){request{id}seat{number attempt{number}}currency amount timestamp transaction}slashes(first:$first orderBy:block orderDirection:desc){bonded unbonding reporter{id}evidence{fault attempt request{id}}timestamp transaction}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
 
 export function agentHistoryQuery(variables: { readonly id: string; readonly first: number }) {
   return { name: "AgentHistory", text: agentHistoryText, variables, answer: agentHistoryAnswer };

@@ -220,23 +220,19 @@ function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
 }
 
 function seatOf(said: NonNullable<AgentHistoryAnswer["agent"]>["seats"][number]): AgentHistory["seats"][number] {
-  const { number: seat, request, attempt, timestamp } = said;
-  const { decision } = attempt;
+  const { number: seat, request, attempt, decision, timestamp } = said;
   return {
     requestId: request.id,
     attempt: attempt.number,
     seat,
     protocol: request.protocol,
     time: timestamp,
-    decision:
-      decision === null
-        ? null
-        : {
-            status: statusOf(decision.status),
-            signed: decision.signerSeats.includes(seat),
-            steps: decision.steps[seat] ?? 0,
-            share: decision.shares[seat] ?? 0,
-          },
+    decision: {
+      status: statusOf(decision.status),
+      signed: decision.signerSeats.includes(seat),
+      steps: decision.steps[seat] ?? 0,
+      share: decision.shares[seat] ?? 0,
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { AgentId, Request } from "../../core/types.ts";
 import type { ChainEvent, DecidedRound } from "../../core/request/events.ts";
 import type { ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
-import { applyEvent, isFinal, roundsOf, type Progress } from "../../core/request/progress.ts";
+import { applyEvent, isFinal, isPaid, roundsOf, type Progress } from "../../core/request/progress.ts";
 
 export interface Claim {
   readonly request: Request;
@@ -20,7 +20,7 @@ export async function findClaims(chain: ChainReader, agentId: AgentId, signal: A
   const claims: Claim[] = [];
   for (const progress of progresses.values()) {
     const { request } = progress;
-    const rounds = isFinal(progress) ? roundsOf(progress) : null;
+    const rounds = isFinal(progress) && !isPaid(progress) ? roundsOf(progress) : null;
     const sat = rounds?.some(({ committee }) => committee.some((seat) => seat.agentId === agentId)) === true;
     if (rounds === null || !sat) continue;
     const { settled } = await chain.requestState(request.id, signal);

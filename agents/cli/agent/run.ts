@@ -49,7 +49,7 @@ export const agentRun: CommandSpec<Options> = {
         const endpoint = announcedEndpoint(config, joined.multiaddrs);
         const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
         const published = await publishEndpoint(actions, record, endpoint);
-        if (!record.active)
+        if (!record.active && !record.asleep)
           log.warn(
             { stake: String(record.stake) },
             record.exited

@@ -63,7 +63,7 @@ function textOf(agent: AgentHistory, units: Units, source: string): string {
       "request",
       "attempt",
       "seat",
-      "drawn",
+      "decided",
       "protocol",
       "decision",
       "signed",
@@ -129,7 +129,6 @@ function section(name: string, lines: readonly (readonly string[])[], head: read
 
 function seatLine({ requestId, attempt, seat, time, protocol, decision }: PastSeat): readonly string[] {
   const place = [String(requestId), String(attempt), String(seat), utc(time), protocolName(protocol)];
-  if (decision === null) return [...place, "none", "-", "-", "-"];
   const { status, signed, steps, share } = decision;
   return [...place, status, signed ? "yes" : "no", stepsText(steps), String(share)];
 }

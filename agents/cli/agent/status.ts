@@ -70,8 +70,9 @@ export const agentStatus: CommandSpec<AgentFlags> = {
   },
 };
 
-function activityOf({ active, exited }: AgentRecord): string {
+function activityOf({ active, exited, asleep }: AgentRecord): string {
   if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";
+  if (asleep) return "asleep, it missed three seats in a row: run it to wake it";
   return active ? "active" : "not active";
 }
 

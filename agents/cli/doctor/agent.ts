@@ -17,7 +17,7 @@ import { check, fail, ok, warn, type Check } from "./checks.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
 
-/** Gas that one draw, commit or refund costs at most, roughly. */
+/** Gas that one commit or refund costs at most, roughly. */
 const GAS_OF_A_DUTY = 300_000n;
 const DUTIES_IN_RESERVE = 10n;
 const DAY_MS = 86_400_000;

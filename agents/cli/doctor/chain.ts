@@ -7,6 +7,7 @@ import {
   type Holder,
   type Roles,
 } from "../../adapters/chain/deployment.ts";
+import { LOCAL_CHAINS } from "../../adapters/chain/beacon.ts";
 import { originOf } from "../../adapters/chain/errors.ts";
 import { readChainId, readChainTerms } from "../../adapters/chain/terms.ts";
 import type { Address, Currency } from "../../core/types.ts";
@@ -16,6 +17,7 @@ import type { CliHost } from "../shared/command.ts";
 import type { AgentChainConfig, DeploymentFile } from "../shared/config.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { percent } from "../shared/output.ts";
+import { wayOut } from "../shared/reasons.ts";
 import { SMALLEST } from "../shared/smallest-terms.ts";
 
 /** Source files from which the contracts are compiled. */
@@ -51,9 +53,10 @@ export async function examineChain(
   if (served.level === "fail") return [served];
   const reader = createDeploymentReader(chain.rpcUrl, host.signal);
   const [registry, oracle] = [chain.registry.toLowerCase() as Address, chain.oracle.toLowerCase() as Address];
+  const beacon = await examineRandomness(chain.chainId, reader);
   const present = [await exists("registry", registry, reader), await exists("oracle", oracle, reader)];
   present.push(await begun(chain.deploymentBlock, reader));
-  if (present.some(({ level }) => level === "fail")) return [served, ...present];
+  if (present.some(({ level }) => level === "fail")) return [served, beacon, ...present];
   let contracts: Contracts | null = null;
   const located = await check("contracts", async () => {
     contracts = await reader.contracts(registry, oracle);
@@ -61,9 +64,10 @@ export async function examineChain(
     const named = `settlement ${settlement}, slasher ${slasher}, access manager ${accessManager}`;
     return ok(`registry ${registry}, oracle ${oracle}, ${named}`);
   });
-  if (contracts === null) return [served, located];
+  if (contracts === null) return [served, beacon, located];
   return [
     served,
+    beacon,
     located,
     ...(await compareStated(contracts, reader, file)),
     ...(await compareCode(contracts, profile, reader, tell)),
@@ -72,6 +76,16 @@ export async function examineChain(
     await examineTokens(contracts, reader),
     ...(await examinePrices(contracts, chain, reader, host.signal)),
   ];
+}
+
+/** Checks that the chain has randomness to draw committees with. */
+function examineRandomness(chainId: number, reader: DeploymentReader): Promise<Check> {
+  return check("beacon", async () => {
+    const flaw = await reader.beacon(chainId);
+    if (flaw !== null) return fail(`CHAIN_NO_BEACON: ${flaw}`, wayOut.CHAIN_NO_BEACON);
+    if (LOCAL_CHAINS.includes(chainId)) return ok(`chain ${chainId} is local: its node makes up prevrandao`);
+    return ok("prevrandao differs from block to block");
+  });
 }
 
 /** Checks that the deployment block exists, since scans begin there. */

@@ -42,7 +42,7 @@ interface Options extends SubgraphFlags {
   readonly csv?: true;
 }
 
-const STATUSES: readonly PastStatus[] = ["requested", "drawn", "decided", "hung", "refunded"];
+const STATUSES: readonly PastStatus[] = ["requested", "decided", "hung", "refunded"];
 const MAX_AGENT = 2 ** 31 - 1;
 const MAX_CODE = 255;
 /** Blocks to read without a subgraph; a node takes minutes for more. */

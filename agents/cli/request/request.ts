@@ -3,6 +3,7 @@ import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { protocols } from "../../core/protocols/index.ts";
+import { seatsOfAll } from "../../core/request/rounds.ts";
 import type { Terms } from "../../core/types.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
@@ -144,12 +145,13 @@ function subscriptionOf({ subscription }: Options): number {
   return subscription === undefined ? 0 : parseSubscriptionId(subscription, "--subscription");
 }
 
-/** Refuses if no committee could be drawn, since the fee would be locked until the deadline. */
-function requireAgents(terms: Terms, { activeAgents }: ChainTerms): void {
-  if (activeAgents >= terms.committeeSize) return;
+/** Refuses what the oracle would refuse with TooFewAgents: the first committee and those of all appeals need agents of their own. */
+function requireAgents(terms: Terms, { drawableAgents }: ChainTerms): void {
+  const seats = seatsOfAll({ ...terms, retries: 0 });
+  if (drawableAgents >= seats) return;
   throw new ConclaveError(
     "TERMS_INVALID",
-    `Ask the question: committee = ${terms.committeeSize}, but only ${activeAgents} agents are active; choose fewer seats, or wait for agents`,
-    { field: "committee", value: terms.committeeSize, activeAgents },
+    `Ask the question: committee = ${terms.committeeSize} with ${terms.appeals} appeals needs ${seats} agents, but only ${drawableAgents} can be drawn; choose fewer seats, or wait for agents`,
+    { field: "committee", value: terms.committeeSize, needed: seats, drawableAgents },
   );
 }

@@ -11,7 +11,7 @@ export async function committeeFirst(
   signal: AbortSignal,
 ): Promise<readonly AgentRecord[]> {
   const [events, agents] = await Promise.all([chain.requestEvents(requestId, signal), chain.agents(signal)]);
-  const drawn = events.flatMap((event: ChainEvent) => (event.kind === "committeeDrawn" ? event.committee : []));
-  const sat = new Set(drawn.map(({ agentId }) => agentId));
+  const seats = events.flatMap((event: ChainEvent) => (event.kind === "decisionCommitted" ? event.committee : []));
+  const sat = new Set(seats.map(({ agentId }) => agentId));
   return [...agents.filter(({ agentId }) => sat.has(agentId)), ...agents.filter(({ agentId }) => !sat.has(agentId))];
 }

@@ -12,10 +12,12 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_UNREACHABLE: "check the RPC URL, the node and the network between; nothing was lost",
   CHAIN_WRONG_ID: "point the config to a node of the right chain, or correct chainId",
   CHAIN_NO_CONTRACT: "correct the contract's address, or deploy first",
+  CHAIN_NO_BEACON:
+    "choose a chain whose blocks carry randomness, such as Ethereum; docs/deploying.md lists some that do not",
   CHAIN_REVERTED: "read the contract's reason in the message; nothing was changed",
   CHAIN_TIMEOUT: "look with `conclave decision` or `conclave agent status` before repeating it",
   CHAIN_REORGED: "raise chain.finalityDepth, then start again",
-  CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; others may draw meanwhile",
+  CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; without the header this agent finds no committee",
   DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
   STAKE_MISSING: "send the operator more of the stake token, or stake another amount",
   BALANCE_TOO_LOW: "send the account more of the fee token, or coins for the gas and what is paid in coins",

@@ -9,6 +9,8 @@ import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
 import { meaningOf } from "./protocol-words.ts";
+import { isDecided } from "../../core/request/state.ts";
+import { seatedIfPossible } from "./seated.ts";
 import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
 
 type EventOf<Kind extends ChainEvent["kind"]> = Extract<ChainEvent, { kind: Kind }>;
@@ -35,7 +37,7 @@ interface SeatLine {
   readonly seat: number;
   readonly agentId: number;
   readonly signer: string;
-  /** At the draw. */
+  /** As the registry showed it when the committee was picked. */
   readonly reputation: number;
   readonly signed: boolean;
   /** Slashes (negative) or recovery. */
@@ -55,7 +57,9 @@ export async function reportRequest(
     chain.requestState(requestId, signal),
   ]);
   const asked = events.find((event) => event.kind === "requested");
-  const progress = progressOf(events);
+  const asOfEvents = progressOf(events);
+  const progress =
+    asOfEvents === null ? null : await seatedIfPossible(chain, asOfEvents, await chain.head(signal), signal);
   const last = progress === null ? null : lastRound(progress);
   const committed = events
     .filter((event) => event.kind === "decisionCommitted")
@@ -135,8 +139,10 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
     lines.push(["confidence", percent(decision.confidence)], ["ballot", String(decision.round)]);
     lines.push(["transcript", cidString(decision.transcript)]);
     lines.push(["committed in", `${transactionHash} (${commitGas ?? "?"} gas) by ${relayer}`]);
-    lines.push(["callback", callbackText(facts)], ["pay", state.settled ? "settled" : "not settled yet"]);
   }
+  if (facts.progress?.stage.kind === "unanswered") lines.push(["answer", "none: nobody answered the last attempt"]);
+  if (isDecided(state))
+    lines.push(["callback", callbackText(facts)], ["pay", state.settled ? "settled" : "not settled yet"]);
   const seats = seatLines(facts);
   return seats.length === 0 ? rows(lines) : `${rows(lines)}\n\n${seatTable(seats)}`;
 }
@@ -144,8 +150,7 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
 function statusText({ state, progress }: Facts): string {
   const until = progress === null ? "" : utc(unpackRound(progress.round).deadline);
   if (state.provisional) return `${state.status}, provisional: anybody may appeal until ${until}`;
-  const isOpen = state.status === "requested" || state.status === "drawn";
-  return isOpen ? `${state.status}, until ${until}` : state.status;
+  return state.status === "requested" ? `${state.status}, until ${until}` : state.status;
 }
 
 function earlierRows({ progress }: Facts): readonly Row[] {

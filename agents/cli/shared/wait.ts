@@ -7,6 +7,7 @@ import type { ChainReader } from "../../ports/chain.ts";
 import { isFinalState } from "../../core/request/state.ts";
 import { progressOf } from "../../core/request/progress.ts";
 import { utc } from "./output.ts";
+import { seatedIfPossible } from "./seated.ts";
 
 const POLL_MS = 1_000;
 /** Agents take turns to do what is due after the end of a period. */
@@ -19,18 +20,29 @@ export async function waitForDecision(
   signal: AbortSignal,
   tell: (line: string) => void,
 ): Promise<RequestState> {
-  let told = 0;
+  const told = new Set<string>();
+  const tellOnce = (place: string, step: string): void => {
+    if (told.has(place)) return;
+    told.add(place);
+    tell(`request ${requestId}: ${step}`);
+  };
   for (;;) {
     const state = await chain.requestState(requestId, signal);
     const events = await chain.requestEvents(requestId, signal);
     const progress = progressOf(events);
     // Steps come from the events, so that none is missed, however short.
-    const steps = events.flatMap((event, index) => stepOf(event, events[index - 1]?.kind, progress?.request.terms));
-    for (const step of steps.slice(told)) tell(`request ${requestId}: ${step}`);
-    told = steps.length;
+    for (const [index, event] of events.entries()) {
+      if (event.kind === "decisionCommitted") tellOnce(drawnPlace(event.decision.attempt), "drawn");
+      for (const step of stepOf(event, events[index - 1]?.kind, progress?.request.terms))
+        tellOnce(`event ${index}`, step);
+    }
     if (isFinalState(state)) return state;
-    const { timestamp } = await chain.head(signal);
-    if (progress !== null && timestamp > unpackRound(progress.round).deadline + GRACE_SECONDS) {
+    const head = await chain.head(signal);
+    if (progress !== null && !told.has(drawnPlace(progress.attempt))) {
+      const { stage, attempt } = await seatedIfPossible(chain, progress, head, signal);
+      if (stage.kind === "drawn") tellOnce(drawnPlace(attempt), "drawn");
+    }
+    if (progress !== null && head.timestamp > unpackRound(progress.round).deadline + GRACE_SECONDS) {
       throw new ConclaveError(
         "CHAIN_TIMEOUT",
         `Wait for request ${requestId}: its period is over, and no agent has ended it yet; look again later`,
@@ -39,6 +51,11 @@ export async function waitForDecision(
     }
     await sleep(POLL_MS, undefined, { signal });
   }
+}
+
+/** Names the step that no event brings: the seed block has named the committee. */
+function drawnPlace(attempt: number): string {
+  return `committee of attempt ${attempt}`;
 }
 
 /** @param before the kind of the previous event */
@@ -57,16 +74,14 @@ function stepOf(
       const why = event.appellant === null ? failed : `${event.appellant} appealed`;
       return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
     }
-    case "seedRescheduled":
-      return ["draw put off to a later block"];
-    case "committeeDrawn":
-      return ["drawn"];
     case "decisionCommitted":
       return [event.decision.status];
     case "decisionProvisional":
       return [`provisional until ${utc(unpackRound(event.round).deadline)}`];
     case "decisionFinalized":
       return ["final"];
+    case "attemptUnanswered":
+      return ["hung, nobody answered the last attempt"];
     case "requestRefunded":
       return ["refunded"];
     case "agentsChanged":

@@ -4,7 +4,7 @@ import { formatAmount, parseAddress, unitOf } from "../shared/arguments.ts";
 import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows, type Row } from "../shared/output.ts";
-import { findSubscription } from "./subscription.ts";
+import { allowanceText, findSubscription } from "./subscription.ts";
 
 interface Options extends ChainFlags {
   readonly consumer?: string;
@@ -18,14 +18,17 @@ export const subscriptionShow: CommandSpec<Options> = {
     const terms = await readChainTerms(await findChain(options, host), host.signal);
     const found = await findSubscription(args[0], terms, host.signal);
     const { subscriptionId, owner, pendingOwner, balance, requests } = found;
-    const allowed = consumer === null ? null : await terms.isConsumer(subscriptionId, consumer, host.signal);
+    const allowance = consumer === null ? null : await terms.allowance(subscriptionId, consumer, host.signal);
     const held = CURRENCIES.map((currency): Row => {
       return ["holds", formatAmount(balance[currency], unitOf(currency, terms.feeToken))];
     });
     const offer: readonly Row[] = pendingOwner === null ? [] : [["offered to", pendingOwner]];
-    const asks: readonly Row[] = consumer === null ? [] : [[consumer, allowed === true ? "may ask" : "may not ask"]];
+    const asks = CURRENCIES.flatMap((currency): readonly Row[] => {
+      if (consumer === null || allowance === null) return [];
+      return [[consumer, `may spend ${allowanceText(allowance[currency], unitOf(currency, terms.feeToken))}`]];
+    });
     return {
-      json: { ...found, consumer, allowed },
+      json: { ...found, consumer, allowance },
       text: rows([
         ["subscription", String(subscriptionId)],
         ["owner", owner],

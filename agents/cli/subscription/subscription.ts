@@ -1,7 +1,8 @@
 import { type ChainTerms, type Subscription } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { CURRENCIES, type Currency } from "../../core/types.ts";
-import { parseChoice, parseSubscriptionId } from "../shared/arguments.ts";
+import { UNBOUNDED } from "../../ports/chain.ts";
+import { formatAmount, parseChoice, parseSubscriptionId, type Unit } from "../shared/arguments.ts";
 import type { OptionSpec } from "../shared/command.ts";
 
 export const currencyFlag: OptionSpec = {
@@ -12,6 +13,11 @@ export const currencyFlag: OptionSpec = {
 
 export function parseCurrency(text: string): Currency {
   return parseChoice(text, "--currency", CURRENCIES);
+}
+
+/** Says how much a consumer may spend. */
+export function allowanceText(allowance: bigint, unit: Unit): string {
+  return allowance === UNBOUNDED ? `any amount of ${unit.symbol}` : formatAmount(allowance, unit);
 }
 
 /** Finds the subscription that a command names. Throws USAGE or SUBSCRIPTION_UNKNOWN. */

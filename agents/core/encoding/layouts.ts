@@ -72,10 +72,30 @@ export const LAYOUTS = {
     ["attempt", 8],
     ["status", 8],
   ],
-  /** See DrawLib.sol: the registry's storage. The stake is a fraction of the highest stake. */
+  /** See Candidates.sol: the registry's storage. The stake is a fraction of the highest stake; the stamp is an epoch plus 1. */
   candidate: [
-    ["stake", 32],
-    ["seat", 224],
+    ["stake", 24],
+    ["reputation", 20],
+    ["agentId", 24],
+    ["signer", 160],
+    ["stamp", 28],
+  ],
+  /** See ServiceLib.sol. The steps are an int8 in two's complement. */
+  service: [
+    ["agentId", 32],
+    ["steps", 8],
+    ["missed", 8],
+    ["earned", 96],
+  ],
+  /** See AgentAccountLib.sol: the registry's storage. */
+  agentAccount: [
+    ["exited", 8],
+    ["misses", 8],
+    ["fall", 16],
+    ["service", 8],
+    ["reputation", 24],
+    ["native", 96],
+    ["token", 96],
   ],
   /** See BalancesLib.sol: the oracle's storage. */
   balances: [

@@ -88,9 +88,9 @@ export function unpackSeat(packed: bigint): SeatInfo | null {
 export function statusCode(status: DecisionStatus): number {
   switch (status) {
     case "decided":
-      return 3;
+      return 2;
     case "hung":
-      return 4;
+      return 3;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Address, AgentId, Decision, Digest, Hex, Request, RequestId, Round, SeatInfo } from "../types.ts";
+import type { Address, AgentId, Decision, Hex, Request, RequestId, Round, SeatInfo } from "../types.ts";
 
 interface LogPosition {
   readonly blockNumber: bigint;
@@ -27,6 +27,16 @@ export interface DecidedRound {
   readonly appellant: Address | null;
 }
 
+/** A round whose decision is awaited. It names its committee, which is a function of what the chain holds. */
+export interface AwaitedRound {
+  readonly round: Round;
+  readonly attempt: number;
+  /** The block whose randomness picks the committee. */
+  readonly seedBlock: bigint;
+  /** The rounds before this one, from the first; an attempt that nobody answered leaves no round. */
+  readonly past: readonly DecidedRound[];
+}
+
 /** Events an agent acts on, in chain order. */
 export type ChainEvent = LogPosition &
   (
@@ -41,30 +51,34 @@ export type ChainEvent = LogPosition &
         readonly appellant: Address | null;
         readonly bond: bigint;
       }
-    | { readonly kind: "seedRescheduled"; readonly requestId: RequestId; readonly seedBlock: bigint }
-    | {
-        readonly kind: "committeeDrawn";
-        readonly requestId: RequestId;
-        readonly attempt: number;
-        readonly committee: readonly SeatInfo[];
-      }
     | {
         readonly kind: "decisionCommitted";
         readonly requestId: RequestId;
+        readonly committee: readonly SeatInfo[];
         readonly decision: Decision;
         readonly relay: Relay;
       }
     | { readonly kind: "decisionProvisional"; readonly requestId: RequestId; readonly round: Round }
     | { readonly kind: "decisionFinalized"; readonly requestId: RequestId; readonly attempt: number }
+    | {
+        /** The request ended as hung: an earlier round has a decision, and nobody answered the attempt after it. */
+        readonly kind: "attemptUnanswered";
+        readonly requestId: RequestId;
+        readonly attempt: number;
+        /** The account whose appeal had called the committee; null for a retry. */
+        readonly appellant: Address | null;
+        /** What the appellant got back. */
+        readonly bond: bigint;
+      }
     | { readonly kind: "requestRefunded"; readonly requestId: RequestId }
     | { readonly kind: "agentsChanged"; readonly agentId: AgentId }
   );
 
-export type RequestStatus = "none" | "requested" | "drawn" | "decided" | "hung" | "refunded";
+export type RequestStatus = "none" | "requested" | "decided" | "hung" | "refunded";
 
 export interface RequestState {
   readonly status: RequestStatus;
-  /** The latest attempt. If a decision became final because nobody answered a later attempt, this is the later one. */
+  /** The latest attempt. Later than the one of the last decision if nobody answered it. */
   readonly attempt: number;
   /** The decision can be appealed against, or finalized after the deadline of its round. */
   readonly provisional: boolean;
@@ -75,8 +89,3 @@ export interface RequestState {
 
 /** The chain event that brings a decision. */
 export type CommittedDecision = Extract<ChainEvent, { kind: "decisionCommitted" }>;
-
-/** The part of the oracle's stored word that covers neither request nor round, while nobody has decided. */
-export type Witness =
-  | { readonly kind: "requested"; readonly seedBlock: bigint }
-  | { readonly kind: "drawn"; readonly attempt: number; readonly committeeHash: Digest };

@@ -1,9 +1,8 @@
-import { committeeHash } from "../encoding/typed-data.ts";
 import type { Decision, Request, Round, SeatInfo } from "../types.ts";
-import type { ChainEvent, DecidedRound, Relay, Witness } from "./events.ts";
+import type { AwaitedRound, ChainEvent, CommittedDecision, DecidedRound, Relay } from "./events.ts";
 import { hasRetry, unpackRound } from "./rounds.ts";
 
-/** The progress of a request, derived from its events alone. */
+/** The progress of a request, derived from its events; `drawn` is the one stage that no event brings (`withCommittee`). */
 export interface Progress {
   readonly request: Request;
   /** The attempt whose committee is awaited or at work, or that decided. */
@@ -17,8 +16,11 @@ export interface Progress {
 
 export type RequestStage =
   | { readonly kind: "requested"; readonly seedBlock: bigint }
-  | { readonly kind: "drawn"; readonly committee: readonly SeatInfo[] }
+  /** The seed block has named the committee. */
+  | { readonly kind: "drawn"; readonly seedBlock: bigint; readonly committee: readonly SeatInfo[] }
   | DecidedStage
+  /** Nobody answered the last attempt, and an earlier round has a decision: the request ended as hung. */
+  | { readonly kind: "unanswered" }
   | { readonly kind: "refunded" };
 
 interface DecidedStage {
@@ -35,10 +37,12 @@ export interface Head {
   readonly number: bigint;
   /** Unix seconds. */
   readonly timestamp: number;
+  /** The oldest seed block whose committee can still be proven: the registry shows two epochs, and the chain serves so many hashes. */
+  readonly oldestSeed: bigint;
 }
 
 /** A step that anybody may take for a request now. */
-export type Due = "draw" | "replace" | "refund" | "fallBack" | "finalize" | "settle";
+export type Due = "replace" | "refund" | "fallBack" | "finalize" | "settle";
 
 /** The progress after the events of one request, in chain order; null before it was asked. */
 export function progressOf(events: readonly ChainEvent[]): Progress | null {
@@ -53,18 +57,16 @@ export function applyEvent(progress: Progress | null, event: ChainEvent): Progre
   }
   if (progress === null) return null;
   switch (event.kind) {
-    case "seedRescheduled":
-      return { ...progress, stage: { kind: "requested", seedBlock: event.seedBlock } };
-    case "committeeDrawn":
-      return { ...progress, stage: { kind: "drawn", committee: event.committee } };
     case "decisionCommitted":
-      return committed(progress, event.decision, event.relay);
+      return committed(progress, event);
     case "decisionProvisional":
       return { ...standing(progress, "provisional"), round: event.round };
     case "requestReopened":
       return reopened(progress, event);
     case "decisionFinalized":
-      return finalized(progress);
+      return standing(progress, "final");
+    case "attemptUnanswered":
+      return { ...progress, stage: { kind: "unanswered" } };
     case "requestRefunded":
       return { ...progress, stage: { kind: "refunded" } };
     case "agentsChanged":
@@ -72,61 +74,81 @@ export function applyEvent(progress: Progress | null, event: ChainEvent): Progre
   }
 }
 
-/** True if nothing that is decided or paid back can change any more. */
-export function isFinal({ stage }: Progress): boolean {
-  return stage.kind === "refunded" || (stage.kind === "decided" && stage.standing === "final");
+/** The progress once the chain shows the committee of the running attempt. */
+export function withCommittee(progress: Progress, committee: readonly SeatInfo[]): Progress {
+  const { stage } = progress;
+  if (stage.kind !== "requested") return progress;
+  return { ...progress, stage: { kind: "drawn", seedBlock: stage.seedBlock, committee } };
 }
 
-/** The round of the decision that stands, final or provisional; null while a committee is awaited or at work. */
+/** The progress after the chain has replaced its blocks from this one on: another seed block may name another committee. */
+export function afterReorganization(progress: Progress, from: bigint): Progress {
+  const { stage } = progress;
+  if (stage.kind !== "drawn" || stage.seedBlock < from) return progress;
+  return { ...progress, stage: { kind: "requested", seedBlock: stage.seedBlock } };
+}
+
+/** True if nothing that is decided or paid back can change any more. */
+export function isFinal({ stage }: Progress): boolean {
+  if (stage.kind === "refunded" || stage.kind === "unanswered") return true;
+  return stage.kind === "decided" && stage.standing === "final";
+}
+
+/** True if the events alone say that nobody is owed anything: the commit of a decision that is final in the first round pays it (SE10). */
+export function isPaid(progress: Progress): boolean {
+  const { request, past, stage } = progress;
+  if (stage.kind === "refunded") return true;
+  return stage.kind === "decided" && isFinal(progress) && past.length === 0 && request.terms.appeals === 0;
+}
+
+/** The round of the decision that stands, final or provisional; null while a committee is awaited or at work, and if no decision stands. */
 export function lastRound({ stage, round }: Progress): DecidedRound | null {
   if (stage.kind !== "decided") return null;
   const { committee, decision, relay } = stage;
   return { round, committee, decision, relay, appellant: null };
 }
 
-/** All rounds up to the decision that stands, as a settlement takes them; null without a decision. */
+/** All rounds with a decision, as a settlement takes them; null while the request is undecided. */
 export function roundsOf(progress: Progress): readonly DecidedRound[] | null {
+  if (progress.stage.kind === "unanswered") return progress.past;
   const last = lastRound(progress);
   return last === null ? null : [...progress.past, last];
 }
 
-/** The part of the oracle's stored word that covers neither request nor round; null once there is a decision. */
-export function witnessOf(progress: Progress): Witness | null {
-  const { stage, attempt } = progress;
-  if (stage.kind === "requested") return { kind: "requested", seedBlock: stage.seedBlock };
-  if (stage.kind !== "drawn") return null;
-  return { kind: "drawn", attempt, committeeHash: committeeHash(stage.committee) };
+/** The running attempt; null if a decision stands or the request has ended. */
+export function awaitedOf({ stage, round, attempt, past }: Progress): AwaitedRound | null {
+  if (stage.kind !== "requested" && stage.kind !== "drawn") return null;
+  return { round, attempt, seedBlock: stage.seedBlock, past };
 }
 
-/** SE3, SE6, SE8, SE9: the step that is due at this block. Only the request's state tells if a final request is already settled. */
+/** SE3, SE8: true if no decision of this attempt can be committed any more. */
+export function isTimeUp({ round, seedBlock }: Pick<AwaitedRound, "round" | "seedBlock">, head: Head): boolean {
+  return head.timestamp > unpackRound(round).deadline || seedBlock < head.oldestSeed;
+}
+
+/** SE6, SE8, SE9: the step that is due at this block. Only the request's state tells if a final request is already settled. */
 export function dueOf(progress: Progress, head: Head): Due | null {
   const { request, attempt, round, stage, past } = progress;
-  const isOver = head.timestamp > unpackRound(round).deadline;
-  switch (stage.kind) {
-    case "requested":
-    case "drawn":
-      if (isOver && hasRetry(round, request.terms, attempt)) return "replace";
-      if (isOver) return past.length === 0 ? "refund" : "fallBack";
-      return stage.kind === "requested" && head.number > stage.seedBlock ? "draw" : null;
-    case "decided":
-      if (stage.standing === "final") return "settle";
-      return stage.standing === "provisional" && isOver ? "finalize" : null;
-    case "refunded":
-      return null;
+  const awaited = awaitedOf(progress);
+  if (awaited !== null) {
+    if (!isTimeUp(awaited, head)) return null;
+    if (hasRetry(round, request.terms, attempt)) return "replace";
+    return past.length === 0 ? "refund" : "fallBack";
   }
+  if (isFinal(progress)) return isPaid(progress) ? null : "settle";
+  const isProvisional = stage.kind === "decided" && stage.standing === "provisional";
+  return isProvisional && head.timestamp > unpackRound(round).deadline ? "finalize" : null;
 }
 
 /** The progress after a decision (SE4). */
-function committed(progress: Progress, decision: Decision, relay: Relay): Progress {
+function committed(progress: Progress, { committee, decision, relay }: CommittedDecision): Progress {
   const {
-    stage,
     round,
     request: { terms },
   } = progress;
-  if (stage.kind !== "drawn") return progress;
+  if (awaitedOf(progress) === null) return progress;
   const isRetried = decision.status === "hung" && hasRetry(round, terms, decision.attempt);
   const isLast = !isRetried && unpackRound(round).appeals === terms.appeals;
-  const { committee } = stage;
   return {
     ...progress,
     stage: { kind: "decided", committee, decision, relay, standing: isLast ? "final" : "open" },
@@ -139,23 +161,9 @@ function standing(progress: Progress, value: DecidedStage["standing"]): Progress
 
 /** The progress when another committee is called: after a decision (SE4, SE5), or for a committee that stayed silent and leaves no round (SE8). */
 function reopened(progress: Progress, event: Extract<ChainEvent, { kind: "requestReopened" }>): Progress {
-  if (progress.stage.kind === "refunded") return progress;
+  if (progress.stage.kind === "refunded" || progress.stage.kind === "unanswered") return progress;
   const { attempt, round, seedBlock, appellant } = event;
   const last = lastRound(progress);
   const past = last === null ? progress.past : [...progress.past, { ...last, appellant }];
   return { ...progress, attempt, past, round, stage: { kind: "requested", seedBlock } };
-}
-
-/** The progress once the standing decision is final, or the one before an attempt that nobody answered. */
-function finalized(progress: Progress): Progress {
-  const before = progress.past.at(-1);
-  if (progress.stage.kind === "decided" || before === undefined) return standing(progress, "final");
-  const { round, committee, decision, relay } = before;
-  return {
-    ...progress,
-    attempt: decision.attempt,
-    past: progress.past.slice(0, -1),
-    round,
-    stage: { kind: "decided", committee, decision, relay, standing: "final" },
-  };
 }

@@ -2,14 +2,9 @@ import type { RequestState } from "./events.ts";
 
 // All questions "is it done?" about the state that the chain reports. Who follows the events asks `isFinal` of progress.ts.
 
-/** True if the chain says that the attempt has its committee, or needs none any more. */
-export function isAttemptDrawn(state: RequestState, attempt: number): boolean {
-  return isAttemptOver(state, attempt) || isAtWork(state, attempt);
-}
-
-/** True if the chain says that the attempt's committee is at work on its decision. */
-export function isAtWork(state: RequestState, attempt: number): boolean {
-  return state.attempt === attempt && state.status === "drawn";
+/** True if the chain says that the attempt waits for its decision. */
+export function isAwaited(state: RequestState, attempt: number): boolean {
+  return state.attempt === attempt && state.status === "requested";
 }
 
 /** True if the chain says that the attempt has a decision, is given up, or was followed by another one. */

@@ -1,12 +1,13 @@
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
 import type { Attempt, DecisionConflict, Evidence, SeatIndex } from "../../core/types.ts";
-import type { ChainWriter, EquivocationProof, TransactionReader } from "../../ports/chain.ts";
+import type { ChainReader, ChainWriter, EquivocationProof, TransactionReader } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
 import { faultOf, type EvidenceStore } from "../../ports/evidence.ts";
 import type { Log } from "../../ports/log.ts";
 import { persistently } from "../persist.ts";
 import { type CommittedDecision } from "../../core/request/events.ts";
+import { isAttemptOver } from "../../core/request/state.ts";
 import { conflictsOnChain, decisionProof, messageProof } from "./proofs.ts";
 import type { SignedBySeat } from "../seat/session.ts";
 
@@ -14,6 +15,7 @@ import type { SignedBySeat } from "../seat/session.ts";
 const FUTILE: ReadonlySet<string> = new Set(["NothingToSlash", "KeyHasEnded"]);
 
 export interface EvidencePorts {
+  readonly chain: Pick<ChainReader, "requestState">;
   readonly writer: ChainWriter;
   readonly transactions: Pick<TransactionReader, "certificate">;
   readonly evidence: EvidenceStore;
@@ -22,9 +24,9 @@ export interface EvidencePorts {
 }
 
 /**
- * Keeps one proof of equivocation per agent and attempt, and brings it to the chain. It submits the proof at once, not
- * when the request is settled: the stake may be unbonding, and a request may never settle. The seats take turns as with
- * certificates, so that only one pays.
+ * Keeps one proof of equivocation per agent and attempt, and brings it to the chain. It submits the proof as soon as the
+ * attempt is over, when the chain takes it, and not when the request is settled: the stake may be unbonding, and a
+ * request may never settle. The seats take turns as with certificates, so that only one pays.
  */
 export interface EvidenceKeeper {
   /** Takes two messages that a seat signed for one slot. */
@@ -40,11 +42,25 @@ export interface EvidenceKeeper {
 const ATTEMPTS = 5;
 
 export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, lifetime: AbortSignal): EvidenceKeeper {
-  const { evidence, clock, log } = ports;
+  const { chain, evidence, clock, log } = ports;
   const known = new Set<string>();
+
+  /** Waits until the attempt is over: before that the chain takes no evidence about it. */
+  const untilOver = async ({ request, slot }: EquivocationProof, turnMs: number): Promise<void> => {
+    let isOver = false;
+    const look = async (): Promise<void> => {
+      isOver = isAttemptOver(await chain.requestState(request.id, lifetime), slot.attempt);
+    };
+    for (;;) {
+      await persistently(ports, lifetime, look);
+      if (isOver) return;
+      await sleep(clock, turnMs, lifetime);
+    }
+  };
 
   /** Submits the proof, and gives up after a few turns; the next start or `conclave evidence submit` tries again. */
   const bring = async (proof: EquivocationProof, firstDelayMs: number, turnMs: number): Promise<void> => {
+    await untilOver(proof, turnMs);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       await sleep(clock, attempt === 0 ? firstDelayMs : turnMs, lifetime);
       if (await submit(ports, proof, lifetime)) return;
@@ -85,10 +101,12 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
         (async () => {
           const { proofs, unreadable } = await evidence.list();
           for (const { path } of unreadable) log.error({ path }, "cannot read evidence: restore it, or move it away");
-          for (const proof of proofs) {
-            known.add(faultOf(proof));
+          for (const proof of proofs) known.add(faultOf(proof));
+          const bringOnce = async (proof: EquivocationProof): Promise<void> => {
+            await untilOver(proof, staggerMs);
             await submit(ports, proof, lifetime);
-          }
+          };
+          await Promise.all(proofs.map((proof) => guarded(bringOnce(proof))));
         })(),
       ),
   };

@@ -4,11 +4,12 @@ import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
 import {
+  awaitedOf,
   dueOf,
   isFinal,
+  isPaid,
   lastRound,
   roundsOf,
-  witnessOf,
   type Progress,
   type Due,
 } from "../../core/request/progress.ts";
@@ -24,13 +25,18 @@ export interface KeeperPorts {
 }
 
 /**
- * Does what the contract leaves to anybody, in a staggered order (SE9): it draws committees, replaces silent ones,
- * makes decisions final, ends requests that nobody answers in time, and settles. All pay and all reputation changes
- * wait for the settlement.
+ * Does what the contract leaves to anybody, in a staggered order (SE9): it replaces silent committees, makes decisions
+ * final, ends requests that nobody answers in time, and settles those with several rounds or an appeal period. The
+ * contract pays the caller of each, and refuses none that is due.
  */
 export interface Keeper {
+  /**
+   * Wakes the own agent if it sleeps: who starts it shows that it lives. The agent's account pays the gas. A failure
+   * is logged, since an agent that sleeps still does the rest.
+   */
+  wake(): Promise<void>;
   agents(active: readonly AgentRecord[]): void;
-  /** Keeps a request from its first event until it is refunded or settled. `at` is the block of the event. */
+  /** Keeps a request from its first event until everything is paid. `at` is the block of the event. */
   see(progress: Progress, at: bigint): void;
   /**
    * Returns the requests that became final in this block or later and that, as far as this agent knows, nobody has
@@ -66,7 +72,8 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     for (const entry of kept.values()) {
       const { progress } = entry;
       const due = dueOf(progress, head);
-      const action = due === null ? null : nameOf(due, progress);
+      // In another attempt it is another action, with turns of its own.
+      const action = due === null ? null : `${due} ${progress.attempt}`;
       entry.due = action === null ? null : entry.due?.action === action ? entry.due : { action, since: now };
       if (due === null || entry.due === null || entry.busy || (due === "settle" && settling)) continue;
       if (now - entry.due.since >= rankOf(active, ports.signer.address, progress.request.id) * staggerMs)
@@ -110,13 +117,27 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
   };
 
   return {
+    async wake() {
+      try {
+        const own = await ports.chain.agentBySigner(ports.signer.address, lifetime);
+        if (own?.asleep !== true) return;
+        await ports.writer.wake(own.agentId, lifetime);
+        ports.log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
+      } catch (error) {
+        if (!lifetime.aborted)
+          ports.log.error(
+            { error: messageOf(error) },
+            "could not wake the agent: it will not be drawn; start it again",
+          );
+      }
+    },
     agents(records) {
       active = records;
     },
     see(progress, at) {
       const { id } = progress.request;
       const entry = kept.get(id);
-      if (progress.stage.kind === "refunded") kept.delete(id);
+      if (isPaid(progress)) kept.delete(id);
       else if (entry === undefined) kept.set(id, { progress, at, due: null, busy: false });
       else Object.assign(entry, { progress, at });
       void run();
@@ -127,12 +148,6 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
   };
 }
 
-/** Names an action with its attempt: in another attempt it is another action, with turns of its own. */
-function nameOf(due: Due, progress: Progress): string {
-  const place = progress.stage.kind === "requested" ? ` ${progress.stage.seedBlock}` : "";
-  return `${due} ${progress.attempt}${place}`;
-}
-
 async function perform(ports: KeeperPorts, progress: Progress, due: Due, signal: AbortSignal): Promise<void> {
   const receipt = await submit(ports.writer, progress, due, signal);
   if (receipt === "already") return;
@@ -141,10 +156,9 @@ async function perform(ports: KeeperPorts, progress: Progress, due: Due, signal:
 }
 
 const messages: Readonly<Record<Due, string>> = {
-  draw: "drew the committee",
   replace: "replaced a silent committee",
   refund: "refunded an expired request",
-  fallBack: "made the decision before an unanswered attempt final",
+  fallBack: "ended a request whose last attempt nobody answered",
   finalize: "made a decision final",
   settle: "settled the request",
 };
@@ -155,14 +169,11 @@ async function submit(
   due: Due,
   signal: AbortSignal,
 ): Promise<Receipt | "already"> {
-  const { request, round, attempt, past, stage } = progress;
-  const [witness, last, before, rounds] = [witnessOf(progress), lastRound(progress), past.at(-1), roundsOf(progress)];
-  if (due === "draw" && stage.kind === "requested")
-    return writer.draw(request, { round, attempt, seedBlock: stage.seedBlock, past }, signal);
-  if (due === "replace" && witness !== null) return writer.replace(request, round, attempt, witness, signal);
-  if (due === "refund" && witness !== null) return writer.refund(request, round, witness, signal);
-  if (due === "fallBack" && witness !== null && before !== undefined)
-    return writer.fallBack(request, round, witness, before, signal);
+  const { request, stage } = progress;
+  const [awaited, last, rounds] = [awaitedOf(progress), lastRound(progress), roundsOf(progress)];
+  if (due === "replace" && awaited !== null) return writer.replace(request, awaited, signal);
+  if (due === "refund" && awaited !== null) return writer.refund(request, awaited, signal);
+  if (due === "fallBack" && awaited !== null) return writer.fallBack(request, awaited, signal);
   if (due === "settle" && rounds !== null) return writer.settle(request, rounds, signal);
   if (due === "finalize" && last !== null) return writer.finalize(request, last, signal);
   throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);

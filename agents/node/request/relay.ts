@@ -1,8 +1,9 @@
 import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
-import { isAtWork } from "../../core/request/state.ts";
+import { isAwaited } from "../../core/request/state.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
-import type { Attempt, Certificate, Round, SeatIndex } from "../../core/types.ts";
+import type { AwaitedRound } from "../../core/request/events.ts";
+import type { Attempt, Certificate, SeatIndex } from "../../core/types.ts";
 import type { CertifiedDecision, ChainReader, ChainWriter, CommitOutcome, Receipt } from "../../ports/chain.ts";
 import { sleep, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -14,7 +15,7 @@ import type { AgentTiming } from "../config.ts";
 /** Brings the certificates of this agent's seats on chain, and announces their transcripts. */
 export interface Relayer {
   /** Never rejects: what fails is logged. */
-  certified(attempt: Attempt, round: Round, self: SeatIndex, certificate: Certificate): Promise<void>;
+  certified(attempt: Attempt, awaited: AwaitedRound, self: SeatIndex, certificate: Certificate): Promise<void>;
   counts(): Readonly<Record<RelayOutcome, number>>;
 }
 
@@ -36,12 +37,12 @@ export function createRelayer(
     onRefused: () => void counts.refused++,
   };
   return {
-    async certified(attempt, round, self, certificate) {
+    async certified(attempt, awaited, self, certificate) {
       const { status, answer, round: ballot, transcript } = certificate.decision;
       const requestId = attempt.request.id.toString();
       log.info({ requestId, status, answer, round: ballot, transcript: cidString(transcript) }, "certified");
       try {
-        const receipt = await relay(relayPorts, attempt, round, self, certificate, relayStaggerMs, lifetime);
+        const receipt = await relay(relayPorts, attempt, awaited, self, certificate, relayStaggerMs, lifetime);
         counts[receipt === "already" ? "already" : "committed"]++;
         if (receipt !== "already")
           log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
@@ -74,7 +75,7 @@ export interface RelayPorts {
 export async function relay(
   ports: RelayPorts,
   attempt: Attempt,
-  round: Round,
+  awaited: AwaitedRound,
   self: SeatIndex,
   certificate: Certificate,
   staggerMs: number,
@@ -86,8 +87,8 @@ export async function relay(
   for (;;) {
     signal.throwIfAborted();
     try {
-      if (!isAtWork(await ports.chain.requestState(request.id, signal), attempt.attempt)) return "already";
-      return await ports.committer.commit({ request, round, committee, certificate });
+      if (!isAwaited(await ports.chain.requestState(request.id, signal), attempt.attempt)) return "already";
+      return await ports.committer.commit({ request, awaited, certificate });
     } catch (error) {
       signal.throwIfAborted();
       ports.onRefused?.();
@@ -169,6 +170,6 @@ async function outcomesOf(
 ): Promise<readonly CommitOutcome[]> {
   const [only, ...others] = commits;
   if (only === undefined || others.length > 0) return writer.commitAll(commits, signal);
-  const { request, round, committee, certificate } = only;
-  return [await writer.commit(request, round, committee, certificate, signal)];
+  const { request, awaited, certificate } = only;
+  return [await writer.commit(request, awaited, certificate, signal)];
 }

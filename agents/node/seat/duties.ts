@@ -1,9 +1,9 @@
 import { seatsOf } from "../../core/seat/order.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
-import { isAttemptOver } from "../../core/request/state.ts";
-import type { Attempt, RequestId, Round, SeatIndex } from "../../core/types.ts";
-import type { ChainReader } from "../../ports/chain.ts";
+import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
+import type { AwaitedRound } from "../../core/request/events.ts";
+import type { Attempt, RequestId, SeatIndex } from "../../core/types.ts";
 import type { JournalFactory } from "../../ports/journal.ts";
 import type { AgentFacts, AttemptOutcome } from "../../ports/metrics.ts";
 import type { AgentTiming } from "../config.ts";
@@ -14,14 +14,13 @@ import { openSession, type Session } from "./session.ts";
 import { createRequestBudget, type RequestBudget } from "./token-budget.ts";
 
 export interface DutyPorts extends Omit<SessionPorts, "journal" | "budget"> {
-  readonly chain: Pick<ChainReader, "requestState">;
   readonly journals: JournalFactory;
 }
 
-/** A seat of an attempt, and the round that the attempt is in. */
+/** A seat of an attempt, and the round that awaits the decision. */
 export interface SeatPlace {
   readonly attempt: Attempt;
-  readonly round: Round;
+  readonly awaited: AwaitedRound;
   readonly seat: SeatIndex;
 }
 
@@ -71,12 +70,15 @@ export class Duties {
     for (const name of await this.ports.journals.list()) if (name.startsWith("request-")) this.journals.add(name);
   }
 
-  /** Takes this agent's seat in the attempt, if it was drawn, the protocol is known and the attempt still runs. */
-  async take(attempt: Attempt, round: Round, cursor: StoredCursor): Promise<void> {
+  /** Takes this agent's seat in the running attempt, if it has one and the protocol is known. */
+  async take(attempt: Attempt, awaited: AwaitedRound, cursor: StoredCursor): Promise<void> {
     const { request } = attempt;
-    const { chain, log, signer } = this.ports;
+    const { log, signer } = this.ports;
+    const held = this.duties.get(request.id);
+    if (held !== undefined && isSame(held.attempt, attempt)) return;
+    if (held !== undefined) await this.leave(request.id, "the chain names another committee");
     const seat = seatsOf(attempt).find((one) => attempt.committee[one]?.signer === signer.address);
-    if (seat === undefined || this.duties.has(request.id)) return;
+    if (seat === undefined) return;
     const protocol = protocolByCode(request.terms.protocol);
     if (protocol === null) {
       log.warn({ requestId: request.id.toString() }, "unknown protocol: abstaining from the attempt");
@@ -85,9 +87,7 @@ export class Duties {
     const reason = protocol.refuseRequest(attempt);
     if (reason !== null)
       log.warn({ requestId: request.id.toString(), reason }, "the protocol refuses the question, so it hangs");
-    const state = await chain.requestState(request.id, this.options.lifetime);
-    // A node that has not seen the draw yet is behind the event; only what came after the draw is a reason to stay away.
-    if (!isAttemptOver(state, attempt.attempt)) await this.open(protocol, { attempt, round, seat }, cursor);
+    await this.open(protocol, { attempt, awaited, seat }, cursor);
   }
 
   async leave(requestId: RequestId, why: string): Promise<void> {
@@ -175,4 +175,13 @@ export class Duties {
       throw error;
     }
   }
+}
+
+/** True if both are the same attempt with the same committee, which a reorganization of the chain may change. */
+function isSame(one: Attempt, other: Attempt): boolean {
+  return (
+    one.attempt === other.attempt &&
+    requestHash(one.request) === requestHash(other.request) &&
+    committeeHash(one.committee) === committeeHash(other.committee)
+  );
 }

@@ -10,7 +10,7 @@ import {DecisionConsumer} from "../DecisionConsumer.sol";
 
 /// @title An example: a desk that asks questions and keeps the decisions
 /// @notice The owner asks questions of every kind, and a subscription pays for them. The subscription's owner allows
-/// the desk with `oracle.setConsumer(subscriptionId, desk, true)`. The desk keeps the outcomes by request id.
+/// the desk with `oracle.setConsumer(subscriptionId, desk, tokens, coins)`. The desk keeps the outcomes by request id.
 contract PolicyDesk is DecisionConsumer, Ownable {
     /// @param subscriptionId the subscription that pays, in tokens
     /// @param fee fee of each question, in the smallest unit of the fee token

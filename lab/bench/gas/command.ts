@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import { between } from "../../../scripts/shared/arguments.ts";
+import { askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
 import { proveAgents } from "./prove.ts";
@@ -16,18 +17,22 @@ import {
   decide,
   decisionFor,
   draw,
+  enoughGas,
   fallBackArgs,
   latestOf,
   passDeadline,
   quorum,
   recordOf,
-  type Drawn,
+  refundArgs,
 } from "../../../test/support/contracts/course.ts";
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
 import {
+  anyAmount,
   deployWorld,
+  findEvents,
   freeTokens,
+  minStake,
   registerAgents,
   subscription,
   type World,
@@ -35,7 +40,6 @@ import {
 
 const file = join(import.meta.dirname, "../../../test/contracts/gas.json");
 const sizes = [4, 7, 13, 31] as const;
-const samples = 8;
 const batch = { n: 7, items: 5 } as const;
 /**
  * The goals, and figures that the designers measured on the same kind of chain: a naive prototype of this design, and
@@ -52,13 +56,13 @@ const anchors = {
     31: { prototype: 187_696, goal: 170_000, ocr2: 177_386, keystone: 165_852 },
   },
   batchItem: { goal: 62_000 },
+  allIn: { 4: { goal: 200_000 }, 7: { goal: 240_000 }, 13: { goal: 320_000 }, 31: { goal: 520_000 } },
 } as const;
 
 interface CommitFigure {
   readonly n: number;
   readonly signatures: number;
   readonly commit: number;
-  readonly settle: number;
 }
 
 /** Gas of a request by its payment. */
@@ -68,24 +72,19 @@ interface RequestFigures {
   readonly native: number;
 }
 
-interface DrawFigure {
-  readonly n: number;
-  readonly agents: number;
-  readonly mean: number;
-}
-
-/** Gas of a committee of 4 without a callback; the caller is paid for it. */
+/** Gas of calls about a committee of 4 without a callback; the caller is paid for them. */
 interface DeliveryFigures {
   readonly finalize: number;
+  readonly replace: number;
+  /** Of two rounds: 4 seats and 9. */
+  readonly settle: number;
   /** A call whose bond comes back. */
   readonly fallBack: number;
 }
 
 interface Figures {
   readonly request: RequestFigures;
-  readonly draws: readonly DrawFigure[];
-  /** A draw among agents that have not served yet. */
-  readonly freshDraw: DrawFigure;
+  readonly allIn: readonly AllInFigure[];
   readonly commits: readonly CommitFigure[];
   readonly perBatchItem: number;
   readonly delivery: DeliveryFigures;
@@ -102,9 +101,9 @@ interface Flags {
 function commandLine(): Command {
   return new Command("bench:gas")
     .description(
-      "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before that, too. Draws and commits of more seats than the largest registry has agents are left out.",
+      "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, commit with callback and pay of the seats, alone and in batches, of settle, finalize, replace, fallBack and of evidence, and compares with the goal. Nobody sends a draw: the commit proves its committee. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. What a decision costs all in is measured in the largest registry of the list, and in one of 300 agents at the least stake beside 100 at the most. Committees for which the largest registry is too small are left out.",
     )
-    .option("--agents <list>", "registry sizes for the draw, ascending", registrySizes, [10, 1000])
+    .option("--agents <list>", "registry sizes, ascending", registrySizes, [1000])
     .addOption(new Option("--json", "print one JSON object on the last line instead of tables").conflicts("check"))
     .addOption(new Option("--write", "keep the figures in test/contracts/gas.json").conflicts("check"))
     .option(
@@ -140,44 +139,36 @@ function registrySizes(text: string): readonly number[] {
 }
 
 async function measure(agents: readonly number[]): Promise<Figures> {
-  const world = await deployWorld(await startProductionChain());
-  const draws: DrawFigure[] = [];
-  let freshDraw: DrawFigure | undefined;
-  for (const size of agents) {
-    const before = Number(await world.registry.agentCount());
-    await registerAgents(world, size - before);
-    freshDraw ??= await measureDraw(world, 4, size);
-    await proveAgents(world, before + 1, size);
-    for (const n of sizes) if (n <= size) draws.push(await measureDraw(world, n, size));
-  }
+  const largest = Math.max(...agents);
+  const ethers = await startProductionChain();
+  const world = await deployWorld(ethers);
+  await registerAgents(world, largest);
+  await proveAgents(world, 1, largest);
   const request = await measureRequest(world);
   const commits: CommitFigure[] = [];
-  for (const n of sizes) if (n <= Math.max(...agents)) commits.push(await measureCommit(world, n));
+  for (const n of sizes) if (3 * n <= 2 * largest) commits.push(await measureCommit(world, n));
   const perBatchItem = await measureBatch(world);
   const evidence = await measureEvidence(world);
-  return {
-    request,
-    draws,
-    freshDraw: freshDraw!,
-    commits,
-    perBatchItem,
-    evidence,
-    delivery: await measureDelivery(world),
-  };
+  const delivery = await measureDelivery(world);
+  const allIn = [...(await measureAllIn(world, `${largest} proven`))];
+  const mixed = await deployWorld(await startProductionChain());
+  await registerAgents(mixed, 100);
+  await registerAgents(mixed, 300, { stake: minStake, label: "least" });
+  await proveAgents(mixed, 1, 400);
+  allIn.push(...(await measureAllIn(mixed, "300 at the least stake, 100 at the most")));
+  return { request, allIn, commits, perBatchItem, evidence, delivery };
 }
 
 /** Names the figures as the file keeps them. */
-function named({ request, draws, freshDraw, commits, perBatchItem, evidence, delivery }: Figures): GasFigures {
-  const drawName = ({ n, agents }: DrawFigure): string => `draw of ${n} among ${agents}`;
+function named({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures): GasFigures {
   return Object.fromEntries([
     ...Object.entries(request).map(([payer, gas]) => [`request, ${payer}`, gas]),
-    ...draws.map((figure) => [drawName(figure), figure.mean]),
-    [`${drawName(freshDraw)}, fresh`, freshDraw.mean],
-    ...commits.flatMap(({ n, commit: gas, settle }) => [
-      [`commit of ${n}`, gas],
-      [`settle of ${n}`, settle],
-    ]),
+    ...commits.map(({ n, commit: gas }) => [`commit of ${n}`, gas]),
     [`commit of ${batch.n} in a batch of ${batch.items}`, perBatchItem],
+    ...allIn.map(({ registry, n, batch: items, headers, gas }) => [
+      `all in, ${n} seats, ${registry}, ${items} commits with ${headers} headers`,
+      gas,
+    ]),
     ...Object.entries(delivery).map(([call, gas]) => [`${call} of 4`, gas]),
     ...Object.entries(evidence).map(([kind, gas]) => [`evidence, ${kind}`, gas]),
   ]);
@@ -216,43 +207,34 @@ async function measureRequest(world: World): Promise<RequestFigures> {
   };
 }
 
-async function measureDraw(world: World, n: number, agents: number): Promise<DrawFigure> {
-  let total = 0n;
-  for (let sample = 0; sample < samples; sample++) {
-    const drawn = await draw(world, await ask(world, { committeeSize: n }));
-    total += drawn.receipt.gasUsed;
-  }
-  return { n, agents, mean: Math.round(Number(total) / samples) };
-}
-
 /** Measures the second request of one consumer: the operators' credits exist by then. */
 async function measureCommit(world: World, n: number): Promise<CommitFigure> {
-  const drawOne = await drawsForNewConsumer(world, n);
+  const askOne = await askerOf(world, n);
   let figure: CommitFigure | undefined;
   for (let round = 0; round < 2; round++) {
-    const committed = await commit(world, await drawOne());
-    const paid = await world.settlement.settle(...recordOf(committed));
-    const settle = Number((await paid.wait()).gasUsed);
-    figure = { n, signatures: quorum(n), commit: Number(committed.receipt.gasUsed), settle };
+    const committed = await commit(world, await draw(world, await askOne()));
+    figure = { n, signatures: quorum(n), commit: Number(committed.receipt.gasUsed) };
   }
   return figure!;
 }
 
 /** Gas per request when several of one consumer are committed in one transaction. */
 async function measureBatch(world: World): Promise<number> {
-  const drawOne = await drawsForNewConsumer(world, batch.n);
-  await commit(world, await drawOne());
+  const askOne = await askerOf(world, batch.n);
+  await commit(world, await draw(world, await askOne()));
+  // All are asked before a seed block passes, so that one transaction can prove all committees.
+  const asked = [];
+  for (let item = 0; item < batch.items; item++) asked.push(await askOne());
   const calls: string[] = [];
-  for (let item = 0; item < batch.items; item++) {
-    const drawn = await drawOne();
+  for (const one of asked) {
+    const drawn = await draw(world, one);
     const args = commitArgs(world, drawn, decisionFor(drawn));
     calls.push(world.oracle.interface.encodeFunctionData("commit", args));
   }
   const sent = await world.oracle.tryMulticall(calls, { gasLimit: 1_000_000n * BigInt(batch.items) });
   const receipt = await sent.wait();
-  const events = receipt.logs.length;
-  if (events !== batch.items)
-    throw new Error(`${events} events are not the ${batch.items} of a batch that went through`);
+  const settled = findEvents(world.oracle, receipt, "DecisionSettled").length;
+  if (settled !== batch.items) throw new Error(`${settled} of ${batch.items} decisions were settled`);
   return Math.round(Number(receipt.gasUsed) / batch.items);
 }
 
@@ -260,35 +242,40 @@ async function measureBatch(world: World): Promise<number> {
 async function measureDelivery(world: World): Promise<DeliveryFigures> {
   await world.oracle.setPrices(Currency.Token, { ...freeTokens, gasRate: 10n ** 18n, gasPriceCap: 10n ** 9n });
   const decided = async () => decide(world, await ask(world, { appeals: 1 }));
-  let [finalize, fallBack] = [0, 0];
+  let [finalize, replace, settle, fallBack] = [0, 0, 0, 0];
   for (let round = 0; round < 2; round++) {
     const committed = await decided();
     await passDeadline(world, committed.rounds[0]!.round);
-    finalize = Number((await (await world.oracle.finalize(...latestOf(committed))).wait()).gasUsed);
+    finalize = Number((await (await world.oracle.finalize(...latestOf(committed), enoughGas)).wait()).gasUsed);
     const running = await appeal(world, await decided());
     await passDeadline(world, running.round);
-    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running))).wait()).gasUsed);
+    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running), enoughGas)).wait()).gasUsed);
+    const silent = await ask(world, { retries: 1 });
+    await passDeadline(world, silent.round);
+    replace = Number((await (await world.oracle.replace(...refundArgs(silent), enoughGas)).wait()).gasUsed);
+    const twice = await decide(world, await appeal(world, await decided()));
+    settle = Number((await (await world.settlement.settle(...recordOf(twice), enoughGas)).wait()).gasUsed);
   }
-  return { finalize, fallBack };
+  return { finalize, replace, settle, fallBack };
 }
 
 /** Returns a function that asks and draws for a consumer of its own. */
 async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.setConsumer(subscription, consumer.target, true);
+  await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
   const askBy = consumer.getFunction("ask");
   const terms = { committeeSize: n, callbackGasLimit: 100_000 };
   const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);
   return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
 }
 
-function asJson({ request, draws, freshDraw, commits, perBatchItem, delivery, evidence }: Figures) {
+function asJson({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures) {
   const batched = { ...batch, perItem: perBatchItem };
   const relative = ratios(request, commits, perBatchItem);
-  return { request, draws, freshDraw, commits, batch: batched, delivery, evidence, anchors, ratios: relative };
+  return { request, allIn, commits, batch: batched, delivery, evidence, anchors, ratios: relative };
 }
 
-function report({ request, draws, freshDraw, commits, perBatchItem, delivery, evidence }: Figures): void {
+function report({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures): void {
   const ratio = (value: number, anchor: number): string => `${((100 * value) / anchor).toFixed(1)} %`;
   console.log(
     `request, 200-byte question, from a subscription: ${request.subscription} gas (goal ${ratio(request.subscription, anchors.request.goal)}, prototype ${ratio(request.subscription, anchors.request.prototype)})`,
@@ -296,9 +283,11 @@ function report({ request, draws, freshDraw, commits, perBatchItem, delivery, ev
   console.log(
     `paid at once in tokens: ${request.token} gas (goal ${ratio(request.token, anchors.direct.goal)}), in coins: ${request.native} gas`,
   );
-  console.log("\ncommit + callback that writes one new slot");
+  console.log(
+    "\ncommit with the proof of its committee, a callback that writes one new slot, and the pay of all seats",
+  );
   console.table(
-    commits.map(({ n, signatures, commit: gas, settle }) => {
+    commits.map(({ n, signatures, commit: gas }) => {
       const anchor = anchors.commit[n as (typeof sizes)[number]];
       return {
         n,
@@ -308,17 +297,27 @@ function report({ request, draws, freshDraw, commits, perBatchItem, delivery, ev
         "of goal": ratio(gas, anchor.goal),
         "of OCR2": ratio(gas, anchor.ocr2),
         "of Keystone": ratio(gas, anchor.keystone),
-        settle,
       };
     }),
   );
   console.log(
     `\nin a batch of ${batch.items} at n = ${batch.n}: ${perBatchItem} gas per request (goal ${ratio(perBatchItem, anchors.batchItem.goal)})`,
   );
-  console.log(`\ndraw, mean of ${samples}, agents at full stake that have served sixteen requests`);
-  console.table(draws);
-  console.log(`before that, ${freshDraw.n} of ${freshDraw.agents} agents: ${freshDraw.mean} gas`);
-  console.log(`\nfinalize: ${delivery.finalize} gas, fallBack: ${delivery.fallBack} gas`);
+  console.log("\nall in, for one decision: nobody sends a draw, and the commit settles");
+  console.table(
+    allIn.map(({ registry, n, batch: items, headers, gas, parts }) => ({
+      registry,
+      n,
+      batch: items,
+      headers,
+      ...parts,
+      gas,
+      "of goal": ratio(gas, anchors.allIn[n as (typeof sizes)[number]].goal),
+    })),
+  );
+  console.log(
+    `\nfinalize: ${delivery.finalize} gas, replace: ${delivery.replace} gas, fallBack: ${delivery.fallBack} gas, settle of 4 and 9 seats: ${delivery.settle} gas`,
+  );
   const worst = Math.max(evidence.messages, evidence.decisions, evidence.deactivating);
   console.log(`\nevidence, at most ${worst} gas (goal ${ratio(worst, anchors.evidence.goal)})`);
   console.table([evidence]);

@@ -2,8 +2,8 @@
 import { id, keccak256 } from "ethers";
 import type { ContractTransactionResponse, SigningKey } from "ethers";
 
-import { ask, draw } from "../../../test/support/contracts/course.ts";
-import { signed, submitEquivocation } from "../../../test/support/contracts/equivocation.ts";
+import { ask, decide } from "../../../test/support/contracts/course.ts";
+import { commitEvidence, signed, submitEquivocation } from "../../../test/support/contracts/equivocation.ts";
 import {
   decisionTypes,
   hashRequest,
@@ -42,12 +42,18 @@ export async function measureEvidence(world: World): Promise<EvidenceFigures> {
   await world.registry.bond(poor.agentId, minStake / 20n);
   await nextEpoch(world);
   const first = await submitMessages(world, rich.key);
-  await nextEpoch(world);
+  await nextWeek(world);
   const messages = await submitMessages(world, rich.key);
-  await nextEpoch(world);
+  await nextWeek(world);
   const decisions = await submitDecisions(world, rich.key);
-  await nextEpoch(world);
+  await nextWeek(world);
   return { first, messages, decisions, deactivating: await submitMessages(world, poor.key) };
+}
+
+/** An agent is slashed once in seven days. */
+async function nextWeek(world: World): Promise<void> {
+  await world.ethers.provider.send("evm_increaseTime", [604_800]);
+  await nextEpoch(world);
 }
 
 async function enlist(
@@ -60,22 +66,22 @@ async function enlist(
   return { key, agentId: await world.registry.agentCount() };
 }
 
-/** Asks and draws a committee of four. */
-async function drawnRequest(world: World): Promise<RequestWitness> {
-  return (await draw(world, await ask(world, { fee: 0n }))).request;
+/** Asks, and lets a committee of four decide. */
+async function decidedRequest(world: World): Promise<RequestWitness> {
+  return (await decide(world, await ask(world, { fee: 0n }))).request;
 }
 
 async function submitMessages(world: World, key: SigningKey): Promise<number> {
-  return gasOf(submitEquivocation(world, key, await drawnRequest(world)));
+  return gasOf(submitEquivocation(world, key, await decidedRequest(world)));
 }
 
 async function submitDecisions(world: World, key: SigningKey): Promise<number> {
-  const request = await drawnRequest(world);
+  const request = await decidedRequest(world);
   const slot = { committeeHash: id("committee"), attempt: 0, round: 0 };
   const decisionOf = (answer: string) => {
     const bytes = Buffer.from(answer);
     const outcome = id(answer);
-    const common = { status: 3, outcome, confidence: 900_000, transcript: id(`transcript of ${answer}`) };
+    const common = { status: 2, outcome, confidence: 900_000, transcript: id(`transcript of ${answer}`) };
     const signature = signed(world, key, decisionTypes, {
       ...slot,
       ...common,
@@ -92,7 +98,9 @@ async function submitDecisions(world: World, key: SigningKey): Promise<number> {
     };
     return [body, signature] as const;
   };
-  return gasOf(world.slasher.submitDecisions(request, slot, ...decisionOf("yes"), ...decisionOf("no")));
+  const [yes, no] = [decisionOf("yes"), decisionOf("no")];
+  await commitEvidence(world.slasher, [yes[1], no[1]]);
+  return gasOf(world.slasher.submitDecisions(request, slot, ...yes, ...no));
 }
 
 async function gasOf(sent: Promise<ContractTransactionResponse>): Promise<number> {

@@ -19,7 +19,7 @@ export async function proveAgents(world: World, first: number, last: number): Pr
   const trusted = registry.connect(await ethers.getSigner(oracle.target));
   for (let from = first; from <= last; from += BATCH) {
     const ids = Array.from({ length: Math.min(BATCH, last - from + 1) }, (_, index) => from + index);
-    const services = servicesOf(ids, 0);
+    const services = servicesOf(ids, 0, 1n);
     for (let service = 0; service < SERVICES; service++) await trusted.recordServices(Currency.Token, services);
   }
   await ethers.provider.send("hardhat_setBalance", [oracle.target, balance]);

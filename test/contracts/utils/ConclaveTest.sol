@@ -13,6 +13,7 @@ import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
+import {ServiceLib} from "../../../contracts/libraries/ServiceLib.sol";
 import {PossessionLib} from "../../../contracts/libraries/PossessionLib.sol";
 import {TestToken} from "../../../contracts/mocks/TestToken.sol";
 import {
@@ -28,6 +29,7 @@ import {
     RequestTerms,
     Round,
     Seat,
+    Seed,
     Service,
     Status,
     Terms
@@ -70,8 +72,10 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint48 internal subscriptionId;
     /// @dev The first round of each request that `ask` made.
     mapping(RequestId requestId => Round round) internal firstRounds;
-    /// @dev Requests with a committee, see `drawForEvidence`.
-    RequestId[] internal drawnIds;
+    /// @dev The first seed block of each request that `ask` made.
+    mapping(RequestId requestId => uint64 seedBlock) internal seedBlocks;
+    /// @dev Requests whose first attempt is over, see `decideForEvidence`.
+    RequestId[] internal decidedIds;
     /// @dev Private keys by signer.
     mapping(address signer => uint256 privateKey) internal keys;
 
@@ -79,6 +83,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         // Block 1 has no earlier blocks whose hashes it could read.
         vm.roll(1000);
         vm.warp(1_800_000_000);
+        vm.prevrandao(uint256(keccak256("prevrandao")));
         token = new TestToken();
         manager = new ConclaveAccessManager(address(this));
         deployRegistry(EPOCH_BLOCKS);
@@ -114,20 +119,22 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         assertEq(registry.oracle(), address(oracle), "oracle");
         settlement = oracle.settlement();
         subscriptionId = oracle.createSubscription();
-        oracle.setConsumer(subscriptionId, address(this), true);
+        oracle.setConsumer(subscriptionId, address(this), type(uint104).max, type(uint104).max);
     }
 
-    /// @dev Returns a request with its own hash and the id of a drawn one: the slasher looks at nothing else.
-    function drawnRequest(uint256 index) internal view returns (Request memory request) {
-        request.id = drawnIds[index];
+    /// @dev Returns a request with its own hash and the id of a decided one: the slasher looks at nothing else.
+    function decidedRequest(uint256 index) internal view returns (Request memory request) {
+        request.id = decidedIds[index];
     }
 
-    /// @dev Makes evidence about the first `count` of `drawnRequest` be about a drawn attempt from now on.
-    function drawForEvidence(uint256 count) internal {
+    /// @dev Makes evidence about the first `count` of `decidedRequest` be about an attempt that is over from now on.
+    function decideForEvidence(uint256 count) internal {
         for (uint256 i = 0; i < count; ++i) {
             (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
-            drawCommittee(request, seedBlock);
-            drawnIds.push(request.id);
+            Seat[] memory committee = drawCommittee(request, seedBlock);
+            Draft memory decision = decisionFor(4);
+            commitWith(request, decision.packed(), certify(request, committee, decision, 15));
+            decidedIds.push(request.id);
         }
     }
 
@@ -140,9 +147,9 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return equivocationBy(keys[registry.getAgent(agentId).signer], request, attempt);
     }
 
-    /// @dev Returns the same about the first attempt at a `drawnRequest`.
+    /// @dev Returns the same about the first attempt at a `decidedRequest`.
     function equivocation(AgentId agentId, uint256 index) internal view returns (Equivocation memory) {
-        return equivocation(agentId, drawnRequest(index), 0);
+        return equivocation(agentId, decidedRequest(index), 0);
     }
 
     function equivocationBy(
@@ -168,7 +175,24 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return signDigest(privateKey, typedDigest("Conclave", address(oracle), structHash));
     }
 
+    /// @dev Commits, and submits the proof in the next block.
     function submit(Equivocation memory pair) internal {
+        submitAs(address(this), pair);
+    }
+
+    function submitAs(address reporter, Equivocation memory pair) internal {
+        commitAs(reporter, pair.firstSignature, pair.secondSignature);
+        vm.prank(reporter);
+        showPair(pair);
+    }
+
+    function commitAs(address reporter, bytes memory firstSignature, bytes memory secondSignature) internal {
+        vm.prank(reporter);
+        slasher.commitEvidence(keccak256(abi.encode(reporter, firstSignature, secondSignature)));
+        vm.roll(vm.getBlockNumber() + 1);
+    }
+
+    function showPair(Equivocation memory pair) internal {
         slasher.submitMessages(
             pair.request,
             pair.slot,
@@ -203,8 +227,17 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     /// @dev Does what the oracle does when it settles a request.
     function recordService(Currency currency, AgentId agentId, int8 steps, uint256 earned) internal {
+        _record(currency, ServiceLib.pack(agentId, steps, false, earned));
+    }
+
+    /// @dev Does what the oracle does when it settles a request for which the agent's seat stayed empty.
+    function missSeat(AgentId agentId, int8 steps) internal {
+        _record(Currency.Token, ServiceLib.pack(agentId, steps, true, 0));
+    }
+
+    function _record(Currency currency, Service service) private {
         Service[] memory services = new Service[](1);
-        services[0] = Service(agentId, steps, earned);
+        services[0] = service;
         vm.prank(address(oracle));
         registry.recordServices(currency, services);
     }
@@ -240,6 +273,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         request.id = oracle.request(subscriptionId, request.terms, "question");
         firstRounds[request.id] = RoundLib.pack(0, 0, block.timestamp + terms.duration);
         seedBlock = seedBlockAfter(vm.getBlockNumber());
+        seedBlocks[request.id] = seedBlock;
     }
 
     function seedBlockAfter(uint256 number) internal pure returns (uint64) {
@@ -269,12 +303,21 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return keccak256(abi.encode(HeaderMaker.prevRandaoOf(seedBlock), request.id, attempt));
     }
 
-    /// @dev Rolls past the seed block, draws, and returns the committee, which depends only on the seed.
-    function drawCommittee(Request memory request, uint64 seedBlock) internal returns (Seat[] memory committee) {
+    /// @dev Rolls past the seed block, and returns the committee, which depends only on the seed.
+    function drawCommittee(Request memory request, uint64 seedBlock) internal returns (Seat[] memory) {
         vm.roll(seedBlock + 1);
+        headerOf(seedBlock);
         uint256 size = uint8(RequestTerms.unwrap(request.terms) >> 40);
-        committee = registry.draw(seedOf(request, seedBlock), size, nobody());
-        drawWith(request, seedBlock, headerOf(seedBlock));
+        return committeeNow(seedOf(request, seedBlock), size);
+    }
+
+    /// @dev Returns the committee that a seed of the running epoch draws.
+    function committeeNow(bytes32 seed, uint256 size) internal view returns (Seat[] memory) {
+        return registry.committee(seed, epochNow(), size, nobody());
+    }
+
+    function epochNow() internal view returns (uint64) {
+        return uint64(vm.getBlockNumber() / registry.epochBlocks());
     }
 
     function nobody() internal pure returns (AgentId[] memory) {
@@ -282,16 +325,31 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     }
 
     /// @dev The functions below call the oracle in the first round of a request.
-    function drawWith(Request memory request, uint64 seedBlock, bytes memory header) internal {
-        oracle.draw(request, firstRounds[request.id], seedBlock, header, new PastRound[](0));
+    function committeeWith(
+        Request memory request,
+        uint64 seedBlock,
+        bytes memory header
+    ) internal view returns (Seat[] memory) {
+        return oracle.committeeOf(request, firstRounds[request.id], Seed(seedBlock, header, new PastRound[](0)));
     }
 
     function commitWith(Request memory request, Decision memory decision, bytes memory certificate) internal {
-        oracle.commit(request, firstRounds[request.id], certificate, decision);
+        bytes memory header = HeaderMaker.make(seedBlocks[request.id]);
+        commitFrom(request, header, decision, certificate);
     }
 
-    function refundWith(Request memory request, bytes memory witness) internal {
-        oracle.refund(request, firstRounds[request.id], witness);
+    function commitFrom(
+        Request memory request,
+        bytes memory header,
+        Decision memory decision,
+        bytes memory certificate
+    ) internal {
+        Seed memory seed = Seed(seedBlocks[request.id], header, new PastRound[](0));
+        oracle.commit(request, firstRounds[request.id], seed, certificate, decision);
+    }
+
+    function refundWith(Request memory request, uint64 seedBlock) internal {
+        oracle.refund(request, firstRounds[request.id], seedBlock);
     }
 
     function retryWith(Request memory request, bytes32 committeeHash, Decision memory decision, Relay relay) internal {
@@ -339,15 +397,49 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         Draft memory decision,
         uint256 signers
     ) internal view returns (bytes memory certificate) {
-        bytes32 committeeHash = SeatLib.hashMemory(committee);
-        bytes32 digest = oracle.decisionDigest(request, committeeHash, decision.packed());
+        bytes32 digest = decisionDigest(request, committee, decision);
         bytes[] memory signatures = new bytes[](committee.length);
         for (uint256 seat = 0; seat < committee.length; ++seat) {
             if ((signers >> seat) & 1 == 0) continue;
             (uint8 v, bytes32 r, bytes32 s) = vm.sign(keys[committee[seat].signer()], digest);
             signatures[seat] = CertificateMaker.compact(v, r, s);
         }
-        return CertificateMaker.pack(committeeHash, committee, signers, signatures);
+        return CertificateMaker.pack(signers, signatures);
+    }
+
+    /// @dev Returns the EIP-712 digest that the committee signs, in plain steps.
+    function decisionDigest(
+        Request memory request,
+        Seat[] memory committee,
+        Draft memory decision
+    ) internal view returns (bytes32) {
+        return typedDigest("Conclave", address(oracle), structHashOf(request, committee, decision));
+    }
+
+    function structHashOf(
+        Request memory request,
+        Seat[] memory committee,
+        Draft memory decision
+    ) internal pure returns (bytes32) {
+        bytes memory first = abi.encode(
+            keccak256(
+                "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)"
+            ),
+            keccak256(abi.encode(request)),
+            decision.attempt,
+            keccak256(abi.encodePacked(committee)),
+            decision.round,
+            decision.status
+        );
+        bytes memory second = abi.encode(
+            decision.outcome,
+            keccak256(decision.answer),
+            decision.confidence,
+            decision.transcript,
+            keccak256(decision.reputationChanges),
+            keccak256(decision.shares)
+        );
+        return keccak256(bytes.concat(first, second));
     }
 
     /// @dev Returns the relay that the oracle makes when this contract submits.

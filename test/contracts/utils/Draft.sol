@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
-import {Decision, Seat, Status} from "../../../contracts/types/Types.sol";
+import {Decision, Status} from "../../../contracts/types/Types.sol";
 
 /// @dev A decision with separate members, as it is signed.
 struct Draft {
@@ -38,21 +38,11 @@ library DraftLib {
 
 library CertificateMaker {
     /// @dev Returns a certificate in the form that `CertificateLib` reads.
-    /// @param signatures 64 bytes each; those of seats that did not sign are left out
-    function pack(
-        bytes32 committeeHash,
-        Seat[] memory committee,
-        uint256 signers,
-        bytes[] memory signatures
-    ) internal pure returns (bytes memory certificate) {
-        certificate = abi.encodePacked(committeeHash, uint64(signers));
-        for (uint256 i = 0; i < committee.length; ++i) {
-            uint256 word = Seat.unwrap(committee[i]);
-            certificate = bytes.concat(
-                certificate,
-                bytes8(uint64(word >> 160)),
-                (signers >> i) & 1 == 1 ? signatures[i] : abi.encodePacked(uint160(word))
-            );
+    /// @param signatures one for each seat, of 64 bytes; those of seats that did not sign are left out
+    function pack(uint256 signers, bytes[] memory signatures) internal pure returns (bytes memory certificate) {
+        certificate = abi.encodePacked(uint64(signers));
+        for (uint256 i = 0; i < signatures.length; ++i) {
+            if ((signers >> i) & 1 == 1) certificate = bytes.concat(certificate, signatures[i]);
         }
     }
 

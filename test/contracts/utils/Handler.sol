@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
 import {PricesLib} from "../../../contracts/libraries/PricesLib.sol";
 import {RequestIdLib} from "../../../contracts/libraries/RequestIdLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
@@ -12,7 +11,6 @@ import {
     AgentId,
     Currency,
     DecidedRound,
-    DecisionHead,
     PastRound,
     PriceTerms,
     Prices,
@@ -22,18 +20,20 @@ import {
     RequestTerms,
     Round,
     Seat,
+    Seed,
     Status,
     Terms
 } from "../../../contracts/types/Types.sol";
+import {REPLACE_GAS} from "../../../contracts/types/Limits.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
 import {Draft} from "./Draft.sol";
+import {HeaderMaker} from "./HeaderMaker.sol";
 import {RoundTool} from "./RoundTool.sol";
 import {vm} from "./Vm.sol";
 
 /// @dev Plays askers, committees, appellants and governance at random, and remembers what it must see again. An action
 /// that makes no sense returns early. An action that must succeed and does not reverts, and counts as broken.
 contract Handler is ConclaveTest {
-    using DecisionHeadLib for DecisionHead;
     using PricesLib for Prices;
     using RequestIdLib for RequestId;
     using RequestTermsLib for RequestTerms;
@@ -41,14 +41,16 @@ contract Handler is ConclaveTest {
     using SeatLib for Seat;
 
     uint256 private constant MAX_REQUESTS = 96;
-    /// @dev Enough agents for one appeal against a committee of four, too few for one against a committee of five.
-    uint256 private constant AGENTS = 13;
+    /// @dev Enough agents for a request of four seats with one appeal, too few for one of five seats. Appeals of requests
+    /// with retries run out of agents that have not sat yet.
+    uint256 private constant AGENTS = 14;
 
     /// @param round the running round
     /// @param attempt the attempt of the round
     /// @param rounds the rounds before, and the decided one that nobody has reopened
     /// @param bonds the bonds that the oracle holds
-    /// @param delivery the part of the fee that was spent when the request was finalized
+    /// @param spent the part of the fee that was given out before the settlement: for replacements and for the delivery
+    /// @param delivered true if the part for the delivery was
     struct Entry {
         Request request;
         uint64 seedBlock;
@@ -59,7 +61,8 @@ contract Handler is ConclaveTest {
         bool provisional;
         bool settled;
         uint256 bonds;
-        uint256 delivery;
+        uint256 spent;
+        bool delivered;
         uint256 deliveries;
         DecidedRound[] rounds;
         bytes32[] structHashes;
@@ -67,7 +70,6 @@ contract Handler is ConclaveTest {
 
     enum Stage {
         Requested,
-        Drawn,
         Provisional,
         Over
     }
@@ -86,7 +88,7 @@ contract Handler is ConclaveTest {
     constructor() {
         deployConclave();
         consumer = new HostileConsumer(oracle);
-        oracle.setConsumer(subscriptionId, address(consumer), true);
+        oracle.setConsumer(subscriptionId, address(consumer), type(uint104).max, type(uint104).max);
         accounts = [address(this), address(consumer), TREASURY, address(0xa1), address(0xa2), address(0xa3)];
         for (uint256 i = 3; i < accounts.length; ++i) {
             token.mint(accounts[i], 1e30);
@@ -165,6 +167,15 @@ contract Handler is ConclaveTest {
         uint256 least = oracle.quote(RequestTermsLib.pack(terms));
         if (least > most) return;
         terms.fee = uint96(bound(fee, least, most));
+        // SE2: 14 agents are too few for an appeal against five seats, which would call eleven.
+        if (terms.committeeSize == 5 && terms.appeals == 1) {
+            try oracle.request(subscriptionId, RequestTermsLib.pack(terms), "question") {
+                _break("a request that cannot be drawn");
+            } catch {
+                ++done["tooFewAgents"];
+            }
+            return;
+        }
         Entry storage entry = _entries.push();
         entry.request.consumer = byConsumer ? address(consumer) : address(this);
         entry.request.terms = RequestTermsLib.pack(terms);
@@ -184,48 +195,62 @@ contract Handler is ConclaveTest {
         ++done[direct ? bytes32("askDirect") : bytes32("ask")];
     }
 
-    function draw(uint256 index, uint256 late) external {
+    function commit(uint256 index, uint256 random, uint64 shares, uint256 slashed) external {
         (bool found, Entry storage entry) = _next(index, Stage.Requested, false);
         if (!found) return;
-        // The draw happens in time, in the next epoch, or when the hash is gone.
-        uint256 due =
-            entry.seedBlock +
-                (
-                    late % 8 == 0
-                        ? 300
-                        : late % 8 == 1
-                            ? EPOCH_BLOCKS
-                            : 1
-                );
+        // The commit comes in time, in the epoch after the seed's, or when the seed is gone.
+        uint256 late = (random >> 200) % 16;
+        uint256 due = entry.seedBlock + (late == 0 ? 2 * EPOCH_BLOCKS + 1 : late == 1 ? EPOCH_BLOCKS : 1);
         if (block.number < due) vm.roll(due);
-        (PastRound[] memory past, AgentId[] memory agents) = _tool.past(entry.rounds, entry.structHashes);
-        if (block.number / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) {
-            oracle.draw(entry.request, entry.round, entry.seedBlock, "", past);
-            entry.seedBlock = seedBlockAfter(block.number);
-            ++done["reschedule"];
+        Seed memory seed = Seed(entry.seedBlock, headerOf(entry.seedBlock), new PastRound[](0));
+        AgentId[] memory agents;
+        (seed.past, agents) = _tool.past(entry.rounds, entry.structHashes);
+        if (block.number / EPOCH_BLOCKS > entry.seedBlock / EPOCH_BLOCKS + 1) {
+            try oracle.committeeOf(entry.request, entry.round, seed) {
+                _break("a committee of an expired seed");
+            } catch {
+                ++done["seedExpired"];
+            }
             return;
         }
-        bytes memory header = headerOf(entry.seedBlock);
-        bytes32 seed = seedOf(entry.request, entry.seedBlock, entry.attempt);
-        uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
-        try registry.draw(seed, size, agents) returns (Seat[] memory committee) {
-            oracle.draw(entry.request, entry.round, entry.seedBlock, header, past);
-            // RE3: no agent of an earlier committee sits again.
-            if (!_tool.disjoint(committee, agents)) _break("an agent sits twice");
-            if (committee.length != size) _break("a committee of another size");
-            entry.committee = committee;
-            entry.status = Status.Drawn;
-            ++done["draw"];
-        } catch {
-            ++done["tooFewAgents"];
-        }
+        entry.committee = oracle.committeeOf(entry.request, entry.round, seed);
+        _checkCommittee(entry, agents);
+        Draft memory decision = _draft(entry, random, shares, slashed);
+        _priceGas(random >> 16);
+        _commit(entry, seed, decision);
+        ++done["commit"];
     }
 
-    function commit(uint256 index, uint256 random, uint64 shares, uint256 slashed) external {
-        (bool found, Entry storage entry) = _next(index, Stage.Drawn, false);
-        if (!found) return;
+    function _checkCommittee(Entry storage entry, AgentId[] memory agents) private {
+        uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
+        if (entry.committee.length != size) _break("a committee of another size");
+        // RE3: agents of earlier committees sit again only as far as too few others are left.
+        uint256 again = _tool.inBoth(entry.committee, agents);
+        uint256 others = AGENTS - _tool.distinct(agents);
+        if (again != (others < size ? size - others : 0)) _break("another number of agents sits again");
+        if (again != 0) ++done["sitAgain"];
+    }
+
+    function _commit(Entry storage entry, Seed memory seed, Draft memory decision) private {
+        bytes memory certificate = certify(
+            entry.request,
+            entry.committee,
+            decision,
+            quorumOf(entry.committee.length)
+        );
+        uint256 calls = consumer.calls();
+        oracle.commit(entry.request, entry.round, seed, certificate, decision.packed());
+        _decided(entry, decision, calls);
+    }
+
+    function _draft(
+        Entry storage entry,
+        uint256 random,
+        uint64 shares,
+        uint256 slashed
+    ) private view returns (Draft memory decision) {
         uint256 size = entry.committee.length;
-        Draft memory decision = decisionFor(size);
+        decision = decisionFor(size);
         decision.attempt = entry.attempt;
         decision.outcome = bytes32((random >> 8) % 2);
         for (uint256 i = 0; i < size; ++i) decision.shares[i] = bytes8(shares)[i % 8];
@@ -233,23 +258,19 @@ contract Handler is ConclaveTest {
         if (slashed % 2 == 1) {
             decision.reputationChanges = abi.encodePacked(uint8(slashed % size), slashed % 3 == 0 ? int8(1) : int8(-2));
         }
-        bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
-        uint256 calls = consumer.calls();
-        _priceGas(random >> 16);
-        oracle.commit(entry.request, entry.round, certificate, decision.packed());
-        _decided(entry, decision, calls);
-        ++done["commit"];
     }
 
     /// @dev Commits another validly signed decision on a request that no committee works on. The oracle must refuse it.
     function commitAgain(uint256 index) external {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
-        if (entry.status == Status.Drawn || entry.committee.length == 0) return;
+        if (entry.status == Status.Requested || entry.committee.length == 0) return;
         Draft memory decision = decisionFor(entry.committee.length);
         (decision.round, decision.attempt) = (9, entry.attempt);
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
-        try oracle.commit(entry.request, entry.round, certificate, decision.packed()) {
+        Seed memory seed = Seed(entry.seedBlock, HeaderMaker.make(entry.seedBlock), new PastRound[](0));
+        (seed.past, ) = _tool.past(entry.rounds, entry.structHashes);
+        try oracle.commit(entry.request, entry.round, seed, certificate, decision.packed()) {
             _break("a second commit was accepted");
         } catch {}
         ++done["commitAgain"];
@@ -283,24 +304,24 @@ contract Handler is ConclaveTest {
         if (!found) return;
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         uint256 calls = consumer.calls();
-        (address deliverer, uint256 credit) = _deliverer(entry, index);
+        (address caller, uint256 credit) = _caller(entry, index);
         oracle.finalize(entry.request, last.round, SeatLib.hashMemory(last.committee), last.decision, last.relay);
         entry.provisional = false;
-        _paid(entry, deliverer, credit);
+        _delivers(entry, caller, credit);
         _delivered(entry, calls);
         ++done["finalize"];
     }
 
-    /// @dev Replaces a committee that has not decided in time.
+    /// @dev Ends an attempt whose committee has not decided in time.
     function expire(uint256 index) external {
-        (bool found, Entry storage entry) = _overdue(index, index % 3 == 0 ? Stage.Drawn : Stage.Requested);
+        (bool found, Entry storage entry) = _overdue(index, Stage.Requested);
         if (!found) return;
-        bytes memory witness =
-            entry.status == Status.Requested
-                ? abi.encode(entry.seedBlock)
-                : abi.encode(entry.attempt, SeatLib.hashMemory(entry.committee));
+        // Read before `_caller`, whose prank is for the next call.
+        uint256 calls = consumer.calls();
+        (address caller, uint256 credit) = _caller(entry, index);
         if (entry.round.hasRetry(entry.request.terms, entry.attempt)) {
-            oracle.replace(entry.request, entry.round, witness);
+            oracle.replace(entry.request, entry.round, entry.seedBlock);
+            _paid(entry, caller, credit, REPLACE_GAS);
             ++entry.attempt;
             uint256 end = block.timestamp + DURATION;
             _opened(entry, RoundLib.pack(entry.round.link(), entry.round.appeals(), end));
@@ -308,22 +329,23 @@ contract Handler is ConclaveTest {
             return;
         }
         if (entry.rounds.length == 0) {
-            oracle.refund(entry.request, entry.round, witness);
+            oracle.refund(entry.request, entry.round, entry.seedBlock);
             (entry.status, entry.settled) = (Status.Refunded, true);
             ++done["refund"];
             return;
         }
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
-        uint256 calls = consumer.calls();
-        (address deliverer, uint256 credit) = _deliverer(entry, index);
-        oracle.fallBack(entry.request, entry.round, witness, last);
-        if (last.appellant == deliverer) credit += settlement.bondOf(entry.request.id, entry.request.terms, last.round);
-        _paid(entry, deliverer, credit);
+        oracle.fallBack(entry.request, entry.round, entry.seedBlock, last);
         if (last.appellant != address(0)) {
-            entry.bonds -= settlement.bondOf(entry.request.id, entry.request.terms, last.round);
+            // The bond comes back less the gas of the call without the callback, which the asker gets.
+            uint256 bond = settlement.bondOf(entry.request.id, entry.request.terms, last.round);
+            uint256 cost = _payOf(entry, 70_000);
+            entry.bonds -= bond;
+            if (last.appellant == caller) credit += bond - cost;
             ++done["appealUnanswered"];
         }
-        (entry.status, entry.round, entry.committee) = (_statusOf(last), last.round, last.committee);
+        _delivers(entry, caller, credit);
+        (entry.status, entry.round, entry.committee) = (Status.Hung, last.round, last.committee);
         _delivered(entry, calls);
         ++done["fallBack"];
     }
@@ -365,7 +387,7 @@ contract Handler is ConclaveTest {
         for (uint256 i = 0; i < _entries.length; ++i) {
             Entry storage entry = _entries[i];
             if (entry.request.terms.currency() != currency || entry.settled) continue;
-            sum += entry.request.terms.fee() + entry.bonds - entry.delivery;
+            sum += entry.request.terms.fee() + entry.bonds - entry.spent;
         }
     }
 
@@ -406,7 +428,7 @@ contract Handler is ConclaveTest {
         return (entry.status, same ? status : Status.None, entry.deliveries);
     }
 
-    /// @dev Begins a round that waits for its draw.
+    /// @dev Begins a round that waits for its committee.
     function _opened(Entry storage entry, Round round) private {
         entry.status = Status.Requested;
         entry.round = round;
@@ -432,18 +454,23 @@ contract Handler is ConclaveTest {
         if (retried || entry.provisional) {
             if (consumer.calls() != calls) _break("delivered before it was final");
         } else {
+            // SE21: the first round is paid by its commit.
+            if (entry.rounds.length == 1) {
+                entry.settled = true;
+                ++done["settleAtOnce"];
+            }
             _delivered(entry, calls);
         }
     }
 
-    /// @dev Chooses the account and the gas price that finalize or fall back.
-    /// @return deliverer the account
+    /// @dev Chooses the account and the gas price of the next call.
+    /// @return caller the account
     /// @return credit the credit of the account
-    function _deliverer(Entry storage entry, uint256 random) private returns (address deliverer, uint256 credit) {
-        deliverer = _operator(random);
-        credit = oracle.creditOf(deliverer, entry.request.terms.currency());
+    function _caller(Entry storage entry, uint256 random) private returns (address caller, uint256 credit) {
+        caller = _operator(random);
+        credit = oracle.creditOf(caller, entry.request.terms.currency());
         _priceGas(random >> 8);
-        vm.prank(deliverer);
+        vm.prank(caller);
     }
 
     /// @dev Chooses a tip below, at or above the tip that the oracle pays.
@@ -453,21 +480,29 @@ contract Handler is ConclaveTest {
         vm.txGasPrice(baseFee + ((random >> 8) % 5) * 0.5 gwei);
     }
 
-    /// @dev SE13: the oracle pays for the deliverer's gas at no more than the cap, out of the reserve, and refunds the
-    /// rest.
-    /// @param credit the credit that the deliverer would have without this pay
-    function _paid(Entry storage entry, address deliverer, uint256 credit) private {
+    /// @dev SE13: the oracle pays for the caller's gas at no more than the cap, out of the reserve, and refunds the rest.
+    /// @param credit the credit that the caller would have without this pay
+    function _paid(Entry storage entry, address caller, uint256 credit, uint256 gas) private {
         RequestTerms terms = entry.request.terms;
+        uint256 pay = _payOf(entry, gas);
+        if (oracle.creditOf(caller, terms.currency()) != credit + pay) _break("another pay of a call");
         Prices prices = oracle.priceListOf(terms.currency(), entry.request.id.priceVersion());
+        entry.spent += gas * prices.gasPriceCap();
+        if (pay != 0) ++done["callerPaid"];
+    }
+
+    function _delivers(Entry storage entry, address caller, uint256 credit) private {
+        if (entry.delivered) _break("a second delivery");
+        entry.delivered = true;
+        _paid(entry, caller, credit, 70_000 + entry.request.terms.callbackGasLimit());
+    }
+
+    function _payOf(Entry storage entry, uint256 gas) private view returns (uint256) {
+        Prices prices = oracle.priceListOf(entry.request.terms.currency(), entry.request.id.priceVersion());
         uint256 cap = prices.gasPriceCap();
         uint256 price = tx.gasprice < block.basefee + 1 gwei ? tx.gasprice : block.basefee + 1 gwei;
         // In either currency, a wei of gas costs one unit.
-        uint256 gas = 70_000 + terms.callbackGasLimit();
-        uint256 pay = gas * (price < cap ? price : cap);
-        if (oracle.creditOf(deliverer, terms.currency()) != credit + pay) _break("another pay of a delivery");
-        if (entry.delivery != 0) _break("a second delivery");
-        entry.delivery = gas * cap;
-        if (pay != 0) ++done["deliveryPaid"];
+        return gas * (price < cap ? price : cap);
     }
 
     function _delivered(Entry storage entry, uint256 calls) private {
@@ -480,10 +515,6 @@ contract Handler is ConclaveTest {
     function _linkAfter(Entry storage entry) private view returns (uint256) {
         uint256 last = entry.rounds.length - 1;
         return _tool.linkAfter(entry.rounds[last], entry.structHashes[last]);
-    }
-
-    function _statusOf(DecidedRound memory round) private pure returns (Status) {
-        return round.decision.head.status();
     }
 
     function _break(string memory because) private {
@@ -524,8 +555,7 @@ contract Handler is ConclaveTest {
 
     function _stageOf(Entry storage entry) private view returns (Stage) {
         if (entry.provisional) return Stage.Provisional;
-        if (entry.status == Status.Requested) return Stage.Requested;
-        return entry.status == Status.Drawn ? Stage.Drawn : Stage.Over;
+        return entry.status == Status.Requested ? Stage.Requested : Stage.Over;
     }
 
     function _none() private pure returns (Entry storage none) {

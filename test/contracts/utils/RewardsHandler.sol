@@ -14,7 +14,7 @@ import {vm} from "./Vm.sol";
 contract RewardsHandler is ConclaveTest {
     using SeatLib for Seat;
 
-    uint32 public constant AGENTS = 5;
+    uint32 public constant AGENTS = 9;
     uint256 public constant ACCOUNTS = 4;
     uint256 private constant SEATS = 4;
     /// @dev Fractions of one unit in `earned`.
@@ -32,6 +32,7 @@ contract RewardsHandler is ConclaveTest {
     mapping(uint32 agent => uint256 ppm) private _announced;
     mapping(uint32 agent => uint256 time) private _due;
     uint256 private _slashes;
+    mapping(AgentId id => uint256 time) private _slashTimes;
 
     /// @dev RW3: whatever an action does, the claimable amount stays the same, except for claims and payments. (The
     /// invariants would notice a change of other agents.)
@@ -52,7 +53,7 @@ contract RewardsHandler is ConclaveTest {
         for (uint32 id = 1; id <= AGENTS; ++id) {
             address operator = accounts[(id - 1) % 2];
             IAgentRegistry.Registration memory registration = registrationOf(operator, MIN_STAKE * 2);
-            registration.commission = uint24((id - 1) * 100_000);
+            registration.commission = uint24(((id - 1) % 6) * 100_000);
             _commission[id] = registration.commission;
             vm.prank(operator);
             registry.register(registration);
@@ -61,7 +62,7 @@ contract RewardsHandler is ConclaveTest {
         oracle.fund(subscriptionId, 1e29);
         vm.deal(address(this), 1e29);
         oracle.fundNative{value: 1e29}(subscriptionId);
-        drawForEvidence(EVIDENCE);
+        decideForEvidence(EVIDENCE);
     }
 
     function bond(uint256 agent, uint256 account, uint256 amount, bool small) external keepsRewards(agent) {
@@ -104,7 +105,9 @@ contract RewardsHandler is ConclaveTest {
     function slash(uint256 agent) external keepsRewards(agent) {
         AgentId id = _id(agent);
         if (!registry.getAgent(id).active || _slashes == EVIDENCE) return;
+        if (block.timestamp < _slashTimes[id] + 7 days) vm.warp(_slashTimes[id] + 7 days);
         submit(equivocation(id, _slashes++));
+        _slashTimes[id] = block.timestamp;
         ++done["slash"];
     }
 
@@ -113,6 +116,8 @@ contract RewardsHandler is ConclaveTest {
     function serve(uint256 fee, uint256 currency, uint64 shares, uint256 leaver) external {
         Terms memory terms = termsFor(SEATS, uint96(bound(fee, 0, fee % 2 == 0 ? 100 : 100 ether)));
         terms.currency = uint8(currency % 2);
+        // SE2: one and a half times as many agents as seats.
+        if (2 * registry.drawableCount() < 3 * SEATS) return;
         (Request memory request, uint64 seedBlock) = ask(terms);
         vm.roll(seedBlock + 1);
         if (registry.drawableCount() < SEATS) return;
@@ -120,10 +125,9 @@ contract RewardsHandler is ConclaveTest {
         Draft memory decision = decisionFor(SEATS);
         for (uint256 i = 0; i < SEATS; ++i) decision.shares[i] = bytes8(shares)[i];
         bytes memory certificate = certify(request, committee, decision, quorumOf(SEATS));
-        commitWith(request, decision.packed(), certificate);
         if (leaver % 4 == 0) this.leave(leaver);
         _pay(committee, Currency(terms.currency), terms.fee, decision.shares);
-        settleWith(request, committee, decision.packed(), relayOf(quorumOf(SEATS)));
+        commitWith(request, decision.packed(), certificate);
         ++done["serve"];
     }
 

@@ -45,12 +45,19 @@ contract RoundTool {
         }
     }
 
-    function disjoint(Seat[] calldata committee, AgentId[] calldata agents) external pure returns (bool) {
-        for (uint256 i = 0; i < committee.length; ++i) {
-            for (uint256 j = 0; j < agents.length; ++j) {
-                if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(agents[j])) return false;
-            }
+    /// @dev Returns how many seats of the committee are held by one of the agents.
+    function inBoth(Seat[] calldata committee, AgentId[] calldata agents) external pure returns (uint256 count) {
+        for (uint256 i = 0; i < committee.length; ++i) if (_has(agents, committee[i].agentId())) ++count;
+    }
+
+    function distinct(AgentId[] calldata agents) external pure returns (uint256 count) {
+        for (uint256 i = 0; i < agents.length; ++i) if (!_has(agents[:i], agents[i])) ++count;
+    }
+
+    function _has(AgentId[] calldata agents, AgentId agentId) private pure returns (bool) {
+        for (uint256 i = 0; i < agents.length; ++i) {
+            if (AgentId.unwrap(agents[i]) == AgentId.unwrap(agentId)) return true;
         }
-        return true;
+        return false;
     }
 }

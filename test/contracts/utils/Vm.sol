@@ -9,6 +9,8 @@ interface Vm {
         address emitter;
     }
 
+    function record() external;
+    function accesses(address target) external returns (bytes32[] memory reads, bytes32[] memory writes);
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory logs);
     function addr(uint256 privateKey) external pure returns (address);
@@ -22,10 +24,13 @@ interface Vm {
     function prank(address sender) external;
     function startPrank(address sender) external;
     function stopPrank() external;
+    function snapshotState() external returns (uint256 id);
+    function revertToState(uint256 id) external returns (bool success);
     function roll(uint256 number) external;
     function deal(address account, uint256 balance) external;
     function txGasPrice(uint256 price) external;
     function fee(uint256 baseFee) external;
+    function prevrandao(uint256 value) external;
     function warp(uint256 timestamp) external;
     /// @dev Read the block through this call: after `roll` and `warp` in the same function, the IR compiler may use the
     /// old `block.number` and `block.timestamp`.

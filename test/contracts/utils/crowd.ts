@@ -3,7 +3,7 @@ import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { appeal, ask, termsFor, type Asked, type Committed } from "../../support/contracts/course.ts";
 import { agentOf } from "../../support/contracts/typed-data.ts";
 import type { Terms } from "../../support/contracts/typed-data.ts";
-import { deployWorld, registerAgents, subscription } from "../../support/contracts/world.ts";
+import { anyAmount, deployWorld, registerAgents, subscription } from "../../support/contracts/world.ts";
 
 export const agentsOf = (committee: readonly string[]): bigint[] => committee.map((seat) => agentOf(seat));
 
@@ -18,7 +18,7 @@ export function crowd(ethers: HardhatEthers) {
     await token.mint(appellant!.address, 10n ** 24n);
     await token.connect(appellant!).approve(oracle.target, 10n ** 24n);
     const consumer = await ethers.deployContract("HostileConsumer", [oracle.target]);
-    await oracle.setConsumer(subscription, consumer.target, true);
+    await oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
     const calls = (): Promise<bigint> => consumer.getFunction("calls")() as Promise<bigint>;
     const askFor = (overrides: Partial<Terms>): Promise<Asked> => {
       const terms = termsFor({ callbackGasLimit: 100_000, ...overrides });

@@ -3,13 +3,24 @@ import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
 import { expect } from "chai";
 import { ZeroAddress, getAddress, getBytes } from "ethers";
 
-import { quorum, type DecidedRound } from "../../support/contracts/course.ts";
+import type { DecidedRound } from "../../support/contracts/course.ts";
 import { Currency, memberOf, Status, type Terms, unpackRound } from "../../support/contracts/typed-data.ts";
 import { subscription, type PriceTerms, type World } from "../../support/contracts/world.ts";
 
 export const currencies = [Currency.Token, Currency.Native] as const;
 
 const KIND_NUMBER = 2;
+
+/** The gas that is paid for (contracts/types/Limits.sol). */
+export const paidGas = {
+  relayBase: 65_000n,
+  relaySeat: 8_000n,
+  payBase: 35_000n,
+  paySeat: 8_000n,
+  settle: 45_000n,
+  replace: 70_000n,
+  delivery: 70_000n,
+} as const;
 
 const sizeAfter = (terms: Terms, appeals: number): number => 2 ** appeals * (terms.committeeSize + 1) - 1;
 
@@ -26,18 +37,27 @@ const mostUnits = (terms: Terms): bigint => {
 export const unitOf = (terms: Terms, prices: PriceTerms): bigint =>
   (BigInt(terms.fee) - reserveOf(terms, prices)) / mostUnits(terms);
 
+/** Returns the price of a unit of the committees that appeals call: at most twice that of the list (SE5). */
+const appealUnitOf = (terms: Terms, prices: PriceTerms): bigint => {
+  const [unit, cap] = [unitOf(terms, prices), 2n * prices.unitPrice];
+  return cap > 0n && cap < unit ? cap : unit;
+};
+
 /** Returns the bond of the next appeal after this many appeals (SE5). */
 export function bondAfter(terms: Terms, appeals: number, prices: PriceTerms): bigint {
   const size = sizeAfter(terms, appeals + 1);
-  const relays = BigInt(1 + terms.retries) * gasOf(size);
-  return BigInt((2 + terms.retries) * size) * unitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
+  const relays = BigInt(1 + terms.retries) * relayGasOf(size);
+  return BigInt((2 + terms.retries) * size) * appealUnitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
 }
 
-/** Returns the gas of a commit, without its callback. */
-const gasOf = (size: number): bigint => 42_000n + 4_900n * BigInt(quorum(size));
+/** Returns the gas of a commit, without its callback and without pay. */
+export const relayGasOf = (size: number): bigint => paidGas.relayBase + paidGas.relaySeat * BigInt(size);
+
+/** Returns the gas of paying so many seats. */
+export const payGasOf = (seats: number): bigint => paidGas.payBase + paidGas.paySeat * BigInt(seats);
 
 /** Returns the gas of finalize or fallBack, with the callback. */
-const deliveryGasOf = (terms: Terms): bigint => 70_000n + BigInt(terms.callbackGasLimit);
+const deliveryGasOf = (terms: Terms): bigint => paidGas.delivery + BigInt(terms.callbackGasLimit);
 
 const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
   (gas * (gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap) * prices.gasRate) / 10n ** 18n;
@@ -46,10 +66,20 @@ const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
 export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
   const levels = levelsOf(terms);
   const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
-  const delivery = sizes.length === 1 ? BigInt(terms.callbackGasLimit) : deliveryGasOf(terms);
-  const gas = sizes.reduce((sum, size) => sum + gasOf(size), delivery);
+  const seats = sizes.reduce((sum, size) => sum + size, 0);
+  const callback = sizes.length === 1 ? BigInt(terms.callbackGasLimit) : deliveryGasOf(terms) + paidGas.settle;
+  const replaces = BigInt(terms.retries) * paidGas.replace;
+  const gas = sizes.reduce((sum, size) => sum + relayGasOf(size), callback + payGasOf(seats) + replaces);
   return costOf(prices, gas, prices.gasPriceCap);
 }
+
+/** Returns the pay for a call of replace. */
+export const replacePayOf = (prices: PriceTerms, gasPrice: bigint): bigint =>
+  costOf(prices, paidGas.replace, gasPrice);
+
+/** Returns what fallBack takes of a bond. */
+export const unansweredCostOf = (prices: PriceTerms, gasPrice: bigint): bigint =>
+  costOf(prices, paidGas.delivery, gasPrice);
 
 /** Returns the pay for finalize or fallBack. */
 export const deliveryPayOf = (terms: Terms, prices: PriceTerms, gasPrice: bigint): bigint =>
@@ -64,22 +94,29 @@ export interface Pay {
   readonly credits: Map<string, bigint>;
   /** The amount that the asker gets back. */
   readonly rest: bigint;
-  /** The attempt, the treasury's part, the relayer and its pay for gas, for each round. */
-  readonly deductions: readonly (readonly [bigint, bigint, string, bigint])[];
+  /** The attempt, what the seats divide, the treasury's part, the relayer and its pay for gas, for each round. */
+  readonly rounds: readonly (readonly [bigint, bigint, bigint, string, bigint])[];
+}
+
+/** Who gets the pay that is not in the record. */
+interface Payees {
+  readonly seats: string;
+  readonly treasury: string;
+  /** Who calls settle at which gas price; null where the commit settles. */
+  readonly settler: { readonly account: string; readonly gasPrice: bigint } | null;
+  /** How many silent committees were replaced. */
+  readonly replaced?: number;
 }
 
 /** Returns the payments of a final record (SE10 to SE14). */
-export function payOf(
-  terms: Terms,
-  rounds: readonly DecidedRound[],
-  prices: PriceTerms,
-  payees: { readonly seats: string; readonly treasury: string },
-): Pay {
+export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: PriceTerms, payees: Payees): Pay {
   const credits = new Map<string, bigint>();
-  const deductions: (readonly [bigint, bigint, string, bigint])[] = [];
-  const unit = unitOf(terms, prices);
+  const paid: (readonly [bigint, bigint, bigint, string, bigint])[] = [];
+  const unitAt = ({ round }: DecidedRound): bigint =>
+    (unpackRound(round).appeals === 0 ? unitOf : appealUnitOf)(terms, prices);
   const last = rounds.at(-1)!.decision;
   let rest = BigInt(terms.fee);
+  rest -= BigInt(payees.replaced ?? 0) * replacePayOf(prices, prices.gasPriceCap);
   // The oracle paid this when the request was finalized.
   if (!isFinalAtOnce(terms, rounds.at(-1)!)) rest -= deliveryPayOf(terms, prices, prices.gasPriceCap);
   const credit = (account: string, amount: bigint): void => {
@@ -89,24 +126,27 @@ export function payOf(
   };
   for (const [index, one] of rounds.entries()) {
     const { round, decision, relay, appellant } = one;
-    const pay = unit * unitsOf(one);
+    const pay = unitAt(one) * unitsOf(one);
     const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
     credit(payees.treasury, treasuryPay);
     const callback = isFinalAtOnce(terms, one) ? BigInt(terms.callbackGasLimit) : 0n;
-    const relayerPay = costOf(prices, gasOf(one.committee.length) + callback, gasPriceOf(one));
+    const paying = payees.settler === null ? payGasOf(one.committee.length) : 0n;
+    const relayerPay = costOf(prices, relayGasOf(one.committee.length) + callback + paying, gasPriceOf(one));
     const relayer = getAddress(`0x${relay.slice(-40)}`);
     credit(relayer, relayerPay);
-    deductions.push([BigInt(decision.attempt), treasuryPay, relayer, relayerPay]);
     const left = pay - treasuryPay;
-    if (index < rounds.length - 1 && appellant !== ZeroAddress) {
+    const isAppealed = index < rounds.length - 1 && appellant !== ZeroAddress;
+    const stands = !isAppealed || !isOverturned(terms, decision, last);
+    paid.push([BigInt(decision.attempt), stands ? left : 0n, treasuryPay, relayer, relayerPay]);
+    if (isAppealed) {
       const bond = bondAfter(terms, unpackRound(round).appeals, prices);
       rest += bond;
-      if (isOverturned(terms, decision, last)) {
+      if (!stands) {
         credit(appellant, bond + left / 2n);
         continue;
       }
       const costs = calledBy(rounds, index).map(
-        (other) => unit * unitsOf(other) + costOf(prices, gasOf(other.committee.length), gasPriceOf(other)),
+        (other) => unitAt(other) * unitsOf(other) + costOf(prices, relayGasOf(other.committee.length), gasPriceOf(other)),
       );
       credit(
         appellant,
@@ -118,7 +158,11 @@ export function payOf(
     if (total === 0n) continue;
     for (const share of shares) credit(payees.seats, (left * share) / total);
   }
-  return { credits, rest, deductions };
+  if (payees.settler !== null) {
+    const seats = rounds.reduce((sum, { committee }) => sum + committee.length, 0);
+    credit(payees.settler.account, costOf(prices, paidGas.settle + payGasOf(seats), payees.settler.gasPrice));
+  }
+  return { credits, rest, rounds: paid };
 }
 
 const unitsOf = ({ committee, decision }: DecidedRound): bigint =>

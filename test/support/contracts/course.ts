@@ -14,13 +14,11 @@ import {
   Status,
   certify,
   decisionTypes,
-  drawnWitness,
   hashCommittee,
   hashRequest,
   memberOf,
   packDecision,
   packTerms,
-  requestedWitness,
   unpackRound,
   word,
   zeroTerms,
@@ -38,7 +36,7 @@ export interface DecidedRound {
   readonly appellant: string;
 }
 
-/** A request that waits for a draw. */
+/** A request that waits for its committee. */
 export interface Asked {
   readonly request: RequestWitness;
   readonly round: string;
@@ -49,8 +47,11 @@ export interface Asked {
   readonly receipt: ContractTransactionReceipt;
 }
 
+/** A request whose committee is known. */
 export interface Drawn extends Asked {
   readonly committee: readonly string[];
+  /** Header of the seed block in RLP. */
+  readonly header: string;
 }
 
 export interface Committed {
@@ -97,21 +98,21 @@ export async function ask(
   return { request, round, attempt: 0, seedBlock, past: [], receipt };
 }
 
-/** Past rounds in the form that `draw` takes. */
+/** Past rounds in the form that a seed takes. */
 export const pastOf = ({ request, past }: Asked) =>
   past.map(({ decision, ...round }) => ({
     ...round,
     structHash: structHashOf(request, round.committee, decision),
   }));
 
-/** Mines past the seed block and draws; the receipt is that of the draw. */
+/** `Seed` of contracts/types/Types.sol. */
+export const seedOf = (asked: Asked, header: string) => ({ seedBlock: asked.seedBlock, header, past: pastOf(asked) });
+
+/** Mines past the seed block and reads the committee. */
 export async function draw(world: World, asked: Asked): Promise<Drawn> {
   const header = await mineSeed(world, asked.seedBlock);
-  const { request, round, seedBlock } = asked;
-  const sent: ContractTransactionResponse = await world.oracle.draw(request, round, seedBlock, header, pastOf(asked));
-  const receipt = (await sent.wait())!;
-  const { args } = findEvent(world.oracle, receipt, "CommitteeDrawn");
-  return { ...asked, receipt, committee: [...(args["committee"] as bigint[])].map(word) };
+  const seats: bigint[] = await world.oracle.committeeOf(asked.request, asked.round, seedOf(asked, header));
+  return { ...asked, header, committee: [...seats].map(word) };
 }
 
 /** Decision for yes with equal shares. */
@@ -162,9 +163,7 @@ export function certificateFor(
   signers = firstSeats(drawn.committee.length),
   domain = world.domain,
 ): string {
-  return certify(digestOf(domain, drawn, decision), drawn.committee, signers, (seat) =>
-    keyOfSeat(world, drawn.committee[seat]!),
-  );
+  return certify(digestOf(domain, drawn, decision), signers, (seat) => keyOfSeat(world, drawn.committee[seat]!));
 }
 
 /** The hot key of the seat's signer. */
@@ -177,7 +176,13 @@ function keyOfSeat(world: World, seat: string): SigningKey {
 
 /** The arguments of `commit`, with a valid certificate. */
 export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision, signers?: number[]) =>
-  [drawn.request, drawn.round, certificateFor(world, drawn, decision, signers), packDecision(decision)] as const;
+  [
+    drawn.request,
+    drawn.round,
+    seedOf(drawn, drawn.header),
+    certificateFor(world, drawn, decision, signers),
+    packDecision(decision),
+  ] as const;
 
 /**
  * A fixed gas limit. An estimate is exact and assumes the last block's base fee, at which a branch may use less gas.
@@ -226,7 +231,7 @@ export function committedBy(
   return { request, rounds, relay, receipt, reopened: isReopened ? reopenedBy(world, request, rounds, receipt) : null };
 }
 
-/** Draws and commits. */
+/** Waits for the committee and commits. */
 export async function decide(
   world: World,
   asked: Asked,
@@ -237,7 +242,8 @@ export async function decide(
   return commit(world, drawn, decisionFor(drawn, overrides), transaction);
 }
 
-function reopenedBy(
+/** The attempt that a transaction called. */
+export function reopenedBy(
   world: World,
   request: RequestWitness,
   past: readonly DecidedRound[],
@@ -281,28 +287,21 @@ export async function appeal(world: World, committed: Committed, oracle: Oracle 
   return reopenedBy(world, request, past, receipt);
 }
 
-/** The witness of `replace`, `refund` and `fallBack`. */
-export const witnessOf = (running: Asked | Drawn): string =>
-  "committee" in running
-    ? drawnWitness(running.attempt, hashCommittee(running.committee))
-    : requestedWitness(running.seedBlock);
-
 /** The arguments of `replace` and `refund`. */
-export const refundArgs = (running: Asked | Drawn) => [running.request, running.round, witnessOf(running)] as const;
+export const refundArgs = (running: Asked) => [running.request, running.round, running.seedBlock] as const;
 
 /** Calls another committee for one that did not answer in time. */
-export async function replace(world: World, running: Asked | Drawn): Promise<Asked> {
+export async function replace(world: World, running: Asked): Promise<Asked> {
   await passDeadline(world, running.round);
   const sent: ContractTransactionResponse = await world.oracle.replace(...refundArgs(running));
   return reopenedBy(world, running.request, running.past, (await sent.wait())!);
 }
 
 /** The arguments of `fallBack`. */
-export const fallBackArgs = (running: Asked | Drawn) =>
-  [...refundArgs(running), packDecided(running.past.at(-1)!)] as const;
+export const fallBackArgs = (running: Asked) => [...refundArgs(running), packDecided(running.past.at(-1)!)] as const;
 
 /** Record of a request after an attempt was given up. */
-export const givenUp = (running: Asked | Drawn): Committed => ({
+export const givenUp = (running: Asked): Committed => ({
   request: running.request,
   rounds: running.past,
   relay: running.past.at(-1)!.relay,

@@ -1,6 +1,6 @@
 // The EIP-712 types and packed words of the contracts, computed with ethers. Only the table of layouts is shared with the agents'
 // core, so that tests and vectors compare three implementations.
-import { AbiCoder, SigningKey, computeAddress, concat, dataLength, dataSlice, id, keccak256, toBeHex } from "ethers";
+import { AbiCoder, SigningKey, computeAddress, concat, dataLength, id, keccak256, toBeHex } from "ethers";
 import type { TypedDataField } from "ethers";
 import { LAYOUTS, placeOf, type Layout, type Member } from "../../../agents/core/encoding/layouts.ts";
 
@@ -53,7 +53,7 @@ export const permitTypes: Types = {
 };
 
 /** `Status` of contracts/types/Types.sol. */
-export const Status = { None: 0, Requested: 1, Drawn: 2, Decided: 3, Hung: 4, Refunded: 5 } as const;
+export const Status = { None: 0, Requested: 1, Decided: 2, Hung: 3, Refunded: 4 } as const;
 
 /** `Currency` of contracts/types/Types.sol. */
 export const Currency = { Token: 0, Native: 1 } as const;
@@ -182,16 +182,9 @@ export const linkAfter = ({ round, committeeHash, structHash, relay, appellant }
 export const settledCommitment = (structHash: string, relay: string, round: string): string =>
   keccak256(coder.encode(["bytes32", "uint256", "uint256"], [structHash, relay, round]));
 
-/** Commitment stored for a request that waits for its draw or its decision: the witness says which. */
-export const runningCommitment = (requestHash: string, round: string, witness: string): string =>
-  keccak256(concat([requestHash, round, witness]));
-
-/** The `witness` of `refund` and `fallBack` while the request waits for its draw. */
-export const requestedWitness = (seedBlock: bigint): string => coder.encode(["uint64"], [seedBlock]);
-
-/** The `witness` of `refund` and `fallBack` once the committee is drawn. */
-export const drawnWitness = (attempt: number, committeeHash: string): string =>
-  coder.encode(["uint32", "bytes32"], [attempt, committeeHash]);
+/** Commitment stored for a request that waits for a decision. */
+export const requestedCommitment = (requestHash: string, round: string, seedBlock: bigint): string =>
+  keccak256(coder.encode(["bytes32", "uint256", "uint64"], [requestHash, round, seedBlock]));
 
 /** A key for tests, reproducible from its label. */
 export const testKey = (label: string): SigningKey => new SigningKey(id(label));
@@ -205,17 +198,8 @@ export const bitmapOf = (seats: readonly number[]): bigint =>
   seats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 
 /** A certificate of the given seats as contracts/libraries/CertificateLib.sol packs it. */
-export const certify = (
-  digest: string,
-  committee: readonly string[],
-  signers: readonly number[],
-  keyOf: (seat: number) => SigningKey,
-): string =>
+export const certify = (digest: string, signers: readonly number[], keyOf: (seat: number) => SigningKey): string =>
   concat([
-    hashCommittee(committee),
     toBeHex(bitmapOf(signers), 8),
-    ...committee.flatMap((packed, seat) => [
-      dataSlice(packed, 4, 12),
-      signers.includes(seat) ? keyOf(seat).sign(digest).compactSerialized : dataSlice(packed, 12),
-    ]),
+    ...signers.toSorted((a, b) => a - b).map((seat) => keyOf(seat).sign(digest).compactSerialized),
   ]);

@@ -11,6 +11,8 @@ import type {
   TypedDataDomain,
 } from "ethers";
 
+import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
+import { packWord } from "../../../agents/core/encoding/words.ts";
 import { encodeHeader, type RawBlock } from "../../../agents/adapters/chain/header.ts";
 import { addressOf, possessionTypes, publicKeyOf, testKey } from "./typed-data.ts";
 
@@ -38,12 +40,11 @@ export type Oracle = WithMethods<
   | "pricesOf"
   | "priceListOf"
   | "subscriptionOf"
-  | "isConsumer"
+  | "allowanceOf"
   | "creditOf"
   | "feeToken"
   | "treasury"
   | "request"
-  | "draw"
   | "commit"
   | "appeal"
   | "finalize"
@@ -53,9 +54,8 @@ export type Oracle = WithMethods<
   | "replace"
   | "refund"
   | "fallBack"
+  | "committeeOf"
   | "statusOf"
-  | "decisionDigest"
-  | "messageDigest"
   | "registry"
   | "settlement"
   | "supportedProtocols"
@@ -76,8 +76,11 @@ export type Registry = WithMethods<
   | "rotateSigner"
   | "setEndpoint"
   | "setModel"
+  | "wake"
+  | "transferOperator"
+  | "acceptOperator"
   | "recordServices"
-  | "draw"
+  | "committee"
   | "getAgent"
   | "positionOf"
   | "owedTo"
@@ -96,7 +99,9 @@ export type Registry = WithMethods<
   | "slasher"
   | "treasury"
 >;
-export type Slasher = WithMethods<"submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle">;
+export type Slasher = WithMethods<
+  "commitEvidence" | "submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle"
+>;
 export type Manager = WithMethods<
   "setTargetFunctionRole" | "grantRole" | "renounceRole" | "revokeRole" | "setTargetClosed" | "schedule" | "execute"
 >;
@@ -124,6 +129,8 @@ export const maxStake = 16n * minStake;
 export const unbondingDelay = 14 * 24 * 3600;
 export const epochBlocks = 32n;
 export const supportedProtocols = 0b11n;
+/** An allowance that requests do not lower. */
+export const anyAmount = (1n << 104n) - 1n;
 /** Id of the deployer's subscription, from which the deployer may ask. */
 export const subscription = 1n;
 export const subscriptionFunds = 10n ** 24n;
@@ -170,7 +177,7 @@ export async function deployWorld(
   await token.approve(registry.target, funds);
   await token.approve(oracle.target, funds);
   await oracle.createSubscription();
-  await oracle.setConsumer(subscription, deployer!.address, true);
+  await oracle.setConsumer(subscription, deployer!.address, anyAmount, anyAmount);
   await oracle.fund(subscription, subscriptionFunds);
   await oracle.fundNative(subscription, { value: subscriptionCoins });
 
@@ -211,8 +218,15 @@ export function registration(world: World, operator: string, key: SigningKey, st
 }
 
 /** A `Service` with these reputation steps and this pay for each of these agents. */
-export function servicesOf(agentIds: readonly number[], steps: number, earned = 0n) {
-  return agentIds.map((agentId) => ({ agentId, steps, earned }));
+export function servicesOf(agentIds: readonly number[], steps: number, earned = 0n): readonly bigint[] {
+  return agentIds.map((agentId) =>
+    packWord(LAYOUTS.service, {
+      agentId: BigInt(agentId),
+      steps: BigInt.asUintN(8, BigInt(steps)),
+      missed: 0n,
+      earned,
+    }),
+  );
 }
 
 export function provePossession(world: World, operator: string, key: SigningKey): string {
@@ -253,6 +267,12 @@ export async function mineSeed(world: World, seedBlock: bigint): Promise<string>
 export async function mineTo(world: World, block: bigint): Promise<void> {
   const missing = block - BigInt(await world.ethers.provider.getBlockNumber());
   if (missing > 0n) await world.ethers.provider.send("hardhat_mine", [`0x${missing.toString(16)}`]);
+}
+
+/** The committee that a seed draws in the running epoch. */
+export async function committeeNow(world: World, seed: string, size: number): Promise<readonly bigint[]> {
+  const block = BigInt(await world.ethers.provider.getBlockNumber());
+  return [...((await world.registry.committee(seed, block / epochBlocks, size, [])) as readonly bigint[])];
 }
 
 /** Mines until draws see everything done so far. */

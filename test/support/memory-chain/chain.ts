@@ -10,7 +10,6 @@ import type {
   TransactionReader,
 } from "../../../agents/ports/chain.ts";
 import {
-  isAttemptDrawn,
   isAttemptOver,
   isCommitted,
   isDelivered,
@@ -19,12 +18,11 @@ import {
   isRefunded,
 } from "../../../agents/core/request/state.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
-import type { LedgerOptions } from "./state.ts";
+import type { Block, LedgerOptions } from "./state.ts";
 
 /** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
 export interface MemoryChain extends Omit<
   Ledger,
-  | "draw"
   | "commit"
   | "commitAll"
   | "finalize"
@@ -33,6 +31,7 @@ export interface MemoryChain extends Omit<
   | "replace"
   | "refund"
   | "fallBack"
+  | "wake"
   | "submitEvidence"
   | "certificateIn"
 > {
@@ -74,6 +73,7 @@ export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryC
   return {
     ...ledger,
     mine,
+    reorganize: (from) => andWake(ledger.reorganize(from), wake),
     setReachable: (value) => {
       reachable = value;
       wake();
@@ -103,6 +103,7 @@ function createReader(ledger: Ledger, serve: Serve, waiting: Set<() => void>, fi
       serve(signal, () => ({
         number: BigInt(ledger.blocks.length - 1),
         timestamp: ledger.blocks.at(-1)?.timestamp ?? 0,
+        oldestSeed: ledger.oldestSeed(),
       })),
     follow: (...parameters) => follow(ledger, serve, waiting, finalityDepth, parameters),
     requestEvents: (requestId, signal) =>
@@ -120,6 +121,7 @@ function createReader(ledger: Ledger, serve: Serve, waiting: Set<() => void>, fi
         });
       }),
     requestState: (requestId, signal) => serve(signal, () => stateOf(ledger, requestId)),
+    committee: (request, awaited, signal) => serve(signal, () => ledger.committeeOf(request, awaited)),
     agents: (signal) => serve(signal, () => [...ledger.agents.values()]),
     agentBySigner: (signer, signal) =>
       serve(signal, () => ledger.agents.values().find((agent) => agent.signer === signer) ?? null),
@@ -147,13 +149,23 @@ async function follow(
       blockNumber: String(from.blockNumber),
     });
   }
+  const delivered: Block[] = [];
+  // A reorganization keeps the transactions of each block, so a block's events are delivered once.
+  const seen = new Set<bigint>();
+  const rewind = (): void => {
+    while (ledger.blocks[Number(delivered.at(-1)?.number)]?.hash !== delivered.at(-1)?.hash) delivered.pop();
+    next = Number(delivered.at(-1)?.number ?? -1n) + 1;
+    onTrouble?.(new ConclaveError("CHAIN_REORGED", `Follow the chain: blocks from ${next} on were replaced`));
+  };
   let down = false;
   while (!signal.aborted) {
     // The follower registers before it looks, so that it misses no block.
     const { changed, forget } = nextChange(waiting, signal);
-    const block = await serve(signal, () =>
-      next < ledger.blocks.length - finalityDepth ? ledger.blocks[next] : undefined,
-    ).catch((error: unknown) => {
+    const block = await serve(signal, () => {
+      const last = delivered.at(-1);
+      if (last !== undefined && ledger.blocks[Number(last.number)]?.hash !== last.hash) rewind();
+      return next < ledger.blocks.length - finalityDepth ? ledger.blocks[next] : undefined;
+    }).catch((error: unknown) => {
       if (!signal.aborted && !down) onTrouble?.(error as Error);
       down = true;
       return null;
@@ -165,7 +177,10 @@ async function follow(
     }
     forget();
     next += 1;
-    await onBatch({ events: block.events, cursor: { blockNumber: block.number, blockHash: block.hash } });
+    const events = seen.has(block.number) ? [] : block.events;
+    seen.add(block.number);
+    delivered.push(block);
+    await onBatch({ events, from: block.number, cursor: { blockNumber: block.number, blockHash: block.hash } });
   }
 }
 
@@ -193,15 +208,9 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
   ): Promise<Receipt | "already"> => serve(signal, () => (isDone(stateOf(ledger, id)) ? "already" : action()));
   return {
     account,
-    draw: (request, awaited, signal) => {
-      const { seedBlock, attempt } = awaited;
-      const isDone = (state: RequestState): boolean =>
-        isAttemptDrawn(state, attempt) || wasRescheduled(ledger, request.id, seedBlock);
-      return submit(request, isDone, () => ledger.draw(request, awaited), signal);
-    },
-    commit: (request, round, committee, certificate, signal) => {
+    commit: (request, awaited, certificate, signal) => {
       const isDone = (state: RequestState): boolean => isCommitted(state, certificate.decision.attempt);
-      const one = { request, round, committee, certificate };
+      const one = { request, awaited, certificate };
       return submit(request, isDone, () => ledger.commit(one, account), signal);
     },
     commitAll: (commits, signal) => serve(signal, () => commitEach(ledger, commits, account)),
@@ -219,14 +228,15 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
         () => ledger.settle(request, rounds),
         signal,
       ),
-    replace: (request, round, attempt, witness, signal) => {
-      const isDone = (state: RequestState): boolean => isAttemptOver(state, attempt);
-      return submit(request, isDone, () => ledger.replace(request, round, witness), signal);
+    replace: (request, awaited, signal) => {
+      const isDone = (state: RequestState): boolean => isAttemptOver(state, awaited.attempt);
+      return submit(request, isDone, () => ledger.replace(request, awaited), signal);
     },
-    refund: (request, round, witness, signal) =>
-      submit(request, isRefunded, () => ledger.refund(request, round, witness), signal),
-    fallBack: (request, round, witness, last, signal) =>
-      submit(request, isFinalState, () => ledger.fallBack(request, round, witness, last), signal),
+    refund: (request, awaited, signal) => submit(request, isRefunded, () => ledger.refund(request, awaited), signal),
+    fallBack: (request, awaited, signal) =>
+      submit(request, isFinalState, () => ledger.fallBack(request, awaited), signal),
+    wake: (agentId, signal) =>
+      serve(signal, () => (ledger.agents.get(agentId)?.asleep === true ? ledger.wake(agentId) : "already")),
     submitEvidence: (proof, signal) =>
       serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
   };
@@ -238,12 +248,4 @@ function commitEach(ledger: Ledger, commits: readonly CertifiedDecision[], accou
   const open = commits.filter(isOpen);
   const outcomes = open.length === 0 ? [] : ledger.commitAll(open, account);
   return commits.map((one) => outcomes[open.indexOf(one)] ?? "already");
-}
-
-/** True if somebody else drew too late and so scheduled a new seed block. */
-function wasRescheduled({ blocks }: Ledger, requestId: RequestId, seedBlock: bigint): boolean {
-  const later = blocks.slice(Number(seedBlock)).flatMap(({ events }) => events);
-  return later.some(
-    (event) => event.kind === "seedRescheduled" && event.requestId === requestId && event.seedBlock > seedBlock,
-  );
 }

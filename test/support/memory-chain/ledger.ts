@@ -10,30 +10,26 @@ import type {
   Ppm,
   Request,
   RequestId,
-  Round,
+  SeatInfo,
   Terms,
 } from "../../../agents/core/types.ts";
-import type { DecidedRound, Witness } from "../../../agents/core/request/events.ts";
-import type {
-  AgentRecord,
-  AwaitedRound,
-  CertifiedDecision,
-  EquivocationProof,
-  Receipt,
-} from "../../../agents/ports/chain.ts";
+import type { AwaitedRound, DecidedRound } from "../../../agents/core/request/events.ts";
+import type { AgentRecord, CertifiedDecision, EquivocationProof, Receipt } from "../../../agents/ports/chain.ts";
 import { faultOf } from "../../../agents/ports/evidence.ts";
+import { oldestSeedAt } from "../../../agents/adapters/chain/committee.ts";
 import {
   appeal,
   ask,
   commit,
   commitAll,
-  draw,
+  committeeOf,
   fallBack,
   finalize,
   refund,
   replace,
   retryCallback,
   settle,
+  SEED_WINDOW,
   type AskedRequest,
 } from "./requests.ts";
 import { equivocator, refused, slashOf } from "./rules.ts";
@@ -41,6 +37,8 @@ import {
   append,
   certificateKey,
   creditOf,
+  reorganize,
+  setAgent,
   type Block,
   type LedgerOptions,
   type RequestEntry,
@@ -59,16 +57,21 @@ export interface Ledger {
   mine(count?: number): void;
   addAgent(agent: NewAgent): AgentRecord;
   ask(consumer: Address, terms: Terms, question: string): AskedRequest;
-  draw(request: Request, awaited: AwaitedRound): Receipt;
+  committeeOf(request: Request, awaited: AwaitedRound): readonly SeatInfo[];
+  /** The oldest seed block that can still prove a committee at the newest block. */
+  oldestSeed(): bigint;
+  /** Replaces the blocks from this one on by others with the same transactions. */
+  reorganize(from: bigint): void;
   commit(commit: CertifiedDecision, relayer: Address): Receipt;
   commitAll(commits: readonly CertifiedDecision[], relayer: Address): readonly (Receipt | ConclaveError)[];
   appeal(appellant: Address, request: Request, last: DecidedRound): Receipt;
   finalize(request: Request, last: DecidedRound): Receipt;
   retryCallback(request: Request, last: DecidedRound): Receipt;
   settle(request: Request, rounds: readonly DecidedRound[]): Receipt;
-  replace(request: Request, round: Round, witness: Witness): Receipt;
-  refund(request: Request, round: Round, witness: Witness): Receipt;
-  fallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt;
+  replace(request: Request, awaited: AwaitedRound): Receipt;
+  refund(request: Request, awaited: AwaitedRound): Receipt;
+  fallBack(request: Request, awaited: AwaitedRound): Receipt;
+  wake(agentId: AgentId): Receipt;
   isConsumed(proof: EquivocationProof): boolean;
   submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
   certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
@@ -85,8 +88,10 @@ export function createLedger(options: LedgerOptions): Ledger {
     options,
     blocks: [],
     agents: new Map(),
+    snapshot: null,
     services: new Map(),
     falls: new Map(),
+    misses: new Map(),
     requests: new Map(),
     credits: new Map(),
     owed: new Map(),
@@ -105,7 +110,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     },
     addAgent: (agent) => addAgent(state, agent),
     ask: (...parameters) => ask(state, ...parameters),
-    draw: (...parameters) => draw(state, ...parameters),
+    committeeOf: (...parameters) => committeeOf(state, ...parameters),
+    oldestSeed: () => oldestSeedAt(BigInt(state.blocks.length - 1), SEED_WINDOW),
+    reorganize: (from) => reorganize(state, from),
     commit: (...parameters) => commit(state, ...parameters),
     commitAll: (...parameters) => commitAll(state, ...parameters),
     appeal: (...parameters) => appeal(state, ...parameters),
@@ -115,6 +122,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     replace: (...parameters) => replace(state, ...parameters),
     refund: (...parameters) => refund(state, ...parameters),
     fallBack: (...parameters) => fallBack(state, ...parameters),
+    wake: (agentId) => wake(state, agentId),
     isConsumed: (proof) => state.consumed.has(faultOf(proof)),
     submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
     certificateIn: (transactionHash, requestId) =>
@@ -133,13 +141,22 @@ function addAgent(state: State, agent: NewAgent): AgentRecord {
     unbonding: 0n,
     active: true,
     exited: false,
+    asleep: false,
     proven: false,
     commission: 0 as Ppm,
     raise: null,
   };
-  state.agents.set(agentId, record);
+  setAgent(state, record);
   append(state, [{ kind: "agentsChanged", agentId }]);
   return record;
+}
+
+function wake(state: State, agentId: AgentId): Receipt {
+  const agent = state.agents.get(agentId);
+  if (agent?.asleep !== true) throw refused("AgentNotAsleep", { agentId });
+  state.misses.set(agentId, 0);
+  setAgent(state, { ...agent, asleep: false, active: !agent.exited });
+  return append(state, [{ kind: "agentsChanged", agentId }]);
 }
 
 /** Slashes like contracts/Slasher.sol; all stake here is the operator's own. */
@@ -148,19 +165,15 @@ function submitEvidence(state: State, proof: EquivocationProof, reporter: Addres
   const agent = state.agents.values().find((one) => one.signer === signer);
   if (agent === undefined) throw refused("UnknownSigner", { signer });
   const { request, slot } = proof;
-  const { status, attempt: latest } = state.requests.get(request.id) ?? { status: "none", attempt: 0 };
-  const isDrawn = slot.attempt < latest || (slot.attempt === latest && status !== "none" && status !== "requested");
-  if (!isDrawn) throw refused("AttemptNotDrawn", { requestId: String(request.id), attempt: slot.attempt });
+  const { status, attempt: latest } = state.requests.get(request.id) ?? { status: "requested", attempt: 0 };
+  if (slot.attempt > latest || (slot.attempt === latest && status === "requested"))
+    throw refused("AttemptNotOver", { requestId: String(request.id), attempt: slot.attempt });
   const fault = faultOf({ ...proof, agentId: agent.agentId });
   if (state.consumed.has(fault)) throw refused("EvidenceConsumed", { agentId: agent.agentId });
   const [bonded, unbonding] = [slashOf(agent.stake), slashOf(agent.unbonding)];
   if (bonded + unbonding === 0n) throw refused("NothingToSlash", { agentId: agent.agentId });
   state.consumed.add(fault);
-  state.agents.set(agent.agentId, {
-    ...agent,
-    stake: agent.stake - bonded,
-    unbonding: agent.unbonding - unbonding,
-  });
+  setAgent(state, { ...agent, stake: agent.stake - bonded, unbonding: agent.unbonding - unbonding });
   state.owed.set(reporter, (state.owed.get(reporter) ?? 0n) + (bonded + unbonding) / 10n);
   return append(state, [{ kind: "agentsChanged", agentId: agent.agentId }]);
 }

@@ -1,11 +1,13 @@
 import { keccak256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { committeeHash, decisionStructHash, requestHash } from "../../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../../agents/core/errors.ts";
+import { isTimeUp } from "../../../agents/core/request/progress.ts";
 import {
   committeeSizeAfter,
   hasRetry,
   linkAfter,
   packRound,
+  seatsOfAll,
   unpackRound,
 } from "../../../agents/core/request/rounds.ts";
 import type {
@@ -13,22 +15,29 @@ import type {
   AgentId,
   Decision,
   Digest,
+  Ppm,
   Request,
   RequestId,
   Round,
+  SeatInfo,
   Terms,
 } from "../../../agents/core/types.ts";
-import { type DecidedRound, type RequestStatus, type Witness } from "../../../agents/core/request/events.ts";
-import {
-  PROVEN_SERVICES,
-  type AwaitedRound,
-  type CertifiedDecision,
-  type Receipt,
-} from "../../../agents/ports/chain.ts";
+import type { AwaitedRound, DecidedRound, RequestStatus } from "../../../agents/core/request/events.ts";
+import { PROVEN_SERVICES, type CertifiedDecision, type Receipt } from "../../../agents/ports/chain.ts";
+import { oldestSeedAt, type SeedWindow } from "../../../agents/adapters/chain/committee.ts";
 import { packRelay } from "../../../agents/adapters/chain/settlement.ts";
 import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
 import { drawSeats, refused, requireDuration, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
-import { append, certificateKey, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
+import {
+  append,
+  certificateKey,
+  credit,
+  nextTimestamp,
+  setAgent,
+  type Body,
+  type RequestEntry,
+  type State,
+} from "./state.ts";
 
 /** A request as its event says. */
 export interface AskedRequest {
@@ -40,14 +49,20 @@ export interface AskedRequest {
 /** Blocks from the request to its seed block, and the fewest blocks of its epoch before the seed block. */
 const SEED_DELAY = 8n;
 const EPOCH_BLOCKS = 256n;
+export const SEED_WINDOW: SeedWindow = { epochBlocks: EPOCH_BLOCKS, hashes: 8_191n };
 /** Fewest blocks of the epoch after the seed block. */
 const DRAW_BLOCKS = 16n;
 /** A committee of fewer seats slashes a seat at most once. */
 const SLASHING_COMMITTEE = 13;
+/** An agent that misses so many seats in a row sleeps. */
+const MAX_MISSES = 3;
 const WEEK_SECONDS = 604_800;
+const NO_OUTCOME = `0x${"00".repeat(32)}` as Digest;
 
 export function ask(state: State, consumer: Address, terms: Terms, question: string): AskedRequest {
   requireDuration(terms);
+  const [drawable, needed] = [activeCount(state), seatsOfAll({ ...terms, retries: 0 })];
+  if (drawable < needed) throw refused("TooFewAgents", { drawable, needed });
   const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
   const round = roundFrom(state, request, 0n, 0);
   const seedBlock = nextSeedBlock(state);
@@ -56,26 +71,23 @@ export function ask(state: State, consumer: Address, terms: Terms, question: str
   return { request, round, seedBlock };
 }
 
-export function draw(state: State, request: Request, { round, seedBlock, past }: AwaitedRound): Receipt {
+/** The committee as contracts/Requests.sol finds it, by the agents at the seed block. */
+export function committeeOf(state: State, request: Request, awaited: AwaitedRound): readonly SeatInfo[] {
   const { id, terms } = request;
-  const entry = requireEntry(state, id, ["requested"], requestedCommitment(request, round, seedBlock));
-  requireBefore(state, round);
+  const { attempt } = requireAwaited(state, request, awaited);
+  const { round, seedBlock, past } = awaited;
   const number = BigInt(state.blocks.length);
-  if (number <= seedBlock) throw refused("SeedNotReady", { seedBlock: String(seedBlock) });
-  if (number / EPOCH_BLOCKS !== seedBlock / EPOCH_BLOCKS) {
-    const next = nextSeedBlock(state);
-    state.requests.set(id, standing("requested", entry.attempt, requestedCommitment(request, round, next)));
-    return append(state, [{ kind: "seedRescheduled", requestId: id, seedBlock: next }]);
-  }
+  const block = state.blocks[Number(seedBlock)];
+  if (block === undefined) throw refused("SeedNotReady", { seedBlock: String(seedBlock) });
+  if (seedBlock < oldestSeedAt(number, SEED_WINDOW)) throw refused("SeedExpired", { seedBlock: String(seedBlock) });
   requireHistory(request, round, past);
   const sat = new Set(past.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
-  const candidates = [...state.agents.values()].filter(({ agentId }) => !sat.has(agentId));
-  const { attempt } = entry;
-  const seed = keccak256(utf8(`${state.blocks[Number(seedBlock)]?.prevRandao} ${id} ${attempt}`));
-  const committee = drawSeats(candidates, seed, committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals));
-  const commitment = drawnCommitment(request, round, attempt, committeeHash(committee));
-  state.requests.set(id, standing("drawn", attempt, commitment));
-  return append(state, [{ kind: "committeeDrawn", requestId: id, attempt, committee }]);
+  const seed = keccak256(utf8(`${block.prevRandao} ${id} ${attempt}`));
+  return drawSeats(block.agents, seed, committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals), sat);
+}
+
+function activeCount({ agents }: State): number {
+  return agents.values().reduce((count, { active }) => count + Number(active), 0);
 }
 
 export function commit(state: State, one: CertifiedDecision, relayer: Address): Receipt {
@@ -118,22 +130,18 @@ function unlessRefused<T>(action: () => T): T | ConclaveError {
 }
 
 /** Applies a commit to its request and returns the events; changes nothing when it throws. */
-function decide(
-  state: State,
-  { request, round, committee, certificate }: CertifiedDecision,
-  relayer: Address,
-): readonly Body[] {
+function decide(state: State, { request, awaited, certificate }: CertifiedDecision, relayer: Address): readonly Body[] {
   const { decision } = certificate;
-  const { id } = request;
-  const drawn = drawnCommitment(request, round, decision.attempt, committeeHash(committee));
-  requireEntry(state, id, ["drawn"], drawn);
+  const { round } = awaited;
+  const { attempt } = requireAwaited(state, request, awaited);
   requireBefore(state, round);
+  const committee = committeeOf(state, request, awaited);
+  if (decision.attempt !== attempt) throw refused("InvalidDecision", { field: "attempt", value: decision.attempt });
   requireOutcome(request.terms, decision);
-  const attempt = { domain: state.options.domain, request, attempt: decision.attempt, committee };
-  const signers = verifyCertificate(attempt, certificate);
+  const signers = verifyCertificate({ domain: state.options.domain, request, attempt, committee }, certificate);
   const relay = { signers, gasPrice: 0n, relayer };
   const following = advance(state, request, { round, committee, decision, relay, appellant: null });
-  return [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following];
+  return [{ kind: "decisionCommitted", requestId: request.id, committee, decision, relay }, ...following];
 }
 
 export function appeal(state: State, appellant: Address, request: Request, last: DecidedRound): Receipt {
@@ -159,13 +167,14 @@ export function retryCallback(state: State, request: Request, last: DecidedRound
   const { id } = request;
   const entry = requireEntry(state, id, ["decided", "hung"], settledCommitment(request, last));
   if (!entry.callbackPending) throw refused("CallbackNotPending", { requestId: String(id) });
-  if (!callBack(state, request, last.decision)) throw refused("CallbackStillFails", { requestId: String(id) });
+  if (!callBack(state, request, toldOf(entry, last.decision)))
+    throw refused("CallbackStillFails", { requestId: String(id) });
   state.requests.set(id, { ...entry, callbackPending: false });
   return append(state, []);
 }
 
 export function settle(state: State, request: Request, rounds: readonly DecidedRound[]): Receipt {
-  const { id, terms, consumer } = request;
+  const { id } = request;
   const last = rounds.at(-1);
   if (last === undefined) throw refused("WitnessMismatch", { requestId: String(id) });
   requireHistory(request, last.round, rounds.slice(0, -1));
@@ -173,47 +182,51 @@ export function settle(state: State, request: Request, rounds: readonly DecidedR
   if (entry.provisional) throw refused("DecisionIsProvisional", { requestId: String(id) });
   if (entry.settled) throw refused("AlreadySettled", { requestId: String(id) });
   state.requests.set(id, { ...entry, settled: true });
+  return append(state, pay(state, request, rounds));
+}
+
+/** Pays all rounds of a request, once. */
+function pay(state: State, { terms, consumer }: Request, rounds: readonly DecidedRound[]): readonly Body[] {
   const operatorOf = (agentId: number): Address | null =>
     state.agents.values().find((agent) => agent.agentId === agentId)?.operator ?? null;
   const { payments, rest } = payOut(terms, rounds, operatorOf);
   for (const { account, amount } of payments) credit(state, account, terms.currency, amount);
   credit(state, consumer, terms.currency, rest);
-  return append(
-    state,
-    standingRounds(terms, rounds).flatMap((one) => recordService(state, terms, one)),
-  );
+  return standingRounds(terms, rounds).flatMap((one) => recordService(state, terms, one));
 }
 
-export function replace(state: State, request: Request, round: Round, witness: Witness): Receipt {
-  const { attempt } = requireUnanswered(state, request, round, witness);
+export function replace(state: State, request: Request, awaited: AwaitedRound): Receipt {
+  const { attempt } = requireUnanswered(state, request, awaited);
+  const { round } = awaited;
   if (!hasRetry(round, request.terms, attempt)) throw refused("NoRetriesLeft", { requestId: String(request.id) });
   const { link, appeals } = unpackRound(round);
   return append(state, [reopen(state, request, { attempt: attempt + 1, link, appeals, appellant: null, bond: 0n })]);
 }
 
-export function refund(state: State, request: Request, round: Round, witness: Witness): Receipt {
+export function refund(state: State, request: Request, awaited: AwaitedRound): Receipt {
   const { id, terms, consumer } = request;
-  const entry = requireGivenUp(state, request, round, witness);
-  if (unpackRound(round).link !== 0n) throw refused("HasEarlierDecision", { requestId: String(id) });
+  const entry = requireGivenUp(state, request, awaited);
+  if (unpackRound(awaited.round).link !== 0n) throw refused("HasEarlierDecision", { requestId: String(id) });
   state.requests.set(id, { ...entry, status: "refunded", settled: true });
   credit(state, consumer, terms.currency, terms.fee);
   return append(state, [{ kind: "requestRefunded", requestId: id }]);
 }
 
-export function fallBack(state: State, request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt {
+export function fallBack(state: State, request: Request, awaited: AwaitedRound): Receipt {
   const { id, terms } = request;
-  const entry = requireGivenUp(state, request, round, witness);
-  if (linkOf(request, last) !== unpackRound(round).link) throw refused("WitnessMismatch", { requestId: String(id) });
-  // The attempt whose committee was drawn last.
-  const attempt = entry.status === "drawn" ? entry.attempt : entry.attempt - 1;
-  const { decision, appellant } = last;
-  state.requests.set(id, standing(decision.status, attempt, settledCommitment(request, last)));
-  if (appellant !== null) credit(state, appellant, terms.currency, bondOf(terms, last.round));
-  deliver(state, request, decision);
-  return append(state, [{ kind: "decisionFinalized", requestId: id, attempt: decision.attempt }]);
+  const { attempt } = requireGivenUp(state, request, awaited);
+  const last = awaited.past.at(-1);
+  if (last === undefined || linkOf(request, last) !== unpackRound(awaited.round).link)
+    throw refused("WitnessMismatch", { requestId: String(id) });
+  const { appellant } = last;
+  const bond = appellant === null ? 0n : bondOf(terms, last.round);
+  state.requests.set(id, standing("hung", attempt, settledCommitment(request, last)));
+  if (appellant !== null) credit(state, appellant, terms.currency, bond);
+  deliver(state, request, last.decision);
+  return append(state, [{ kind: "attemptUnanswered", requestId: id, attempt, appellant, bond }]);
 }
 
-/** Moves a request on after a commit (SE4) and returns the event of it; no event if the decision is final. */
+/** Moves a request on after a commit (SE4) and returns the events of it. */
 function advance(state: State, request: Request, decided: DecidedRound): readonly Body[] {
   const { terms, id } = request;
   const { round, decision } = decided;
@@ -224,9 +237,11 @@ function advance(state: State, request: Request, decided: DecidedRound): readonl
   }
   if (appeals === terms.appeals) {
     const commitment = settledCommitment(request, decided);
-    state.requests.set(id, standing(decision.status, decision.attempt, commitment));
+    const settled = unpackRound(round).link === 0n;
+    state.requests.set(id, { ...standing(decision.status, decision.attempt, commitment), settled });
+    const paid = settled ? pay(state, request, [decided]) : [];
     deliver(state, request, decision);
-    return [];
+    return paid;
   }
   const waiting = packRound({ ...fields, appeals, deadline: nextTimestamp(state) + terms.duration });
   const commitment = settledCommitment(request, { ...decided, round: waiting });
@@ -265,7 +280,13 @@ function nextSeedBlock({ blocks }: State): bigint {
 function deliver(state: State, request: Request, decision: Decision): void {
   const entry = state.requests.get(request.id);
   if (entry === undefined || request.terms.callbackGasLimit === 0) return;
-  state.requests.set(request.id, { ...entry, callbackPending: !callBack(state, request, decision) });
+  state.requests.set(request.id, { ...entry, callbackPending: !callBack(state, request, toldOf(entry, decision)) });
+}
+
+/** What the consumer is told: that the request hung if nobody answered an attempt after the decision. */
+function toldOf({ attempt }: RequestEntry, decision: Decision): Decision {
+  if (attempt === decision.attempt) return decision;
+  return { ...decision, status: "hung", outcome: NO_OUTCOME, answer: "", confidence: 0 as Ppm };
 }
 
 function callBack({ options }: State, request: Request, decision: Decision): boolean {
@@ -277,26 +298,35 @@ function callBack({ options }: State, request: Request, decision: Decision): boo
 }
 
 /**
- * Counts services like contracts/libraries/AgentBook.sol: an agent that is paid or recovers has served, a slashed one
- * has not (ADR 10).
+ * Counts services and misses like contracts/libraries/AgentBook.sol: an agent that is paid or recovers has served, a
+ * slashed one has not (ADR 10). A seat without a share and a signature was missed (SE20).
  */
 function recordService(state: State, terms: Terms, one: DecidedRound): readonly Body[] {
   const { agents, services } = state;
   const amounts = earnings(terms, one);
   return one.committee.flatMap(({ agentId }, seat): readonly Body[] => {
     const agent = agents.get(agentId);
-    const steps = one.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
-    if (agent === undefined || (amounts[seat] === 0n && steps === 0)) return [];
-    const served = Math.min(PROVEN_SERVICES, (services.get(agentId) ?? 0) + (steps >= 0 ? 1 : 0));
+    if (agent === undefined) return [];
+    const missed = (one.decision.shares[seat] ?? 0) === 0 && ((one.relay.signers >> BigInt(seat)) & 1n) === 0n;
+    const decided = one.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
+    const steps = missed ? Math.min(decided, -1) : decided;
+    const asleep = agent.asleep || countMiss(state, agentId, missed) === MAX_MISSES;
+    const serves = steps > 0 || (steps === 0 && amounts[seat] !== 0n);
+    const served = Math.min(PROVEN_SERVICES, (services.get(agentId) ?? 0) + (serves ? 1 : 0));
     services.set(agentId, served);
-    const next = {
-      ...withReputation(agent, counted(state, agentId, one.committee.length, steps)),
-      proven: served === PROVEN_SERVICES,
-    };
-    if (next.reputation === agent.reputation && next.proven === agent.proven) return [];
-    agents.set(agentId, next);
+    const changed = withReputation(agent, counted(state, agentId, one.committee.length, steps));
+    const next = { ...changed, asleep, active: changed.active && !asleep, proven: served === PROVEN_SERVICES };
+    if (next.reputation === agent.reputation && next.proven === agent.proven && asleep === agent.asleep) return [];
+    setAgent(state, next);
     return [{ kind: "agentsChanged", agentId }];
   });
+}
+
+/** Returns how many seats in a row the agent has missed, with this one. */
+function countMiss({ misses }: State, agentId: AgentId, missed: boolean): number {
+  const count = missed ? (misses.get(agentId) ?? 0) + 1 : 0;
+  misses.set(agentId, count);
+  return count;
 }
 
 /** SE11, RE4: steps of a decision that take effect, as in contracts/libraries/PayLib.sol and ReputationLib.sol. */
@@ -334,15 +364,22 @@ function requireProvisional(state: State, request: Request, last: DecidedRound):
   return entry;
 }
 
-function requireUnanswered(state: State, request: Request, round: Round, witness: Witness): RequestEntry {
-  const entry = requireEntry(state, request.id, ["requested", "drawn"], witnessCommitment(request, round, witness));
-  requireAfter(state, round);
+function requireAwaited(state: State, request: Request, { round, seedBlock }: AwaitedRound): RequestEntry {
+  return requireEntry(state, request.id, ["requested"], requestedCommitment(request, round, seedBlock));
+}
+
+function requireUnanswered(state: State, request: Request, awaited: AwaitedRound): RequestEntry {
+  const entry = requireAwaited(state, request, awaited);
+  const number = BigInt(state.blocks.length);
+  const next = { number, timestamp: nextTimestamp(state), oldestSeed: oldestSeedAt(number, SEED_WINDOW) };
+  if (!isTimeUp(awaited, next)) throw refused("DeadlineNotPassed", { deadline: unpackRound(awaited.round).deadline });
   return entry;
 }
 
-function requireGivenUp(state: State, request: Request, round: Round, witness: Witness): RequestEntry {
-  const entry = requireUnanswered(state, request, round, witness);
-  if (hasRetry(round, request.terms, entry.attempt)) throw refused("RetriesLeft", { requestId: String(request.id) });
+function requireGivenUp(state: State, request: Request, awaited: AwaitedRound): RequestEntry {
+  const entry = requireUnanswered(state, request, awaited);
+  if (hasRetry(awaited.round, request.terms, entry.attempt))
+    throw refused("RetriesLeft", { requestId: String(request.id) });
   return entry;
 }
 
@@ -370,21 +407,8 @@ function linkOf(request: Request, { round, committee, decision, relay, appellant
   return linkAfter(round, committeeHash(committee), structHash, packRelay(relay), appellant);
 }
 
-function witnessCommitment(request: Request, round: Round, witness: Witness): Digest {
-  switch (witness.kind) {
-    case "requested":
-      return requestedCommitment(request, round, witness.seedBlock);
-    case "drawn":
-      return drawnCommitment(request, round, witness.attempt, witness.committeeHash);
-  }
-}
-
 function requestedCommitment(request: Request, round: Round, seedBlock: bigint): Digest {
   return keccak256(utf8(`requested ${requestHash(request)} ${round} ${seedBlock}`));
-}
-
-function drawnCommitment(request: Request, round: Round, attempt: number, committee: Digest): Digest {
-  return keccak256(utf8(`drawn ${requestHash(request)} ${round} ${attempt} ${committee}`));
 }
 
 function settledCommitment(request: Request, { round, committee, decision, relay }: DecidedRound): Digest {

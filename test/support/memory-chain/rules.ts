@@ -12,6 +12,7 @@ import { isSupermajority } from "../../../agents/core/quorum.ts";
 import { ONE_PPM } from "../../../agents/core/types.ts";
 import type {
   Address,
+  AgentId,
   Attempt,
   Certificate,
   Decision,
@@ -53,16 +54,13 @@ export function requireOutcome(terms: Terms, decision: Decision): void {
 
 /** Checks a certificate like contracts/libraries/CertificateLib.sol and returns its signers: bit i = seat i. */
 export function verifyCertificate(attempt: Attempt, { decision, signatures }: Certificate): bigint {
-  const { committee, request } = attempt;
+  const { committee } = attempt;
   const digest = decisionDigest(attempt, decision);
   const recovered = signatures.map(({ seat, signature }) => ({ seat, signer: recoverSigner(digest, signature) }));
-  const nobody = recovered.find(({ signer }) => signer === null);
-  if (nobody !== undefined) throw refused("InvalidSignature", { seat: nobody.seat });
   const seats = new Set(signatures.map(({ seat }) => seat));
   if (!isSupermajority(seats.size, committee.length)) throw refused("QuorumNotReached", { signers: seats.size });
-  // The contract reads another signer as another committee.
-  if (recovered.some(({ seat, signer }) => committee[seat]?.signer !== signer))
-    throw refused("WitnessMismatch", { requestId: String(request.id) });
+  const wrong = recovered.find(({ seat, signer }) => committee[seat]?.signer !== signer);
+  if (wrong !== undefined) throw refused("InvalidSignature", { seat: wrong.seat });
   return [...seats].reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 }
 
@@ -95,13 +93,22 @@ export function slashOf(stake: bigint): bigint {
 }
 
 /**
- * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one. Same law as
- * the contract's draw, other results.
+ * Draws distinct active agents with probability proportional to stake x reputation, halved for a fresh one. Excluded
+ * agents sit only if too few others are left. Same law as the contract's draw, other results.
  */
-export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
-  const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
-  if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
+export function drawSeats(
+  agents: readonly AgentRecord[],
+  seed: Digest,
+  size: number,
+  excluded: ReadonlySet<AgentId> = new Set(),
+): readonly SeatInfo[] {
+  const active = agents.filter((agent) => agent.active);
+  if (active.length < size) throw refused("TooFewAgents", { drawable: active.length, needed: size });
+  const inOrder = active.toSorted((left, right) => compareHex(left.signer, right.signer));
+  const pool = inOrder.filter(({ agentId }) => !excluded.has(agentId));
+  const spare = inOrder.filter(({ agentId }) => excluded.has(agentId));
   return Array.from({ length: size }, (_, seat) => {
+    if (pool.length === 0) pool.push(...spare);
     const total = pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
     let ticket = BigInt(keccak256(utf8(`${seed} ${seat}`))) % total;
     const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);

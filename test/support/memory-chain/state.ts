@@ -29,10 +29,12 @@ export interface Block {
   readonly prevRandao: Hex;
   readonly timestamp: number;
   readonly events: readonly ChainEvent[];
+  /** The agents after the block before. */
+  readonly agents: readonly AgentRecord[];
 }
 
 export interface RequestEntry extends RequestState {
-  /** Hash of request, round and seed block, committee or decision, which the caller must give. */
+  /** Hash of request, round and seed block, or of the decision, which the caller must give. */
   readonly commitment: Digest;
 }
 
@@ -45,11 +47,16 @@ export interface Fall {
 export interface State {
   readonly options: LedgerOptions;
   readonly blocks: Block[];
+  /** Changed by `setAgent` alone. */
   readonly agents: Map<AgentId, AgentRecord>;
+  /** The agents as the next block has them; null after a change. */
+  snapshot: readonly AgentRecord[] | null;
   /** Services of each agent, counted up to `PROVEN_SERVICES`. */
   readonly services: Map<AgentId, number>;
   /** Deepest fall of each agent whose reputation fell, in the last week with a fall. */
   readonly falls: Map<AgentId, Fall>;
+  /** Seats in a row that each agent missed. */
+  readonly misses: Map<AgentId, number>;
   readonly requests: Map<RequestId, RequestEntry>;
   /** Credits by account and currency. */
   readonly credits: Map<string, bigint>;
@@ -81,8 +88,24 @@ export function append(state: State, bodies: readonly Body[]): Receipt {
     logIndex,
     transactionHash,
   }));
-  state.blocks.push({ number, hash, prevRandao, timestamp, events });
+  state.snapshot ??= [...state.agents.values()];
+  state.blocks.push({ number, hash, prevRandao, timestamp, events, agents: state.snapshot });
   return { transactionHash, blockNumber: number, gasUsed: 0n };
+}
+
+export function setAgent(state: State, agent: AgentRecord): void {
+  state.agents.set(agent.agentId, agent);
+  state.snapshot = null;
+}
+
+/** Replaces the blocks from this one on by others with the same transactions. Their seeds and so the committees differ. */
+export function reorganize({ blocks, options }: State, from: bigint): void {
+  const { chainId } = options.domain;
+  for (const block of blocks.slice(Number(from))) {
+    const [hash, prevRandao] = [keccak256(utf8(`${chainId} ${block.hash}`)), keccak256(utf8(block.prevRandao))];
+    const events = block.events.map((event) => ({ ...event, blockHash: hash }));
+    blocks[Number(block.number)] = { ...block, hash, prevRandao, events };
+  }
 }
 
 export function nextTimestamp({ options, blocks }: State): number {
