@@ -79,7 +79,7 @@ describe("chain: certificates in calldata", () => {
     const other = await drawn(harness);
     const later = await (
       await harness.writer(0)
-    ).commit(other.request, other.round, other.committee, other.certificate);
+    ).commit(other.request, other.awaited, other.certificate);
     assert.ok(later !== "already");
     harness.proxy.intercept = (call) => (Array.isArray(call) ? "leaveOutFirst" : null);
     const answers = await Promise.all([

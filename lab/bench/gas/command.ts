@@ -24,6 +24,7 @@ import {
   quorum,
   recordOf,
   refundArgs,
+  type Drawn,
 } from "../../../test/support/contracts/course.ts";
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
