@@ -114,6 +114,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
+    function startEarning(AgentId agentId, address account) external {
+        _requireKnown(agentId);
+        _book.startEarning(agentId, account);
+    }
+
+    /// @inheritdoc IAgentRegistry
     function startUnbonding(AgentId agentId, uint128 shares) external returns (uint128 amount, uint40 unbondingEnd) {
         _requireKnown(agentId);
         unbondingEnd = _afterDelay();
@@ -263,6 +269,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 asleep: account.asleep(),
                 exited: account.exited(),
                 bonded: record.pool.bonded,
+                joining: record.pool.joining,
                 unbonding: record.pool.unbonding,
                 commission: record.commission,
                 announcedCommission: record.announced,
@@ -276,8 +283,10 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         StakePool.Ticket memory ticket = pool.ticketOf(account);
         return
             Position({
-                shares: pool.shares[account],
+                shares: pool.sharesOf(account),
                 bonded: pool.bondedOf(account),
+                joining: pool.joiningOf(account),
+                joiningEnd: pool.joiningEndOf(account),
                 unbondingShares: ticket.shares,
                 unbonding: pool.unbondingOf(account),
                 unbondingEnd: ticket.end
@@ -346,8 +355,9 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     function _bond(AgentId agentId, uint128 amount) private returns (uint128 shares) {
         require(amount != 0, AmountIsZero());
         stakeToken.pullExact(amount);
-        shares = _book.bond(_rules(), agentId, msg.sender, amount);
-        emit StakeBonded(agentId, msg.sender, amount, shares);
+        uint40 joiningEnd;
+        (shares, joiningEnd) = _book.bond(_rules(), agentId, msg.sender, amount);
+        emit StakeBonded(agentId, msg.sender, amount, shares, joiningEnd);
     }
 
     function _provenSigner(bytes calldata publicKey, bytes calldata possession) private view returns (address signer) {

@@ -348,12 +348,7 @@ contract DecisionOracle is Accounts, Requests {
         uint256 pay = PayLib.units(decision) * prices.unitOf(terms);
         uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
         pay -= treasuryPay;
-        (Service[] memory services, uint256 earned) = PayLib.servicesOf(
-            made.committee,
-            decision.merits,
-            made.relay.signers(),
-            pay
-        );
+        (Service[] memory services, uint256 earned) = PayLib.servicesOf(made.committee, decision.merits, pay);
         uint256 relayerPay = prices.gasCost(PricesLib.settlingGas(terms), made.relay.gasPrice());
         // Never below 0: the reserve includes this relay and all calls of `replace` before it, at the cap.
         uint256 rest = terms.fee() -

@@ -53,6 +53,7 @@ interface IAgentRegistry {
     /// @param asleep true if it missed 3 in a row and was not woken since: it takes no part in draws
     /// @param exited true if the agent has left the draw for good
     /// @param bonded the stake that weighs in the draw, the operator's and the delegators' together
+    /// @param joining how many shares of it do not earn yet
     /// @param unbonding the stake that waits to be withdrawn, the operator's and the delegators' together
     /// @param commission the operator's part of the agent's pay, taken before the rest is divided by shares, in parts
     /// per million
@@ -68,6 +69,7 @@ interface IAgentRegistry {
         bool asleep;
         bool exited;
         Pot bonded;
+        uint128 joining;
         Pot unbonding;
         uint24 commission;
         uint24 announcedCommission;
@@ -77,12 +79,16 @@ interface IAgentRegistry {
     /// @notice What one account holds of an agent's stake.
     /// @param shares how many shares of the bonded pot
     /// @param bonded what they are worth, rounded down
+    /// @param joining how many of them do not earn yet
+    /// @param joiningEnd unix seconds from which on the first of these may begin to earn; 0 if there are none
     /// @param unbondingShares how many shares of the unbonding pot
     /// @param unbonding what they are worth, rounded down
     /// @param unbondingEnd unix seconds from which on they may be withdrawn; 0 if there are none
     struct Position {
         uint128 shares;
         uint128 bonded;
+        uint128 joining;
+        uint40 joiningEnd;
         uint128 unbondingShares;
         uint128 unbonding;
         uint40 unbondingEnd;
@@ -133,13 +139,26 @@ interface IAgentRegistry {
     /// @param account the holder of the shares: the operator or a delegator
     /// @param amount what was added to the bonded pot
     /// @param shares minted for it
-    event StakeBonded(AgentId indexed agentId, address indexed account, uint128 amount, uint128 shares);
+    /// @param joiningEnd unix seconds from which on they may begin to earn; 0 = they earn at once
+    event StakeBonded(
+        AgentId indexed agentId,
+        address indexed account,
+        uint128 amount,
+        uint128 shares,
+        uint40 joiningEnd
+    );
+
+    /// @notice Bonded shares take part in pay from now on.
+    /// @param agentId the agent
+    /// @param account the holder of the shares
+    /// @param shares how many
+    event EarningStarted(AgentId indexed agentId, address indexed account, uint128 shares);
 
     /// @notice Stake began to unbond; the delay starts again for all the stake that the account unbonds from this
     /// agent.
     /// @param agentId the agent
     /// @param account the holder of the shares
-    /// @param shares burnt in the bonded pot
+    /// @param shares burnt in the bonded pot: first those that do not earn yet
     /// @param amount what moved from the bonded to the unbonding pot
     /// @param unbondingShares minted in the unbonding pot
     /// @param unbondingEnd unix seconds from which on all of the account's may be withdrawn
@@ -249,8 +268,8 @@ interface IAgentRegistry {
     /// @param reputation parts per million, after it
     event ReputationChanged(AgentId indexed agentId, int8 steps, uint32 reputation);
 
-    /// @notice A request was settled: what it did to the agents that sat for it. Pay is divided by the shares and the
-    /// commission at this moment, whenever it is claimed.
+    /// @notice A request was settled: what it did to the agents that sat for it. Pay is divided by the shares that earn and
+    /// the commission at this moment, whenever it is claimed.
     /// @param currency the currency of the pay
     /// @param services one word for each agent, see `Service`
     event ServicesRecorded(Currency currency, Service[] services);
@@ -306,6 +325,8 @@ interface IAgentRegistry {
     /// smallest unit.
     error TooManyShares(uint256 shares);
     error NothingToSlash(AgentId agentId);
+    /// @notice No shares of the account have joined for long enough, or all that have earn already.
+    error NoSharesDue(AgentId agentId, address account);
     error NothingOwed(address account);
     error NotOracle(address caller);
     error NotSlasher(address caller);
@@ -359,9 +380,9 @@ interface IAgentRegistry {
 
     /// @notice Bonds stake behind an agent, which weighs from the next epoch on: the operator's own, or a delegation by
     /// anybody. The operator's bond reactivates the agent once the operator's own stake is at least minStake.
-    /// @dev The new shares take part in all pay from now on, also in pay for earlier service, since a request pays when
-    /// it is settled. They take nothing from the operator's commission, and the stake is locked for the unbonding
-    /// delay.
+    /// @dev The new shares are stake at once: they weigh and are slashed. They take no part in pay for 14 days, since a
+    /// request pays when it is settled, and after that from the next call of `startEarning`, `bond`, `startUnbonding` or
+    /// `claimRewards` on. Shares that join an empty pot earn at once. See RW6 in docs/spec/rewards.md.
     /// @dev Warning: a delegation is slashed with the operator's stake, pro rata, for what the operator's key signs; and it
     /// trusts the operator not to sign two messages on purpose. The operator cannot hold it back, nor take it.
     /// @dev Reverts if the agent's bonded stake would exceed maxStake, if the caller is not the operator while the
@@ -378,8 +399,16 @@ interface IAgentRegistry {
     /// @return shares minted for the caller
     function bondWithPermit(AgentId agentId, uint128 amount, Permit calldata permit) external returns (uint128 shares);
 
+    /// @notice Lets an account's bonded shares take part in pay once they have joined for 14 days. Anybody may call.
+    /// @dev The account's own `bond`, `startUnbonding` and `claimRewards` do the same.
+    /// @dev Warning: until one of these calls the shares earn nothing, even after the 14 days.
+    /// @param agentId the agent
+    /// @param account the holder of the shares
+    function startEarning(AgentId agentId, address account) external;
+
     /// @notice Begins to unbond shares of the caller, at any time and of any agent.
-    /// @dev Stake that unbonds earns nothing any more; earlier rewards stay claimable.
+    /// @dev Stake that unbonds earns nothing any more; earlier rewards stay claimable. Shares that do not earn yet leave
+    /// first.
     /// @dev Warning: all stake that the caller unbonds from one agent is one ticket; a new start extends the end of all
     /// of it. Evidence can slash it until it is withdrawn, even after its end. An agent whose operator's own stake
     /// falls below the minimum leaves the draw with the next epoch: it can still be drawn in this one, and its duties

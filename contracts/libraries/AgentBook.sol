@@ -96,21 +96,20 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @dev While the agent is not active, only its operator may bond. Others would share in the pay for service before
-    /// their bond, and they could use up the room below the maximum that the operator needs to make the agent active
-    /// again.
+    /// @dev While the agent is not active, only its operator may bond. Others could use up the room below the maximum that
+    /// the operator needs to make the agent active again. So the first shares of an empty pot are always the operator's.
     function bond(
         State storage self,
         Rules memory rules,
         AgentId agentId,
         address account,
         uint128 amount
-    ) internal returns (uint128 shares) {
+    ) internal returns (uint128 shares, uint40 joiningEnd) {
         Record storage record = self.records[agentId];
         require(!record.account.exited(), IAgentRegistry.AgentHasExited(agentId));
         require(account == record.operator || record.position != 0, IAgentRegistry.AgentNotActive(agentId));
-        _divide(record, account);
-        shares = record.pool.bond(agentId, account, amount, rules.maxStake);
+        _touch(agentId, record, account);
+        (shares, joiningEnd) = record.pool.bond(agentId, account, amount, rules.maxStake);
         _sync(self, rules, agentId, record);
     }
 
@@ -123,9 +122,14 @@ library AgentBook {
         uint40 end
     ) internal returns (uint128 amount, uint128 unbondingShares) {
         Record storage record = self.records[agentId];
-        _divide(record, account);
+        _touch(agentId, record, account);
         (amount, unbondingShares) = record.pool.unbond(agentId, account, shares, end);
         _sync(self, rules, agentId, record);
+    }
+
+    /// @notice Lets the account's shares earn that have joined for long enough.
+    function startEarning(State storage self, AgentId agentId, address account) internal {
+        require(_touch(agentId, self.records[agentId], account) != 0, IAgentRegistry.NoSharesDue(agentId, account));
     }
 
     /// @notice Slashes the agent, see `StakePool.slash`. A slash makes an agent that is not active exit. Otherwise the
@@ -234,7 +238,7 @@ library AgentBook {
         Currency currency
     ) internal returns (uint256 amount) {
         Record storage record = self.records[agentId];
-        _divide(record, account);
+        _touch(agentId, record, account);
         amount = record.rewards.take(account, currency);
         require(amount != 0, IAgentRegistry.NoRewards(agentId, account, currency));
     }
@@ -248,7 +252,13 @@ library AgentBook {
     ) internal view returns (uint256) {
         Record storage record = self.records[agentId];
         return
-            record.rewards.rewardsOf(record.account, _division(record), account, record.pool.shares[account], currency);
+            record.rewards.rewardsOf(
+                record.account,
+                _division(record),
+                account,
+                record.pool.earningOf(account),
+                currency
+            );
     }
 
     /// @dev Divides the pending pay by the old commission first.
@@ -257,10 +267,14 @@ library AgentBook {
         (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
     }
 
-    /// @dev Call this before the account's shares change.
-    function _divide(Record storage record, address account) private {
+    /// @dev Divides the pay so far, then lets the account's shares earn that are due. Call this before the account's shares
+    /// change.
+    /// @return started how many shares earn from now on
+    function _touch(AgentId agentId, Record storage record, address account) private returns (uint128 started) {
         _dividePay(record);
-        record.rewards.update(account, record.pool.shares[account]);
+        record.rewards.update(account, record.pool.earningOf(account));
+        started = record.pool.startEarning(account);
+        if (started != 0) emit IAgentRegistry.EarningStarted(agentId, account, started);
     }
 
     function _dividePay(Record storage record) private {
@@ -329,7 +343,7 @@ library AgentBook {
             RewardsLib.Division({
                 operator: record.operator,
                 commission: record.commission,
-                shares: record.pool.bonded.shares
+                shares: record.pool.earning()
             });
     }
 

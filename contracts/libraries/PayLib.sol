@@ -13,6 +13,9 @@ library PayLib {
     using RequestTermsLib for RequestTerms;
     using SeatLib for Seat;
 
+    /// @dev The share of a seat that said nothing.
+    uint256 private constant ABSENT = 0xff;
+
     /// @dev The head may be unchecked: dirty bits turn the status into another one, and then the commitment differs.
     function isDecided(Decision calldata decision) internal pure returns (bool) {
         return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Decided);
@@ -46,18 +49,17 @@ library PayLib {
     }
 
     /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence (SE11, SE20).
-    /// @dev Every division rounds down, in favour of the asker, who gets what is left. A seat that neither signed nor has
-    /// a share missed. A small committee slashes a seat once even where its decision says more.
+    /// @dev Every division rounds down, in favour of the asker, who gets what is left. Who missed is what the committee
+    /// signed: the relayer, who chooses the signatures, has no say in it. A small committee slashes a seat once even where
+    /// its decision says more.
     /// @param committee the seats in order, at most 64
     /// @param merits the shares, then the reputation changes, see `Decision`
-    /// @param signers bit i set = seat i signed
     /// @param pay the pay of the whole committee, below 2^96
     /// @return services one for each seat
     /// @return earned what all seats earn together; 0 if all shares are 0
     function servicesOf(
         Seat[] memory committee,
         bytes calldata merits,
-        uint64 signers,
         uint256 pay
     ) internal pure returns (Service[] memory services, uint256 earned) {
         uint256 size = committee.length;
@@ -66,8 +68,10 @@ library PayLib {
         uint256 change = size;
         for (uint256 seat = 0; seat < size; ++seat) {
             uint256 amount = uint8(merits[seat]);
-            bool missed = amount == 0 && (signers >> seat) & 1 == 0;
-            if (amount != 0) {
+            bool missed = amount == ABSENT;
+            if (missed) {
+                amount = 0;
+            } else if (amount != 0) {
                 // The sum of the amounts is at most pay.
                 amount = (amount * pay) / total;
                 earned += amount;
@@ -83,7 +87,10 @@ library PayLib {
     }
 
     function _sumOf(bytes calldata shares) private pure returns (uint256 sum) {
-        for (uint256 seat = 0; seat < shares.length; ++seat) sum += uint8(shares[seat]);
+        for (uint256 seat = 0; seat < shares.length; ++seat) {
+            uint256 share = uint8(shares[seat]);
+            if (share != ABSENT) sum += share;
+        }
     }
 
     /// @param change a two's complement number

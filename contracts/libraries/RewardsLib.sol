@@ -6,7 +6,7 @@ import {Currency} from "../types/Types.sol";
 import {AgentAccount} from "./AgentAccountLib.sol";
 
 /// @title The earnings of one agent, and the accounts that own them (RW1 to RW6)
-/// @notice Pay waits in the agent's account (`AgentAccount`). It is divided before anybody claims, and before the shares of the bonded pot or the
+/// @notice Pay waits in the agent's account (`AgentAccount`). It is divided before anybody claims, and before the shares that earn or the
 /// commission change: the operator gets the commission first, the shares get the rest. The cost of a claim does not
 /// depend on how many accounts share.
 /// @dev Debts are kept in units of 2^-128 of the currency's smallest unit. Every division rounds down, so the accounts
@@ -37,7 +37,7 @@ library RewardsLib {
     /// @notice The values by which pending pay is divided.
     /// @param operator the account that gets the commission
     /// @param commission the operator's part, in parts per million
-    /// @param shares all shares of the bonded pot
+    /// @param shares all shares that earn
     struct Division {
         address operator;
         uint256 commission;
@@ -57,7 +57,7 @@ library RewardsLib {
     }
 
     /// @notice Credits an account with the earnings of its shares. Call it before the shares change.
-    /// @param shares the account's shares of the bonded pot, which have not changed since its last update
+    /// @param shares the account's shares that earn, which have not changed since its last update
     function update(State storage self, address account, uint256 shares) internal {
         for (uint256 i = 0; i < CURRENCIES; ++i) {
             Holder storage holder = self.holders[account][i];
@@ -97,7 +97,7 @@ library RewardsLib {
         return owed >> FRACTION_BITS;
     }
 
-    /// @dev The commission rounds down, in favour of the shares. Without shares the operator gets everything. A word
+    /// @dev The commission rounds down, in favour of the shares. Without shares that earn the operator gets everything. A word
     /// has room for 104 bits of the amount, 128 bits of the fraction and 20 bits of parts per million.
     function _parts(uint256 amount, Division memory by) private pure returns (uint256 commission, uint256 growth) {
         uint256 whole = amount << FRACTION_BITS;

@@ -123,6 +123,9 @@ uint256 constant EVIDENCE_WINDOW = 7 days;
 uint256 constant MIN_UNBONDING_DELAY = MAX_DURATION + EVIDENCE_WINDOW;
 /// @dev Longest unbonding delay, in seconds.
 uint256 constant MAX_UNBONDING_DELAY = 365 days;
+/// @dev How long shares are stake before they earn, in seconds: the longest time from a request to the pay of its committee if
+/// nobody appeals and nobody retries (docs/adr/017).
+uint256 constant JOINING_DELAY = 2 * MAX_DURATION;
 /// @dev Most that an operator may keep of its agent's pay before it is divided by shares, in parts per million.
 uint256 constant MAX_COMMISSION_PPM = 500_000;
 /// @dev Largest maxStake: with `MAX_SHARE_BITS` no number of shares exceeds a uint128.

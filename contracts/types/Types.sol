@@ -109,8 +109,8 @@ struct Request {
 /// policies a bitmap (bit i set = policy i, A being 0); 0 when Hung
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
 /// @param answer the canonical answer as UTF-8; empty when Hung
-/// @param merits first the shares, one byte per seat: the seat's share of the pay, where all may be 0; then the reputation
-/// changes, pairs of bytes (seat, int8 steps): -1 to -3 = that many slashes, +1 = one recovery step; seats strictly ascending
+/// @param merits first the shares, one byte per seat: the seat's share of the pay, where all may be 0, or 255 of a seat that was
+/// absent; then the reputation changes, pairs of bytes (seat, int8 steps): -1 to -3 = that many slashes, +1 = one recovery step; seats strictly ascending
 struct Decision {
     DecisionHead head;
     bytes32 outcome;

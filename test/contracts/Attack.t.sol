@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {RequestTermsLib} from "../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../contracts/libraries/RoundLib.sol";
@@ -123,6 +124,63 @@ contract AttackTest is ConclaveTest {
         oracle.fallBack(_request, _second, seedBlock, last);
         assertTrue(statusOf(_request) == Status.Hung, "no answer");
         assertEq(oracle.creditOf(ALICE, Currency.Token), 18 ether, "gas is free here: her whole bond");
+    }
+
+    /// @dev Mallory bonded fifteen times the operators' stake in front of the settlement and took 750 of 800. She gets
+    /// nothing, whether the committee's commit pays, or a settlement an appeal period later.
+    function test_lateStakeEarnsNothing() public {
+        registerAgents(13, MIN_STAKE);
+        fund(2000 ether);
+        for (uint8 appeals = 0; appeals < 2; ++appeals) {
+            Terms memory terms = termsFor(4, 0);
+            (terms.appeals, terms.duration) = (appeals, 7 days);
+            // The whole fee of a request without appeals is for its four seats; else 8 of 26 units.
+            terms.fee = appeals == 0 ? 800 ether : 2600 ether;
+            if (appeals == 1) fund(2600 ether);
+            (Request memory request, uint64 seedBlock) = ask(terms);
+            Seat[] memory committee = drawCommittee(request, seedBlock);
+            Draft memory decision = decisionFor(4);
+            bytes memory certificate = certify(request, committee, decision, quorumOf(4));
+            uint256 before = oracle.creditOf(address(registry), Currency.Token);
+            for (uint256 i = 0; i < 4; ++i) _bondAll(committee[i].agentId());
+            commitWith(request, decision.packed(), certificate);
+            if (appeals == 1) _finalizeAndSettle(request, committee, decision);
+            assertEq(oracle.creditOf(address(registry), Currency.Token) - before, 800 ether, "the pay of four seats");
+            for (uint256 i = 0; i < 4; ++i) {
+                AgentId id = committee[i].agentId();
+                assertEq(registry.rewardsOf(id, MALLORY, Currency.Token), 0, "nothing for late stake");
+                vm.prank(MALLORY);
+                vm.expectPartialRevert(IAgentRegistry.NoRewards.selector);
+                registry.claimRewards(id, Currency.Token, MALLORY);
+                assertTrue(registry.rewardsOf(id, address(this), Currency.Token) >= 200 ether, "all for the operator");
+            }
+            nextEpoch();
+        }
+    }
+
+    function _bondAll(AgentId id) private {
+        uint128 room = MAX_STAKE - registry.getAgent(id).bonded.assets;
+        if (room == 0) return;
+        vm.prank(MALLORY);
+        registry.bond(id, room);
+    }
+
+    /// @dev Waits for the whole appeal period. Mallory lets her stake earn if she can.
+    function _finalizeAndSettle(Request memory request, Seat[] memory committee, Draft memory decision) private {
+        Round round = firstRounds[request.id].withDeadline(vm.getBlockTimestamp() + 7 days);
+        vm.warp(round.deadline() + 1);
+        vm.roll(vm.getBlockNumber() + 7 * 7200);
+        bytes32 committeeHash = SeatLib.hashMemory(committee);
+        oracle.finalize(request, round, committeeHash, decision.packed(), relayOf(quorumOf(4)));
+        for (uint256 i = 0; i < 4; ++i) {
+            AgentId id = committee[i].agentId();
+            if (registry.positionOf(id, MALLORY).joining == 0) continue;
+            vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NoSharesDue.selector, id, MALLORY));
+            registry.startEarning(id, MALLORY);
+        }
+        DecidedRound[] memory rounds = new DecidedRound[](1);
+        rounds[0] = DecidedRound(round, committee, decision.packed(), relayOf(quorumOf(4)), address(0));
+        settlement.settle(request, rounds);
     }
 
     function _appealedLie() private returns (uint64 seedBlock) {

@@ -16,6 +16,7 @@ contract RewardsTest is ConclaveTest {
     address private constant ALICE = address(0xa11ce);
     address private constant BOB = address(0xb0b);
     uint24 private constant TENTH = 100_000;
+    uint256 private constant JOINING_DELAY = 14 days;
     /// @dev Nearly the largest credit of the registry, and the most shares of a pot.
     uint256 private constant MOST = 256 * uint256(type(uint96).max);
     uint256 private constant SHARES = type(uint128).max;
@@ -37,7 +38,7 @@ contract RewardsTest is ConclaveTest {
 
     /// @dev RW2: a tenth is commission. The operator gets a quarter of the rest, Alice three quarters.
     function test_payIsDividedByCommissionAndShares() public {
-        _bond(ALICE, 3 * MIN_STAKE);
+        _join(ALICE, 3 * MIN_STAKE);
         _earn(1000);
         _assertRewards(address(this), 100 + 225);
         _assertRewards(ALICE, 675);
@@ -48,11 +49,11 @@ contract RewardsTest is ConclaveTest {
     /// that unbonds gets no part of later pay.
     function test_onlySharesOfTheMomentCount() public {
         _earn(1000);
-        _bond(ALICE, MIN_STAKE);
+        _join(ALICE, MIN_STAKE);
         _assertRewards(address(this), 1000);
         _assertRewards(ALICE, 0);
         _earn(1000);
-        _bond(BOB, 2 * MIN_STAKE);
+        _join(BOB, 2 * MIN_STAKE);
         _assertRewards(ALICE, 450);
         _assertRewards(BOB, 0);
         vm.prank(ALICE);
@@ -63,8 +64,66 @@ contract RewardsTest is ConclaveTest {
         _assertRewards(BOB, 1800);
     }
 
-    function test_aSlashChangesNobodysPart() public {
+    /// @dev RW6: bonded stake is stake at once, and earns nothing before the delay, nor before somebody lets it.
+    function test_newStakeEarnsAfterTheDelay() public {
         _bond(ALICE, 3 * MIN_STAKE);
+        assertEq(registry.getAgent(AGENT).bonded.assets, 4 * MIN_STAKE, "it weighs");
+        uint256 end = vm.getBlockTimestamp() + JOINING_DELAY;
+        IAgentRegistry.Position memory position = registry.positionOf(AGENT, ALICE);
+        assertEq(position.shares, 3 * MIN_STAKE, "shares");
+        assertEq(position.joining, 3 * MIN_STAKE, "joining");
+        assertEq(position.joiningEnd, end, "until");
+        _earn(1000);
+        vm.warp(end - 1);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NoSharesDue.selector, AGENT, ALICE));
+        registry.startEarning(AGENT, ALICE);
+        vm.warp(end);
+        _earn(1000);
+        _assertRewards(ALICE, 0);
+        vm.expectEmit(address(registry));
+        emit IAgentRegistry.EarningStarted(AGENT, ALICE, 3 * MIN_STAKE);
+        vm.prank(BOB);
+        registry.startEarning(AGENT, ALICE);
+        _assertRewards(ALICE, 0);
+        _assertRewards(address(this), 2000);
+        assertEq(registry.getAgent(AGENT).joining, 0, "all earn");
+        _earn(1000);
+        _assertRewards(ALICE, 675);
+        vm.expectPartialRevert(IAgentRegistry.NoSharesDue.selector);
+        registry.startEarning(AGENT, ALICE);
+    }
+
+    /// @dev RW6: a further bond delays nothing that was bonded before, and each of the account's own calls lets it earn.
+    function test_ownCallsStartEarningAndBondsDelayNothing() public {
+        _bond(ALICE, MIN_STAKE);
+        vm.warp(vm.getBlockTimestamp() + JOINING_DELAY - 1);
+        _bond(ALICE, 1);
+        vm.warp(vm.getBlockTimestamp() + 1);
+        _bond(ALICE, 1);
+        assertEq(registry.positionOf(AGENT, ALICE).joining, 2, "a bond");
+        _earn(1000);
+        _assertRewards(ALICE, 450);
+        vm.warp(vm.getBlockTimestamp() + JOINING_DELAY);
+        vm.prank(ALICE);
+        registry.startUnbonding(AGENT, 3);
+        assertEq(registry.positionOf(AGENT, ALICE).joining, 0, "an unbonding");
+    }
+
+    /// @dev RW2, RW6: while no share earns, all pay is the operator's.
+    function test_withoutSharesThatEarnTheOperatorGetsAll() public {
+        _bond(ALICE, MIN_STAKE);
+        registry.startUnbonding(AGENT, MIN_STAKE);
+        _earn(1000);
+        _assertRewards(address(this), 1000);
+        vm.warp(vm.getBlockTimestamp() + JOINING_DELAY);
+        registry.startEarning(AGENT, ALICE);
+        _earn(1000);
+        _assertRewards(address(this), 1100);
+        _assertRewards(ALICE, 900);
+    }
+
+    function test_aSlashChangesNobodysPart() public {
+        _join(ALICE, 3 * MIN_STAKE);
         drawForSlash();
         _earn(1000);
         submit(equivocation(AGENT, 0));
@@ -81,7 +140,7 @@ contract RewardsTest is ConclaveTest {
 
     /// @dev The account word has room for 2^96 - 1 units. More pay divides what waits, and nothing is lost.
     function test_moreThanTheWordHoldsIsDividedFirst() public {
-        _bond(ALICE, MIN_STAKE);
+        _join(ALICE, MIN_STAKE);
         _earn(type(uint96).max);
         recordService(Currency.Native, AGENT, 0, 1000);
         _earn(1000);
@@ -94,7 +153,7 @@ contract RewardsTest is ConclaveTest {
     }
 
     function test_currenciesNeverMix() public {
-        _bond(ALICE, MIN_STAKE);
+        _join(ALICE, MIN_STAKE);
         _earn(1000);
         recordService(Currency.Native, AGENT, 0, 500);
         vm.prank(ALICE);
@@ -113,7 +172,7 @@ contract RewardsTest is ConclaveTest {
 
     /// @dev RW4: a lower commission takes effect at once.
     function test_commissionIsLoweredAtOnceForLaterPay() public {
-        _bond(ALICE, MIN_STAKE);
+        _join(ALICE, MIN_STAKE);
         _earn(1000);
         registry.setCommission(AGENT, 0);
         _assertRewards(ALICE, 450);
@@ -124,7 +183,7 @@ contract RewardsTest is ConclaveTest {
 
     /// @dev RW4: delegators keep the old commission for the whole delay, and can leave with what they earned under it.
     function test_commissionIsRaisedAfterTheDelay() public {
-        _bond(ALICE, MIN_STAKE);
+        _join(ALICE, MIN_STAKE);
         registry.setCommission(AGENT, 500_000);
         uint40 due = uint40(block.timestamp) + UNBONDING_DELAY;
         IAgentRegistry.Agent memory agent = registry.getAgent(AGENT);
@@ -163,7 +222,7 @@ contract RewardsTest is ConclaveTest {
 
     /// @dev RW7: pay so far is the earlier operator's, and nobody's stake moves.
     function test_anOperatorHandsItsAgentOver() public {
-        _bond(ALICE, 3 * MIN_STAKE);
+        _join(ALICE, 3 * MIN_STAKE);
         _earn(1000);
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOffered.selector, AGENT, ALICE));
         vm.prank(ALICE);
@@ -201,7 +260,7 @@ contract RewardsTest is ConclaveTest {
         vm.prank(BOB);
         registry.acceptOperator(AGENT);
         assertTrue(!registry.getAgent(AGENT).active, "not active");
-        _bond(BOB, MIN_STAKE);
+        _join(BOB, MIN_STAKE);
         assertTrue(registry.getAgent(AGENT).active, "active");
     }
 
@@ -285,6 +344,13 @@ contract RewardsTest is ConclaveTest {
         uint256 shares
     ) private view returns (uint256) {
         return _rewards.rewardsOf(pending, by, account, shares, Currency.Native);
+    }
+
+    /// @dev Bonds, and lets the stake earn after the delay.
+    function _join(address account, uint128 amount) private {
+        _bond(account, amount);
+        vm.warp(vm.getBlockTimestamp() + JOINING_DELAY);
+        registry.startEarning(AGENT, account);
     }
 
     function _bond(address account, uint128 amount) private {

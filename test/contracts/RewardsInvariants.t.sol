@@ -43,14 +43,19 @@ contract RewardsInvariantsTest is Assertions {
             uint256 random = uint256(keccak256(abi.encode("walk", i)));
             bytes4 selector = selectors[random % selectors.length];
             bytes memory arguments = abi.encode(random >> 8, random >> 16, uint64(random >> 24), random >> 255);
-            // The second argument of this action is a bool.
+            // The last argument of these actions is a bool.
+            if (selector == RewardsHandler.startEarning.selector)
+                arguments = abi.encode(random >> 8, random >> 16, (random >> 24) % 2);
             if (selector == RewardsHandler.raiseCommission.selector)
                 arguments = abi.encode(random >> 8, (random >> 16) % 2);
             (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
             if (!success) revert ActionReverted(i, selector, reason);
         }
-        bytes32[12] memory actions = [
+        bytes32[15] memory actions = [
             bytes32("bond"),
+            "bondLate",
+            "startEarning",
+            "startRefused",
             "startUnbonding",
             "leave",
             "slash",
@@ -76,6 +81,8 @@ contract RewardsInvariantsTest is Assertions {
         // RW3, RW4: the handler checks them at every action.
         assertEq(_handler.broken(), 0, _handler.brokenBecause());
         assertTrue(_handler.commissionsAgree(), "another commission");
+        // RW6
+        assertTrue(_handler.sharesAgree(), "other shares");
     }
 
     /// @dev RW1: the rest of the credit is less than one unit for each account of each agent, which the account gets
@@ -93,7 +100,7 @@ contract RewardsInvariantsTest is Assertions {
         }
     }
 
-    /// @dev RW2: each payment is divided by the shares and the commission of its moment, up to less than one unit.
+    /// @dev RW2: each payment is divided by the shares that earn and the commission of its moment, up to less than one unit.
     function _assertEverybodyGetsItsPart() private view {
         uint256 one = _handler.ONE();
         for (uint32 id = 1; id <= _handler.AGENTS(); ++id) {
@@ -111,10 +118,12 @@ contract RewardsInvariantsTest is Assertions {
 
     /// @dev Payments and claims come up more often than the rest.
     function _selectors() private pure returns (bytes4[] memory selectors) {
-        bytes4[14] memory weighted = [
+        bytes4[16] memory weighted = [
             RewardsHandler.bond.selector,
             RewardsHandler.bond.selector,
             RewardsHandler.bond.selector,
+            RewardsHandler.startEarning.selector,
+            RewardsHandler.startEarning.selector,
             RewardsHandler.startUnbonding.selector,
             RewardsHandler.leave.selector,
             RewardsHandler.slash.selector,

@@ -29,7 +29,7 @@ contract StakePoolTest is Assertions {
             (Pot memory bonded, Pot memory unbonding) = (_pool.bonded, _pool.unbonding);
             bool slashed = withSlashes && (random >> 8) % 4 == 0;
             if (slashed) _slash();
-            else _move(mover, (random >> 16) % 3, random >> 32, scale);
+            else _move(mover, (random >> 16) % 4, random >> 32, scale);
             if (!slashed) {
                 _assertPriceNotBelow(_pool.bonded, bonded);
                 _assertPriceNotBelow(_pool.unbonding, unbonding);
@@ -37,6 +37,43 @@ contract StakePoolTest is Assertions {
             }
             _assertSums();
         }
+    }
+
+    /// @dev RW6: no share of a bond earns before 14 days, and all of them can after 28, however often the account bonds.
+    /// What leaves joined last.
+    function testFuzz_sharesJoinForOneToTwoDelays(uint256 seed) public {
+        _bond(_accounts[0], 1000);
+        uint256 begin = vm.getBlockTimestamp();
+        uint256[] memory totals = new uint256[](30);
+        for (uint256 day = 0; day < 30; ++day) {
+            vm.warp(begin + day * 1 days);
+            uint256 amount = 1 + (uint256(keccak256(abi.encode(seed, day))) % 1000);
+            _pool.startEarning(_accounts[1]);
+            _bond(_accounts[1], uint128(amount));
+            totals[day] = (day == 0 ? 0 : totals[day - 1]) + amount;
+            uint256 earning = _pool.earningOf(_accounts[1]);
+            assertTrue(day < 14 ? earning == 0 : earning <= totals[day - 14], "too early");
+            assertTrue(day < 28 || earning >= totals[day - 28], "too late");
+        }
+        uint128 before = _pool.earningOf(_accounts[1]);
+        uint128 joining = _pool.joiningOf(_accounts[1]);
+        uint128 leaving = uint128(1 + (seed % (joining + before)));
+        _pool.unbond(AGENT, _accounts[1], leaving, 0);
+        assertEq(_pool.joiningOf(_accounts[1]), leaving < joining ? joining - leaving : 0, "those that join go first");
+        assertEq(_pool.earningOf(_accounts[1]), leaving < joining ? before : before + joining - leaving, "then others");
+        _assertSums();
+    }
+
+    function test_theFirstSharesOfAPotEarnAtOnce() public {
+        _bond(_accounts[0], 10);
+        assertEq(_pool.earningOf(_accounts[0]), 10, "the first");
+        _bond(_accounts[0], 5);
+        assertEq(_pool.earningOf(_accounts[0]), 10, "not the next");
+        assertEq(_pool.joiningEndOf(_accounts[0]), vm.getBlockTimestamp() + 14 days, "end");
+        _pool.unbond(AGENT, _accounts[0], 15, 0);
+        assertEq(_pool.joiningEndOf(_accounts[0]), 0, "none");
+        _bond(_accounts[1], 7);
+        assertEq(_pool.earningOf(_accounts[1]), 7, "the first of the empty pot");
     }
 
     function testFuzz_slashTakesATenthRoundedUp(uint96 stake, uint96 leaving) public {
@@ -158,7 +195,8 @@ contract StakePoolTest is Assertions {
     }
 
     function _bond(address account, uint128 amount) private returns (uint128) {
-        return _pool.bond(AGENT, account, amount, MAXIMUM);
+        (uint128 shares, ) = _pool.bond(AGENT, account, amount, MAXIMUM);
+        return shares;
     }
 
     function _slash() private {
@@ -176,9 +214,12 @@ contract StakePoolTest is Assertions {
             assertTrue(shares >= amount, "ST3: a share is never worth more than a unit");
             _in[mover] += amount;
         } else if (action == 1) {
-            uint128 held = _pool.shares[mover];
+            uint128 held = _pool.sharesOf(mover);
             if (held == 0) return;
             try this.unbondBy(mover, uint128(bound(random, 1, held))) {} catch {}
+        } else if (action == 2) {
+            vm.warp(vm.getBlockTimestamp() + (random % 8 days));
+            _pool.startEarning(mover);
         } else {
             try this.withdrawBy(mover) returns (uint128 amount) {
                 _out[mover] += amount;
@@ -210,16 +251,20 @@ contract StakePoolTest is Assertions {
 
     function _assertSums() private view {
         (uint256 bonded, uint256 unbonding, uint256 shares, uint256 tickets) = (0, 0, 0, 0);
+        uint256 joining = 0;
         for (uint256 i = 0; i < 4; ++i) {
             address account = _accounts[i];
             bonded += _pool.bondedOf(account);
             unbonding += _pool.unbondingOf(account);
-            shares += _pool.shares[account];
+            shares += _pool.sharesOf(account);
+            joining += _pool.joiningOf(account);
+            assertEq(_pool.joiningOf(account) + _pool.earningOf(account), _pool.sharesOf(account), "RW6: parts");
             tickets += _pool.ticketOf(account).shares;
             assertTrue(_slashed || _out[account] <= _in[account], "ST4: more out than in");
         }
         assertTrue(bonded <= _pool.bonded.assets && unbonding <= _pool.unbonding.assets, "solvent");
         assertEq(shares, _pool.bonded.shares, "shares");
+        assertEq(joining, _pool.joining, "RW6: joining");
         assertEq(tickets, _pool.unbonding.shares, "tickets");
         assertTrue(_pool.bonded.assets <= _pool.bonded.shares, "ST3: bonded");
         assertTrue(_pool.unbonding.assets <= _pool.unbonding.shares, "ST3: unbonding");

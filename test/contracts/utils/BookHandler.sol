@@ -56,7 +56,7 @@ contract BookHandler is Assertions {
         AgentId id = _id(agent);
         AgentBook.Record storage record = _book.records[id];
         address account = delegated ? DELEGATOR : OPERATOR;
-        uint128 held = record.pool.shares[account];
+        uint128 held = record.pool.sharesOf(account);
         // Shares of a slashed pot are worth less than a unit.
         if (held < 1000) return;
         bool isActive = record.position != 0;

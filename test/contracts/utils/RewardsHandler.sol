@@ -9,7 +9,7 @@ import {Draft} from "./Draft.sol";
 import {vm} from "./Vm.sol";
 
 /// @dev Plays operators and delegators at random: they move stake, claim and change commissions while requests pay. At
-/// every payment the handler computes what each account must have earned, by the shares and the commission of that
+/// every payment the handler computes what each account must have earned, by the shares that earn and the commission of that
 /// moment. An action that makes no sense returns early.
 contract RewardsHandler is ConclaveTest {
     using SeatLib for Seat;
@@ -19,6 +19,13 @@ contract RewardsHandler is ConclaveTest {
     uint256 private constant SEATS = 4;
     /// @dev Fractions of one unit in `earned`.
     uint256 public constant ONE = 1e18;
+
+    /// @dev RW6, told once more: an account's shares that earn, then two lots that join.
+    struct Joined {
+        uint256 earning;
+        uint256[2] shares;
+        uint256[2] ends;
+    }
 
     /// @dev Accounts that all delegate. The first two are operators, each of every other agent.
     address[ACCOUNTS] public accounts = [address(0xa1), address(0xa2), address(0xa3), address(0xa4)];
@@ -31,6 +38,7 @@ contract RewardsHandler is ConclaveTest {
     mapping(uint32 agent => uint256 ppm) private _commission;
     mapping(uint32 agent => uint256 ppm) private _announced;
     mapping(uint32 agent => uint256 time) private _due;
+    mapping(uint32 agent => mapping(address account => Joined)) private _joined;
     uint256 private _slashes;
     mapping(AgentId id => uint256 time) private _slashTimes;
 
@@ -57,6 +65,7 @@ contract RewardsHandler is ConclaveTest {
             _commission[id] = registration.commission;
             vm.prank(operator);
             registry.register(registration);
+            _joined[id][operator].earning = MIN_STAKE * 2;
         }
         nextEpoch();
         oracle.fund(subscriptionId, 1e29);
@@ -71,8 +80,7 @@ contract RewardsHandler is ConclaveTest {
         IAgentRegistry.Agent memory found = registry.getAgent(id);
         uint256 room = MAX_STAKE - found.bonded.assets;
         if (room == 0 || (found.operator != from && !found.active)) return;
-        vm.prank(from);
-        registry.bond(id, uint128(bound(amount, 1, small && room > 1000 ? 1000 : room)));
+        _bond(id, from, bound(amount, 1, small && room > 1000 ? 1000 : room));
         ++done["bond"];
     }
 
@@ -84,8 +92,7 @@ contract RewardsHandler is ConclaveTest {
         // Shares worth at least one unit, since a single share may be worth less.
         uint256 least = (uint256(position.shares) + position.bonded - 1) / position.bonded + 1;
         if (least > position.shares) least = position.shares;
-        vm.prank(from);
-        registry.startUnbonding(id, uint128(bound(shares, least, position.shares)));
+        _unbond(id, from, bound(shares, least, position.shares));
         ++done["startUnbonding"];
     }
 
@@ -95,10 +102,26 @@ contract RewardsHandler is ConclaveTest {
         for (uint256 i = 0; i < ACCOUNTS; ++i) {
             IAgentRegistry.Position memory position = registry.positionOf(id, accounts[i]);
             if (position.bonded == 0) continue;
-            vm.prank(accounts[i]);
-            registry.startUnbonding(id, position.shares);
+            _unbond(id, accounts[i], position.shares);
             ++done["leave"];
         }
+    }
+
+    /// @dev RW6: a start fails before its time, and succeeds from then on.
+    function startEarning(uint256 agent, uint256 account, bool wait) external keepsRewards(agent) {
+        AgentId id = _id(agent);
+        address of_ = accounts[account % ACCOUNTS];
+        Joined storage joined = _joined[AgentId.unwrap(id)][of_];
+        if (wait && joined.ends[0] > block.timestamp) vm.warp(joined.ends[0]);
+        bool isDue = joined.shares[0] != 0 && joined.ends[0] <= block.timestamp;
+        try registry.startEarning(id, of_) {
+            if (!isDue) _break("earned before its time");
+            ++done["startEarning"];
+        } catch {
+            if (isDue) _break("a start was refused");
+            ++done["startRefused"];
+        }
+        _noteTouch(id, of_);
     }
 
     /// @dev Slashes an active agent, which stays active.
@@ -112,7 +135,7 @@ contract RewardsHandler is ConclaveTest {
     }
 
     /// @dev Plays a request from its fee to its settlement. Stake that is unbonded after the draw gets no part of the
-    /// pay.
+    /// pay, nor does stake that is bonded after it.
     function serve(uint256 fee, uint256 currency, uint64 shares, uint256 leaver) external {
         Terms memory terms = termsFor(SEATS, uint96(bound(fee, 0, fee % 2 == 0 ? 100 : 100 ether)));
         terms.currency = uint8(currency % 2);
@@ -126,6 +149,7 @@ contract RewardsHandler is ConclaveTest {
         for (uint256 i = 0; i < SEATS; ++i) decision.shares[i] = bytes8(shares)[i];
         bytes memory certificate = certify(request, committee, decision, quorumOf(SEATS));
         if (leaver % 4 == 0) this.leave(leaver);
+        if (leaver % 4 == 1) _bondLate(committee[leaver % SEATS].agentId(), accounts[(leaver >> 8) % ACCOUNTS]);
         _pay(committee, Currency(terms.currency), terms.fee, decision.shares);
         commitWith(request, decision.packed(), certificate);
         ++done["serve"];
@@ -140,6 +164,7 @@ contract RewardsHandler is ConclaveTest {
         uint256 credit = oracle.creditOf(address(registry), currency);
         vm.prank(from);
         uint256 amount = registry.claimRewards(id, currency, address(0xbeef));
+        _noteTouch(id, from);
         if (amount != due || credit - oracle.creditOf(address(registry), currency) != due) _break("not what was due");
         claimed[AgentId.unwrap(id)][from][currency] += amount;
         uint256[] memory current = _rewards(id);
@@ -202,24 +227,92 @@ contract RewardsHandler is ConclaveTest {
         return true;
     }
 
+    function sharesAgree() external view returns (bool) {
+        for (uint32 id = 1; id <= AGENTS; ++id) {
+            uint256 all = 0;
+            for (uint256 i = 0; i < ACCOUNTS; ++i) {
+                Joined storage joined = _joined[id][accounts[i]];
+                IAgentRegistry.Position memory position = registry.positionOf(AgentId.wrap(id), accounts[i]);
+                uint256 joining = joined.shares[0] + joined.shares[1];
+                if (position.joining != joining || position.shares != joining + joined.earning) return false;
+                if (position.joiningEnd != (joining == 0 ? 0 : joined.ends[0])) return false;
+                all += joining;
+            }
+            if (registry.getAgent(AgentId.wrap(id)).joining != all) return false;
+        }
+        return true;
+    }
+
     /// @dev Returns the pay of the seats of a decided request (SE11), and adds what each account earns by it now.
     function _pay(Seat[] memory committee, Currency currency, uint256 fee, bytes memory shares) private {
         uint256 total = 0;
-        for (uint256 seat = 0; seat < SEATS; ++seat) total += uint8(shares[seat]);
+        for (uint256 seat = 0; seat < SEATS; ++seat) {
+            // SE20: an absent seat.
+            if (shares[seat] == 0xff) shares[seat] = 0;
+            total += uint8(shares[seat]);
+        }
         if (total == 0) return;
         uint256 pay = 2 * SEATS * (fee / (2 * SEATS));
         for (uint256 seat = 0; seat < SEATS; ++seat) {
             uint32 id = AgentId.unwrap(committee[seat].agentId());
             uint256 amount = ONE * ((pay * uint8(shares[seat])) / total);
             if (amount == 0) continue;
-            uint256 all = registry.getAgent(AgentId.wrap(id)).bonded.shares;
+            uint256 all = 0;
+            for (uint256 i = 0; i < ACCOUNTS; ++i) all += _joined[id][accounts[i]].earning;
             uint256 commission = all == 0 ? amount : (amount * _commission[id]) / 1e6;
             if (all == 0) ++done["noShares"];
             earned[id][_operatorOf(id)][currency] += commission;
             for (uint256 i = 0; i < ACCOUNTS && all != 0; ++i) {
-                uint256 held = registry.positionOf(AgentId.wrap(id), accounts[i]).shares;
+                uint256 held = _joined[id][accounts[i]].earning;
                 earned[id][accounts[i]][currency] += ((amount - commission) * held) / all;
             }
+        }
+    }
+
+    /// @dev RW6: who bonds when the committee is known gets nothing of its pay.
+    function _bondLate(AgentId id, address from) private {
+        IAgentRegistry.Agent memory found = registry.getAgent(id);
+        uint256 room = MAX_STAKE - found.bonded.assets;
+        if (room == 0 || (found.operator != from && !found.active)) return;
+        _bond(id, from, room);
+        ++done["bondLate"];
+    }
+
+    function _bond(AgentId id, address from, uint256 amount) private {
+        bool isFirst = registry.getAgent(id).bonded.shares == 0;
+        vm.prank(from);
+        uint256 shares = registry.bond(id, uint128(amount));
+        _noteTouch(id, from);
+        Joined storage joined = _joined[AgentId.unwrap(id)][from];
+        if (isFirst) {
+            joined.earning += shares;
+            return;
+        }
+        uint256 lot = joined.shares[0] == 0 ? 0 : 1;
+        joined.shares[lot] += shares;
+        joined.ends[lot] = block.timestamp + 14 days;
+    }
+
+    function _unbond(AgentId id, address from, uint256 shares) private {
+        vm.prank(from);
+        registry.startUnbonding(id, uint128(shares));
+        _noteTouch(id, from);
+        Joined storage joined = _joined[AgentId.unwrap(id)][from];
+        for (uint256 lot = 2; lot > 0; --lot) {
+            uint256 taken = shares < joined.shares[lot - 1] ? shares : joined.shares[lot - 1];
+            joined.shares[lot - 1] -= taken;
+            shares -= taken;
+        }
+        joined.earning -= shares;
+    }
+
+    /// @dev Lets the lots earn that are due.
+    function _noteTouch(AgentId id, address account) private {
+        Joined storage joined = _joined[AgentId.unwrap(id)][account];
+        while (joined.shares[0] != 0 && joined.ends[0] <= block.timestamp) {
+            joined.earning += joined.shares[0];
+            (joined.shares[0], joined.ends[0]) = (joined.shares[1], joined.ends[1]);
+            joined.shares[1] = 0;
         }
     }
 
