@@ -142,6 +142,15 @@ export interface Message {
   readonly signature: Hex;
 }
 
+/** What stands in place of the share of a seat that said nothing (PY9). */
+export const ABSENT = 255;
+
+/** The seat's share of the pay. */
+export function shareOf(shares: readonly number[], seat: number): number {
+  const share = shares[seat] ?? 0;
+  return share === ABSENT ? 0 : share;
+}
+
 export type DecisionStatus = "decided" | "hung";
 
 /** The result of a protocol on a message set, before the transcript root and the ballot are known. */
@@ -154,7 +163,7 @@ export interface Outcome {
   readonly confidence: Ppm;
   /** Sparse, seats ascending: negative = that many slashes, +1 = one recovery step. */
   readonly reputationChanges: readonly { readonly seat: SeatIndex; readonly steps: number }[];
-  /** One integer 0..255 per seat. */
+  /** One integer 0..255 per seat; `ABSENT` is no share. */
   readonly shares: readonly number[];
 }
 

@@ -62,6 +62,10 @@ export const PROVEN_SERVICES = 16;
 export interface StakePosition {
   readonly shares: bigint;
   readonly bonded: bigint;
+  /** Shares that do not earn yet (RW6). */
+  readonly joining: bigint;
+  /** Unix seconds from which the first of them may begin to earn; 0 if there are none. */
+  readonly joiningEnd: number;
   readonly unbonding: bigint;
   /** Unix seconds from which the unbonding stake may be withdrawn; 0 if nothing is unbonding. */
   readonly unbondingEnd: number;
@@ -224,6 +228,8 @@ export interface OperatorActions extends OracleActions, RewardActions {
 
 /** Claims of what the registry owes for service and evidence. */
 export interface RewardActions {
+  /** Lets the shares of this account earn that have joined for long enough (RW6). */
+  startEarning(agentId: AgentId): Promise<Receipt>;
   /** Claims what this account has earned with an agent: by its shares and, if it is the operator, the commission. */
   claimRewards(agentId: AgentId, currency: Currency, to: Address): Promise<Receipt>;
   /** Lowers the commission at once, or announces a higher one. */

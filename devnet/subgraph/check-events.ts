@@ -4,7 +4,7 @@ import { unpackHead, unpackMerits, unpackRelay } from "../../agents/adapters/cha
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { unpackSeat } from "../../agents/core/encoding/words.ts";
-import type { Digest } from "../../agents/core/types.ts";
+import { ABSENT, type Digest } from "../../agents/core/types.ts";
 import { find, type Entities, type Entity } from "./entities.ts";
 import { checkServices } from "./check-services.ts";
 import { compare, lower, rows, type Ledger } from "./ledger.ts";
@@ -266,7 +266,7 @@ function checkDecision(entities: Entities, args: ArgsOf<"DecisionCommitted">, le
 
 /**
  * Checks that the decision named as the cause says the same about this seat, or at least as much if the reputation
- * falls (RE4). A seat that neither signed nor earned a share was missed, which costs a slash.
+ * falls (RE4). An absent seat costs a slash.
  */
 function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
   const seat = entities["Seat"]?.get(String(change["seat"]));
@@ -274,9 +274,7 @@ function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
   ledger.equal(`${change.id}: agent of its seat`, seat?.["agent"], change["agent"]);
   const numberAt = (field: string): number =>
     (decision?.[field] as readonly number[] | undefined)?.[Number(seat?.["number"])] ?? 0;
-  const signers = (decision?.["signerSeats"] ?? []) as readonly number[];
-  const isMissed = numberAt("shares") === 0 && !signers.includes(Number(seat?.["number"]));
-  const decided = isMissed ? Math.min(numberAt("steps"), -1) : numberAt("steps");
+  const decided = numberAt("shares") === ABSENT ? Math.min(numberAt("steps"), -1) : numberAt("steps");
   const steps = Number(change["steps"]);
   const fits = steps < 0 ? decided <= steps : decided === steps;
   ledger.equal(`${change.id}: ${steps} of the ${decided} steps of its decision`, fits, true);

@@ -74,6 +74,7 @@ async function checkAgents(
       raiseTime: state.raiseTime,
       bonded: state.bonded.assets,
       bondedShares: state.bonded.shares,
+      joiningShares: state.joining,
       unbonding: state.unbonding.assets,
       unbondingShares: state.unbonding.shares,
     });
@@ -85,6 +86,7 @@ async function checkAgents(
     const state = await client.readContract({ ...registry, functionName: "positionOf", args });
     const isCurrent = position["generation"] === agent?.["generation"];
     ledger.equal(`position ${position.id}.shares`, position["shares"], state.shares);
+    ledger.equal(`position ${position.id}.joiningShares`, position["joiningShares"], state.joining);
     ledger.equal(
       `position ${position.id}.unbondingShares`,
       isCurrent ? position["unbondingShares"] : 0,

@@ -1,7 +1,7 @@
 import { digestOf, isMapOf } from "../../agents/core/encoding/codec.ts";
 import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { isMajority, isSupermajority } from "../../agents/core/quorum.ts";
-import { ONE_PPM, type Certificate, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
+import { ABSENT, ONE_PPM, type Certificate, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 import { fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
@@ -46,7 +46,7 @@ function unearned({ attempt }: Trace, { certificate, messages }: Decided): reado
   return certificate.decision.shares.flatMap((share, index): readonly string[] => {
     const seat = index as SeatIndex;
     const [commit, reveal] = [of(messages, COMMIT, seat), of(messages, REVEAL, seat)];
-    if (share === 0) return [];
+    if (share === 0 || share === ABSENT) return [];
     if (commit === null || reveal === null) return [`seat ${seat} is paid without an answer`];
     const proposal = fieldsOf(fieldsOf(reveal.payload)["proposal"]);
     const { attempt: number, round } = reveal.header;

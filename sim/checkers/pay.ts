@@ -1,6 +1,6 @@
 import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import type { Message, SeatIndex, Value } from "../../agents/core/types.ts";
+import { ABSENT, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 import { fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
@@ -14,7 +14,7 @@ const [FLAT, SAFE, SURE] = [1, 30, 240];
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
  * show: it bound itself to an answer of the first round, or wrote the first draft (PY7). If one can tell by the answer alone, it is the
- * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6).
+ * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6). Who said nothing, and nobody else, is absent (PY9).
  */
 export function checkPay(trace: Trace): readonly string[] {
   const certificate = firstCertificate(trace);
@@ -28,7 +28,11 @@ export function checkPay(trace: Trace): readonly string[] {
       .map(() => `seat ${seat} holds other shares or reputation changes`),
   );
   const unearned = decision.shares.flatMap((share, seat): readonly string[] => {
-    if (share === 0) return [];
+    const isSilent = !messages.some(({ header }) => header.seat === seat);
+    // Nobody is asked anything in a refused attempt.
+    if (isSilent !== (share === ABSENT) && messages.length > 0)
+      return [`seat ${seat} ${isSilent ? "said nothing" : "spoke"}, and its share is ${share}`];
+    if (share === 0 || share === ABSENT) return [];
     const answered = blindAnswer(trace, messages, seat as SeatIndex);
     if (answered === null) return [`seat ${seat} is paid and answered nothing blind`];
     if (decision.status === "hung") return share === FLAT ? [] : [`seat ${seat} is paid ${share} for a Hung attempt`];

@@ -3,6 +3,9 @@ import { Address, BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 
 export const TOKEN = "Token";
 
+/** What stands in place of the share of a seat that said nothing. */
+export const ABSENT = 255;
+
 export function currencyOf(code: i32): string {
   return code == 0 ? TOKEN : "Native";
 }

@@ -11,6 +11,7 @@ import {
   Claimed,
   CommissionChanged,
   CommissionRaiseAnnounced,
+  EarningStarted,
   EndpointUpdated,
   ModelUpdated,
   OperatorTransferStarted,
@@ -41,7 +42,7 @@ import {
   StakePosition,
 } from "../generated/schema";
 import { serviceAgentId, serviceEarned, serviceMissed, serviceSteps } from "./layouts";
-import { TOKEN, ZERO, attemptId, currencyOf, eventId, isZero, positionId, seatId } from "./names";
+import { ABSENT, TOKEN, ZERO, attemptId, currencyOf, eventId, isZero, positionId, seatId } from "./names";
 import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
 
 /** Settled requests until an agent's stake weighs in full. */
@@ -82,6 +83,7 @@ export function handleAgentRegistered(event: AgentRegistered): void {
   agent.service = 0;
   agent.bonded = ZERO;
   agent.bondedShares = ZERO;
+  agent.joiningShares = ZERO;
   agent.unbonding = ZERO;
   agent.unbondingShares = ZERO;
   agent.generation = 0;
@@ -164,9 +166,12 @@ export function handleStakeBonded(event: StakeBonded): void {
   const agent = loadAgent(event.params.agentId);
   agent.bonded = agent.bonded.plus(event.params.amount);
   agent.bondedShares = agent.bondedShares.plus(event.params.shares);
+  const joining = event.params.joiningEnd.isZero() ? ZERO : event.params.shares;
+  agent.joiningShares = agent.joiningShares.plus(joining);
   agent.save();
   const position = loadPosition(agent, event.params.account);
   position.shares = position.shares.plus(event.params.shares);
+  position.joiningShares = position.joiningShares.plus(joining);
   position.deposited = position.deposited.plus(event.params.amount);
   position.save();
   const change = stakeChange(agent, "Bonded", event.params.amount, event);
@@ -175,15 +180,28 @@ export function handleStakeBonded(event: StakeBonded): void {
   change.save();
 }
 
+export function handleEarningStarted(event: EarningStarted): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.joiningShares = agent.joiningShares.minus(event.params.shares);
+  agent.save();
+  const position = loadPosition(agent, event.params.account);
+  position.joiningShares = position.joiningShares.minus(event.params.shares);
+  position.save();
+}
+
+/** Shares that do not earn yet leave first. */
 export function handleUnbondingStarted(event: UnbondingStarted): void {
   const agent = loadAgent(event.params.agentId);
+  const position = loadPosition(agent, event.params.account);
+  const joining = position.joiningShares.lt(event.params.shares) ? position.joiningShares : event.params.shares;
   agent.bonded = agent.bonded.minus(event.params.amount);
   agent.bondedShares = agent.bondedShares.minus(event.params.shares);
+  agent.joiningShares = agent.joiningShares.minus(joining);
   agent.unbonding = agent.unbonding.plus(event.params.amount);
   agent.unbondingShares = agent.unbondingShares.plus(event.params.unbondingShares);
   agent.save();
-  const position = loadPosition(agent, event.params.account);
   position.shares = position.shares.minus(event.params.shares);
+  position.joiningShares = position.joiningShares.minus(joining);
   position.unbondingShares = position.unbondingShares.plus(event.params.unbondingShares);
   position.unbondingEnd = event.params.unbondingEnd;
   position.save();
@@ -343,10 +361,10 @@ function isOverturned(attempt: string): boolean {
   return appeal != null && appeal.state == "Upheld";
 }
 
-/** Fewer slashes than decided may take effect (RE4). A missed seat is slashed at least once. */
+/** Fewer slashes than decided may take effect (RE4). An absent seat is slashed at least once. */
 function fits(decision: Decision, seat: i32, steps: i32): boolean {
   const decided = decision.steps[seat];
-  if (decision.shares[seat] == 0 && !decision.signerSeats.includes(seat)) return steps < 0;
+  if (decision.shares[seat] == ABSENT) return steps < 0;
   return steps < 0 ? decided <= steps : decided == steps;
 }
 

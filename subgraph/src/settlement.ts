@@ -5,7 +5,7 @@ import { BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 import { CallerPaid, DecisionSettled, FeeRefunded } from "../generated/DecisionOracle/DecisionOracle";
 import { AppealResolved, RoundPaid, SettlerPaid } from "../generated/Settlement/Settlement";
 import { Agent, Appeal, Attempt, CallerPay, Decision, Pay, Request, RoundPay } from "../generated/schema";
-import { ZERO, attemptId, eventId, seatId } from "./names";
+import { ABSENT, ZERO, attemptId, eventId, seatId } from "./names";
 import { Tally } from "./statistics";
 import { credit, fundSubscription, loadDeployment } from "./stores";
 
@@ -89,10 +89,11 @@ function paySeats(request: Request, decision: Decision, pay: BigInt, event: ethe
   const committee = Attempt.load(decision.attempt)!.committee;
   const shares = decision.shares;
   let total = 0;
-  for (let seat = 0; seat < shares.length; seat++) total += shares[seat];
+  for (let seat = 0; seat < shares.length; seat++) if (shares[seat] != ABSENT) total += shares[seat];
   let earned = ZERO;
   for (let seat = 0; seat < shares.length; seat++) {
-    const amount = total == 0 ? ZERO : pay.times(BigInt.fromI32(shares[seat])).div(BigInt.fromI32(total));
+    const isPaid = total != 0 && shares[seat] != ABSENT;
+    const amount = !isPaid ? ZERO : pay.times(BigInt.fromI32(shares[seat])).div(BigInt.fromI32(total));
     if (amount.isZero()) continue;
     const agent = Agent.load(committee[seat].toString())!;
     const one = new Pay(seatId(decision.id, seat));

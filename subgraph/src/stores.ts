@@ -103,6 +103,7 @@ export function loadPosition(agent: Agent, account: Address): StakePosition {
     position.account = loadAccount(account).id;
     position.isOperator = agent.operator.equals(account);
     position.shares = ZERO;
+    position.joiningShares = ZERO;
     position.unbondingShares = ZERO;
     position.unbondingEnd = ZERO;
     position.deposited = ZERO;

@@ -50,7 +50,7 @@ describe("AgentRegistry", () => {
         .to.emit(registry, "AgentRegistered")
         .withArgs(2, stranger.address, addressOf(next), publicKeyOf(next), entry.model, entry.endpoint, 1_000_000, 0)
         .and.to.emit(registry, "StakeBonded")
-        .withArgs(2, stranger.address, maxStake, maxStake)
+        .withArgs(2, stranger.address, maxStake, maxStake, 0)
         .and.to.emit(registry, "AgentActivated")
         .withArgs(2);
       expect(await registry.getAgent(2)).to.deep.equal([
@@ -63,12 +63,13 @@ describe("AgentRegistry", () => {
         false,
         false,
         [maxStake, maxStake],
+        0n,
         [0n, 0n],
         0n,
         0n,
         0n,
       ]);
-      expect(await registry.positionOf(2, stranger.address)).to.deep.equal([maxStake, maxStake, 0n, 0n, 0n]);
+      expect(await registry.positionOf(2, stranger.address)).to.deep.equal([maxStake, maxStake, 0n, 0n, 0n, 0n, 0n]);
       expect(await token.balanceOf(registry.target)).to.equal(before + maxStake);
       expect([...(await registry.keyOf(addressOf(key)))]).to.deep.equal([1n, 0n]);
       expect([...(await registry.keyOf(stranger.address))]).to.deep.equal([0n, 0n]);
@@ -244,6 +245,7 @@ describe("AgentRegistry", () => {
         () => registry.operatorOf(2),
         () => registry.bond(2, 1),
         () => registry.bondWithPermit(2, 1, permit),
+        () => registry.startEarning(2, ethers.ZeroAddress),
         () => registry.startUnbonding(2, 1),
         () => registry.withdrawStake(2, ethers.ZeroAddress),
         () => registry.claimRewards(2, 0, ethers.ZeroAddress),

@@ -5,6 +5,7 @@ import { ask, decide } from "../support/contracts/course.ts";
 import { Currency, testKey } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
+  joiningDelay,
   minStake,
   mineTo,
   nextEpoch,
@@ -43,6 +44,9 @@ async function delegated(tokenContract?: string) {
     await registry.connect(operator!).register(entry);
     await execute(registry, "bond", [index + 1, minStake]);
   }
+  // RW6: half of the shares join for 14 days before they earn.
+  await time.increase(joiningDelay);
+  for (let index = 0; index < 6; index++) await registry.startEarning(index + 1, target);
   await nextEpoch(world);
   return { world, registry, oracle, operator: operator!, stranger: stranger!, delegator, target, execute };
 }

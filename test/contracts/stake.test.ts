@@ -6,6 +6,7 @@ import { agentOf, permitTypes, testKey } from "../support/contracts/typed-data.t
 import {
   committeeNow,
   deployWorld,
+  joiningDelay,
   maxStake,
   minStake,
   nextEpoch,
@@ -45,9 +46,12 @@ describe("stake", () => {
       await token.approve(registry.target, 0);
       const entry = registration(world, deployer.address, testKey("second agent"), minStake);
       await registry.registerWithPermit(entry, await signPermit(world, minStake));
-      await expect(registry.bondWithPermit(2, 5, await signPermit(world, 5n)))
+      const permit = await signPermit(world, 5n);
+      const start = (await time.latest()) + 10;
+      await time.setNextBlockTimestamp(start);
+      await expect(registry.bondWithPermit(2, 5, permit))
         .to.emit(registry, "StakeBonded")
-        .withArgs(2, deployer.address, 5, 5);
+        .withArgs(2, deployer.address, 5, 5, start + joiningDelay);
     });
 
     it("works even if another account submitted the permit first", async () => {
@@ -110,7 +114,7 @@ describe("stake", () => {
       await expect(registry.withdrawStake(1, other.address))
         .to.be.revertedWithCustomError(registry, "NothingToWithdraw")
         .withArgs(1, own);
-      expect(await registry.positionOf(1, own)).to.deep.equal([minStake, minStake, 0n, 0n, 0n]);
+      expect(await registry.positionOf(1, own)).to.deep.equal([minStake, minStake, 0n, 0n, 0n, 0n, 0n]);
     });
 
     it("removes the agent from the next epoch's draws when it falls below the minimum, and returns it above", async () => {
@@ -155,9 +159,11 @@ describe("stake", () => {
       await expect(delegator.bond(1, maxStake - minStake + 1n))
         .to.be.revertedWithCustomError(registry, "StakeAboveMaximum")
         .withArgs(maxStake + 1n, maxStake);
+      const start = (await time.latest()) + 10;
+      await time.setNextBlockTimestamp(start);
       await expect(delegator.bond(1, maxStake - minStake))
         .to.emit(registry, "StakeBonded")
-        .withArgs(1, stranger.address, maxStake - minStake, maxStake - minStake);
+        .withArgs(1, stranger.address, maxStake - minStake, maxStake - minStake, start + joiningDelay);
       await expect(delegator.withdrawStake(1, stranger.address))
         .to.be.revertedWithCustomError(registry, "NothingToWithdraw")
         .withArgs(1, stranger.address);
@@ -179,7 +185,9 @@ describe("stake", () => {
       const { registry, token, deployer } = world;
       await token.transfer(registry.target, 10n ** 24n);
       await registry.bond(1, 7);
-      expect(await registry.positionOf(1, deployer.address)).to.deep.equal([minStake + 7n, minStake + 7n, 0n, 0n, 0n]);
+      const joiningEnd = BigInt((await time.latest()) + joiningDelay);
+      const position = [minStake + 7n, minStake + 7n, 7n, joiningEnd, 0n, 0n, 0n];
+      expect(await registry.positionOf(1, deployer.address)).to.deep.equal(position);
     });
   });
 });

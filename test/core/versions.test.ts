@@ -10,20 +10,20 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
-const TASKS = { tasks: 2, pay: 1 };
+const TASKS = { tasks: 2, pay: 2 };
 const SCORES = { ...TASKS, scores: 2 };
-const CHAIR = { ...TASKS, chair: 3 };
+const CHAIR = { ...TASKS, chair: 4 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 7, TASKS],
-  ["mbft-bayesian", 3, TASKS],
-  ["wbft", 5, SCORES],
-  ["leaderless", 5, SCORES],
-  ["hashgraph", 9, TASKS],
-  ["unanimous", 3, TASKS],
-  ["council", 3, CHAIR],
-  ["debate", 3, CHAIR],
-  ["adversarial", 3, CHAIR],
-  ["escalating", 9, { ...CHAIR, mbft: 7 }],
+  ["mbft", 8, TASKS],
+  ["mbft-bayesian", 4, TASKS],
+  ["wbft", 6, SCORES],
+  ["leaderless", 6, SCORES],
+  ["hashgraph", 10, TASKS],
+  ["unanimous", 4, TASKS],
+  ["council", 4, CHAIR],
+  ["debate", 4, CHAIR],
+  ["adversarial", 4, CHAIR],
+  ["escalating", 10, { ...CHAIR, mbft: 8 }],
 ];
 
 function current(name: string): number | undefined {

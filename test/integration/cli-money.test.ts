@@ -247,10 +247,11 @@ describe("command line: money", () => {
   });
 
   it("RW2, RW5: a delegation earns, is claimed, taken back and paid out", async () => {
-    const patron = await accountOf("patron", parseEther("8"));
+    const patron = await accountOf("patron", parseEther("26"));
     const saver = await accountOf("saver", parseEther("3"));
     const account = ["--dir", "saver"];
-    const asked = await ask("patron", "--fee", "8");
+    // Eight of the 26 units are for the first committee.
+    const asked = await ask("patron", "--appeals", "1", "--fee", "26");
     await decide(asked, yes);
     const decided = (await reader.requestEvents(asked)).find(({ kind }) => kind === "decisionCommitted");
     const id = String(decided?.kind === "decisionCommitted" ? decided.committee[0]?.agentId : 0);
@@ -261,6 +262,15 @@ describe("command line: money", () => {
     assert.equal((await cli.failure("delegate", "99", "1", ...account)).code, "AGENT_NOT_REGISTERED");
     const bonded = await cli.json("delegate", id, "1", ...account);
     assert.deepEqual([bonded.code, bonded.value["bonded"]], [0, String(parseEther("1"))]);
+    const positions = async (...flags: readonly string[]) => {
+      const { value } = await cli.json("delegations", ...flags, ...account);
+      return value["delegations"] as { agentId: number; shares: string; joining: string; rewards: { token: string } }[];
+    };
+    await finalize(asked);
+    assert.equal((await positions("--earn"))[0]?.joining, String(parseEther("1")), "RW6: not yet");
+    await harness.passTime(14 * 86_400);
+    assert.equal((await positions())[0]?.joining, String(parseEther("1")), "nobody let it earn");
+    assert.equal((await positions("--earn"))[0]?.joining, "0");
     await settle(asked);
     // Three of the four seats share 8. The operator's stake is also 1 and its commission 0, so the delegator gets half
     // of a third.
@@ -271,7 +281,7 @@ describe("command line: money", () => {
     assert.ok([0n, 1n].includes(parseEther("4") / 3n - rewards), String(rewards));
     assert.match(
       (await cli.run(["delegations", ...account])).stdout,
-      new RegExp(`^${id} +1 \\w+ +10{18} +none +0\\.00 %`, "m"),
+      new RegExp(`^${id} +1 \\w+ +10{18} +none +none +0\\.00 %`, "m"),
     );
 
     assert.equal((await cli.failure("delegations", "--to", patron, ...account)).code, "USAGE");
@@ -290,7 +300,7 @@ describe("command line: money", () => {
     assert.equal((await cli.json("undelegate", id, "--all", ...account)).value["shares"], "0");
     assert.match(
       (await cli.run(["delegations", ...account])).stdout,
-      new RegExp(`^${id} +0 \\w+ +0 +1 \\w+, free at 20`, "m"),
+      new RegExp(`^${id} +0 \\w+ +0 +none +1 \\w+, free at 20`, "m"),
     );
     const early = await cli.failure("undelegate", id, "--withdraw", ...account);
     assert.deepEqual([early.code, early.data["error"]], ["STAKE_MISSING", "StillUnbonding"]);

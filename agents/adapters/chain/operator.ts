@@ -75,7 +75,7 @@ export async function createOperatorActions(
         encodeFunctionData({ ...registryCall, functionName: "setEndpoint", args }),
       );
     },
-    ...createRewardActions(toRegistry),
+    ...createRewardActions(account, toRegistry),
     ...createOracleActions(connection, sender),
   };
 }

@@ -1,12 +1,21 @@
 import { encodeFunctionData, type Hex } from "viem";
+import type { Address } from "../../core/types.ts";
 import type { Receipt, RewardActions } from "../../ports/chain.ts";
 import { agentRegistryAbi } from "conclave/abi";
 import { currencyCode } from "./encode.ts";
 
 const call = { abi: agentRegistryAbi } as const;
 
-export function createRewardActions(toRegistry: (doing: string, data: Hex) => Promise<Receipt>): RewardActions {
+export function createRewardActions(
+  account: Address,
+  toRegistry: (doing: string, data: Hex) => Promise<Receipt>,
+): RewardActions {
   return {
+    startEarning: (agentId) =>
+      toRegistry(
+        `Let the stake of ${account} behind agent ${agentId} earn`,
+        encodeFunctionData({ ...call, functionName: "startEarning", args: [agentId, account] }),
+      ),
     claimRewards: (agentId, currency, to) => {
       const args = [agentId, currencyCode(currency), to] as const;
       return toRegistry(

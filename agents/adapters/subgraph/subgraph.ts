@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Address, AgentId, AnswerKind, Currency, Hex, Ppm } from "../../core/types.ts";
+import { shareOf, type Address, type AgentId, type AnswerKind, type Currency, type Hex, type Ppm } from "../../core/types.ts";
 import type {
   Amounts,
   PageWanted,
@@ -231,7 +231,7 @@ function seatOf(said: NonNullable<AgentHistoryAnswer["agent"]>["seats"][number])
       status: statusOf(decision.status),
       signed: decision.signerSeats.includes(seat),
       steps: decision.steps[seat] ?? 0,
-      share: decision.shares[seat] ?? 0,
+      share: shareOf(decision.shares, seat),
     },
   };
 }

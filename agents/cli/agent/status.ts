@@ -38,6 +38,8 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         peers,
         services,
         ownStake: position.bonded,
+        joining: position.joining,
+        joiningEnd: position.joiningEnd,
         ownUnbonding: position.unbonding,
         unbondingEnd: position.unbondingEnd,
         rewards,
@@ -54,6 +56,9 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ["endpoint", record.endpoint.length === 0 ? "none yet: run the agent" : printable(record.endpoint.join(", "))],
         ["for --peer", peers.length === 0 ? "none yet" : printable(peers.join(", "))],
         ["stake", stake(position.bonded)],
+        ...(position.joining === 0n
+          ? []
+          : [["joining", `${position.joining} shares, may earn from ${utc(position.joiningEnd)} on`] as const]),
         [
           "unbonding",
           position.unbonding === 0n ? "none" : `${stake(position.unbonding)}, free at ${utc(position.unbondingEnd)}`,

@@ -3,7 +3,7 @@ import { accountFlags, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { findAgent, openDelegator } from "./delegation.ts";
-import { percent, rows, transactionRow } from "../shared/output.ts";
+import { percent, rows, transactionRow, utc } from "../shared/output.ts";
 
 export const delegate: CommandSpec<AccountFlags> = {
   example: "conclave delegate 3 250 --keystore ./keystore.json",
@@ -24,10 +24,22 @@ export const delegate: CommandSpec<AccountFlags> = {
       );
     }
     const receipt = await actions.bond(agentId, amount);
-    const { shares, bonded } = await terms.position(agentId, account, host.signal);
+    const { shares, bonded, joining, joiningEnd } = await terms.position(agentId, account, host.signal);
     const { transactionHash, gasUsed } = receipt;
     return {
-      json: { agentId, account, amount, shares, bonded, commission, raise, transactionHash, gasUsed },
+      json: {
+        agentId,
+        account,
+        amount,
+        shares,
+        bonded,
+        joining,
+        joiningEnd,
+        commission,
+        raise,
+        transactionHash,
+        gasUsed,
+      },
       text: rows([
         ["agent", String(agentId)],
         ["delegated", `${formatAmount(bonded, stakeToken)} in all (${shares} shares)`],
@@ -36,7 +48,9 @@ export const delegate: CommandSpec<AccountFlags> = {
           raise === null ? percent(commission) : `${percent(commission)}, ${percent(raise.commission)} announced`,
         ],
         transactionRow(receipt),
-        ["next", "conclave delegations"],
+        joining === 0n
+          ? ["next", "conclave delegations"]
+          : ["next", `conclave delegations --earn, from ${utc(joiningEnd)} on: before it earns nothing`],
       ]),
     };
   },

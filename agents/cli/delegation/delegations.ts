@@ -11,12 +11,15 @@ import { amountsText, claimAll, claimRows } from "../shared/withdrawals.ts";
 
 interface Options extends AccountFlags {
   readonly claim?: true;
+  readonly earn?: true;
   readonly to?: string;
 }
 
 export const delegations: CommandSpec<Options> = {
-  example: "conclave delegations --keystore ./keystore.json\nconclave delegations --claim --keystore ./keystore.json",
+  example:
+    "conclave delegations --keystore ./keystore.json\nconclave delegations --earn --keystore ./keystore.json\nconclave delegations --claim --keystore ./keystore.json",
   options: [
+    { flags: "--earn", description: "let the stake earn that was bonded 14 days ago or earlier" },
     { flags: "--claim", description: "pay out all rewards" },
     { flags: "--to <address>", description: "receiver (default: the account itself)" },
     ...accountFlags,
@@ -26,17 +29,24 @@ export const delegations: CommandSpec<Options> = {
     if (options.to !== undefined && options.claim === undefined)
       throw new ConclaveError("USAGE", "List delegations: --to goes with --claim", {});
     const to = options.to === undefined ? account : parseAddress(options.to, "--to");
-    const found = await positionsOf(await chain.agents(host.signal), terms, account, host.signal);
+    const agents = await chain.agents(host.signal);
+    if (options.earn === true) {
+      const { timestamp } = await chain.head(host.signal);
+      for (const { agentId, joining, joiningEnd } of await positionsOf(agents, terms, account, host.signal))
+        if (joining !== 0n && joiningEnd <= timestamp) await actions.startEarning(agentId);
+    }
+    const found = await positionsOf(agents, terms, account, host.signal);
     const claims = [];
     if (options.claim === true)
       for (const { agentId } of found) claims.push(...(await claimAll(actions, terms, agentId, to, host.signal)));
     const stake = (amount: bigint): string => formatAmount(amount, terms.stakeToken);
     const list = grid(
-      ["agent", "delegated", "shares", "unbonding", "commission", "rewards"],
-      found.map(({ agentId, commission, bonded, shares, unbonding, unbondingEnd, rewards }) => [
+      ["agent", "delegated", "shares", "joining", "unbonding", "commission", "rewards"],
+      found.map(({ agentId, commission, bonded, shares, joining, joiningEnd, unbonding, unbondingEnd, rewards }) => [
         String(agentId),
         stake(bonded),
         String(shares),
+        joining === 0n ? "none" : `${joining} shares, may earn from ${utc(joiningEnd)}`,
         unbonding === 0n ? "none" : `${stake(unbonding)}, free at ${utc(unbondingEnd)}`,
         percent(commission),
         amountsText(rewards, terms.feeToken),

@@ -3,7 +3,7 @@ import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
 import { cidString } from "../../core/encoding/codec.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
-import type { RequestId, SeatInfo, Terms } from "../../core/types.ts";
+import { ABSENT, shareOf, type RequestId, type SeatInfo, type Terms } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
@@ -43,6 +43,8 @@ interface SeatLine {
   /** Slashes (negative) or recovery. */
   readonly steps: number;
   readonly share: number;
+  /** PY9: it said nothing. */
+  readonly absent: boolean;
 }
 
 /** Reports a request. Throws REQUEST_UNKNOWN. */
@@ -165,9 +167,10 @@ function seatTable(seats: readonly SeatLine[]): string {
   const head = ["seat", "agent", "signer", "reputation", "signed", "change", "share"];
   return grid(
     head,
-    seats.map(({ seat, agentId, signer, reputation, signed, steps, share }) => {
+    seats.map(({ seat, agentId, signer, reputation, signed, steps, share, absent }) => {
       const change = steps === 0 ? "-" : steps > 0 ? "recovers" : `${-steps} slash${steps === -1 ? "" : "es"}`;
-      return [String(seat), String(agentId), signer, percent(reputation), signed ? "yes" : "no", change, String(share)];
+      const earns = absent ? "absent" : String(share);
+      return [String(seat), String(agentId), signer, percent(reputation), signed ? "yes" : "no", change, earns];
     }),
   );
 }
@@ -182,7 +185,8 @@ function seatLines({ progress, committed }: Facts): readonly SeatLine[] {
     reputation,
     signed: (((committed?.relay.signers ?? 0n) >> BigInt(seat)) & 1n) === 1n,
     steps: committed?.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0,
-    share: committed?.decision.shares[seat] ?? 0,
+    share: shareOf(committed?.decision.shares ?? [], seat),
+    absent: committed?.decision.shares[seat] === ABSENT,
   }));
 }
 

@@ -1,6 +1,5 @@
 import { bytesToHex } from "../../core/encoding/bytes.ts";
-import type { Value } from "../../core/types.ts";
-import type { Digest, Header } from "../../core/types.ts";
+import { ABSENT, type Digest, type Header, type Value } from "../../core/types.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { verdictOf } from "../../node/audit/report.ts";
 import { percent, printable } from "../shared/output.ts";
@@ -159,7 +158,7 @@ function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"
           ? "not readable: committed through another contract"
           : `${checked.certificateSignatures} of ${shares.length} seats`,
     },
-    { name: "shares", text: shares.map((share, seat) => `seat ${seat} ${share}`).join(", ") },
+    { name: "shares", text: shares.map((share, seat) => `seat ${seat} ${share === ABSENT ? "absent" : share}`).join(", ") },
     { name: "reputation", text: steps.length === 0 ? "unchanged" : steps.join(", ") },
   ];
 }

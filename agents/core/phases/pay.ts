@@ -7,7 +7,7 @@ import { TIER_MAX } from "./tiers.ts";
 /** What a seat's blind work earns (docs/spec/pay.md). One rule for all protocols. */
 
 /** Raised with every change of this rule; every protocol rises with it. */
-export const PAY_VERSION = 1;
+export const PAY_VERSION = 2;
 
 /** PY1: an answer that its seat bound itself to before it could see another seat's. */
 export interface BlindAnswer {

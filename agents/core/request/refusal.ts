@@ -1,4 +1,5 @@
 import { limits } from "../limits.ts";
+import { attestAbsence } from "../seat/absence.ts";
 import { seatsOf } from "../seat/order.ts";
 import type { Position, Protocol } from "../protocol.ts";
 import { isText } from "./question.ts";
@@ -18,7 +19,7 @@ const BEFORE_ALL: Position = { round: -1, phase: 0 };
 
 /**
  * CE19: the protocol, made to conclude every request that it refuses: Hung, and no message may be said. A refusal follows from the
- * request, so all honest seats and every replay conclude the same.
+ * request, so all honest seats and every replay conclude the same. PY9: its other conclusions say who was absent.
  */
 export function withRefusals<State>(protocol: Protocol<State>): Protocol<State> {
   const known = new WeakMap<Attempt, string | null>();
@@ -36,7 +37,7 @@ export function withRefusals<State>(protocol: Protocol<State>): Protocol<State> 
       refuseRequest(attempt) === null ? protocol.rejectPayload(attempt, slot, payload) : "question-refused",
     conclude: (attempt, tally) =>
       refuseRequest(attempt) === null
-        ? protocol.conclude(attempt, tally)
+        ? attestAbsence(attempt, tally, protocol.conclude(attempt, tally))
         : { kind: "final", outcome: refusedOutcome(attempt), through: BEFORE_ALL },
   };
 }

@@ -66,6 +66,7 @@ export type Registry = WithMethods<
   | "registerWithPermit"
   | "bond"
   | "bondWithPermit"
+  | "startEarning"
   | "startUnbonding"
   | "withdrawStake"
   | "claim"
@@ -127,6 +128,7 @@ export const treasury = "0x0000000000000000000000000000000000007077";
 export const minStake = 10n ** 18n;
 export const maxStake = 16n * minStake;
 export const unbondingDelay = 14 * 24 * 3600;
+export const joiningDelay = 14 * 24 * 3600;
 export const epochBlocks = 32n;
 export const supportedProtocols = 0b11n;
 /** An allowance that requests do not lower. */

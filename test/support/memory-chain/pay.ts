@@ -1,5 +1,5 @@
 import { committeeSizeAfter, unpackRound } from "../../../agents/core/request/rounds.ts";
-import type { Address, Decision, Round, Terms } from "../../../agents/core/types.ts";
+import { shareOf, type Address, type Decision, type Round, type Terms } from "../../../agents/core/types.ts";
 import type { DecidedRound } from "../../../agents/core/request/events.ts";
 
 /** Units for each seat of a committee that decided; a seat of a committee that hung has one. */
@@ -76,9 +76,10 @@ function seatPay(terms: Terms, one: DecidedRound, operatorOf: (agentId: number) 
 
 /** Pay of each seat of a round that is not overturned. */
 export function earnings(terms: Terms, { committee, decision }: DecidedRound): readonly bigint[] {
-  const total = BigInt(decision.shares.reduce((sum, share) => sum + share, 0));
+  const shares = committee.map((_, seat) => shareOf(decision.shares, seat));
+  const total = BigInt(shares.reduce((sum, share) => sum + share, 0));
   const pay = unitOf(terms) * unitsOf(decision);
-  return committee.map((_, seat) => (total === 0n ? 0n : (pay * BigInt(decision.shares[seat] ?? 0)) / total));
+  return shares.map((share) => (total === 0n ? 0n : (pay * BigInt(share)) / total));
 }
 
 function isOverturned({ kind, tolerance }: Terms, decision: Decision, last: Decision): boolean {

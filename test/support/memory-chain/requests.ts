@@ -10,17 +10,18 @@ import {
   seatsOfAll,
   unpackRound,
 } from "../../../agents/core/request/rounds.ts";
-import type {
-  Address,
-  AgentId,
-  Decision,
-  Digest,
-  Ppm,
-  Request,
-  RequestId,
-  Round,
-  SeatInfo,
-  Terms,
+import {
+  ABSENT,
+  type Address,
+  type AgentId,
+  type Decision,
+  type Digest,
+  type Ppm,
+  type Request,
+  type RequestId,
+  type Round,
+  type SeatInfo,
+  type Terms,
 } from "../../../agents/core/types.ts";
 import type { AwaitedRound, DecidedRound, RequestStatus } from "../../../agents/core/request/events.ts";
 import { PROVEN_SERVICES, type CertifiedDecision, type Receipt } from "../../../agents/ports/chain.ts";
@@ -299,7 +300,7 @@ function callBack({ options }: State, request: Request, decision: Decision): boo
 
 /**
  * Counts services and misses like contracts/libraries/AgentBook.sol: an agent that is paid or recovers has served, a
- * slashed one has not (ADR 10). A seat without a share and a signature was missed (SE20).
+ * slashed one has not (ADR 10). SE20: an absent seat missed.
  */
 function recordService(state: State, terms: Terms, one: DecidedRound): readonly Body[] {
   const { agents, services } = state;
@@ -307,7 +308,7 @@ function recordService(state: State, terms: Terms, one: DecidedRound): readonly 
   return one.committee.flatMap(({ agentId }, seat): readonly Body[] => {
     const agent = agents.get(agentId);
     if (agent === undefined) return [];
-    const missed = (one.decision.shares[seat] ?? 0) === 0 && ((one.relay.signers >> BigInt(seat)) & 1n) === 0n;
+    const missed = one.decision.shares[seat] === ABSENT;
     const decided = one.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
     const steps = missed ? Math.min(decided, -1) : decided;
     const asleep = agent.asleep || countMiss(state, agentId, missed) === MAX_MISSES;
