@@ -29,6 +29,10 @@ library RelayLib {
         }
     }
 
+    function signers(Relay relay) internal pure returns (uint64) {
+        return uint64(Relay.unwrap(relay) >> 192);
+    }
+
     /// @return wei per gas, a multiple of `GAS_PRICE_UNIT`
     function gasPrice(Relay relay) internal pure returns (uint256) {
         return uint32(Relay.unwrap(relay) >> 160) * GAS_PRICE_UNIT;

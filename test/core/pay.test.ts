@@ -9,7 +9,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { council } from "../../agents/core/protocols/council.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
-import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex, type Terms } from "../../agents/core/types.ts";
+import { ABSENT, ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex, type Terms } from "../../agents/core/types.ts";
 import { assertAbove, assertAtMost, assertFields } from "../support/assertions.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { roundOf, type SeatActs } from "../support/core/mbft-set.ts";
@@ -189,6 +189,23 @@ describe("H3: a seat without a model", () => {
         }
       assertAbove(honest, 0);
       assertAtMost(echo, AT_MOST * honest);
+    });
+
+  for (const protocol of protocols)
+    it(`PY9: ${protocol.id}: who says nothing at all is absent, and nobody else, whoever abstains`, () => {
+      for (const seat of [0, 1, 2, 3])
+        for (const [name, script] of Object.entries({
+          crashed: { ...believing("yes"), crashed: true },
+          failing: { answer: () => null },
+          thinking: believing("yes"),
+        })) {
+          const attempt = attemptOf(4, { protocol: protocol.code });
+          const scripts = attempt.committee.map((_, at) => (at === seat ? script : believing("yes", `steps of ${at}`)));
+          const run = runCommittee(protocol, attempt, scripts);
+          const { shares } = run.certificates.find((one) => one !== null)!.decision;
+          const absent = shares.flatMap((share, at) => (share === ABSENT ? [at] : []));
+          assert.deepEqual(absent, name === "crashed" ? [seat] : [], `seat ${seat} ${name}`);
+        }
     });
 
   it("PY8: a chair that names what it alone answered earns nothing by it", () => {
