@@ -153,7 +153,8 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   },
   {
     name: "delegations",
-    summary: "show what an account has staked for agents and earned with them; --earn lets stake earn after the joining delay, --claim pays rewards out",
+    summary:
+      "show what an account has staked for agents and earned with them; --earn lets stake earn after the joining delay, --claim pays rewards out",
     load: async () => (await import("./delegation/delegations.ts")).delegations,
   },
   {

@@ -2,13 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {
-    EQUIVOCATION_SLASH_PPM,
-    JOINING_DELAY,
-    MAX_BOND_SHARE_BITS,
-    MAX_SHARE_BITS,
-    PPM_ONE
-} from "../types/Limits.sol";
+import {EQUIVOCATION_SLASH_PPM, JOINING_DELAY, MAX_BOND_SHARE_BITS, MAX_SHARE_BITS, PPM_ONE} from "../types/Limits.sol";
 import {AgentId, Pot} from "../types/Types.sol";
 
 /// @title The stake behind one agent, in shares of its operator and its delegators

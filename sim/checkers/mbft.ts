@@ -1,7 +1,14 @@
 import { digestOf, isMapOf } from "../../agents/core/encoding/codec.ts";
 import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { isMajority, isSupermajority } from "../../agents/core/quorum.ts";
-import { ABSENT, ONE_PPM, type Certificate, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
+import {
+  ABSENT,
+  ONE_PPM,
+  type Certificate,
+  type Message,
+  type SeatIndex,
+  type Value,
+} from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 import { fieldsOf, firstCertificate, transcribed } from "./transcript.ts";

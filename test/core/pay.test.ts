@@ -9,7 +9,15 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { council } from "../../agents/core/protocols/council.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
-import { ABSENT, ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex, type Terms } from "../../agents/core/types.ts";
+import {
+  ABSENT,
+  ONE_PPM,
+  type Attempt,
+  type Outcome,
+  type Ppm,
+  type SeatIndex,
+  type Terms,
+} from "../../agents/core/types.ts";
 import { assertAbove, assertAtMost, assertFields } from "../support/assertions.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { roundOf, type SeatActs } from "../support/core/mbft-set.ts";

@@ -7,7 +7,15 @@ import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
-import type { Digest, Header, Message, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
+import {
+  ABSENT,
+  type Digest,
+  type Header,
+  type Message,
+  type Ppm,
+  type SeatIndex,
+  type Value,
+} from "../../agents/core/types.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { simSigner } from "../../sim/signer.ts";
 import { slotOf, type Certified, type SeatTrace, type Trace } from "../../sim/trace.ts";
@@ -291,15 +299,21 @@ describe("checkers", () => {
       ),
       "for tier",
     );
+    const absent = paying((share, seat) => (seat === last ? ABSENT : share));
+    assertIncludes(says("pay", absent), `seat ${last} spoke, and its share is ${ABSENT}`);
     assertIncludes(says("pay", decide({ status: "hung" })), "for a Hung attempt");
     const commit = good.messages.get(`1.0.${last}`)![0]!;
-    const unsealed: Trace = {
+    const without = (...left: readonly Message[]): Trace => ({
       ...good,
       block: (digest) => {
         const bytes = good.block(digest);
-        return bytes !== null && Buffer.from(bytes).includes(Buffer.from(hexToBytes(commit.signature))) ? null : bytes;
+        const isLeft = ({ signature }: Message) =>
+          Buffer.from(bytes ?? []).includes(Buffer.from(hexToBytes(signature)));
+        return left.some(isLeft) ? null : bytes;
       },
-    };
-    assertIncludes(says("pay", unsealed), `seat ${last} is paid and answered nothing blind`);
+    });
+    assertIncludes(says("pay", without(commit)), `seat ${last} is paid and answered nothing blind`);
+    const own = [...good.messages.values()].flat().filter(({ header }) => header.seat === last);
+    assertIncludes(says("pay", without(...own)), `seat ${last} said nothing, and its share is`);
   });
 });

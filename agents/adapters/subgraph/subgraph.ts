@@ -1,5 +1,13 @@
 import type { z } from "zod";
-import { shareOf, type Address, type AgentId, type AnswerKind, type Currency, type Hex, type Ppm } from "../../core/types.ts";
+import {
+  shareOf,
+  type Address,
+  type AgentId,
+  type AnswerKind,
+  type Currency,
+  type Hex,
+  type Ppm,
+} from "../../core/types.ts";
 import type {
   Amounts,
   PageWanted,

@@ -158,7 +158,10 @@ function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"
           ? "not readable: committed through another contract"
           : `${checked.certificateSignatures} of ${shares.length} seats`,
     },
-    { name: "shares", text: shares.map((share, seat) => `seat ${seat} ${share === ABSENT ? "absent" : share}`).join(", ") },
+    {
+      name: "shares",
+      text: shares.map((share, seat) => `seat ${seat} ${share === ABSENT ? "absent" : share}`).join(", "),
+    },
     { name: "reputation", text: steps.length === 0 ? "unchanged" : steps.join(", ") },
   ];
 }
