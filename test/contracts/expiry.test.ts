@@ -205,12 +205,7 @@ describe("an attempt that nobody answers", () => {
       }
       const sent = await oracle.connect(stranger).fallBack(request, round, seedBlock, last);
       const receipt = (await sent.wait())!;
-      expect([...findEvent(oracle, receipt, "AttemptUnanswered").args]).to.deep.equal([
-        id,
-        1n,
-        appellant.address,
-        bond,
-      ]);
+      expect([...findEvent(oracle, receipt, "AttemptUnanswered").args]).to.deep.equal([id, 1n, appellant.address, bond]);
       expect(findEvents(oracle, receipt, "DecisionFinalized")).to.have.length(0);
       expect(await oracle.creditOf(appellant.address, currency)).to.equal(bond);
       expect(await calls()).to.equal(1n);

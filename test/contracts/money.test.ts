@@ -1,11 +1,5 @@
 import { expect } from "chai";
-import {
-  ZeroAddress,
-  hexlify,
-  toUtf8Bytes,
-  type ContractTransactionReceipt,
-  type ContractTransactionResponse,
-} from "ethers";
+import { ZeroAddress, hexlify, toUtf8Bytes, type ContractTransactionReceipt, type ContractTransactionResponse } from "ethers";
 import hre from "hardhat";
 
 import {
@@ -40,7 +34,15 @@ import {
   treasury,
   type PriceTerms,
 } from "../support/contracts/world.ts";
-import { Books, currencies, deliveryPayOf, payOf, quoteOf, replacePayOf, unansweredCostOf } from "./utils/money.ts";
+import {
+  Books,
+  currencies,
+  deliveryPayOf,
+  payOf,
+  quoteOf,
+  replacePayOf,
+  unansweredCostOf,
+} from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
