@@ -26,14 +26,7 @@ import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
-import {
-    DELIVERY_GAS,
-    MAX_CALLS,
-    MAX_QUESTION_BYTES,
-    MIN_PREVRANDAO,
-    PPM_ONE,
-    REPLACE_GAS
-} from "./types/Limits.sol";
+import {DELIVERY_GAS, MAX_CALLS, MAX_QUESTION_BYTES, MIN_PREVRANDAO, PPM_ONE, REPLACE_GAS} from "./types/Limits.sol";
 import {
     Currency,
     DecidedRound,
@@ -275,12 +268,7 @@ contract DecisionOracle is Accounts, Requests {
     }
 
     /// @inheritdoc IDecisionOracle
-    function fallBack(
-        Request calldata request_,
-        Round round,
-        uint64 seedBlock,
-        DecidedRound calldata last
-    ) external {
+    function fallBack(Request calldata request_, Round round, uint64 seedBlock, DecidedRound calldata last) external {
         RequestId requestId = request_.id;
         RequestState state = _requireGivenUp(request_, round, seedBlock);
         (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
@@ -356,11 +344,7 @@ contract DecisionOracle is Accounts, Requests {
         );
         uint256 relayerPay = prices.gasCost(PricesLib.settlingGas(terms), made.relay.gasPrice());
         // Never below 0: the reserve includes this relay and all calls of `replace` before it, at the cap.
-        uint256 rest = terms.fee() -
-            prices.replaceReserve(decision.head.attempt()) -
-            treasuryPay -
-            earned -
-            relayerPay;
+        uint256 rest = terms.fee() - prices.replaceReserve(decision.head.attempt()) - treasuryPay - earned - relayerPay;
         emit DecisionSettled(request_.id, pay, treasuryPay, relayerPay, rest);
         _credit(currency, treasury, treasuryPay);
         _credit(currency, msg.sender, relayerPay);

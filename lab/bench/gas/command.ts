@@ -24,12 +24,10 @@ import {
   quorum,
   recordOf,
   refundArgs,
-  type Drawn,
 } from "../../../test/support/contracts/course.ts";
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
 import {
-  anyAmount,
   deployWorld,
   findEvents,
   freeTokens,
@@ -258,16 +256,6 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
     settle = Number((await (await world.settlement.settle(...recordOf(twice), enoughGas)).wait()).gasUsed);
   }
   return { finalize, replace, settle, fallBack };
-}
-
-/** Returns a function that asks and draws for a consumer of its own. */
-async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
-  const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
-  const askBy = consumer.getFunction("ask");
-  const terms = { committeeSize: n, callbackGasLimit: 100_000 };
-  const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);
-  return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
 }
 
 function asJson({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures) {

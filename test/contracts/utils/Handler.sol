@@ -200,7 +200,15 @@ contract Handler is ConclaveTest {
         if (!found) return;
         // The commit comes in time, in the epoch after the seed's, or when the seed is gone.
         uint256 late = (random >> 200) % 16;
-        uint256 due = entry.seedBlock + (late == 0 ? 2 * EPOCH_BLOCKS + 1 : late == 1 ? EPOCH_BLOCKS : 1);
+        uint256 due =
+            entry.seedBlock +
+                (
+                    late == 0
+                        ? 2 * EPOCH_BLOCKS + 1
+                        : late == 1
+                            ? EPOCH_BLOCKS
+                            : 1
+                );
         if (block.number < due) vm.roll(due);
         Seed memory seed = Seed(entry.seedBlock, headerOf(entry.seedBlock), new PastRound[](0));
         AgentId[] memory agents;
@@ -232,12 +240,7 @@ contract Handler is ConclaveTest {
     }
 
     function _commit(Entry storage entry, Seed memory seed, Draft memory decision) private {
-        bytes memory certificate = certify(
-            entry.request,
-            entry.committee,
-            decision,
-            quorumOf(entry.committee.length)
-        );
+        bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
         uint256 calls = consumer.calls();
         oracle.commit(entry.request, entry.round, seed, certificate, decision.packed());
         _decided(entry, decision, calls);
