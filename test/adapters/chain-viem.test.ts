@@ -131,7 +131,7 @@ describe("chain: viem", () => {
       await harness.mine(2);
       await harness.setReachable(true);
       await until(() => follower.of(id).length === 1);
-      await harness.client.request({ method: "anvil_reorg", params: [1, []] } as never);
+      await harness.reorganize(1);
       await until(() => follower.troubles.length === 2);
       const { request } = await asked(harness);
       await until(() => follower.of(request.id).length === 1);
