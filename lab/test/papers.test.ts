@@ -289,6 +289,18 @@ describe("npm run papers", () => {
       assert.equal(run(...words).code, 2, words.join(" "));
   });
 
+  it("refuses a model file that is not there before any work, also where the study asks no model", () => {
+    for (const id of ["mbft", "decentllms"]) {
+      const { code, out, err } = run(id, "--model", "nope.gguf");
+      assert.deepEqual([code, out], [2, ""], id);
+      // Nothing but the error: no line of progress.
+      assert.match(
+        err,
+        /^error USAGE: Correct --model "nope\.gguf": nope\.gguf cannot be used \(ENOENT\); name a GGUF file\nway out: .+\n$/,
+      );
+    }
+  });
+
   it("lab/results.md has a section for every paper", () => {
     const results = readFileSync(join(root, "lab/results.md"), "utf8");
     for (const { id } of STUDIES) assertIncludes(results, `<!-- generated: papers ${id} -->`);

@@ -1,15 +1,29 @@
 import { availableParallelism } from "node:os";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "../../agents/cli/shared/failure.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 
-/** Exit code of a bad command line. As everywhere, 1 means that the command ran and its result is a failure. */
+/** Exit code of a tool that could not run. As everywhere, 1 means that the command ran and its result is a failure. */
 export const EXIT_USAGE = 2;
 
-/** Returns the command line of a script. A bad command line ends the script with exit code 2 and one line. */
+/** Returns the command line of a tool. A bad one throws CommanderError and prints nothing: see `exitCodeOf`. */
+export function toolCommand(name: string): Command {
+  return new Command(name).exitOverride().configureOutput({ writeErr: () => undefined });
+}
+
+/** Returns the command line of a script. A bad command line ends the script with exit code 2. */
 export function scriptCommand(name: string, description: string): Command {
-  return new Command(name)
+  return toolCommand(name)
     .description(description)
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE));
+    .exitOverride((error) => process.exit(reported(usageFailure(error), false)));
+}
+
+/** Prints a failure as `conclave` does, and returns the exit code: 0 for none, else `exitCode`. */
+export function reported(failure: Failure | null, json: boolean, exitCode = EXIT_USAGE): number {
+  if (failure === null) return 0;
+  if (json) process.stdout.write(failureJson(failure));
+  else process.stderr.write(failureText(failure));
+  return exitCode;
 }
 
 /** Returns a parser for an option that takes a whole number. */
@@ -34,11 +48,9 @@ export async function exitCodeOf(argv: readonly string[], run: () => Promise<num
   try {
     return await run();
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    if (!(error instanceof ConclaveError)) throw error;
-    const { code, message, data } = error;
-    if (argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, data } })}\n`);
-    else process.stderr.write(`${code}: ${message}\n`);
-    return EXIT_USAGE;
+    const json = argv.includes("--json");
+    if (error instanceof CommanderError) return reported(usageFailure(error), json);
+    if (error instanceof ConclaveError) return reported(errorFailure(error), json);
+    throw error;
   }
 }

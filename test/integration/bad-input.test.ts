@@ -45,6 +45,46 @@ describe("options that do not go together", () => {
   });
 });
 
+describe("a file that cannot be read", () => {
+  for (const [args, message] of [
+    [
+      ["verify", "1", "--deployment", "none.json"],
+      /^Read the deployment file .*none\.json failed: it does not exist; name a file .* with --deployment$/,
+    ],
+    [
+      ["agent", "init", "--dir", "new", "--deployment", "none.json"],
+      /^Read the deployment file .*none\.json failed: it does not exist; name a file .* with --deployment$/,
+    ],
+    [
+      ["calibrate", "--dir", "none"],
+      /^Read the agent's config .*none\/conclave\.json failed: it does not exist; name an agent's folder with --dir, or make /,
+    ],
+    [
+      ["calibrate", "--model", small, "--questions", "none.jsonl"],
+      /^Read the questions .*none\.jsonl failed: it does not exist; name a file of questions with --questions$/,
+    ],
+  ] as const)
+    it(`is named by conclave ${args[0]} with its option, the reason and the way out: ${args.at(-1)}`, async () => {
+      const failure = await cli.failure(...args);
+      assert.deepEqual([failure.exit, failure.code], [2, "CONFIG_MISSING"], failure.message);
+      assert.match(failure.message, message);
+    });
+
+  it("is called a folder if it is one", async () => {
+    await mkdir(join(cli.folder, "folder.json"));
+    const { message } = await cli.failure("verify", "1", "--deployment", "folder.json");
+    assert.match(message, /folder\.json failed: it is a folder; /);
+  });
+});
+
+describe("a mistyped option", () => {
+  it("is refused on one line with the option that may be meant", async () => {
+    const { code, stderr } = await cli.run(["doctor", "--dirr", "x"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^error USAGE: unknown option '--dirr'; did you mean --dir\?\nway out: .+\n$/);
+  });
+});
+
 describe("a prompt over the context", () => {
   it("is the error of calibrate, with its way out, when no call was answered", async () => {
     const lines = Array.from({ length: 50 }, (_, index) =>

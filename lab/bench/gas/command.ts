@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { Command, InvalidArgumentError, Option } from "commander";
-import { between } from "../../../scripts/shared/arguments.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
 import { proveAgents } from "./prove.ts";
@@ -100,7 +100,7 @@ interface Flags {
 }
 
 function commandLine(): Command {
-  return new Command("bench:gas")
+  return toolCommand("bench:gas")
     .description(
       "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before that, too. Draws and commits of more seats than the largest registry has agents are left out.",
     )
@@ -118,8 +118,7 @@ Examples:
   npm run bench:gas -- --json | tail -n 1
   npm run bench:gas -- --write --agents 10,100
 `,
-    )
-    .exitOverride();
+    );
 }
 
 /** Measures, then writes, checks or prints the figures, and returns the exit code. Throws CommanderError. */
