@@ -1,10 +1,12 @@
 import { availableParallelism } from "node:os";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "../../agents/cli/shared/failure.ts";
-import { ConclaveError } from "../../agents/core/errors.ts";
+import { isUsage } from "../../agents/cli/shared/reasons.ts";
+import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 
 /** Exit code of a tool that could not run. As everywhere, 1 means that the command ran and its result is a failure. */
 export const EXIT_USAGE = 2;
+const EXIT_FAILED = 1;
 
 /** Returns the command line of a tool. A bad one throws CommanderError and prints nothing: see `exitCodeOf`. */
 export function toolCommand(name: string): Command {
@@ -41,6 +43,14 @@ export function answerOptions(command: Command): Command {
     .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
     .option("--cache <file>", "where answers are kept", ".cache/eval/answers.jsonl")
     .option("--no-cache", "keep no answers");
+}
+
+/** Prints the error that ends a tool, and returns the exit code: 2 for a bad command line, else 1. */
+export function endedBy(error: unknown): number {
+  if (error instanceof ConclaveError)
+    return reported(errorFailure(error), false, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED);
+  process.stderr.write(`error: ${messageOf(error)}\n`);
+  return EXIT_FAILED;
 }
 
 /** Runs a program and returns its exit code. A bad command line and a ConclaveError become 2, since 1 is a result. */

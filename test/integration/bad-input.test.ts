@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -75,6 +75,30 @@ describe("a file that cannot be read", () => {
     const { message } = await cli.failure("verify", "1", "--deployment", "folder.json");
     assert.match(message, /folder\.json failed: it is a folder; /);
   });
+});
+
+describe("a deployment file of the tools", () => {
+  const run = (script: string, ...words: readonly string[]) =>
+    spawnSync(process.execPath, [script, ...words], { encoding: "utf8" });
+
+  for (const script of ["scripts/subgraph.ts", "devnet/subgraph/main.ts"])
+    it(`is named with its option, the reason and the way out by ${script}`, async () => {
+      const bare = join(cli.folder, "bare.json");
+      await writeFile(bare, "{}");
+      for (const [file, reason] of [
+        [join(cli.folder, "none.json"), "it does not exist"],
+        [bare, "it has no registry"],
+      ] as const) {
+        const { status, stderr } = run(script, "--deployment", file);
+        assert.deepEqual(
+          [status, stderr],
+          [
+            2,
+            `error USAGE: Correct --deployment ${JSON.stringify(file)}: ${reason}; name a file that npm run deploy or the demo wrote\nway out: see --help of the command\n`,
+          ],
+        );
+      }
+    });
 });
 
 describe("a mistyped option", () => {
