@@ -322,7 +322,7 @@ contract Handler is ConclaveTest {
         // Read before `_caller`, whose prank is for the next call.
         uint256 calls = consumer.calls();
         (address caller, uint256 credit) = _caller(entry, index);
-        if (entry.round.hasRetry(entry.request.terms, entry.attempt)) {
+        if (entry.round.hasRetry(entry.request.terms.retries(), entry.attempt)) {
             oracle.replace(entry.request, entry.round, entry.seedBlock);
             _paid(entry, caller, credit, REPLACE_GAS);
             ++entry.attempt;
@@ -442,7 +442,7 @@ contract Handler is ConclaveTest {
     /// @dev Notes the state that a commit must have led to (SE4).
     function _decided(Entry storage entry, Draft memory decision, uint256 calls) private {
         RequestTerms terms = entry.request.terms;
-        bool retried = decision.status == Status.Hung && entry.round.hasRetry(terms, entry.attempt);
+        bool retried = decision.status == Status.Hung && entry.round.hasRetry(terms.retries(), entry.attempt);
         entry.provisional = !retried && entry.round.appeals() < terms.appeals();
         if (entry.provisional) entry.round = entry.round.withDeadline(block.timestamp + terms.duration());
         entry.status = decision.status;
