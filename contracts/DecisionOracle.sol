@@ -7,7 +7,6 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Accounts} from "./Accounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
-import {ISettlement} from "./interfaces/ISettlement.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CalldataLib} from "./libraries/CalldataLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
@@ -26,14 +25,7 @@ import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
-import {
-    DELIVERY_GAS,
-    MAX_CALLS,
-    MAX_QUESTION_BYTES,
-    MIN_PREVRANDAO,
-    PPM_ONE,
-    REPLACE_GAS
-} from "./types/Limits.sol";
+import {DELIVERY_GAS, MAX_CALLS, MAX_QUESTION_BYTES, MIN_PREVRANDAO, PPM_ONE, REPLACE_GAS} from "./types/Limits.sol";
 import {
     Currency,
     DecidedRound,
@@ -90,7 +82,7 @@ contract DecisionOracle is Accounts, Requests {
     }
 
     /// @inheritdoc IDecisionOracle
-    ISettlement public immutable settlement;
+    address public immutable settlement;
     /// @inheritdoc IDecisionOracle
     uint256 public immutable supportedProtocols;
 
@@ -111,7 +103,7 @@ contract DecisionOracle is Accounts, Requests {
         require(block.prevrandao >= MIN_PREVRANDAO, ChainHasNoBeacon(block.prevrandao));
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
-        settlement = new Settlement();
+        settlement = address(new Settlement());
         supportedProtocols = supportedProtocols_;
         emit OracleDeployed(registry_, settlement, supportedProtocols_, _epochBlocks);
     }
@@ -221,7 +213,7 @@ contract DecisionOracle is Accounts, Requests {
 
     /// @inheritdoc IDecisionOracle
     function payOut(RequestId requestId, bytes32 commitment, Payout calldata payout) external {
-        require(msg.sender == address(settlement), NotSettlement(msg.sender));
+        require(msg.sender == settlement, NotSettlement(msg.sender));
         RequestState state = _states[requestId];
         _requireStatusDecided(requestId, state);
         require(!state.has(RequestStateLib.PROVISIONAL), DecisionIsProvisional(requestId));
@@ -252,7 +244,7 @@ contract DecisionOracle is Accounts, Requests {
     function replace(Request calldata request_, Round round, uint64 seedBlock) external {
         RequestState state = _requireUnanswered(request_, round, seedBlock);
         uint256 attempt = state.attempt();
-        require(round.hasRetry(request_.terms, attempt), NoRetriesLeft(request_.id));
+        require(round.hasRetry(request_.terms.retries(), attempt), NoRetriesLeft(request_.id));
         _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0));
         _payCaller(request_, REPLACE_GAS, 0);
     }
@@ -275,12 +267,7 @@ contract DecisionOracle is Accounts, Requests {
     }
 
     /// @inheritdoc IDecisionOracle
-    function fallBack(
-        Request calldata request_,
-        Round round,
-        uint64 seedBlock,
-        DecidedRound calldata last
-    ) external {
+    function fallBack(Request calldata request_, Round round, uint64 seedBlock, DecidedRound calldata last) external {
         RequestId requestId = request_.id;
         RequestState state = _requireGivenUp(request_, round, seedBlock);
         (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
@@ -317,7 +304,7 @@ contract DecisionOracle is Accounts, Requests {
         uint256 attempt = head.attempt();
         uint256 appeals = round.appeals();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        if (head.status() == Status.Hung && round.hasRetry(terms, attempt)) {
+        if (head.status() == Status.Hung && round.hasRetry(terms.retries(), attempt)) {
             uint256 link = round.linkAfter(made.committee.hashMemory(), made.structHash, made.relay, address(0));
             _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
             return false;
@@ -351,11 +338,7 @@ contract DecisionOracle is Accounts, Requests {
         (Service[] memory services, uint256 earned) = PayLib.servicesOf(made.committee, decision.merits, pay);
         uint256 relayerPay = prices.gasCost(PricesLib.settlingGas(terms), made.relay.gasPrice());
         // Never below 0: the reserve includes this relay and all calls of `replace` before it, at the cap.
-        uint256 rest = terms.fee() -
-            prices.replaceReserve(decision.head.attempt()) -
-            treasuryPay -
-            earned -
-            relayerPay;
+        uint256 rest = terms.fee() - prices.replaceReserve(decision.head.attempt()) - treasuryPay - earned - relayerPay;
         emit DecisionSettled(request_.id, pay, treasuryPay, relayerPay, rest);
         _credit(currency, treasury, treasuryPay);
         _credit(currency, msg.sender, relayerPay);

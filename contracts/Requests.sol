@@ -178,7 +178,7 @@ abstract contract Requests is IDecisionOracle {
         uint64 seedBlock
     ) internal view returns (RequestState state) {
         state = _requireUnanswered(request_, round, seedBlock);
-        require(!round.hasRetry(request_.terms, state.attempt()), RetriesLeft(request_.id));
+        require(!round.hasRetry(request_.terms.retries(), state.attempt()), RetriesLeft(request_.id));
     }
 
     function _requireBefore(RequestId requestId, Round round) internal view {

@@ -255,7 +255,7 @@ contract Settlement is ISettlement {
     /// provisional.
     function _isFinalAtOnce(RequestTerms terms, DecidedRound calldata round) private pure returns (bool) {
         bool isRetried =
-            !PayLib.isDecided(round.decision) && round.round.hasRetry(terms, round.decision.head.attempt());
+            !PayLib.isDecided(round.decision) && round.round.hasRetry(terms.retries(), round.decision.head.attempt());
         return !isRetried && round.round.appeals() == terms.appeals();
     }
 }

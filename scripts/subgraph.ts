@@ -1,7 +1,7 @@
 // npm run subgraph:build: compiles the history of a deployment for The Graph.
 import { existsSync } from "node:fs";
-import { messageOf } from "../agents/core/errors.ts";
-import { scriptCommand } from "./shared/arguments.ts";
+import { ConclaveError } from "../agents/core/errors.ts";
+import { endedBy, scriptCommand } from "./shared/arguments.ts";
 import { progress } from "./shared/progress.ts";
 import { buildFor } from "./subgraph/build.ts";
 import { readDeploymentFile } from "./subgraph/deployment-file.ts";
@@ -21,11 +21,13 @@ const { deployment, network, out } = scriptCommand(
   .opts<{ readonly deployment?: string; readonly network: string; readonly out: string }>();
 
 try {
-  if (existsSync(out)) throw new Error(`Build into ${out}: it exists already`);
+  if (existsSync(out)) {
+    const message = `Correct --out ${JSON.stringify(out)}: it exists already; name a folder that does not, or remove it`;
+    throw new ConclaveError("USAGE", message, { field: "out", value: out });
+  }
   const deployed = deployment === undefined ? null : await readDeploymentFile(deployment);
   await buildFor(deployed, network, out);
   progress(`${out}/subgraph.yaml is ready${deployed === null ? "; its addresses are 0: name a --deployment" : ""}`);
 } catch (error) {
-  process.stderr.write(`error: ${messageOf(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = endedBy(error);
 }

@@ -1,6 +1,6 @@
 // Runs seeded worlds of one protocol and judges them (docs/spec/simulator.md).
 import { availableParallelism } from "node:os";
-import { Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { ConclaveError } from "../agents/core/errors.ts";
 import { protocols } from "../agents/core/protocols/index.ts";
 import { ANSWER_KINDS } from "../agents/core/types.ts";
@@ -15,7 +15,7 @@ import { createPlan } from "./plan.ts";
 import { createPool, type Pool } from "./pool.ts";
 import { buildReport, reportText } from "./report.ts";
 import { showsSame, shrink } from "./shrink.ts";
-import { exitCodeOf } from "../scripts/shared/arguments.ts";
+import { exitCodeOf, toolCommand } from "../scripts/shared/arguments.ts";
 
 /** A violation was found; every other failure exits with 2. */
 const EXIT_VIOLATED = 1;
@@ -56,7 +56,7 @@ function commandLine(): Command {
     if (found === undefined) throw new InvalidArgumentError(`Choose one of ${ANSWER_KINDS.join(", ")}.`);
     return found;
   };
-  return new Command("sim")
+  return toolCommand("sim")
     .description("Runs a protocol in seeded worlds that try to break it, and judges every run by its invariants.")
     .requiredOption("--protocol <id>", `one of ${protocols.map(({ id }) => id).join(", ")}`)
     .requiredOption("--n <seats>", "committee size", integer)
@@ -73,8 +73,7 @@ function commandLine(): Command {
     .option("--json", "print one JSON object instead of text")
     .addHelpText("after", "\nExample:\n  npm run sim -- --protocol mbft --n 7 --byzantine 2 --seeds 1000 --json\n")
     .addHelpText("after", STRUCK)
-    .addHelpText("after", "Exit codes: 0 no violation, 1 some, 2 cannot run.")
-    .exitOverride();
+    .addHelpText("after", "Exit codes: 0 no violation, 1 some, 2 cannot run.");
 }
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -2,8 +2,8 @@ import { Command, CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
 import { commands, type CommandGroup } from "./commands.ts";
 import { addCommand, type CliHost, type CommandEntry } from "./shared/command.ts";
-import { printable, toJson } from "./shared/output.ts";
-import { isUsage, wayOut, wayOutOf } from "./shared/reasons.ts";
+import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "./shared/failure.ts";
+import { isUsage } from "./shared/reasons.ts";
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -50,39 +50,33 @@ function wordOf({ name }: CommandEntry): string | undefined {
   return name.split(" ")[0];
 }
 
-interface Failure {
-  readonly code: string;
-  readonly message: string;
-  readonly way: string | null;
-  readonly data: object;
+interface Ended {
+  readonly failure: Failure;
   readonly exitCode: number;
 }
 
 function reportError(error: unknown, json: boolean, host: CliHost): number {
-  const failure = cliFailure(error, host.signal);
-  if (failure === null) return 0;
-  const { code, message, way, data, exitCode } = failure;
-  if (json) host.stdout(`${toJson({ error: { code, message, data } })}\n`);
-  else host.stderr(`error ${code}: ${printable(message)}\n${way === null ? "" : `way out: ${way}\n`}`);
+  const ended = endOf(error, host.signal);
+  if (ended === null) return 0;
+  const { failure, exitCode } = ended;
+  if (json) host.stdout(failureJson(failure));
+  else host.stderr(failureText(failure));
   return exitCode;
 }
 
-/** Turns an error into a failure; null for --help and --version, which commander reports as errors. */
-function cliFailure(error: unknown, signal: AbortSignal): Failure | null {
-  if (error instanceof CommanderError) return usageFailure(error);
-  if (signal.aborted)
-    return { code: "INTERRUPTED", message: "stopped by a signal", way: null, data: {}, exitCode: EXIT_INTERRUPTED };
-  if (error instanceof ConclaveError) {
-    const { code, message, data } = error;
-    return { code, message, way: wayOutOf(error), data, exitCode: isUsage(code) ? EXIT_USAGE : EXIT_FAILURE };
+/** Turns an error into a failure; null for --help and --version. */
+function endOf(error: unknown, signal: AbortSignal): Ended | null {
+  if (error instanceof CommanderError) {
+    const failure = usageFailure(error);
+    return failure && { failure, exitCode: EXIT_USAGE };
   }
+  if (signal.aborted) {
+    const failure = { code: "INTERRUPTED", message: "stopped by a signal", way: null, data: {} };
+    return { failure, exitCode: EXIT_INTERRUPTED };
+  }
+  if (error instanceof ConclaveError)
+    return { failure: errorFailure(error), exitCode: isUsage(error.code) ? EXIT_USAGE : EXIT_FAILURE };
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { code: "UNEXPECTED", message, way: "report it: this is a bug", data: {}, exitCode: EXIT_FAILURE };
-}
-
-function usageFailure({ code, message, exitCode }: CommanderError): Failure | null {
-  if (exitCode === 0) return null;
-  if (code === "commander.help")
-    return { code: "USAGE", message: "name a command", way: wayOut.USAGE, data: {}, exitCode: EXIT_USAGE };
-  return { code: "USAGE", message: message.replace(/^error: /, ""), way: wayOut.USAGE, data: {}, exitCode: EXIT_USAGE };
+  const failure = { code: "UNEXPECTED", message, way: "report it: this is a bug", data: {} };
+  return { failure, exitCode: EXIT_FAILURE };
 }

@@ -1,6 +1,6 @@
 import { ONE_PPM, type Ppm } from "./types.ts";
 
-/** Calibration: the share of right answers of a model at a raw confidence (docs/spec/confidence.md). */
+/** Calibration: the part of right answers of a model at a raw confidence (docs/spec/confidence.md). */
 
 /** CF5: answers in a bin; a smaller bin says little. */
 export const BIN_ANSWERS = 20;
@@ -21,7 +21,7 @@ export interface CalibrationStep {
 
 /**
  * CF5: isotonic regression. Samples go, in order of confidence, into bins of at least `least`, equal confidences into the same bin.
- * Adjacent bins are pooled while the later one is right no more often, so that the share rises from step to step. The result does not
+ * Adjacent bins are pooled while the later one is right no more often, so that the part rises from step to step. The result does not
  * depend on the order of the samples.
  */
 export function isotonicSteps(samples: readonly CalibrationSample[], least: number): readonly CalibrationStep[] {
@@ -74,7 +74,7 @@ function together(a: CalibrationStep, b: CalibrationStep): CalibrationStep {
   return { from: a.from, right: a.right + b.right, of: a.of + b.of };
 }
 
-/** True if the share of right answers of `a` is below that of `b`. */
+/** True if the part of right answers of `a` is below that of `b`. */
 export function isBelow(a: CalibrationStep, b: CalibrationStep): boolean {
   return a.right * b.of < b.right * a.of;
 }

@@ -18,7 +18,6 @@ import {
 } from "../types/Types.sol";
 import {IAccounts} from "./IAccounts.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
-import {ISettlement} from "./ISettlement.sol";
 
 /// @title Requests, committees, decisions, appeals and pay
 /// @notice A request goes from Requested to Decided or Hung. While retries are left, another committee replaces one that
@@ -47,12 +46,7 @@ interface IDecisionOracle is IAccounts {
     /// @param settlement deployed by this oracle
     /// @param supportedProtocols bit i set = protocol i can be asked for
     /// @param epochBlocks blocks of an epoch of the registry
-    event OracleDeployed(
-        IAgentRegistry registry,
-        ISettlement settlement,
-        uint256 supportedProtocols,
-        uint256 epochBlocks
-    );
+    event OracleDeployed(IAgentRegistry registry, address settlement, uint256 supportedProtocols, uint256 epochBlocks);
 
     /// @notice A request was made and its fee escrowed.
     /// @param requestId see `RequestId`
@@ -396,7 +390,7 @@ interface IDecisionOracle is IAccounts {
 
     /// @notice The contract that computes what a final request pays.
     /// @return the contract, deployed by this one
-    function settlement() external view returns (ISettlement);
+    function settlement() external view returns (address);
 
     /// @notice The protocols that a request may name: bit i set = protocol i.
     /// @return the bitmap

@@ -49,7 +49,12 @@ library CertificateLib {
     /// 128 bytes of memory, which is cheapest; the function then restores the free memory pointer and the zero slot that
     /// lie there. The precompile returns nothing for bytes that are not a signature. An s above half of the curve's order
     /// almost never fits beside the parity, and nothing here needs a signature to be unique.
-    function _recover(bytes calldata certificate, Seat[] memory committee, bytes32 digest, uint64 signers) private view {
+    function _recover(
+        bytes calldata certificate,
+        Seat[] memory committee,
+        bytes32 digest,
+        uint64 signers
+    ) private view {
         assembly ("memory-safe") {
             let recovered := mload(0x40)
             let seat := add(committee, 0x20)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {Relay, RequestTerms, Round} from "../types/Types.sol";
-import {RequestTermsLib} from "./RequestTermsLib.sol";
+import {Relay, Round} from "../types/Types.sol";
 
 /// @title The round of a request, in one word (SE1, SE3)
 /// @dev The link is cut to 208 bits. An attacker who may choose both histories needs about 2^104 hashes for a
@@ -53,8 +52,9 @@ library RoundLib {
 
     /// @notice True if another committee may replace the committee of this attempt. Every attempt but the first follows
     /// an appeal or a retry.
-    function hasRetry(Round round, RequestTerms terms, uint256 attempt) internal pure returns (bool) {
-        return attempt - appeals(round) < RequestTermsLib.retries(terms);
+    /// @param retries how many the terms allow
+    function hasRetry(Round round, uint256 retries, uint256 attempt) internal pure returns (bool) {
+        return attempt - appeals(round) < retries;
     }
 
     /// @notice Returns how many seats the committees of 0 to `appeals_` appeals have together: the sum of `sizeAfter`.

@@ -1,13 +1,12 @@
 // npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
 import { Option } from "commander";
-import { messageOf } from "../../agents/core/errors.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 import { renderSubgraph } from "./subgraph.ts";
-import { scriptCommand } from "../../scripts/shared/arguments.ts";
+import { endedBy, scriptCommand } from "../../scripts/shared/arguments.ts";
 import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
 
 const program = scriptCommand(
@@ -72,9 +71,8 @@ try {
     },
   });
 } catch (error) {
-  const cause: unknown = abort.signal.aborted ? abort.signal.reason : error;
-  process.stderr.write(`error: ${messageOf(cause)}\n`);
-  process.exitCode = abort.signal.aborted ? 130 : 1;
+  const code = endedBy(abort.signal.aborted ? abort.signal.reason : error);
+  process.exitCode = abort.signal.aborted ? 130 : code;
 }
 
 function faultsOf(one: DemoReport["decisions"][number]): readonly string[] {

@@ -44,7 +44,10 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       `request ${one.requestId}: transaction ${one.commitTx}`,
       `           transcript  ${one.transcript}`,
       ...one.documents.map(({ cid, text }) => `           source      ${cid}: ${JSON.stringify(text)}`),
-      `           verify      npx conclave verify ${one.requestId} --deployment ${report.deploymentFile}`,
+      // Without --keep the network and its folder are gone by now.
+      ...(keeps
+        ? [`           verify      npx conclave verify ${one.requestId} --deployment ${report.deploymentFile}`]
+        : []),
     ].join("\n"),
   );
   const liars = report.agents.filter((agent) => agent.lies).map((agent) => `#${agent.agentId}`);
@@ -53,7 +56,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
     `agent ${liars.join(", ")} lied and equivocated`,
     `tokens earned: ${report.agents.map(({ agentId, earned }) => `#${agentId} ${Number(earned).toFixed(2)}`).join(", ")}`,
     ...(id === "hashgraph" ? ["events: how many the seat that said most had said"] : []),
-    ...(keeps ? [] : ["the verify commands need the network: npm run demo -- --keep"]),
+    ...(keeps ? [] : ["to verify a decision yourself, keep the network: npm run demo -- --keep"]),
   ];
   return `${table.toString()}\n${details.join("\n")}\n${notes.join("; ")}\n`;
 }

@@ -1,8 +1,8 @@
 // npm run subgraph:dev: a graph-node on this machine that follows a local chain.
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http, type PublicClient } from "viem";
-import { messageOf } from "../../agents/core/errors.ts";
-import { EXIT_USAGE, scriptCommand } from "../../scripts/shared/arguments.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { endedBy, scriptCommand } from "../../scripts/shared/arguments.ts";
 import { EXIT_INTERRUPTED, abortOnSignals } from "../../scripts/shared/interrupt.ts";
 import { progress } from "../../scripts/shared/progress.ts";
 import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
@@ -28,19 +28,18 @@ const { deployment, rpcUrl } = scriptCommand(
 try {
   await serve();
 } catch (error) {
-  process.stderr.write(`error: ${messageOf(error)}\n`);
-  process.exitCode ||= 1;
+  process.exitCode = endedBy(error);
 }
 
 async function serve(): Promise<void> {
-  if (findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} See ${COMPOSE}.`);
-  if (deployment === undefined) {
-    process.exitCode = EXIT_USAGE;
-    throw new Error("Name a --deployment: `npm run demo -- --keep` starts a chain and prints one");
-  }
+  if (deployment === undefined)
+    throw new ConclaveError("USAGE", "Name a --deployment: `npm run demo -- --keep` starts a chain and prints one", {
+      field: "deployment",
+    });
   const deployed = await readDeploymentFile(deployment);
   const url = rpcUrl ?? deployed.rpcUrl;
   if (url === undefined) throw new Error(`Find the chain: ${deployment} has no rpcUrl; name it with --rpc-url`);
+  if (findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} See ${COMPOSE}.`);
   const client = createPublicClient({ transport: http(url) });
   const chainId = await client.getChainId();
   if (chainId !== deployed.chainId) throw new Error(`Follow ${url}: it is chain ${chainId}, not ${deployed.chainId}`);

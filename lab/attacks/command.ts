@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { limits } from "../../agents/core/limits.ts";
-import { answerOptions, between } from "../../scripts/shared/arguments.ts";
+import { answerOptions, between, toolCommand } from "../../scripts/shared/arguments.ts";
 import { createAnswerBook } from "../eval/answer-book.ts";
-import { openVariants, variantSpecOf } from "../eval/models.ts";
+import { openVariants, variantSpecOf, type VariantSpec } from "../eval/models.ts";
 import { someOf } from "../eval/options.ts";
 import { replaceSection } from "../shared/generated-section.ts";
 import { provenanceOf } from "../shared/provenance.ts";
@@ -45,7 +45,7 @@ The same seed gives the same figures on the same machine. Progress goes to stder
 
 function commandLine(): Command {
   return answerOptions(
-    new Command("attacks")
+    toolCommand("attacks")
       .description("Attacks on the rules, and texts that try to be more than data.")
       .addOption(new Option("--suite <name>", "which attacks").choices(["rules", "injections"]).default("rules"))
       .option("--trials <n>", "decisions per row; 500 take a minute on a free core", between(1, 100_000), 500)
@@ -62,14 +62,14 @@ function commandLine(): Command {
   )
     .option("--json", "print one JSON object instead of tables")
     .option("--write", "put the tables of injections into lab/results.md")
-    .addHelpText("after", NOTES)
-    .exitOverride();
+    .addHelpText("after", NOTES);
 }
 
 /** Runs the study and returns the exit code. Throws CommanderError, USAGE, and what opening a model throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
-  if (flags.suite === "injections") return await attackModels(flags, argv);
+  const specs = flags.models.split(",").map((text) => variantSpecOf("models", text));
+  if (flags.suite === "injections") return await attackModels(flags, specs, argv);
   const report = attackRules(flags);
   process.stdout.write(flags.json ? `${JSON.stringify(report)}\n` : asText(report));
   return 0;
@@ -77,8 +77,8 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 function attackRules({ trials, seed }: Flags): AttackReport {
   const rows = [
-    // Found by search: among the settings of the design notes this one gives about 41 % bad commits, with verifiers
-    // that draw anew when asked again.
+    // Found by search: of all settings that were tried this one makes the reference commit about 41 % wrong answers,
+    // with verifiers that draw anew when asked again.
     { row: { attack: "confident liars", seats: 7, fooled: 0.3, countered: 0.1 } as const, again: "anew" as const },
     ...statedRows,
   ].map((setting): MonteCarloResult => {
@@ -97,9 +97,9 @@ function progressOf(name: string, trials: number): (done: number) => void {
   };
 }
 
-async function attackModels(flags: Flags, argv: readonly string[]): Promise<number> {
+async function attackModels(flags: Flags, specs: readonly VariantSpec[], argv: readonly string[]): Promise<number> {
   const deciders = someOf("protocol", flags.protocol, DECIDERS);
-  const variants = await openVariants(flags.models.split(",").map(variantSpecOf), flags.jobs);
+  const variants = await openVariants(specs, flags.jobs);
   const book = createAnswerBook(variants, flags.cache === false ? null : flags.cache);
   try {
     const started = performance.now();

@@ -27,7 +27,7 @@ export const columns = [
 ] as const;
 export type Column = (typeof columns)[number];
 
-/** Shares that the design notes state for a row: right / wrong / hung, one round each. */
+/** Shares that the first Monte Carlo found for a row: right / wrong / hung, one round each. */
 export interface Stated {
   readonly reference: string;
   readonly normal: string;
@@ -36,7 +36,10 @@ export interface Stated {
 
 type Row = Pick<Setting, "attack" | "seats" | "fooled" | "countered">;
 
-/** The table of the design notes (docs/spec/mbft.md, "What it buys"). */
+/**
+ * The first Monte Carlo of these attacks, to compare with (docs/spec/mbft.md, "What it buys"). Another program made it,
+ * of which only these figures are left.
+ */
 export const statedRows: readonly { readonly row: Row; readonly stated: Stated }[] = [
   stated("coordinated vetoers", 7, 0.05, 0.9, [".00 .000 1.00", ".97 .002 .03", ".78 .001 .22"]),
   stated("coordinated vetoers", 7, 0.2, 0.5, [".00 .009 .99", ".94 .041 .02", ".75 .023 .23"]),

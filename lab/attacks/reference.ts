@@ -4,7 +4,7 @@ import { RIGHT, TAU, type Role, type Trial } from "./trial.ts";
 /** The published engine's defaults. */
 export const REFERENCE_SIGMA = 0.5;
 export const REFERENCE_ROUNDS = 4;
-/** theta = .6 n tau (design notes). */
+/** theta = .6 n tau: an assumption of the study. */
 export const REFERENCE_THETA = 0.6;
 /**
  * Confidence so low that nobody promotes it: a stealth vetoer does not lead, hence is not slashed and keeps its veto

@@ -36,7 +36,7 @@ export function asText(report: AttackReport): string {
     shown(fallible.shares.reference),
     shown(fallible.shares.normal),
   ]);
-  const table = plainTable(["attack, n, p, q\n(design notes)", ...headings.map(([, heading]) => heading)]);
+  const table = plainTable(["attack, n, p, q\n(first Monte Carlo)", ...headings.map(([, heading]) => heading)]);
   for (const row of report.monteCarlo)
     table.push([`${describe(row)}\n${statedOf(row)}`, ...headings.map(([column]) => shown(row.shares[column]))]);
   return [
@@ -64,9 +64,9 @@ export function limitsOf(rows: readonly MonteCarloResult[]): readonly string[] {
     bad.length === 0
       ? "No row of the table shows a sound wrong share of 5 % or more."
       : `Still bad under the sound rules, because no vote counting helps when honest verifiers are fooled: ${bad.join("; ")}.`,
-    "Figures are as played, not fitted: where one lies outside the design notes' (in brackets), the unstated assumptions below differ.",
-    "A second and third round turn most hung decisions into right ones, and some into wrong ones: the design notes' figures are those of one round.",
-    "The design notes do not state how well honest seats judge counter-proofs, nor how the reference's retries draw. Here: who holds the right answer judges " +
+    "Figures are as played, not fitted: where one lies outside the first Monte Carlo's (in brackets), the assumptions below differ from its own, which are lost.",
+    "A second and third round turn most hung decisions into right ones, and some into wrong ones: the figures in brackets are those of one round.",
+    "Assumptions: who holds the right answer judges " +
       "rightly, others as a verifier would (last column: everybody as a verifier would); all honest wrong seats and all attackers hold the same wrong answer; in the reference a verifier asked again says the same, " +
       "with the published defaults of 4 rounds and sigma .5, a stealth vetoer at tau .01, theta = .6 n tau. In the 41 % row a verifier asked again draws anew.",
     "Vetoers reject the right answer and accept the wrong one; liars accept the wrong one and abstain on the right one.",
@@ -90,7 +90,7 @@ function shown({ right, wrong, hung }: Shares): string {
   );
 }
 
-/** `.123`, as in the design notes. */
+/** `.123`, as the figures in brackets are written. */
 function decimal(value: number, digits: number): string {
   return value.toFixed(digits).replace(/^0/, "");
 }

@@ -14,7 +14,7 @@ export interface Setting {
    */
   readonly again: "same" | "anew";
   /**
-   * How well honest seats judge counter-proofs, which the design notes leave open. `informed`: a seat with the right
+   * How well honest seats judge counter-proofs, an assumption of the study. `informed`: a seat with the right
    * answer judges rightly, others judge as a verifier would; `fallible`: every seat judges as a verifier would.
    */
   readonly judges: "informed" | "fallible";
@@ -24,7 +24,7 @@ export interface Setting {
 export type Role = "honest" | "mistaken" | "sacrificial" | "stealth" | "liar";
 export type Opinion = "for" | "against" | "none";
 
-/** Design notes: an honest answer is right with .8; an honest verifier accepts a right text with .75, rejects it with .10. */
+/** Assumed: an honest answer is right with .8; an honest verifier accepts a right text with .75, rejects it with .10. */
 const ANSWER_RIGHT = 0.8;
 const RIGHT_ACCEPTED = 0.75;
 const RIGHT_REJECTED = 0.1;

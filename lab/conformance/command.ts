@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
-import { messageOf } from "../../agents/core/errors.ts";
+import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 import type { Difference } from "./compare.ts";
 import { checkVectors, parseVectors, type VectorFile } from "./conformance.ts";
+import { toolCommand } from "../../scripts/shared/arguments.ts";
 
 const SHOWN_DIFFERENCES = 20;
-/** 1 means that a case differs; any other failure is 2. */
+/** A case differs. */
 const EXIT_DIFFERED = 1;
-const EXIT_UNUSABLE = 2;
 
 interface FileReport {
   readonly file: string;
@@ -17,9 +16,9 @@ interface FileReport {
   readonly differences: readonly Difference[];
 }
 
-/** Compares vector files with the code and returns the exit code. Throws CommanderError. */
+/** Compares vector files with the code and returns the exit code. Throws CommanderError and USAGE. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const program = new Command("conformance")
+  const program = toolCommand("conformance")
     .description("Runs reference modes and virtual voting on vector files and compares every field.")
     .argument(
       "<files...>",
@@ -31,16 +30,10 @@ export async function main(argv: readonly string[]): Promise<number> {
       "\nExample:\n  npm run conformance -- test/vectors/mbft-bayesian-reference.json test/vectors/hashgraph.json\n",
     )
     .addHelpText("after", "Exit codes: 0 all cases match, 1 some differ, 2 a file cannot be used.")
-    .exitOverride()
     .parse(argv, { from: "user" });
   const reports: FileReport[] = [];
   for (const file of program.args) {
-    const loaded = load(file);
-    if (typeof loaded === "string") {
-      process.stderr.write(`Cannot use ${file}: it ${loaded}\n`);
-      return EXIT_UNUSABLE;
-    }
-    reports.push(report(file, loaded));
+    reports.push(report(file, load(file)));
   }
   process.stdout.write(
     program.opts<{ json?: boolean }>().json === true ? `${JSON.stringify(asJson(reports))}\n` : asText(reports),
@@ -48,16 +41,22 @@ export async function main(argv: readonly string[]): Promise<number> {
   return total(reports, "differed") > 0 ? EXIT_DIFFERED : 0;
 }
 
-/** Returns the file's content, or the reason why it cannot be used. */
-function load(file: string): VectorFile | string {
+/** Throws USAGE. */
+function load(file: string): VectorFile {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    return `cannot be read: ${messageOf(error)}`;
+    throw unusable(file, `cannot be read: ${messageOf(error)}`);
   }
   const parsed = parseVectors(text);
-  return parsed.ok ? parsed.file : parsed.reason;
+  if (parsed.ok) return parsed.file;
+  throw unusable(file, parsed.reason);
+}
+
+function unusable(file: string, reason: string): ConclaveError {
+  const message = `Correct <files> ${JSON.stringify(file)}: it ${reason}; name files in a format of test/vectors`;
+  return new ConclaveError("USAGE", message, { field: "files", value: file });
 }
 
 function report(file: string, vectors: VectorFile): FileReport {

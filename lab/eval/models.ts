@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { probeModel } from "../../agents/adapters/models/calibrated-model.ts";
 import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
 import { createModel } from "../../agents/adapters/models/create-model.ts";
+import { readGgufHeader } from "../../agents/adapters/models/gguf.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import type { Variant } from "./answer-book.ts";
@@ -17,16 +18,27 @@ export const DEFAULT_MODELS = ["small", "tiny", "lean", "slim"]
   .map((name) => `models/conclave-${name}.gguf@1`)
   .join(",");
 
-/** Parses `path@temperature`. Throws USAGE. */
-export function variantSpecOf(text: string): VariantSpec {
+/** Parses `path@temperature` of a flag, and looks at the file. Throws USAGE. */
+export function variantSpecOf(flag: "model" | "models", text: string): VariantSpec {
   const [path = "", heat = "1", ...rest] = text.split("@");
   const temperature = Number(heat);
-  if (path !== "" && rest.length === 0 && heat !== "" && temperature >= 0 && temperature <= 2)
-    return { path, temperature };
-  throw new ConclaveError(
+  if (path === "" || rest.length > 0 || heat === "" || !(temperature >= 0 && temperature <= 2))
+    throw wrongModel(flag, text, "write a GGUF file, or file@temperature with 0 to 2");
+  try {
+    readGgufHeader(path);
+  } catch (error) {
+    if (!(error instanceof ConclaveError)) throw error;
+    throw wrongModel(flag, text, `${path} cannot be used (${String(error.data["reason"])}); name a GGUF file`, error);
+  }
+  return { path, temperature };
+}
+
+function wrongModel(flag: string, value: string, way: string, cause?: unknown): ConclaveError {
+  return new ConclaveError(
     "USAGE",
-    `Correct --models ${JSON.stringify(text)}: write a GGUF file, or file@temperature with 0 to 2`,
-    { field: "models", value: text },
+    `Correct --${flag} ${JSON.stringify(value)}: ${way}`,
+    { field: flag, value },
+    cause,
   );
 }
 

@@ -1,10 +1,10 @@
-import { Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import type { Assurance } from "../../agents/core/types.ts";
 import { BYZANTINE_KINDS, parseList } from "../../sim/options.ts";
-import { answerOptions, between } from "../../scripts/shared/arguments.ts";
+import { answerOptions, between, toolCommand } from "../../scripts/shared/arguments.ts";
 import type { Badness } from "./deliberate.ts";
 import { METHODS, type Method } from "./methods.ts";
 import { DEFAULT_MODELS, variantSpecOf, type VariantSpec } from "./models.ts";
@@ -81,7 +81,7 @@ export function commandLine(): Command {
     throw new InvalidArgumentError("Choose normal or high.");
   };
   return answerOptions(
-    new Command("eval")
+    toolCommand("eval")
       .description("Lets committees of real seats decide questions with known answers, and counts what it costs.")
       .requiredOption("--suite <list>", "all, or some of the suites below")
       .option("--protocol <list>", "all, or some of the protocols and baselines below", "all")
@@ -97,8 +97,7 @@ export function commandLine(): Command {
   )
     .option("--json", "print one JSON object instead of tables")
     .option("--write", "put the tables into lab/results.md")
-    .addHelpText("after", NOTES)
-    .exitOverride();
+    .addHelpText("after", NOTES);
 }
 
 /** Reads the options. Throws CommanderError or USAGE. */
@@ -113,7 +112,7 @@ export function optionsFrom(argv: readonly string[]): Options {
   return {
     suites: someOf("suite", flags.suite, SUITE_NAMES),
     methods: METHODS.filter(({ id }) => methods.includes(id)),
-    variants: flags.models.split(",").map(variantSpecOf),
+    variants: flags.models.split(",").map((text) => variantSpecOf("models", text)),
     seats,
     byzantine: byzantineOf(flags.byzantine, faultTolerance(seats)),
     badness: someOf("byzantine-kinds", flags.byzantineKinds, BADNESS),

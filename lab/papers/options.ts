@@ -1,5 +1,5 @@
-import { Argument, Command } from "commander";
-import { answerOptions, between } from "../../scripts/shared/arguments.ts";
+import { Argument } from "commander";
+import { answerOptions, between, toolCommand } from "../../scripts/shared/arguments.ts";
 import { variantSpecOf, type VariantSpec } from "../eval/models.ts";
 import { STUDIES } from "./studies.ts";
 import type { Study } from "./study.ts";
@@ -44,7 +44,7 @@ Example:
 export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
   const ids = STUDIES.map(({ id }) => id);
   const command = answerOptions(
-    new Command("papers")
+    toolCommand("papers")
       .description("Makes the tables and figures of a paper again, with our protocols and models (lab/results.md).")
       .addArgument(new Argument("<paper>", "one of those below").choices(ids))
       .option("--quick", "fewer questions and trials: less than three minutes on an idle core")
@@ -55,7 +55,6 @@ export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
     .option("--json", "print one JSON object instead of tables")
     .option("--write", "put the tables into lab/results.md and the plots into lab/plots")
     .addHelpText("after", NOTES)
-    .exitOverride()
     .parse(argv, { from: "user" });
   const { quick, size = null, seed, jobs, cache, model, json = false, write = false } = command.opts<Flags>();
   return {
@@ -65,7 +64,7 @@ export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
     seed,
     jobs,
     cache: cache === false ? null : cache,
-    model: variantSpecOf(model),
+    model: variantSpecOf("model", model),
     json,
     writes: write,
   };

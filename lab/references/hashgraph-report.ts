@@ -1,10 +1,10 @@
 import { consensusOrder } from "../../agents/core/protocols/hashgraph/graph/order.ts";
 import { seatsOf } from "../../agents/core/seat/order.ts";
 import type { Tally } from "../../agents/core/seat/tally.ts";
-import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
+import { ONE_PPM, type Attempt, type SeatIndex } from "../../agents/core/types.ts";
 import { consensusOf } from "../../agents/core/protocols/hashgraph/consensus.ts";
 import { judgeOrder } from "../../agents/core/protocols/hashgraph/conclude.ts";
-import type { Path, AnswerRound } from "../../agents/core/protocols/hashgraph/rules.ts";
+import type { AnswerRound, Ending, Path } from "../../agents/core/protocols/hashgraph/rules.ts";
 import { graphOf, isForker, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 
 /** How a consensus was reached (HG25): a pure function of the transcript, for readers. */
@@ -43,7 +43,7 @@ interface LogEntry {
 
 export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport {
   const view = graphViewOf(attempt, tally);
-  const { rounds, verdict } = judgeOrder(view).judgement;
+  const { rounds, ending } = judgeOrder(view).judgement;
   const consensus = consensusOf(view);
   const log = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
     const told = consensus.toldBy.get(node);
@@ -52,16 +52,23 @@ export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport
   });
   const seats = seatsOf(attempt);
   const last = rounds.at(-1);
-  const supporters = verdict?.supporters.length ?? 0;
+  const { path, answer } = ending ?? { path: "open", answer: null };
   return {
-    path: verdict?.path ?? "open",
-    answer: verdict?.answer?.text ?? null,
+    path,
+    answer: answer?.text ?? null,
     rounds: rounds.map((result) => reportOf(seats, rounds[result.round - 1] ?? null, result)),
     oscillating: seats.filter((seat) => isOscillating(rounds, seat)),
     forkers: seats.filter((seat) => isForker(view, seat)),
     log,
-    summary: summaryOf(verdict?.path ?? "open", `${supporters} of ${seats.length} seats`, (last?.round ?? -1) + 1),
+    summary: summaryOf(path, `${supportersOf(ending, seats.length)} of ${seats.length} seats`, (last?.round ?? -1) + 1),
   };
+}
+
+/** Seats behind the answer. The confidence is their share of all seats, which a fallback halves (HG17). */
+function supportersOf(ending: Ending | null, seats: number): number {
+  if (ending === null) return 0;
+  const whole = ending.path === "agreement" ? ONE_PPM : ONE_PPM / 2;
+  return Math.round((ending.confidence * seats) / whole);
 }
 
 function reportOf(seats: readonly SeatIndex[], before: AnswerRound | null, result: AnswerRound): RoundReport {

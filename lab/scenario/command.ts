@@ -1,10 +1,10 @@
 import Table from "cli-table3";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { formatEther } from "ethers";
 
 import { toJson } from "../../agents/cli/shared/output.ts";
 import { createRandom } from "../../sim/random.ts";
-import { between } from "../../scripts/shared/arguments.ts";
+import { between, toolCommand } from "../../scripts/shared/arguments.ts";
 import { startProductionChain } from "../shared/production-chain.ts";
 import { audit, type Audit } from "./audit.ts";
 import { accountsFor, openEconomy } from "./economy.ts";
@@ -21,7 +21,7 @@ interface Flags {
 const LEAST_OPERATORS = 22;
 
 function commandLine(): Command {
-  return new Command("scenario")
+  return toolCommand("scenario")
     .description(
       "Plays an economy on a local chain: operators with delegators, requests of every kind in both currencies, hung and silent committees, appeals, an equivocator, an operator that leaves, new prices by governance. Exit code 1 if a single unit is not accounted for.",
     )
@@ -29,8 +29,7 @@ function commandLine(): Command {
     .option("--requests <count>", "4 to 10,000", between(4, 10_000), 500)
     .option("--seed <number>", "the same seed gives the same life", between(0, 999_999_999), 1)
     .option("--json", "print one JSON object instead of tables")
-    .addHelpText("after", "\nExample:\n  npm run scenario -- --requests 50 --seed 7\n")
-    .exitOverride();
+    .addHelpText("after", "\nExample:\n  npm run scenario -- --requests 50 --seed 7\n");
 }
 
 /** Plays the economy, audits it and returns the exit code. Throws CommanderError. */

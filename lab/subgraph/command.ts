@@ -1,6 +1,6 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { messageOf } from "../../agents/core/errors.ts";
-import { between } from "../../scripts/shared/arguments.ts";
+import { between, toolCommand } from "../../scripts/shared/arguments.ts";
 import { EXIT_INTERRUPTED, abortOnSignals } from "../../scripts/shared/interrupt.ts";
 import { progress } from "../../scripts/shared/progress.ts";
 import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
@@ -14,7 +14,7 @@ interface Flags {
 }
 
 function commandLine(): Command {
-  return new Command("subgraph bench")
+  return toolCommand("subgraph bench")
     .description("Play an economy, index it with graph-node, compare every entity; speed and memory (linux-x64).")
     .option("--requests <count>", "4 to 10,000", between(4, 10_000), 2_000)
     .option("--operators <count>", "22 to 200", between(22, 200), 40)
@@ -23,8 +23,7 @@ function commandLine(): Command {
     .addHelpText(
       "after",
       "\nExample, a quarter of an hour on an idle machine:\n  $ npm run subgraph:bench -- --requests 2000",
-    )
-    .exitOverride();
+    );
 }
 
 /** Plays, indexes, compares and prints, and returns the exit code. Throws CommanderError. */

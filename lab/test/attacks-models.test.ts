@@ -64,7 +64,7 @@ describe("npm run attacks -- --suite injections", () => {
       [["--suite", "injections", "--protocol", "chess"], /USAGE: .*"chess" is unknown; use .*mbft/],
       [["--suite", "injections", "--protocol", "none"], /USAGE: .*name all/],
       [["--suite", "injections", "--texts", "0"], /whole number from 1 to/],
-      [["--suite", "injections", "--models", "no.gguf"], /MODEL_FILE_MISSING/],
+      [["--suite", "injections", "--models", "no.gguf"], /USAGE: Correct --models "no\.gguf": .*ENOENT/],
     ];
     for (const [words, says] of wrong) {
       const { code, err } = attacks(...words);

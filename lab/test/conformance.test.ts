@@ -184,7 +184,7 @@ describe("conformance command", () => {
 
   it("names the file and field that it cannot use, and exits 2", () => {
     const unusable: readonly (readonly [string, RegExp])[] = [
-      [join(folder, "absent.json"), /absent\.json: it cannot be read: ENOENT/],
+      [join(folder, "absent.json"), /absent\.json": it cannot be read: ENOENT/],
       [written("{"), /it is not JSON/],
       [written("[]"), /it has an unknown format: top level/],
       [written('{"a": 1}'), /it has an unknown format: scenarios/],
@@ -232,7 +232,8 @@ describe("conformance command", () => {
       const { status, stdout, stderr } = conformance(path);
       assert.deepEqual([status, stdout], [2, ""], path);
       assert.match(stderr, reason);
-      assert.ok(stderr.startsWith(`Cannot use ${path}: `));
+      assert.ok(stderr.startsWith(`error USAGE: Correct <files> ${JSON.stringify(path)}: it `));
+      assert.match(stderr, /; name files in a format of test\/vectors\nway out: see --help of the command\n$/);
     }
   });
 

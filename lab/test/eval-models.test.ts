@@ -83,7 +83,10 @@ describe("npm run eval", () => {
       [["--suite", "chess"], /USAGE: Correct --suite: "chess" is unknown; use .*arithmetic/],
       [["--suite", "wason", "--byzantine", "2"], /USAGE: Correct --byzantine "2": .*0 to 1/],
       [["--suite", "wason", "--models", "a.gguf@9"], /USAGE: Correct --models/],
-      [["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"], /MODEL_FILE_MISSING/],
+      [
+        ["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"],
+        /USAGE: Correct --models "a.gguf": .*ENOENT.*name a GGUF/,
+      ],
       [["--suite", "none"], /USAGE: Correct --suite "none": name all/],
       [["--suite", "wason", "--quick", "--full"], /USAGE: .*not both/],
       [[], /--suite/],

@@ -95,7 +95,7 @@ describe("eval: self-consistency", () => {
     });
     const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
     const trial = await trialOf("mbft", 0, book);
-    // Four seats, and a step of four samples that were theirs; the next step is beyond the tokens.
+    // Its four samples are the answers of the four seats. Four more were asked, which the tokens do not pay for.
     assert.equal(trial.selfConsistency.samples, 4);
     assert.equal(new Set(asked).size, 8);
     assert.equal(asked.length, 8);

@@ -69,7 +69,7 @@ describe("eval: statistics", () => {
 });
 
 describe("eval: a mean of equal grades", () => {
-  it("is not certain: its interval is that of an equal share, narrower with more grades", () => {
+  it("has the interval of a share of the same size, which more grades make narrower", () => {
     assert.deepEqual(meanOf([1, 1, 1, 1]), shareOf(4, 4));
     assert.deepEqual(meanOf([0.5, 0.5]), shareOf(1, 2));
     const widthOf = (count: number): number => {
@@ -109,7 +109,7 @@ describe("eval: a poisoned source", () => {
   const proof = "c1 12 max 30 ok; c2 unused ok";
   const read = poisoned(text, "yes", proof) as string;
 
-  it("turns the answer by one limit of the rules", () => {
+  it("states another limit in one rule, so that the other answer follows", () => {
     assert.equal(read, text.replace("30", "8"));
     const late = "Policy: 1. item unused; 2. at least 2 items. Facts: unused, 1 items. Is it due?";
     assert.equal(poisoned(late, "no", "c1 unused ok; c2 1 min 2 fails"), null);

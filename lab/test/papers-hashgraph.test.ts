@@ -47,7 +47,7 @@ describe("facts that a decision keeps", () => {
     assert.equal(pooledFacts([hung]).falseWhereDecided, null);
   });
 
-  it("fewer false ones: yes near zero, in part if fewer, no if not, no verdict without a decision", () => {
+  it("fewer false statements: yes if they are near zero, in part if they are fewer, no if they are not; not redone if nothing is decided", () => {
     const claim = (...facts: readonly Facts[]): Claim =>
       claimOf(rescueClaims(facts.map((one) => course({ suite: "policies", facts: one }))), "false statements");
     const none = { ...kept, falseKept: 0 };

@@ -67,7 +67,7 @@ describe("plots", () => {
     for (const word of ["bad seats", "calls", "flat", "steep"]) assertIncludes(svg, `>${word}<`);
   });
 
-  it("draw a value at its height", async () => {
+  it("draw each point as high as its value", async () => {
     const svg = await svgOf(CHART);
     // 260 points high for 4 calls: 2 of them are 130 from either end.
     assert.match(svg, /d="M0,130L230,130L460,130"[^>]*stroke="#0969da"/);
@@ -154,7 +154,7 @@ describe("MBFT's propositions", () => {
     assert.equal(fooledNeeded(1), null);
   });
 
-  it("2: misses equality where doubles do not add up, and nothing below; 3 and 4 hold", () => {
+  it("2: with theta = n tau some unanimous committees do not commit, because doubles round their sum down; with a lower theta all do; 3 and 4 hold", () => {
     const { missed, of } = missedCommits(0);
     assert.equal(of, 310);
     assertWithin(missed, 1, 309);
@@ -287,6 +287,18 @@ describe("npm run papers", () => {
   it("explains a wrong command line, with exit code 2", () => {
     for (const words of [[], ["chess"], ["mbft", "--seed", "x"], ["mbft", "--model", "a@9"]])
       assert.equal(run(...words).code, 2, words.join(" "));
+  });
+
+  it("refuses a model file that is not there before any work, also where the study asks no model", () => {
+    for (const id of ["mbft", "decentllms"]) {
+      const { code, out, err } = run(id, "--model", "nope.gguf");
+      assert.deepEqual([code, out], [2, ""], id);
+      // Nothing but the error: no line of progress.
+      assert.match(
+        err,
+        /^error USAGE: Correct --model "nope\.gguf": nope\.gguf cannot be used \(ENOENT\); name a GGUF file\nway out: .+\n$/,
+      );
+    }
   });
 
   it("lab/results.md has a section for every paper", () => {

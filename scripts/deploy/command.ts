@@ -3,10 +3,11 @@ import { dirname, join, resolve } from "node:path";
 import { CommanderError } from "commander";
 import { BaseError } from "viem";
 import { toChainError } from "../../agents/adapters/chain/errors.ts";
+import { errorFailure, usageFailure } from "../../agents/cli/shared/failure.ts";
 import { toJson } from "../../agents/cli/shared/output.ts";
-import { isUsage, wayOut } from "../../agents/cli/shared/reasons.ts";
+import { isUsage } from "../../agents/cli/shared/reasons.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import { EXIT_USAGE } from "../shared/arguments.ts";
+import { EXIT_USAGE, reported } from "../shared/arguments.ts";
 import { addressFrom, readAccount } from "./account.ts";
 import type { Deployment } from "./deployment.ts";
 import { commandLine, type Flags } from "./flags.ts";
@@ -27,7 +28,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     program.parse(argv, { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    if (error instanceof CommanderError) return reported(usageFailure(error), argv.includes("--json"));
     throw error;
   }
   const flags = program.opts<Flags>();
@@ -38,10 +39,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Anything else is a bug or a broken build, and its stack helps.
     if (!(error instanceof ConclaveError)) throw error;
-    const { code, message } = error;
-    if (flags.json === true) console.log(JSON.stringify({ error: { code, message } }));
-    else console.error(`${code}: ${message}\nway out: ${wayOut[code]}`);
-    return isUsage(code) ? EXIT_USAGE : EXIT_FAILED;
+    return reported(errorFailure(error), flags.json === true, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED);
   }
 }
 

@@ -1,6 +1,7 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { KEY_VARIABLE, PASSWORD_VARIABLE } from "./account.ts";
 import { addPriceOptions, type PriceFlags } from "./price-options.ts";
+import { toolCommand } from "../shared/arguments.ts";
 
 export interface Flags extends PriceFlags {
   readonly network: string;
@@ -24,7 +25,7 @@ export interface Flags extends PriceFlags {
 }
 
 export function commandLine(): Command {
-  return addPriceOptions(new Command("deploy"))
+  return addPriceOptions(toolCommand("deploy"))
     .description(
       "Deploys access manager, registry, oracle and slasher, and writes the addresses to deployments/<chain id>.json.",
     )
@@ -77,6 +78,5 @@ export function commandLine(): Command {
     .addHelpText(
       "after",
       "\nExample:\n  SEPOLIA_RPC_URL=https://... npm run deploy -- --network sepolia --token 0x5fbd...0aa3 --keystore deployer.json --dry-run\n",
-    )
-    .exitOverride();
+    );
 }

@@ -1,15 +1,31 @@
 import { availableParallelism } from "node:os";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
-import { ConclaveError } from "../../agents/core/errors.ts";
+import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "../../agents/cli/shared/failure.ts";
+import { isUsage } from "../../agents/cli/shared/reasons.ts";
+import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 
-/** Exit code of a bad command line. As everywhere, 1 means that the command ran and its result is a failure. */
+/** Exit code of a tool that could not run. As everywhere, 1 means that the command ran and its result is a failure. */
 export const EXIT_USAGE = 2;
+const EXIT_FAILED = 1;
 
-/** Returns the command line of a script. A bad command line ends the script with exit code 2 and one line. */
+/** Returns the command line of a tool. A bad one throws CommanderError and prints nothing: see `exitCodeOf`. */
+export function toolCommand(name: string): Command {
+  return new Command(name).exitOverride().configureOutput({ writeErr: () => undefined });
+}
+
+/** Returns the command line of a script. A bad command line ends the script with exit code 2. */
 export function scriptCommand(name: string, description: string): Command {
-  return new Command(name)
+  return toolCommand(name)
     .description(description)
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE));
+    .exitOverride((error) => process.exit(reported(usageFailure(error), false)));
+}
+
+/** Prints a failure as `conclave` does, and returns the exit code: 0 for none, else `exitCode`. */
+export function reported(failure: Failure | null, json: boolean, exitCode = EXIT_USAGE): number {
+  if (failure === null) return 0;
+  if (json) process.stdout.write(failureJson(failure));
+  else process.stderr.write(failureText(failure));
+  return exitCode;
 }
 
 /** Returns a parser for an option that takes a whole number. */
@@ -29,16 +45,22 @@ export function answerOptions(command: Command): Command {
     .option("--no-cache", "keep no answers");
 }
 
+/** Prints the error that ends a tool, and returns the exit code: 2 for a bad command line, else 1. */
+export function endedBy(error: unknown): number {
+  if (error instanceof ConclaveError)
+    return reported(errorFailure(error), false, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED);
+  process.stderr.write(`error: ${messageOf(error)}\n`);
+  return EXIT_FAILED;
+}
+
 /** Runs a program and returns its exit code. A bad command line and a ConclaveError become 2, since 1 is a result. */
 export async function exitCodeOf(argv: readonly string[], run: () => Promise<number>): Promise<number> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    if (!(error instanceof ConclaveError)) throw error;
-    const { code, message, data } = error;
-    if (argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, data } })}\n`);
-    else process.stderr.write(`${code}: ${message}\n`);
-    return EXIT_USAGE;
+    const json = argv.includes("--json");
+    if (error instanceof CommanderError) return reported(usageFailure(error), json);
+    if (error instanceof ConclaveError) return reported(errorFailure(error), json);
+    throw error;
   }
 }

@@ -13,7 +13,7 @@ import { drawn, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 
 /** Gas that suffices for one of two commits with a callback of 500,000 gas each. */
-const ENOUGH_FOR_ONE = 900_000n;
+const ENOUGH_FOR_ONE = 800_000n;
 
 describe("batches of commits on a node", () => {
   let harness: NodeHarness;

@@ -48,9 +48,7 @@ describe("chain: certificates in calldata", () => {
 
   it("reads what is asked in one turn with one HTTP request, or one by one from a node that takes no batches", async () => {
     const entry = await drawn(harness);
-    const receipt = await (
-      await harness.writer(0)
-    ).commit(entry.request, entry.awaited, entry.certificate);
+    const receipt = await (await harness.writer(0)).commit(entry.request, entry.awaited, entry.certificate);
     assert.ok(receipt !== "already");
     const transactions = await createTransactionReader(harness.options);
     const readTwice = async (): Promise<readonly unknown[]> => {
@@ -77,9 +75,7 @@ describe("chain: certificates in calldata", () => {
     assert.deepEqual(await readTwice(), expected);
     assert.deepEqual([batches, alone], [[2, 2], 2]);
     const other = await drawn(harness);
-    const later = await (
-      await harness.writer(0)
-    ).commit(other.request, other.awaited, other.certificate);
+    const later = await (await harness.writer(0)).commit(other.request, other.awaited, other.certificate);
     assert.ok(later !== "already");
     harness.proxy.intercept = (call) => (Array.isArray(call) ? "leaveOutFirst" : null);
     const answers = await Promise.all([

@@ -149,7 +149,7 @@ describe("chain: money at the oracle", () => {
   it("SE5: an appellant pays exactly the bond, in the currency of the request", async () => {
     const operator = await operatorOf(16);
     for (const currency of ["token", "native"] as const) {
-      const { request, awaited, committee, certificate } = await drawnFor(operator, {
+      const { request, awaited, certificate } = await drawnFor(operator, {
         currency,
         appeals: 1,
         fee: 26n * ONE,
@@ -169,7 +169,7 @@ describe("chain: money at the oracle", () => {
   it("SE13: finalizing sends enough gas for a first credit, which an estimate at gas price zero misses", async () => {
     const operator = await operatorOf(17);
     const terms = { currency: "token", appeals: 1, fee: 26n * ONE } as const;
-    const { request, awaited, committee, certificate } = await drawnFor(operator, terms);
+    const { request, awaited, certificate } = await drawnFor(operator, terms);
     const [reader, writer] = [await harness.reader(), await harness.writer(0)];
     await writer.commit(request, awaited, certificate);
     const last = await lastOf(reader, request.id);

@@ -25,7 +25,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
 
     it("SE4, SE6, SE7: a decision that can be appealed against is provisional, then final by anybody's call, once", async () => {
       const [writer, other] = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const { request, awaited, committee, certificate } = await drawn(harness, {
+      const { request, awaited, certificate } = await drawn(harness, {
         appeals: 1,
         callbackGasLimit: 500_000,
       });

@@ -14,7 +14,7 @@ import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
-import { asked, drawn, mineTo } from "./chain-questions.ts";
+import { asked, drawn } from "./chain-questions.ts";
 import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
@@ -131,7 +131,7 @@ describe("chain: viem", () => {
       await harness.mine(2);
       await harness.setReachable(true);
       await until(() => follower.of(id).length === 1);
-      await harness.client.request({ method: "anvil_reorg", params: [1, []] } as never);
+      await harness.reorganize(1);
       await until(() => follower.troubles.length === 2);
       const { request } = await asked(harness);
       await until(() => follower.of(request.id).length === 1);
@@ -201,7 +201,7 @@ describe("chain: viem", () => {
     });
 
     it("does not submit a call again that was mined before its confirmation was lost", async () => {
-      const { request, awaited, committee, certificate } = await drawn(harness);
+      const { request, awaited, certificate } = await drawn(harness);
       const account = harness.accounts[5];
       assert.ok(account !== undefined);
       const impatient = await createChainWriter({
@@ -294,7 +294,7 @@ describe("chain: viem", () => {
     });
 
     it("gives the callback the gas that the consumer asked for", async () => {
-      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
+      const { request, awaited, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
       const receipt = await (await harness.writer(0)).commit(request, awaited, certificate);
       assert.ok(receipt !== "already");
       const { gas } = await harness.client.getTransaction({ hash: receipt.transactionHash });

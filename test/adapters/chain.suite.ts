@@ -8,7 +8,7 @@ import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { dueOf } from "../../agents/core/request/progress.ts";
-import { asked, courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
+import { asked, courseNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
 
@@ -76,7 +76,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     });
 
     it("lands one commit when two writers submit at once", async () => {
-      const { request, awaited, committee, certificate } = await drawn(harness);
+      const { request, awaited, certificate } = await drawn(harness);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
       const results = await Promise.all(writers.map((writer) => writer.commit(request, awaited, certificate)));
       assert.equal(results.filter((result) => result === "already").length, 1);
@@ -153,7 +153,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
 
     it("keeps a failed callback pending and retries it", async () => {
       const writer = await harness.writer(0);
-      const { request, awaited, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      const { request, awaited, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
       await harness.setConsumer(false);
       await writer.commit(request, awaited, certificate);
       const pending = { ...askedState, status: "decided", callbackPending: true, settled: true };
@@ -182,7 +182,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const writer = await harness.writer(0);
       const early = await asked(harness);
       await rejects(reader.committee(early.request, early), "CHAIN_REVERTED", "SeedNotReady");
-      const { request, awaited, committee, certificate } = await drawn(harness);
+      const { request, awaited, certificate } = await drawn(harness);
       const [first, second, third] = certificate.signatures;
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       const forged = { ...certificate, signatures: [first, second, { ...third, signature: second.signature }] };
@@ -210,7 +210,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         [{ kind: "policies", options: 26 }, "Z", [2n ** 26n], 2n ** 25n],
       ];
       for (const [terms, answer, unfit, outcome] of cases) {
-        const { request, awaited, committee, certifying } = await drawn(harness, terms);
+        const { request, awaited, certifying } = await drawn(harness, terms);
         for (const value of unfit) {
           const wrong = certifying({ outcome: wordOf(value), answer });
           const error = await rejects(writer.commit(request, awaited, wrong), "CHAIN_REVERTED", "InvalidDecision");

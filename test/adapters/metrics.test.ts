@@ -137,7 +137,7 @@ describe("metrics of a model behind HTTP", () => {
     ["unreachable", refuses(500, "down")],
   ];
 
-  it("count each kind of failure once, under its own name", async () => {
+  it("count a failure once, under the name of its kind", async () => {
     for (const [kind, handler] of cases) {
       const server = await startOpenAiServer(handler);
       const endpoints = [{ provider: "openai", baseUrl: server.url, model: "m" }] as const;

@@ -254,7 +254,7 @@ contract OracleTest is ConclaveTest {
         refundWith(request, seedBlock);
     }
 
-    /// @dev Of all that can end an attempt, exactly one call succeeds, whatever the block and the time; before the seed
+    /// @dev RE5: exactly one of the calls that end an attempt succeeds, whatever the block and the time; before the seed
     /// block none does.
     function testFuzz_exactlyOneCallEndsAnAttempt(uint256 blocks, uint256 delay, uint256 retries, bool history) public {
         Terms memory terms = termsFor(4, 5 ether);

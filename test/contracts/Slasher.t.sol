@@ -314,10 +314,7 @@ contract SlasherTest is ConclaveTest {
                 vm.warp(vm.getBlockTimestamp() + 7 days);
                 if (attempt < 2 || (attempt == 2 && status > uint8(Status.Requested))) submit(pair);
                 else
-                    _assertRefused(
-                        pair,
-                        abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, attempt)
-                    );
+                    _assertRefused(pair, abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, attempt));
             }
         }
     }

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ZeroAddress, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, decide, draw, passDeadline, recordOf, refundArgs, termsFor } from "../support/contracts/course.ts";
+import { ask, decide, draw, passDeadline, refundArgs, termsFor } from "../support/contracts/course.ts";
 import { Currency, packRequestId, packTerms, word, type Terms } from "../support/contracts/typed-data.ts";
 import {
   anyAmount,
@@ -306,7 +306,7 @@ describe("direct payment", () => {
       await books.expectBalanced();
       expect(await fundsOf(oracle, 0n)).to.deep.equal([0n, 0n]);
 
-      const paid = await decide(world, first, { shares: "0x00000000" });
+      await decide(world, first, { shares: "0x00000000" });
       await passDeadline(world, second.round);
       await expect(oracle.refund(...refundArgs(second)))
         .to.emit(oracle, "FeeRefunded")

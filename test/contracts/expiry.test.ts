@@ -92,7 +92,7 @@ describe("a committee that does not answer in time", () => {
       "SeedExpired",
     );
     const sent = await oracle.replace(...refundArgs(running));
-    await decide(world, reopenedBy(world, running.request, [], (await sent.wait())!));
+    await decide(world, reopenedBy(world, running.request, [], await sent.wait()));
   });
 
   it("SE8: shares its retries with hung committees; after the last one the fee is refunded", async () => {
@@ -205,7 +205,12 @@ describe("an attempt that nobody answers", () => {
       }
       const sent = await oracle.connect(stranger).fallBack(request, round, seedBlock, last);
       const receipt = (await sent.wait())!;
-      expect([...findEvent(oracle, receipt, "AttemptUnanswered").args]).to.deep.equal([id, 1n, appellant.address, bond]);
+      expect([...findEvent(oracle, receipt, "AttemptUnanswered").args]).to.deep.equal([
+        id,
+        1n,
+        appellant.address,
+        bond,
+      ]);
       expect(findEvents(oracle, receipt, "DecisionFinalized")).to.have.length(0);
       expect(await oracle.creditOf(appellant.address, currency)).to.equal(bond);
       expect(await calls()).to.equal(1n);

@@ -1,5 +1,11 @@
 import { expect } from "chai";
-import { ZeroAddress, hexlify, toUtf8Bytes, type ContractTransactionReceipt, type ContractTransactionResponse } from "ethers";
+import {
+  ZeroAddress,
+  hexlify,
+  toUtf8Bytes,
+  type ContractTransactionReceipt,
+  type ContractTransactionResponse,
+} from "ethers";
 import hre from "hardhat";
 
 import {
@@ -34,15 +40,7 @@ import {
   treasury,
   type PriceTerms,
 } from "../support/contracts/world.ts";
-import {
-  Books,
-  currencies,
-  deliveryPayOf,
-  payOf,
-  quoteOf,
-  replacePayOf,
-  unansweredCostOf,
-} from "./utils/money.ts";
+import { Books, currencies, deliveryPayOf, payOf, quoteOf, replacePayOf, unansweredCostOf } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -191,8 +189,8 @@ async function start() {
     const { credits, rest, rounds } = payOf(terms, committed.rounds, list, payees);
     const expected = await books.credits(terms.currency);
     for (const [account, amount] of credits) expected.set(account, expected.get(account)! + amount);
-    const priced = await priceGas(world, gasPrice);
-    const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed), priced)).wait();
+    const overrides = await priceGas(world, gasPrice);
+    const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed), overrides)).wait();
     expect(await books.credits(terms.currency)).to.deep.equal(expected);
     expect([...findEvent(world.oracle, receipt, "FeeRefunded").args]).to.deep.equal([id, consumer, rest]);
     const paid = findEvents(world.settlement, receipt, "RoundPaid").map(({ args }) => [...args]);

@@ -15,7 +15,6 @@ import {
 import { packRequestId, packRound, packTerms, Status, unpackRound } from "../support/contracts/typed-data.ts";
 import type { Terms } from "../support/contracts/typed-data.ts";
 import {
-  committeeNow,
   deployRegistry,
   epochBlocks,
   findEvent,

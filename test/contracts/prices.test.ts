@@ -5,7 +5,14 @@ import hre from "hardhat";
 import { termsFor } from "../support/contracts/course.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { Currency, packTerms, packWord } from "../support/contracts/typed-data.ts";
-import { deployWorld, registerAgents, freeCoins, freeTokens, subscription, type PriceTerms } from "../support/contracts/world.ts";
+import {
+  deployWorld,
+  registerAgents,
+  freeCoins,
+  freeTokens,
+  subscription,
+  type PriceTerms,
+} from "../support/contracts/world.ts";
 import { currencies, quoteOf } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();

@@ -97,9 +97,7 @@ describe("settlement", () => {
         const decision = packDecision(decisionFor({ ...waiting, committee: [], header }));
         return oracle.commit(waiting.request, waiting.round, seedOf(waiting, header), "0x", decision);
       };
-      await expect(send("0x"))
-        .to.be.revertedWithCustomError(oracle, "SeedNotReady")
-        .withArgs(id, waiting.seedBlock);
+      await expect(send("0x")).to.be.revertedWithCustomError(oracle, "SeedNotReady").withArgs(id, waiting.seedBlock);
       const other = await mineSeed(world, waiting.seedBlock - 1n);
       const header = await mineSeed(world, waiting.seedBlock);
       for (const wrong of ["0x", other]) {
@@ -114,9 +112,7 @@ describe("settlement", () => {
       const { deadline } = unpackRound(entry.round);
       const send = () => oracle.commit(...commitArgs(world, entry, decisionFor(entry)));
       await time.setNextBlockTimestamp(deadline + 1);
-      await expect(send())
-        .to.be.revertedWithCustomError(oracle, "DeadlinePassed")
-        .withArgs(entry.request.id, deadline);
+      await expect(send()).to.be.revertedWithCustomError(oracle, "DeadlinePassed").withArgs(entry.request.id, deadline);
       await time.setNextBlockTimestamp(deadline);
       await send();
     });
@@ -156,8 +152,7 @@ describe("settlement", () => {
         .to.be.revertedWithCustomError(oracle, "QuorumNotReached")
         .withArgs(2, 3);
       const certificate = certificateFor(world, entry, decision);
-      const withSigners = (signers: bigint): string =>
-        concat([toBeHex(signers, 8), dataSlice(certificate, 8)]);
+      const withSigners = (signers: bigint): string => concat([toBeHex(signers, 8), dataSlice(certificate, 8)]);
       for (const signers of [0b10111n, (1n << 63n) | 7n]) {
         await expect(send(withSigners(signers)))
           .to.be.revertedWithCustomError(oracle, "InvalidDecision")
@@ -181,7 +176,8 @@ describe("settlement", () => {
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
       const seed = seedOf(entry, entry.header);
-      const send = (changed: string) => oracle.commit(entry.request, entry.round, seed, changed, packDecision(decision));
+      const send = (changed: string) =>
+        oracle.commit(entry.request, entry.round, seed, changed, packDecision(decision));
       const start = (seat: number): number => 8 + 64 * seat;
       const part = (seat: number): string => dataSlice(certificate, start(seat), start(seat) + 64);
       const withPart = (seat: number, signature: string): string =>
@@ -287,7 +283,13 @@ describe("settlement", () => {
       expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(3n);
       expect((await oracle.statusOf(id)).settled).to.be.true;
       const relay = packRelay(0b111n, 0n, stranger.address);
-      const round = { round: entry.round, committee: entry.committee, decision: args[4], relay, appellant: ZeroAddress };
+      const round = {
+        round: entry.round,
+        committee: entry.committee,
+        decision: args[4],
+        relay,
+        appellant: ZeroAddress,
+      };
       await expect(settlement.settle(entry.request, [round]))
         .to.be.revertedWithCustomError(oracle, "AlreadySettled")
         .withArgs(id);

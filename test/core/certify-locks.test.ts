@@ -22,7 +22,7 @@ describe("certify: locks and quorums", () => {
     }
   });
 
-  it("Tendermint line 22: a locked seat prevotes nil for another fresh root, and for its own root again", () => {
+  it("Tendermint line 22: a locked seat prevotes nil if another fresh root is proposed, and the root of its lock if that one is", () => {
     const bench = new Bench(7);
     bench.propose(0, bench.first, null);
     bench.prevotes(0, bench.first.root, 5);

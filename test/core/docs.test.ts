@@ -7,7 +7,11 @@ const root = join(import.meta.dirname, "../..");
 const pages = [
   "README.md",
   "CONTRIBUTING.md",
+  "devnet/README.md",
+  "lab/README.md",
+  "lab/results.md",
   "models/README.md",
+  "sim/README.md",
   ...["docs", "docs/spec", "docs/adr"].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => name.endsWith(".md"))
@@ -22,6 +26,15 @@ const folders = new Set(
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name),
 );
+
+/** Readers that a page may be for. */
+const READERS = /\b(?:askers?|developers?|operators?|delegators?|auditors?|engineers?|whoever|anybody|everybody)\b/;
+
+/** The first sentence of a page's opening lines that says for whom it is; null without one. */
+function readersOf(page: string): string | null {
+  const opening = readFileSync(join(root, page), "utf8").split("\n").slice(0, 6);
+  return opening.find((line) => line.startsWith("For ") && READERS.test(line)) ?? null;
+}
 
 /** Text of a page without its code blocks, which hold examples. */
 function proseOf(page: string): string {
@@ -50,6 +63,13 @@ function declares(source: string, name: string): boolean {
 }
 
 describe("pages for readers", () => {
+  // The README is for everybody: it sends each reader on.
+  for (const page of pages.filter((one) => one !== "README.md")) {
+    it(`${page}: its first lines name its readers`, () => {
+      assert.notEqual(readersOf(page), null, "say for whom the page is, in a line that begins with For");
+    });
+  }
+
   for (const page of pages) {
     it(`${page}: every relative link leads somewhere`, () => {
       const links = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target as string);
@@ -82,6 +102,15 @@ describe("pages for readers", () => {
     assert.ok(pointers.length >= 30, `only ${pointers.length} pointers`);
     assert.deepEqual(
       pointers.filter(({ name, link }) => !declares(readFileSync(join(root, "docs", link), "utf8"), name)),
+      [],
+    );
+  });
+
+  it("no page counts the protocols, so that a new one changes no sentence", () => {
+    // A decision and a measurement say what was there at their time.
+    const current = pages.filter((page) => !page.startsWith("docs/adr/") && page !== "lab/results.md");
+    assert.deepEqual(
+      current.filter((page) => /\b(?:nine|ten|eleven|twelve)\b[\w\s]{0,8} protocols\b/i.test(proseOf(page))),
       [],
     );
   });

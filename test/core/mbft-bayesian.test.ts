@@ -6,7 +6,7 @@ import { requestHash } from "../../agents/core/encoding/typed-data.ts";
 import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
 import { commitForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
-import { BITS, capOf, committedBy, evidenceOf, type Belief } from "../../agents/core/protocols/mbft-bayesian/rules.ts";
+import { BITS, capOf, decidedBy, evidenceOf, type Belief } from "../../agents/core/protocols/mbft-bayesian/rules.ts";
 import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
 import { ONE_PPM, type Attempt, type Ppm } from "../../agents/core/types.ts";
 import { propose, put, type Answering } from "../support/message-set.ts";
@@ -53,7 +53,7 @@ describe("mbft-bayesian rules", () => {
     assert.equal(evidenceOf(LOW as Ppm, ONE_PPM, 3), 0n);
   });
 
-  it("M28, BA7 to BA10: commits iff quorum, posterior and Bayes factor reach their bounds, as floats would have it", () => {
+  it("M28, BA7 to BA10: decides iff quorum, posterior and Bayes factor reach their bounds, as floats would have it", () => {
     const answer = fc.constantFrom("A", "B", "C", null);
     fc.assert(
       fc.property(
@@ -90,9 +90,9 @@ describe("mbft-bayesian rules", () => {
           const margin = ranked[0]! - ranked[1]!;
           fc.pre(Math.abs(margin - needed) > 1e-9 && Math.abs(posterior - theta) > 2e-6);
           const reported = acts.filter((act) => act.answer !== null).length;
-          const commits = margin >= needed && posterior >= theta && reported > n * quorum;
-          assert.equal(outcome.status, commits ? "decided" : "hung");
-          if (!commits) return;
+          const decides = margin >= needed && posterior >= theta && reported > n * quorum;
+          assert.equal(outcome.status, decides ? "decided" : "hung");
+          if (!decides) return;
           assert.equal(outcome.answer, top);
           assertAtMost(Math.abs(outcome.confidence - posterior * 1e6), 1.001);
         },
@@ -112,11 +112,11 @@ describe("mbft-bayesian rules", () => {
       ["high", 940_000, 3n],
     ] as const) {
       const needed = doubtful + lnOfRatio(factor, 1n, BITS);
-      assert.equal(committedBy(belief(theta, needed), assurance), top);
-      assert.equal(committedBy(belief(theta - 1, needed), assurance), null);
-      assert.equal(committedBy(belief(theta, needed - 1n), assurance), null);
-      assert.equal(committedBy(belief(theta, needed, false), assurance), null);
-      assert.equal(committedBy({ ...belief(theta, needed), top: null }, assurance), null);
+      assert.equal(decidedBy(belief(theta, needed), assurance), top);
+      assert.equal(decidedBy(belief(theta - 1, needed), assurance), null);
+      assert.equal(decidedBy(belief(theta, needed - 1n), assurance), null);
+      assert.equal(decidedBy(belief(theta, needed, false), assurance), null);
+      assert.equal(decidedBy({ ...belief(theta, needed), top: null }, assurance), null);
     }
   });
 
@@ -202,7 +202,7 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("unanimity commits at every size and assurance, even with f silent seats, unless nobody is sure", () => {
+  it("unanimity decides at every size and assurance, even with f silent seats, unless nobody is sure", () => {
     for (const n of [4, 5, 6, 7, 10, 13, 31, 64])
       for (const assurance of ["normal", "high"] as const)
         for (const tier of [MEDIUM, HIGH]) {
@@ -230,7 +230,7 @@ describe("mbft-bayesian rules", () => {
         }
   });
 
-  it("BA7: neither a lone report nor f reports commit, because all given answers may be wrong", () => {
+  it("BA7: neither a lone report nor f reports decide, because all given answers may be wrong", () => {
     for (const n of [4, 7, 10, 13])
       for (const spoken of [1, faults(n)])
         assert.equal(

@@ -71,7 +71,7 @@ describe("rounds", () => {
       const bytes = (field: string): Uint8Array => hexToBytes(message[field] as Hex);
       const decision = {
         ...message,
-        status: message["status"] === 3 ? "decided" : "hung",
+        status: message["status"] === 2 ? "decided" : "hung",
         answer: Buffer.from(bytes("answer")).toString("utf8"),
         reputationChanges: decodeReputationChanges(bytes("reputationChanges")),
         shares: decodeShares(bytes("shares")),

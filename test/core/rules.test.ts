@@ -109,7 +109,7 @@ function commentsOf(text: string): readonly string[] {
 
 /** Words in comments that look like rules. */
 const LOOKS_LIKE_A_RULE = /(?<!U\+)\b([A-Z]{2})\d{1,2}\b/g;
-/** Lines of the design notes, as in the titles of tests: docs/spec/coverage.md. */
+/** Mechanisms of the papers, as in the titles of tests: rows of docs/spec/coverage.md. */
 const MECHANISM = /\b[DTLHM]\d\d\b/g;
 
 describe("rules that can be looked up", () => {

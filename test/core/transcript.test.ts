@@ -58,7 +58,7 @@ describe("TR5: request ids in blocks", () => {
     );
   });
 
-  it("a root holds the id, and is one of that request alone", () => {
+  it("a root holds the id of its request, and is no root of another request", () => {
     fc.assert(
       fc.property(requestIds, requestIds, (id, other) => {
         const bytes = rootOf(withId(attempt, id));

@@ -23,6 +23,11 @@ const words = [...page.matchAll(/^\| ([A-Za-z][A-Za-z -]*) \| (.+?) \| (.+?) \| 
 const COMMENTS_AND_STRINGS =
   /\/\*[\s\S]*?\*\/|\/\/.*$|"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/gm;
 
+/** True if a text has the form of a second meaning: "also", a place or a class of words with a meaning of its own. */
+function hasTwoMeanings(meaning: string): boolean {
+  return /\balso\b|(?:^|[.;] )(?:In|On|Of|For) [^.;:,]+[:,]|\((?:noun|verb|\d)\)/i.test(meaning);
+}
+
 /** A source file without comments and texts, its identifiers cut into words, in lower case. */
 function spelled(source: string): string {
   return source
@@ -58,6 +63,22 @@ describe("vocabulary", () => {
       words.filter(({ meaning }) => !meaning.endsWith(".")).map(({ word }) => word),
       [],
     );
+  });
+
+  it("has one meaning for each word", () => {
+    assert.deepEqual(
+      words.filter(({ meaning }) => hasTwoMeanings(meaning)).map(({ word }) => word),
+      [],
+    );
+  });
+
+  it("would find a row with two meanings", () => {
+    assert.ok(hasTwoMeanings("A place in a committee; also the program that fills it."));
+    assert.ok(hasTwoMeanings("Of stake: to take a tenth. Of reputation: to take a fifth."));
+    assert.ok(hasTwoMeanings("What a request asks; for a protocol, what it promises."));
+    assert.ok(hasTwoMeanings("A part of a pot. In a decision: a seat's part of the pay."));
+    assert.ok(hasTwoMeanings("Money (noun). To add stake (verb)."));
+    assert.ok(!hasTwoMeanings("How firm a request wants its decision: normal or high."));
   });
 
   for (const [letter, pattern] of Object.entries(LANGUAGES))

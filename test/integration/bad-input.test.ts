@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -42,6 +42,70 @@ describe("options that do not go together", () => {
       assert.equal(code, "CONFIG_INVALID");
       assert.equal(data["path"], join(cli.folder, "nowhere"));
     }
+  });
+});
+
+describe("a file that cannot be read", () => {
+  for (const [args, message] of [
+    [
+      ["verify", "1", "--deployment", "none.json"],
+      /^Read the deployment file .*none\.json failed: it does not exist; name a file .* with --deployment$/,
+    ],
+    [
+      ["agent", "init", "--dir", "new", "--deployment", "none.json"],
+      /^Read the deployment file .*none\.json failed: it does not exist; name a file .* with --deployment$/,
+    ],
+    [
+      ["calibrate", "--dir", "none"],
+      /^Read the agent's config .*none\/conclave\.json failed: it does not exist; name an agent's folder with --dir, or make /,
+    ],
+    [
+      ["calibrate", "--model", small, "--questions", "none.jsonl"],
+      /^Read the questions .*none\.jsonl failed: it does not exist; name a file of questions with --questions$/,
+    ],
+  ] as const)
+    it(`is named by conclave ${args[0]} with its option, the reason and the way out: ${args.at(-1)}`, async () => {
+      const failure = await cli.failure(...args);
+      assert.deepEqual([failure.exit, failure.code], [2, "CONFIG_MISSING"], failure.message);
+      assert.match(failure.message, message);
+    });
+
+  it("is called a folder if it is one", async () => {
+    await mkdir(join(cli.folder, "folder.json"));
+    const { message } = await cli.failure("verify", "1", "--deployment", "folder.json");
+    assert.match(message, /folder\.json failed: it is a folder; /);
+  });
+});
+
+describe("a deployment file of the tools", () => {
+  const run = (script: string, ...words: readonly string[]) =>
+    spawnSync(process.execPath, [script, ...words], { encoding: "utf8" });
+
+  for (const script of ["scripts/subgraph.ts", "devnet/subgraph/main.ts"])
+    it(`is named with its option, the reason and the way out by ${script}`, async () => {
+      const bare = join(cli.folder, "bare.json");
+      await writeFile(bare, "{}");
+      for (const [file, reason] of [
+        [join(cli.folder, "none.json"), "it does not exist"],
+        [bare, "it has no registry"],
+      ] as const) {
+        const { status, stderr } = run(script, "--deployment", file);
+        assert.deepEqual(
+          [status, stderr],
+          [
+            2,
+            `error USAGE: Correct --deployment ${JSON.stringify(file)}: ${reason}; name a file that npm run deploy or the demo wrote\nway out: see --help of the command\n`,
+          ],
+        );
+      }
+    });
+});
+
+describe("a mistyped option", () => {
+  it("is refused on one line with the option that may be meant", async () => {
+    const { code, stderr } = await cli.run(["doctor", "--dirr", "x"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^error USAGE: unknown option '--dirr'; did you mean --dir\?\nway out: .+\n$/);
   });
 });
 

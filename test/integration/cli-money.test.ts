@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
 import { tokenAbi } from "conclave/abi";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
-import type { Address, Decision, RequestId } from "../../agents/core/types.ts";
+import type { Address, AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { awaitedOf, roundsOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
@@ -140,8 +141,8 @@ describe("command line: money", () => {
       const unit = currency === "token" ? "\\w+" : "coins";
       await accountOf(`asker-${currency}`, parseEther("3"));
       const appellant = await accountOf(`appellant-${currency}`, 0n);
-      // The fee is for 2 units for each of 4, 9 and 19 seats: a unit is 0.03125.
-      const id = await ask(`asker-${currency}`, "--appeals", "2", "--fee", "2", "--currency", currency);
+      // The fee is for 2 units for each of 4 and 9 seats: a unit is 0.03125.
+      const id = await ask(`asker-${currency}`, "--appeals", "1", "--fee", "0.8125", "--currency", currency);
       const appeal = ["appeal", String(id), "--dir", `appellant-${currency}`];
       const early = await cli.failure(...appeal);
       assert.match(early.message, /: no decision stands yet$/);
@@ -171,14 +172,13 @@ describe("command line: money", () => {
         assert.ok(paid > bond && paid < bond + parseEther("0.01"), String(paid));
       }
       assert.equal(await decide(id, no), 9);
-      await finalize(id);
       const { code, stdout: report, stderr } = await waiting;
       assert.equal(code, 0, stderr);
       const [shown, ...steps] = stderr.trimEnd().split("\n");
       assert.match(shown ?? "", new RegExp(`^request ${id}: a bond of 0\\.5625 ${unit} calls a committee of 9$`));
       const reopened = `request ${id}: reopened, ${appellant} appealed: attempt 1, committee of 9`;
       assert.ok(steps.includes(reopened), stderr);
-      assert.equal(steps.at(-1), `request ${id}: final`);
+      assert.equal(steps.at(-1), `request ${id}: decided`);
       const { answer, earlier, appeal: made } = JSON.parse(report) as Record<string, unknown>;
       const { transactionHash, gasUsed, ...rest } = made as Record<string, unknown>;
       assert.deepEqual([answer, rest], ["no", facts]);
@@ -212,7 +212,7 @@ describe("command line: money", () => {
     await passDeadline(id);
     assert.notEqual(await writer.fallBack(request, unanswered), "already");
     const { code, stdout, stderr } = await waiting;
-    assert.equal(code, 0, stderr);
+    assert.equal(code, 1, stderr);
     assert.match(stderr, /reopened, 0x\w+ appealed: attempt 1, committee of 9$/m);
     assert.match(stderr, /reopened, the committee did not answer in time: attempt 2, committee of 9$/m);
     assert.match(stderr, /hung, nobody answered the last attempt\n$/);
@@ -220,19 +220,6 @@ describe("command line: money", () => {
     const { value } = await cli.json("withdraw", "--dir", "alone");
     const [withdrawal] = value["withdrawals"] as { amount: string }[];
     assert.equal(withdrawal?.amount, String(parseEther("27")));
-  });
-
-  it("SE3: refuses an appeal before it sends the bond if too few other agents are left for its committee", async () => {
-    await accountOf("few", parseEther("32"));
-    const dryRun = async (size: number): Promise<string> => {
-      const id = await ask("few", "--committee", String(size), "--appeals", "1", "--fee", "16");
-      assert.equal(await decide(id, yes), size);
-      const { code, stderr } = await cli.run(["appeal", String(id), "--dry-run", "--deployment", "deployment.json"]);
-      assert.equal(code, 0, stderr);
-      return stderr;
-    };
-    assert.match(await dryRun(5), /a committee of 11\nonly 8 other agents are active: unless more join, /);
-    assert.match(await dryRun(4), /a committee of 9\n$/);
   });
 
   it("SE5: refuses an appeal after its time", async () => {
@@ -386,4 +373,33 @@ describe("command line: money", () => {
   });
 
   it("prints no key and no password", () => assertNoSecrets(cli));
+
+  it("SE3: says before it sends a bond that too few other agents are left for the committee, or too few at all", async () => {
+    await accountOf("few", parseEther("16"));
+    const id = await ask("few", "--appeals", "1", "--fee", "16");
+    await decide(id, yes);
+    const { committee } = await lastOf(reader, id);
+    const sat = new Set(committee.map(({ agentId }) => agentId));
+    const others = (await reader.agents()).filter(({ agentId }) => !sat.has(agentId)).map(({ agentId }) => agentId);
+    const operator = await createOperatorActions({
+      ...harness.options,
+      account: harness.accounts[0]!,
+      receiptPollMs: 20,
+    });
+    const toldAfter = async (leaving: readonly AgentId[]): Promise<string> => {
+      for (const agentId of leaving) await operator.startUnbonding(agentId, parseEther("1"));
+      const { code, stderr } = await cli.run(["appeal", String(id), "--dry-run", "--deployment", "deployment.json"]);
+      assert.equal(code, 0, stderr);
+      return stderr;
+    };
+    assert.match(await toldAfter([]), /a committee of 9\n$/);
+    assert.match(
+      await toldAfter(others.slice(0, 2)),
+      /\nonly 7 other agents are active: unless more join, agents that sat /,
+    );
+    assert.match(
+      await toldAfter(others.slice(2, 5)),
+      /\nonly 8 agents are active: unless more join, nobody can answer, /,
+    );
+  });
 });

@@ -16,7 +16,7 @@ import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/de
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
-import { truthful, until } from "./world.ts";
+import { truthful } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
 const EPOCH_BLOCKS = 160;

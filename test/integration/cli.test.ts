@@ -275,13 +275,13 @@ describe("command line", () => {
     const hot = (await world.json("agent", "status", ...dir)).value["signer"] as Address;
     await world.bank.fund(hot, 0n);
     const { code, value } = await world.json("evidence", "submit", ...dir);
-    // The reward is a tenth of the slashed tenth of 10.
-    assert.deepEqual([code, value["reward"]], [0, String(parseEther("0.1"))]);
+    // The least reward: a twentieth of the least stake, 10.
+    assert.deepEqual([code, value["reward"]], [0, String(parseEther("0.5"))]);
     assert.deepEqual((await world.json("evidence", "submit", ...dir)).value["submitted"], []);
     assert.match((await world.run(["evidence", "list", ...dir])).stdout, /^slashed +request 1\.0/m);
     const victim = await world.json("agent", "status", "--dir", "victim");
     assert.deepEqual([victim.value["ownStake"], victim.value["active"]], [String(parseEther("9")), false]);
-    assert.equal((await world.json("evidence", "claim", ...dir)).value["amount"], String(parseEther("0.1")));
+    assert.equal((await world.json("evidence", "claim", ...dir)).value["amount"], String(parseEther("0.5")));
     assert.match((await world.run(["evidence", "claim", ...dir])).stdout, /^claimed +nothing is owed/m);
   });
 
@@ -373,7 +373,7 @@ describe("command line", () => {
       [["--kind", "policies", "--options", "4", "--decimals", "1"], "decimals"],
       [["--kind", "policies", "--options", "4", "--tolerance", "1"], "tolerance"],
       // These terms are fine: only agents are missing.
-      [["--kind", "policies", "--options", "26"], "committee"],
+      [["--kind", "policies", "--options", "26", "--committee", "31"], "committee"],
       [["--kind", "text", "--options", "4"], "options"],
       [["--kind", "number", "--decimals", "1", "--tolerance", "0.25"], "tolerance"],
       [["--question", ""], "question"],
@@ -382,7 +382,7 @@ describe("command line", () => {
       [["--kind", "text", "--appeals", "1"], "appeals"],
       [["--committee", "32", "--appeals", "1"], "committee"],
       [["--kind", "text", "--protocol", "leaderless", "--assurance", "high"], "protocol"],
-      [[], "committee"],
+      [["--committee", "31"], "committee"],
     ] as const) {
       const { code, data } = await ask(...args);
       assert.deepEqual([code, data["field"]], ["TERMS_INVALID", field], args.join(" "));

@@ -53,6 +53,14 @@ describe("the demo's table", () => {
     assertIncludes(text, "tokens earned: #1 0.00, #2 1.25");
   });
 
+  it("names a command that verifies a decision only if the network is kept", () => {
+    const [kept, removed] = [true, false].map((keeps) => renderReport(report("mbft", [decision]), keeps));
+    assertIncludes(kept, "npx conclave verify");
+    assertIncludes(kept, "--deployment deployment.json");
+    assertExcludes(removed, "npx conclave verify");
+    assertIncludes(removed, "keep the network: npm run demo -- --keep");
+  });
+
   it("names the sources of a question, by content and in words", () => {
     assertIncludes(
       renderReport(report("escalating", [decision]), true),

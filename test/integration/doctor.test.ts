@@ -142,10 +142,10 @@ describe("conclave doctor", () => {
     await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args: [0, dear] }) });
     const priced = (await examine(...agent)).get("prices in tokens");
     assert.equal(priced?.level, "ok");
-    // The fee covers 8 units, and 42,000 + 3 x 4,900 gas.
+    // The fee covers 8 units, and the gas of a commit that pays its seats: 65,000 + 35,000 + 4 x 16,000.
     assert.match(
       priced.message,
-      /^open, list 1: 0\.5 \w+ a unit of pay, 1 \w+ for a coin of gas at up to 20 gwei, 5\.00 % to the treasury; a question to 4 seats costs at least 4\.001134 \w+$/,
+      /^open, list 1: 0\.5 \w+ a unit of pay, 1 \w+ for a coin of gas at up to 20 gwei, 5\.00 % to the treasury; a question to 4 seats costs at least 4\.00328 \w+$/,
     );
     for (const [change, unpaid] of [
       [{ gasRate: 0n }, /; nothing is paid for gas \(its rate or its cap is 0\)$/],

@@ -106,6 +106,11 @@ describe("npm run sim", () => {
       /USAGE.*twin: no seat misbehaves/,
     ],
     ["a flag given twice", ["--protocol", "mbft", "--n", "4", "--seed", "1", "--seed=2"], /USAGE.*--seed: .*once/],
+    [
+      "an unknown flag",
+      ["--protocol", "mbft", "--n", "4", "--bogus"],
+      /^error USAGE: unknown option '--bogus'\nway out: .+\n$/,
+    ],
     ["no seeds", ["--protocol", "mbft", "--n", "4", "--seeds", "0"], /USAGE.*--seeds 0/s],
     ["a flag of another program", ["--protocol", "mbft", "--n", "4", "--fast"], /unknown option/],
   ];

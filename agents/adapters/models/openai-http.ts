@@ -52,8 +52,9 @@ export class Retryable extends Error {
 /** The server has not seen the request. */
 class NeverSent extends Retryable {}
 
-/** Most characters per token of a prompt that was read whole, in any language; shorter prompts are not cut. */
+/** No language has more characters per token: of a prompt that has more, the server read only a part. */
 const MAX_CHARACTERS_PER_TOKEN = 8;
+/** No server cuts a prompt that is shorter than this. */
 const LEAST_CUT_TOKENS = 1000;
 const TOO_LONG = /context[ _](length|size|window)|maximum context|exceed_context|prompt is too long|too many tokens/iu;
 /** Codes of a connection that was never made: no address, no listener, or an untrusted certificate. */

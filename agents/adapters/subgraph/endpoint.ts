@@ -103,7 +103,7 @@ function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<A
   const value = parseJson(body);
   if (value === undefined) throw invalid(endpoint, "the answer is not JSON");
   const parsed = envelope.safeParse(value);
-  if (!parsed.success) throw invalid(endpoint, "the answer is not one to a GraphQL query");
+  if (!parsed.success) throw invalid(endpoint, "the answer has not the form of a GraphQL answer");
   const { data, errors = [] } = parsed.data;
   const [first] = errors;
   if (first !== undefined)

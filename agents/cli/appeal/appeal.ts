@@ -35,7 +35,7 @@ export const appeal: CommandSpec<Options> = {
       readChainTerms(source, host.signal),
     ]);
     const { progress, last } = await requireAppealable(chain, requestId, host.signal);
-    const others = await othersThan([...progress.past, last], chain, host.signal);
+    const { active, others } = await drawable([...progress.past, last], chain, host.signal);
     const { request } = progress;
     const { currency } = request.terms;
     const bond = await terms.bond(request, last.round, host.signal);
@@ -43,8 +43,12 @@ export const appeal: CommandSpec<Options> = {
     const shown = formatAmount(bond, unitOf(currency, terms.feeToken));
     const facts = { requestId, attempt: last.decision.attempt + 1, seats, bond, currency };
     tell(`request ${requestId}: a bond of ${shown} calls a committee of ${seats}`);
-    if (others < seats)
-      tell(`only ${others} other agents are active: unless more join, it delays the decision and changes nothing`);
+    if (active < seats)
+      tell(`only ${active} agents are active: unless more join, nobody can answer, and the request ends as hung`);
+    else if (others < seats)
+      tell(
+        `only ${others} other agents are active: unless more join, agents that sat before fill the other seats (SE3)`,
+      );
     if (options.dryRun === true)
       return {
         json: facts,
@@ -89,11 +93,15 @@ async function requireAppealable(
   return { progress, last };
 }
 
-/** Counts the agents that could be drawn now, without those of these rounds. */
-async function othersThan(rounds: readonly DecidedRound[], chain: ChainReader, signal: AbortSignal): Promise<number> {
+/** Counts the agents that could be drawn now, and those of them that sat in none of these rounds. */
+async function drawable(
+  rounds: readonly DecidedRound[],
+  chain: ChainReader,
+  signal: AbortSignal,
+): Promise<{ readonly active: number; readonly others: number }> {
   const sat = new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
-  const agents = await chain.agents(signal);
-  return agents.filter(({ agentId, active }) => active && !sat.has(agentId)).length;
+  const active = (await chain.agents(signal)).filter((agent) => agent.active);
+  return { active: active.length, others: active.filter(({ agentId }) => !sat.has(agentId)).length };
 }
 
 function impossible(requestId: RequestId, why: string): ConclaveError {

@@ -211,7 +211,7 @@ export function brier(samples: readonly CalibrationSample[]): number {
 }
 
 /**
- * Returns the mean distance between confidence and share of right answers, over ten bins of equal width, weighted by
+ * Returns the mean distance between confidence and part of right answers, over ten bins of equal width, weighted by
  * their size.
  */
 export function calibrationError(samples: readonly CalibrationSample[]): number {

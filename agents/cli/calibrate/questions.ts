@@ -7,6 +7,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { answerFormOf, type AnswerForm } from "../../core/prompts/task-prompt.ts";
 import type { Terms } from "../../core/types.ts";
+import { fileTrouble } from "../shared/config.ts";
 import { SMALLEST } from "../shared/smallest-terms.ts";
 
 /** A question with its answer, and what a verifier sees. */
@@ -42,8 +43,8 @@ const MAX_BYTES = 1 << 26;
  */
 export async function readQuestions(path: string): Promise<readonly KnownQuestion[]> {
   const content = await readFile(path, "utf8").catch((error: unknown) => {
-    const message = `Read ${path} failed; name a file of questions with --questions`;
-    throw new ConclaveError("CONFIG_MISSING", message, { path }, error);
+    const message = `Read the questions ${path} failed: ${fileTrouble(error)}; name a file of questions with --questions`;
+    throw new ConclaveError("CONFIG_MISSING", message, { path, field: "--questions" }, error);
   });
   if (content.length > MAX_BYTES)
     throw new ConclaveError("CONFIG_INVALID", `Read ${path} failed: it has more than ${MAX_BYTES} bytes`, { path });

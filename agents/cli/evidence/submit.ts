@@ -9,7 +9,7 @@ import { describeProof, keptProofs, type KeptProof } from "./evidence.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
 
-interface Outcome extends KeptProof {
+interface Submission extends KeptProof {
   readonly result: Receipt | "already" | ConclaveError;
 }
 
@@ -19,25 +19,25 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
   run: async ({ options, host }) => {
     const { agent, kept, unreadable } = await keptProofs(options, host);
     const open = kept.filter(({ slashed }) => !slashed);
-    const outcomes: Outcome[] = [];
+    const submissions: Submission[] = [];
     if (open.length > 0) {
       const keys = await openAgentKeys(agent.config, options, host);
       const writer = await createChainWriter({ ...agent.source, account: keys.viemAccount() }, host.signal);
       for (const one of open) {
         const result = await writer.submitEvidence(one.proof, host.signal).catch(asRefusal);
-        outcomes.push({ ...one, result });
+        submissions.push({ ...one, result });
       }
     }
     const reward = await agent.terms.reward(agent.signer, host.signal);
     return {
-      json: { submitted: outcomes.map(submissionJson), unreadable, reward },
+      json: { submitted: submissions.map(submissionJson), unreadable, reward },
       text: rows([
-        ...outcomes.map(({ proof, result }) => [wordOf(result), describeProof(proof)] as const),
+        ...submissions.map(({ proof, result }) => [wordOf(result), describeProof(proof)] as const),
         ...unreadableRows(unreadable),
-        ...(outcomes.length === 0 ? [["evidence", "none that the chain does not know"] as const] : []),
+        ...(submissions.length === 0 ? [["evidence", "none that the chain does not know"] as const] : []),
         ["reward", `${formatAmount(reward, agent.terms.stakeToken)} owed to ${agent.signer}`],
       ]),
-      ok: unreadable.length === 0 && outcomes.every(({ result }) => !(result instanceof ConclaveError)),
+      ok: unreadable.length === 0 && submissions.every(({ result }) => !(result instanceof ConclaveError)),
     };
   },
 };
@@ -50,14 +50,14 @@ function asRefusal(error: unknown): ConclaveError {
   throw error;
 }
 
-function submissionJson({ proof, result }: Outcome): object {
+function submissionJson({ proof, result }: Submission): object {
   const { request, agentId, slot } = proof;
   const about = { requestId: request.id, attempt: slot.attempt, agentId };
   if (result instanceof ConclaveError) return { ...about, refused: result.message };
   return result === "already" ? { ...about, already: true } : { ...about, ...result };
 }
 
-function wordOf(result: Outcome["result"]): string {
+function wordOf(result: Submission["result"]): string {
   if (result instanceof ConclaveError) {
     const name = String(result.data["error"]);
     const wayOut = refusals[name];

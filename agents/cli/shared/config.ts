@@ -101,7 +101,7 @@ export type DeploymentFile = z.infer<typeof deploymentSchema>;
  */
 export async function loadAgentConfig(path: string): Promise<AgentConfig> {
   const directory = dirname(path);
-  const config = checkAgentConfig(await readJson(path, "create an agent with: conclave agent init"), path);
+  const config = checkAgentConfig(await readJson(path, AGENT_FILE), path);
   const { model, operatorKeystore } = config;
   return {
     ...config,
@@ -142,36 +142,62 @@ export function configExists(path: string): ConclaveError {
 
 /** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
 export async function readDeployment(path: string): Promise<DeploymentFile> {
-  return check(deploymentSchema, await readJson(path, "give a file that npm run deploy wrote"), path);
+  return check(deploymentSchema, await readJson(path, DEPLOYMENT_FILE), path);
 }
 
 /** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
 export async function readPinningServices(path: string): Promise<PinningServices> {
-  return check(
-    pinningServicesSchema,
-    await readJson(path, "name the file of your pinning services with --services"),
-    path,
-  );
+  return check(pinningServicesSchema, await readJson(path, SERVICES_FILE), path);
 }
 
-async function readJson(path: string, way: string): Promise<unknown> {
+/** A kind of file that commands read. */
+interface FileKind {
+  readonly name: string;
+  /** The option that names such a file, or its folder. */
+  readonly option: string;
+  /** What to do if it cannot be read. */
+  readonly way: string;
+}
+
+const AGENT_FILE: FileKind = {
+  name: "the agent's config",
+  option: "--dir",
+  way: "name an agent's folder with --dir, or make an agent with `conclave agent init`",
+};
+const DEPLOYMENT_FILE: FileKind = {
+  name: "the deployment file",
+  option: "--deployment",
+  way: "name a file that npm run deploy wrote with --deployment",
+};
+const SERVICES_FILE: FileKind = {
+  name: "the pinning services",
+  option: "--services",
+  way: "name the file of your pinning services with --services",
+};
+
+async function readJson(path: string, { name, option, way }: FileKind): Promise<unknown> {
+  const data = { path, field: option };
   const text = await readFile(path, "utf8").catch((error: unknown) => {
-    throw new ConclaveError("CONFIG_MISSING", `Read ${path} failed; ${way}`, { path }, error);
+    const message = `Read ${name} ${path} failed: ${fileTrouble(error)}; ${way}`;
+    throw new ConclaveError("CONFIG_MISSING", message, data, error);
   });
   if (text.length > MAX_FILE_BYTES) {
-    const message = `Read ${path} failed: it has more than ${MAX_FILE_BYTES} bytes; mend the file, or ${way}`;
-    throw new ConclaveError("CONFIG_INVALID", message, { path });
+    const message = `Read ${name} ${path} failed: it has more than ${MAX_FILE_BYTES} bytes; mend the file, or ${way}`;
+    throw new ConclaveError("CONFIG_INVALID", message, data);
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ConclaveError(
-      "CONFIG_INVALID",
-      `Parse ${path} failed: it is not JSON; mend the file, or ${way}`,
-      { path },
-      error,
-    );
+    const message = `Parse ${name} ${path} failed: it is not JSON; mend the file, or ${way}`;
+    throw new ConclaveError("CONFIG_INVALID", message, data, error);
   }
+}
+
+/** Why a file could not be read, in words. */
+export function fileTrouble(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const words = { ENOENT: "it does not exist", EISDIR: "it is a folder", EACCES: "this account may not read it" };
+  return words[code as keyof typeof words] ?? message;
 }
 
 function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source: string): z.infer<Schema> {

@@ -62,7 +62,8 @@ const NO_SCHEMA = "choose a server or model that can be held to a JSON schema; n
 
 /** What to do about MODEL_FAILED, by its kind. */
 const modelWays: Readonly<Record<ModelFailureKind, string>> = {
-  timeout: "choose a faster model or raise model.timeoutMs; where the model was only being loaded, ask again",
+  timeout:
+    "choose a faster model, or raise the shorter of timing.phaseMs and model.timeoutMs; where the model was only being loaded, ask again",
   overloaded: "raise model.sequences or model.concurrency, or add a machine",
   "rate-limit": "wait, ask the provider for more, or add an endpoint to model.fallbacks",
   "budget-spent": "raise model.tokensPerRequest",

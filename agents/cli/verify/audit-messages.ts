@@ -22,7 +22,7 @@ export type FromAuditor =
   | { readonly kind: "call"; readonly call: number; readonly id: number; readonly digest: Digest }
   /** Says that nobody waits for the answer any more. */
   | { readonly kind: "forget"; readonly call: number }
-  | { readonly kind: "report"; readonly id: number; readonly outcome: Settled<VerifyReport> };
+  | { readonly kind: "report"; readonly id: number; readonly settled: Settled<VerifyReport> };
 
 export type Delivered = Settled<Uint8Array>;
 
@@ -40,9 +40,9 @@ export function sentError(error: unknown): SentError {
   return { code: null, message: messageOf(error), data: {} };
 }
 
-export function valueOf<T>(outcome: Settled<T>): T {
-  if ("value" in outcome) return outcome.value;
-  const { code, message, data } = outcome.error;
+export function valueOf<T>(settled: Settled<T>): T {
+  if ("value" in settled) return settled.value;
+  const { code, message, data } = settled.error;
   throw code === null ? new Error(message) : new ConclaveError(code, message, data);
 }
 

@@ -136,7 +136,7 @@ class Auditor implements Verifier {
   readonly #sources: AuditSources;
   readonly #room: Room;
   readonly #visitors = new Map<number, Visitor>();
-  readonly #reports = new Map<number, (outcome: Settled<VerifyReport>) => void>();
+  readonly #reports = new Map<number, (settled: Settled<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
   // A worker thread has no origin, unlike a window.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
@@ -170,13 +170,13 @@ class Auditor implements Verifier {
     const id = this.#tasks++;
     const visitor = this.#room.enter();
     this.#visitors.set(id, visitor);
-    const outcome = await new Promise<Settled<VerifyReport>>((resolve) => {
+    const settled = await new Promise<Settled<VerifyReport>>((resolve) => {
       this.#reports.set(id, resolve);
       this.#send({ kind: "verify", id, ...task });
     });
     this.#visitors.delete(id);
     visitor.leave();
-    return valueOf(outcome);
+    return valueOf(settled);
   }
 
   async close(): Promise<void> {
@@ -193,7 +193,7 @@ class Auditor implements Verifier {
         this.#calls.get(message.call)?.abort();
         return;
       case "report":
-        this.#reports.get(message.id)?.(message.outcome);
+        this.#reports.get(message.id)?.(message.settled);
         this.#reports.delete(message.id);
     }
   }

@@ -61,11 +61,11 @@ async function verify({
 }
 
 async function serve(task: Extract<ToAuditor, { kind: "verify" }>): Promise<void> {
-  const outcome: Settled<VerifyReport> = await verify(task).then(
+  const settled: Settled<VerifyReport> = await verify(task).then(
     (value) => ({ value }),
     (error: unknown) => ({ error: sentError(error) }),
   );
-  send({ kind: "report", id: task.id, outcome });
+  send({ kind: "report", id: task.id, settled });
 }
 
 function hear(message: ToAuditor): void {

@@ -150,7 +150,7 @@ export function agreesWith(attempt: Attempt, one: Candidate, other: Candidate): 
   return isSameAnswer(attempt.request.terms, one.answer, other.answer);
 }
 
-export interface ChairVerdict extends Omit<Resolution, "winner"> {
+export interface ChairResolution extends Omit<Resolution, "winner"> {
   readonly chair: Candidate;
   /** Seats whose own last word agrees with the chair's answer. */
   readonly agreeing: readonly SeatIndex[];
@@ -159,11 +159,11 @@ export interface ChairVerdict extends Omit<Resolution, "winner"> {
   readonly degraded: boolean;
 }
 
-/** CH8, CH9, CH11: the confidence is the share of seats that agree with the chair; a degraded synthesis gets at most half. */
-export function settleChair(attempt: Attempt, verdict: ChairVerdict): Outcome {
-  const { chair, agreeing, of, degraded, blind, slashes, completed } = verdict;
-  const share = Math.floor((agreeing.length * ONE_PPM) / of);
-  const confidence = (degraded ? Math.min(share, DEGRADED_CAP) : share) as Ppm;
+/** CH8, CH9, CH11: the confidence is the part of the seats that agree with the chair; a degraded synthesis gets at most half. */
+export function settleChair(attempt: Attempt, resolution: ChairResolution): Outcome {
+  const { chair, agreeing, of, degraded, blind, slashes, completed } = resolution;
+  const part = Math.floor((agreeing.length * ONE_PPM) / of);
+  const confidence = (degraded ? Math.min(part, DEGRADED_CAP) : part) as Ppm;
   const isText = attempt.request.terms.kind === "text";
   const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
   // PY8: else a chair could name what it alone answered, and take all pay.

@@ -47,20 +47,20 @@ export function taskPrompt(
   confidenceOf: string,
 ): Prompt {
   const { terms, question } = attempt.request;
-  const user = (shareBytes: number): string =>
+  const user = (roomBytes: number): string =>
     renderFields([
       ["task", task.name, "trusted"],
       ["kind", kindLine(terms), "trusted"],
       ["question", question, "untrusted"],
-      ...data.map(([name, value]) => [name, shownText(value, shareBytes), "untrusted"] as const),
+      ...data.map(([name, value]) => [name, shownText(value, roomBytes), "untrusted"] as const),
     ]);
-  const [whole, brief] = [user(Infinity), user(shareOf(data.map(([, value]) => value)))];
+  const [whole, brief] = [user(Infinity), user(roomOf(data.map(([, value]) => value)))];
   const system = `${COMMON} ${task.instructions}`;
   return { system, user: whole, ...(brief !== whole && { brief }), schema, confidenceOf };
 }
 
-/** P9: the bytes for each text. All shares are equal, so that the longest text takes nothing from the others. */
-function shareOf(values: readonly (string | PeerTexts)[]): number {
+/** P9: the bytes for each text. All texts have the same room, so that the longest text takes nothing from the others. */
+function roomOf(values: readonly (string | PeerTexts)[]): number {
   const texts = values.reduce((sum, value) => sum + (typeof value === "string" ? 0 : value.texts.length), 0);
   return Math.floor(limits.briefBytes / Math.max(1, texts));
 }

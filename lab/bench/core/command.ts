@@ -1,16 +1,17 @@
 // Decisions per second of mbft's pure core at n = 10, beside the reference in Python, measured in one run.
 import { join } from "node:path";
 import Table from "cli-table3";
-import { Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 
 import { measureConclude, measureReferenceMode } from "./conclude.ts";
 import { checkPort, measurePython, measureSeats, type PythonRate } from "./processes.ts";
 import { SEATS, referenceScenario, workloads, type Workload } from "./workloads.ts";
+import { toolCommand } from "../../../scripts/shared/arguments.ts";
 
 const PUBLISHED = "https://github.com/sauravbhattacharya001/metacognition";
 
 function commandLine(): Command {
-  return new Command("bench:core")
+  return toolCommand("bench:core")
     .description(
       "Measures, for ten seats, decisions per second of CPU time of the reference in Python, of the reference mode here, of the sound rules over a complete message set, and of a whole sound decision stepped through ten seats. Needs python3.",
     )
@@ -25,8 +26,7 @@ function commandLine(): Command {
       3,
     )
     .option("--json", "print one JSON object instead of tables")
-    .addHelpText("after", "\nExample:\n  npm run -s bench:core -- --json --seconds 1\n")
-    .exitOverride();
+    .addHelpText("after", "\nExample:\n  npm run -s bench:core -- --json --seconds 1\n");
 }
 
 function seconds(text: string): number {

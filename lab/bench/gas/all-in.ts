@@ -1,7 +1,7 @@
 // What a decision costs with everything: request, commit with a callback that writes a new slot, and the pay of all seats.
 import { commit, commitArgs, decisionFor, draw, ask, type Drawn } from "../../../test/support/contracts/course.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
-import { findEvents, subscription, type World } from "../../../test/support/contracts/world.ts";
+import { anyAmount, findEvents, subscription, type World } from "../../../test/support/contracts/world.ts";
 
 const sizes = [4, 7, 13, 31] as const;
 const batch = 20;
@@ -71,7 +71,7 @@ async function commitBatch(world: World, askOne: () => ReturnType<typeof ask>, h
 /** Returns a function that asks for a consumer of its own. */
 export async function askerOf(world: World, n: number): Promise<() => ReturnType<typeof ask>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.setConsumer(subscription, consumer.target, true);
+  await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
   const askBy = consumer.getFunction("ask");
   const terms = { committeeSize: n, callbackGasLimit: 100_000 };
   const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);

@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { Command, InvalidArgumentError, Option } from "commander";
-import { between } from "../../../scripts/shared/arguments.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
@@ -24,12 +24,10 @@ import {
   quorum,
   recordOf,
   refundArgs,
-  type Drawn,
 } from "../../../test/support/contracts/course.ts";
 import { startProductionChain } from "../../shared/production-chain.ts";
 import { Currency } from "../../../test/support/contracts/typed-data.ts";
 import {
-  anyAmount,
   deployWorld,
   findEvents,
   freeTokens,
@@ -100,7 +98,7 @@ interface Flags {
 }
 
 function commandLine(): Command {
-  return new Command("bench:gas")
+  return toolCommand("bench:gas")
     .description(
       "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, commit with callback and pay of the seats, alone and in batches, of settle, finalize, replace, fallBack and of evidence, and compares with the goal. Nobody sends a draw: the commit proves its committee. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. What a decision costs all in is measured in the largest registry of the list, and in one of 300 agents at the least stake beside 100 at the most. Committees for which the largest registry is too small are left out.",
     )
@@ -118,8 +116,7 @@ Examples:
   npm run bench:gas -- --json | tail -n 1
   npm run bench:gas -- --write --agents 10,100
 `,
-    )
-    .exitOverride();
+    );
 }
 
 /** Measures, then writes, checks or prints the figures, and returns the exit code. Throws CommanderError. */
@@ -258,16 +255,6 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
     settle = Number((await (await world.settlement.settle(...recordOf(twice), enoughGas)).wait()).gasUsed);
   }
   return { finalize, replace, settle, fallBack };
-}
-
-/** Returns a function that asks and draws for a consumer of its own. */
-async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
-  const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.setConsumer(subscription, consumer.target, anyAmount, anyAmount);
-  const askBy = consumer.getFunction("ask");
-  const terms = { committeeSize: n, callbackGasLimit: 100_000 };
-  const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);
-  return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
 }
 
 function asJson({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures) {

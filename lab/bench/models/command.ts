@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Table from "cli-table3";
-import { Command } from "commander";
+import type { Command } from "commander";
 
 import { readGgufHeader } from "../../../agents/adapters/models/gguf.ts";
-import { between } from "../../../scripts/shared/arguments.ts";
+import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { renderFields } from "../../../agents/core/prompts/prompt.ts";
 import { measureSeats, type SeatsReport } from "./rounds.ts";
 
@@ -21,7 +21,7 @@ interface Flags {
 }
 
 function commandLine(): Command {
-  return new Command("bench:models")
+  return toolCommand("bench:models")
     .description(
       "For each number of seats: rounds of the held-out yes-no questions of the small model, in turns through the engine (node-llama-cpp, one context, as many sequences as seats, greedy), through the same held to the answer's grammar, and through the agents' model host, which also makes text, checks it and measures confidence, but does not generate tokens that the schema leaves no choice about. Ratios are of rounds that follow each other; their medians are given. On a busy machine those by CPU time (Linux only) are the steadier ones; they count the asking process, too.",
     )
@@ -31,8 +31,7 @@ function commandLine(): Command {
     .option("--threads <n>", "threads of the engine, 1 to 256", between(1, 256), 1)
     .option("--model <file>", "another GGUF file that knows the same prompts", join(models, "conclave-small.gguf"))
     .option("--json", "print one JSON object instead of a table")
-    .addHelpText("after", "\nExample:\n  npm run -s bench:models -- --json\n")
-    .exitOverride();
+    .addHelpText("after", "\nExample:\n  npm run -s bench:models -- --json\n");
 }
 
 /** Measures and prints, and returns the exit code. Throws CommanderError, and what opening the model throws. */

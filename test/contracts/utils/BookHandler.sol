@@ -71,7 +71,7 @@ contract BookHandler is Assertions {
         uint256 bucket = record.position == 0 ? 0 : Candidates.bucketAt(record.position);
         // Each week has another deepest fall. Services come often enough that agents are proven.
         record.account = record.account.withFall(0);
-        int8 change = steps % 3 == 0 ? -int8(uint8(1 + (steps >> 2) % 3)) : int8(uint8(steps % 3));
+        int8 change = steps % 3 == 0 ? -int8(uint8(1 + ((steps >> 2) % 3))) : int8(uint8(steps % 3));
         bool missed = (steps >> 4) % 4 == 0;
         _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];

@@ -117,7 +117,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         );
         slasher = new Slasher(registry);
         assertEq(registry.oracle(), address(oracle), "oracle");
-        settlement = oracle.settlement();
+        settlement = ISettlement(oracle.settlement());
         subscriptionId = oracle.createSubscription();
         oracle.setConsumer(subscriptionId, address(this), type(uint104).max, type(uint104).max);
     }

@@ -200,7 +200,15 @@ contract Handler is ConclaveTest {
         if (!found) return;
         // The commit comes in time, in the epoch after the seed's, or when the seed is gone.
         uint256 late = (random >> 200) % 16;
-        uint256 due = entry.seedBlock + (late == 0 ? 2 * EPOCH_BLOCKS + 1 : late == 1 ? EPOCH_BLOCKS : 1);
+        uint256 due =
+            entry.seedBlock +
+                (
+                    late == 0
+                        ? 2 * EPOCH_BLOCKS + 1
+                        : late == 1
+                            ? EPOCH_BLOCKS
+                            : 1
+                );
         if (block.number < due) vm.roll(due);
         Seed memory seed = Seed(entry.seedBlock, headerOf(entry.seedBlock), new PastRound[](0));
         AgentId[] memory agents;
@@ -232,12 +240,7 @@ contract Handler is ConclaveTest {
     }
 
     function _commit(Entry storage entry, Seed memory seed, Draft memory decision) private {
-        bytes memory certificate = certify(
-            entry.request,
-            entry.committee,
-            decision,
-            quorumOf(entry.committee.length)
-        );
+        bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
         uint256 calls = consumer.calls();
         oracle.commit(entry.request, entry.round, seed, certificate, decision.packed());
         _decided(entry, decision, calls);
@@ -319,7 +322,7 @@ contract Handler is ConclaveTest {
         // Read before `_caller`, whose prank is for the next call.
         uint256 calls = consumer.calls();
         (address caller, uint256 credit) = _caller(entry, index);
-        if (entry.round.hasRetry(entry.request.terms, entry.attempt)) {
+        if (entry.round.hasRetry(entry.request.terms.retries(), entry.attempt)) {
             oracle.replace(entry.request, entry.round, entry.seedBlock);
             _paid(entry, caller, credit, REPLACE_GAS);
             ++entry.attempt;
@@ -439,7 +442,7 @@ contract Handler is ConclaveTest {
     /// @dev Notes the state that a commit must have led to (SE4).
     function _decided(Entry storage entry, Draft memory decision, uint256 calls) private {
         RequestTerms terms = entry.request.terms;
-        bool retried = decision.status == Status.Hung && entry.round.hasRetry(terms, entry.attempt);
+        bool retried = decision.status == Status.Hung && entry.round.hasRetry(terms.retries(), entry.attempt);
         entry.provisional = !retried && entry.round.appeals() < terms.appeals();
         if (entry.provisional) entry.round = entry.round.withDeadline(block.timestamp + terms.duration());
         entry.status = decision.status;

@@ -74,8 +74,7 @@ export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
 }
 
 /** Returns the pay for a call of replace. */
-export const replacePayOf = (prices: PriceTerms, gasPrice: bigint): bigint =>
-  costOf(prices, paidGas.replace, gasPrice);
+export const replacePayOf = (prices: PriceTerms, gasPrice: bigint): bigint => costOf(prices, paidGas.replace, gasPrice);
 
 /** Returns what fallBack takes of a bond. */
 export const unansweredCostOf = (prices: PriceTerms, gasPrice: bigint): bigint =>
@@ -146,7 +145,8 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
         continue;
       }
       const costs = calledBy(rounds, index).map(
-        (other) => unitAt(other) * unitsOf(other) + costOf(prices, relayGasOf(other.committee.length), gasPriceOf(other)),
+        (other) =>
+          unitAt(other) * unitsOf(other) + costOf(prices, relayGasOf(other.committee.length), gasPriceOf(other)),
       );
       credit(
         appellant,

@@ -57,7 +57,7 @@ function decodeCritique(attempt: Attempt, entry: Value): Critique | null {
   return target === null || !isTextOf(text, critiqueBytes(attempt)) || text === "" ? null : { target, text };
 }
 
-/** DB5: the most bytes of one critique. Every critic has an equal share, so all critiques of one answer fit into one prompt. */
+/** DB5: the most bytes of one critique. Every critic has the same room, so all critiques of one answer fit into one prompt. */
 export function critiqueBytes(attempt: Attempt): number {
   return Math.min(limits.counterProofBytes, Math.floor(limits.objectionsBytes / (attempt.committee.length - 1)));
 }

@@ -32,8 +32,8 @@ export function agreementIn(book: RoundBook, candidates: readonly Candidate[], c
 export function acceptedOf(attempt: Attempt, { best, answered }: Agreement): AnswerGroup | null {
   if (best === null) return null;
   const least = attempt.request.terms.assurance === "high" ? ACCEPT_HIGH : ACCEPT_NORMAL;
-  const share = best.seats.length * 100 >= least * answered;
-  return share && isSupermajority(best.seats.length, attempt.committee.length) ? best : null;
+  const suffices = best.seats.length * 100 >= least * answered;
+  return suffices && isSupermajority(best.seats.length, attempt.committee.length) ? best : null;
 }
 
 /** ES6: stakes are trivial if no contract is called back with the answer and no high assurance was asked for. */
@@ -46,7 +46,7 @@ export function isContested(attempt: Attempt, { best, answered }: Agreement): bo
   return !isTrivial(attempt.request.terms) && (best?.seats.length ?? 0) * 100 < CONTESTED * answered;
 }
 
-/** ES9: the class's share of all seats. */
-export function shareOf(attempt: Attempt, { seats }: AnswerGroup): Ppm {
+/** ES9: the part of all seats that is in the class. */
+export function confidenceOf(attempt: Attempt, { seats }: AnswerGroup): Ppm {
   return Math.floor((seats.length * ONE_PPM) / attempt.committee.length) as Ppm;
 }

@@ -27,7 +27,7 @@ export function judgeOrder(graph: GraphView): JudgedOrder {
   const batches = consensus.batches.map(({ nodes }) => nodes.map((node) => consensus.toldBy.get(node) as Told));
   const judgement = judgeBatches(graph.attempt, batches);
   const through =
-    judgement.verdict === null ? null : { round: lastSequence(consensus, judgement.batches), phase: EVENT };
+    judgement.ending === null ? null : { round: lastSequence(consensus, judgement.batches), phase: EVENT };
   judged.set(consensus, { judgement, through });
   return { judgement, through };
 }
@@ -69,13 +69,13 @@ const outcomes = new WeakMap<GraphView["forks"], Map<Deliberated, Outcome>>();
 function outcomeOf({ attempt, forks }: GraphView, judgement: Deliberated, through: Position): Outcome {
   const known = outcomes.get(forks)?.get(judgement);
   if (known !== undefined) return known;
-  const { verdict, rounds } = judgement;
+  const { ending, rounds } = judgement;
   const last = rounds.findLast(({ outputs }) => outputs.length > 0);
   const completed = seatsOf(attempt).filter((seat) => last?.outputs.some((output) => output.seat === seat) === true);
   const winner =
-    verdict === null || verdict.answer === null
+    ending === null || ending.answer === null
       ? null
-      : { answer: verdict.answer, confidence: verdict.confidence, alike: alikeIn(rounds, verdict.answer) };
+      : { answer: ending.answer, confidence: ending.confidence, alike: alikeIn(rounds, ending.answer) };
   const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
   const outcome = settle(attempt, { winner, blind: blindIn(rounds), slashes, completed });
   outcomes.set(forks, (outcomes.get(forks) ?? new Map<Deliberated, Outcome>()).set(judgement, outcome));

@@ -22,11 +22,10 @@ export interface AnswerRound {
 
 export type Path = "agreement" | "vote" | "plurality" | "none";
 
-/** The verdict of the deliberation. */
-export interface Conclusive {
+/** How a deliberation ended. */
+export interface Ending {
   readonly path: Path;
   readonly answer: CanonicalAnswer | null;
-  readonly supporters: readonly SeatIndex[];
   readonly confidence: Ppm;
 }
 
@@ -35,7 +34,8 @@ export interface Deliberated {
   readonly rounds: readonly AnswerRound[];
   /** The two leading answers while a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
-  readonly verdict: Conclusive | null;
+  /** Null while the deliberation goes on. */
+  readonly ending: Ending | null;
   /** Per seat, the number of stages that it has closed, by the order. */
   readonly closed: readonly number[];
   /** Number of batches read: up to the one that decided, else all. */
@@ -50,7 +50,7 @@ export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[
     ledger = addToLedger(ledger, batch);
     rounds = closeRounds(ledger, rounds);
     const deliberated = assess(ledger, rounds);
-    if (deliberated.verdict !== null || index === batches.length - 1) return { ...deliberated, batches: index + 1 };
+    if (deliberated.ending !== null || index === batches.length - 1) return { ...deliberated, batches: index + 1 };
   }
   return { ...assess(ledger, []), batches: 0 };
 }
@@ -72,12 +72,12 @@ function closeRounds(ledger: Ledger, closed: readonly AnswerRound[]): readonly A
 }
 
 function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Deliberated, "batches"> {
-  const verdict = agreementIn(ledger.attempt, rounds);
-  const deliberated = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1), closed: ledger.closed };
-  if (verdict !== null) return { ...deliberated, candidates: null, verdict };
+  const ending = agreementIn(ledger.attempt, rounds);
+  const deliberated = { rounds: ending === null ? rounds : rounds.slice(0, ending.round + 1), closed: ledger.closed };
+  if (ending !== null) return { ...deliberated, candidates: null, ending };
   const last = rounds[ROUNDS - 1];
   return last === undefined
-    ? { ...deliberated, candidates: null, verdict: null }
+    ? { ...deliberated, candidates: null, ending: null }
     : { ...deliberated, ...fallBack(ledger, last) };
 }
 
@@ -120,37 +120,37 @@ function seatsSaying(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer, isS
 export function agreementIn(
   attempt: Attempt,
   rounds: readonly AnswerRound[],
-): (Conclusive & { readonly round: number }) | null {
+): (Ending & { readonly round: number }) | null {
   for (const { round, agreed, isStable } of rounds) {
     if (agreed === null || !isStable) continue;
-    const confidence = shareOf(attempt, agreed.seats.length, 1);
-    return { round, path: "agreement", answer: agreed.representative, supporters: agreed.seats, confidence };
+    const confidence = confidenceOf(attempt, agreed.seats.length, 1);
+    return { round, path: "agreement", answer: agreed.representative, confidence };
   }
   return null;
 }
 
 /** HG19: after the last round a vote between the two leading answers decides, then the plurality, else nothing. */
-function fallBack(ledger: Ledger, last: AnswerRound): Pick<Deliberated, "candidates" | "verdict"> {
+function fallBack(ledger: Ledger, last: AnswerRound): Pick<Deliberated, "candidates" | "ending"> {
   const { attempt } = ledger;
   const isHigh = attempt.request.terms.assurance === "high";
   const seats = attempt.committee.length;
   const [a, b] = last.classes;
-  const none: Conclusive = { path: "none", answer: null, supporters: [], confidence: 0 as Ppm };
-  if (a === undefined) return { candidates: null, verdict: none };
+  const none: Ending = { path: "none", answer: null, confidence: 0 as Ppm };
+  if (a === undefined) return { candidates: null, ending: none };
   const ballot = stagesOf(attempt).length - 1;
-  if (b !== undefined && !isClosed(ledger, ballot)) return { candidates: [a, b], verdict: null };
+  if (b !== undefined && !isClosed(ledger, ballot)) return { candidates: [a, b], ending: null };
   const wins = isHigh ? isSupermajority : isMajority;
   for (const { representative } of b === undefined ? [] : [a, b]) {
     const voters = votersFor(ledger, ballot, representative.outcome);
     if (!wins(voters.length, seats)) continue;
-    const confidence = shareOf(attempt, voters.length, 2);
-    return { candidates: null, verdict: { path: "vote", answer: representative, supporters: voters, confidence } };
+    const confidence = confidenceOf(attempt, voters.length, 2);
+    return { candidates: null, ending: { path: "vote", answer: representative, confidence } };
   }
-  if (isHigh || !holdsHonest(a.seats.length, seats)) return { candidates: null, verdict: none };
-  const confidence = shareOf(attempt, a.seats.length, 2);
+  if (isHigh || !holdsHonest(a.seats.length, seats)) return { candidates: null, ending: none };
+  const confidence = confidenceOf(attempt, a.seats.length, 2);
   return {
     candidates: null,
-    verdict: { path: "plurality", answer: a.representative, supporters: a.seats, confidence },
+    ending: { path: "plurality", answer: a.representative, confidence },
   };
 }
 
@@ -160,7 +160,7 @@ function votersFor(ledger: Ledger, stage: number, outcome: Digest): readonly Sea
   );
 }
 
-/** HG17: the supporters' share of all seats. A fallback's share is halved, so it is lower than that of any agreement. */
-function shareOf(attempt: Attempt, supporters: number, divisor: number): Ppm {
+/** HG17: the part of all seats that support the answer. A fallback halves it, so it is lower than that of any agreement. */
+function confidenceOf(attempt: Attempt, supporters: number, divisor: number): Ppm {
   return Math.floor((supporters * ONE_PPM) / (attempt.committee.length * divisor)) as Ppm;
 }

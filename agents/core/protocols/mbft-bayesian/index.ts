@@ -7,7 +7,7 @@ import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../.
 import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import { beliefOf, committedBy } from "./rules.ts";
+import { beliefOf, decidedBy } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
 const VERSION = 4;
@@ -56,12 +56,12 @@ function say(view: SeatView<null>, phase: number): unknown {
 function judgeBayesianRound(book: RoundBook): JudgedRound<null> {
   const { attempt } = book;
   const belief = beliefOf(book);
-  const committed = committedBy(belief, attempt.request.terms.assurance);
+  const decided = decidedBy(belief, attempt.request.terms.assurance);
   const blind = candidatesOf(book, "closed");
-  const winner = committed && {
-    answer: committed.answer,
+  const winner = decided && {
+    answer: decided.answer,
     confidence: belief.posterior,
-    alike: outcomesOf(blind, committed.seats),
+    alike: outcomesOf(blind, decided.seats),
   };
   const equivocators = equivocatorsIn(book);
   const slashes = attempt.committee.map((_, seat) => (equivocators.includes(seat as SeatIndex) ? 1 : 0));

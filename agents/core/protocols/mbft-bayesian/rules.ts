@@ -15,7 +15,7 @@ const CAP_TIER = 700_000;
 interface Demands {
   /** BA8: true if enough of all seats have reported. */
   readonly quorum: (reports: number, seats: number) => boolean;
-  /** BA9: the least posterior that commits. */
+  /** BA9: the least posterior that decides. */
   readonly posterior: Ppm;
   /** BA10: the least Bayes factor without the f heaviest reports. */
   readonly factor: bigint;
@@ -122,8 +122,8 @@ function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, 
   return { top: first, posterior, margin };
 }
 
-/** BA8 to BA10: the answer that the belief commits to; null = Hung. */
-export function committedBy({ top, posterior, margin, hasQuorum }: Belief, assurance: Assurance): Hypothesis | null {
+/** BA8 to BA10: the answer that the belief decides; null = Hung. */
+export function decidedBy({ top, posterior, margin, hasQuorum }: Belief, assurance: Assurance): Hypothesis | null {
   const demands = DEMANDS[assurance];
   if (top === null || !hasQuorum || posterior < demands.posterior) return null;
   return margin >= top.doubtful + lnOfRatio(demands.factor, 1n, BITS) ? top : null;

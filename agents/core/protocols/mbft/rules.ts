@@ -263,9 +263,9 @@ export function applySlashes(reputations: readonly Ppm[], slashes: readonly numb
   });
 }
 
-/** MB18: the winner's sum as a share of the weight of all seats at the top tier. */
+/** MB18: the winner's sum as a part of the weight of all seats at the top tier. */
 export function confidenceOf(sum: bigint, reputations: readonly Ppm[]): Ppm {
   const greatest = reputations.reduce((total, reputation) => total + BigInt(reputation) * BigInt(TIER_MAX), 0n);
-  const share = (sum * BigInt(ONE_PPM)) / greatest;
-  return Number(share > BigInt(ONE_PPM) ? BigInt(ONE_PPM) : share) as Ppm;
+  const part = (sum * BigInt(ONE_PPM)) / greatest;
+  return Number(part > BigInt(ONE_PPM) ? BigInt(ONE_PPM) : part) as Ppm;
 }

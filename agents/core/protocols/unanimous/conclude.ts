@@ -59,7 +59,7 @@ function next(carry: UnanimousCarry): JudgedRound<UnanimousCarry> {
   return { carry, outcome: null };
 }
 
-/** UN9: confidence is 1 if no seat that answered holds out, else the share of seats that agree. */
+/** UN9: confidence is 1 if no seat that answered holds out, else the part of the seats that agree. */
 function agreement({ unanimous, candidates }: Turn): Winner | null {
   if (unanimous === null) return null;
   const { representative, seats } = unanimous;

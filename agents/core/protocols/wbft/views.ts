@@ -129,15 +129,15 @@ function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] 
   );
 }
 
-/** WB15: the winner is the leader's own answer, which the others compared. WB17: its confidence is the share of the weight behind FINAL. */
+/** WB15: the winner is the leader's own answer, which the others compared. WB17: its confidence is the part of the weight behind FINAL. */
 function winnerOf(
   weights: readonly number[],
   { candidate: { answer }, class: { members } }: Led,
   finalists: readonly SeatIndex[],
 ): NonNullable<Resolution["winner"]> {
   const weight = sumOf(finalists.map((seat) => weights[seat] as number));
-  const share = (BigInt(weight) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
-  return { answer, confidence: Number(share) as Ppm, alike: members.map((member) => member.answer.outcome) };
+  const part = (BigInt(weight) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
+  return { answer, confidence: Number(part) as Ppm, alike: members.map((member) => member.answer.outcome) };
 }
 
 /** PY7: the answers of view 0. */

@@ -17,7 +17,7 @@ export interface WeighedClass {
   readonly members: readonly Candidate[];
 }
 
-/** WB7: shares of quality and trust in a weight, alpha = 0.4 and beta = 0.6, in tenths. */
+/** WB7: parts of quality and trust in a weight, alpha = 0.4 and beta = 0.6, in tenths. */
 const ALPHA = 4;
 const BETA = 6;
 
