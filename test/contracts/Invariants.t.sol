@@ -109,11 +109,11 @@ contract InvariantsTest is Rules {
         if (_handler.steps() % DEEP == 0) requireEnd();
     }
 
-    /// @dev SE13: no call of a third party takes more gas than it is paid for, and no settlement more than one and a half
-    /// times that, whatever the request went through. On its own, because mutants and coverage change what gas is used.
+    /// @dev SE13: no call of a third party takes more gas than it is paid for, and a settlement not much more, whatever the
+    /// request went through. On its own, because mutants and coverage change what gas is used.
     function invariant_callersArePaidForTheirGas() public {
         if (_handler.steps() % DEEP == 0) _handler.endAll();
-        assertEq(_handler.overrun(), 0, "SE13: gas beyond the pay");
+        assertEq(_handler.overrun(), 0, "SE13: gas beyond the bound");
     }
 
     /// @dev A walk that settles nothing shows nothing.
