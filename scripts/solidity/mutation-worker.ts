@@ -2,6 +2,7 @@
 // mutation-run.ts starts it with hardhat.config.ts as the configuration; with HARDHAT_COVERAGE it also reports which
 // switches a test reads.
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 import type { NetworkHelpers } from "@nomicfoundation/hardhat-network-helpers/types";
 import hre from "hardhat";
@@ -124,6 +125,6 @@ async function runSolidity({ file, without = [], prefix = "", mutant }: Ask): Pr
   if (all.length === 0) throw new Error(`Cannot find a test in ${file}`);
   const failures = all
     .filter(({ status }) => status === "Failure")
-    .map(({ name, reason = "no reason" }) => `${name.replace(/\(.*/, "")}: ${reason}`);
+    .map(({ name, reason = "no reason" }) => `${name.replace(/\(.*/, "")}: ${stripVTControlCharacters(reason)}`);
   return result.success || failures.length > 0 ? failures : ["the run"];
 }
