@@ -36,8 +36,8 @@ export default defineConfig({
     solidity: {
       // A fixed seed: the same commit runs the same cases everywhere. FUZZ_SEED and FUZZ_RUNS search further.
       fuzz: { runs: Number(process.env["FUZZ_RUNS"] ?? 256), seed: process.env["FUZZ_SEED"] ?? "0xc0c1a7e" },
-      // 4,096 calls per invariant; `npm run test:fuzz:long` makes 100,000.
-      invariant: { runs: Number(process.env["INVARIANT_RUNS"] ?? 64), depth: 64, failOnRevert: false },
+      // 4,000 calls per invariant; `npm run test:fuzz:long` makes 100,000.
+      invariant: { runs: Number(process.env["INVARIANT_RUNS"] ?? 8), depth: 500, failOnRevert: true },
       // Solidity reads the same vectors as TypeScript.
       fsPermissions: { readDirectory: ["test/vectors"] },
     },

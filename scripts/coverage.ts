@@ -14,7 +14,7 @@ const folder = join(root, "cache/coverage");
 /** Folder where Hardhat leaves the hits: one folder for each of its test runners. */
 const data = join(root, "coverage/data");
 /** Fewer cases than in test:contracts: probes make each several times as slow. */
-const effort = { FUZZ_RUNS: "64", INVARIANT_RUNS: "16" };
+const effort = { FUZZ_RUNS: "64", INVARIANT_RUNS: "2" };
 
 const flags = scriptCommand(
   "coverage",

@@ -4,13 +4,16 @@ import { join } from "node:path";
 
 import { between, scriptCommand } from "./shared/arguments.ts";
 import { readContracts } from "./solidity/compiler.ts";
+import type { Sources } from "./solidity/compiler.ts";
 import { diff, findMutants, sample } from "./solidity/mutants.ts";
 import type { Mutant } from "./solidity/mutants.ts";
 import { explanationOf, reportOf, staleExplanations } from "./solidity/mutation-report.ts";
 import type { Explanation, Report } from "./solidity/mutation-report.ts";
 import { keepResult, readResults, stateOfTests } from "./solidity/mutation-results.ts";
 import { runMutants } from "./solidity/mutation-run.ts";
-import type { Result } from "./solidity/mutation-run.ts";
+import type { Result, Run } from "./solidity/mutation-run.ts";
+import { mutantsOf, plantedReport } from "./solidity/planted.ts";
+import type { Fault, PlantedReport } from "./solidity/planted.ts";
 
 interface Flags {
   readonly sample?: number;
@@ -18,6 +21,7 @@ interface Flags {
   readonly file: string;
   readonly limit?: number;
   readonly min: number;
+  readonly planted?: true;
   readonly list?: true;
   readonly json?: true;
 }
@@ -37,6 +41,10 @@ const flags = scriptCommand(
     between(1, 86_400),
   )
   .option("--min <percent>", "the least score", between(0, 100), 90)
+  .option(
+    "--planted",
+    "only the faults of test/contracts/planted.json, each tried with the stateful invariants alone; fails if one survives or its text is not in its contract any more",
+  )
   .option("--list", "print the mutants, run nothing")
   .option("--json", "print one JSON object on the last line instead of text")
   .addHelpText(
@@ -44,10 +52,11 @@ const flags = scriptCommand(
     `
 Results are kept in cache/mutate: the same command continues where it was stopped. A killed mutant counts as killed while its
 file stays as it is: delete cache/mutate after tests were removed or loosened. A survivor is tried again when any contract or
-test has changed. Explained mutants count as survivors and do not run.
+test has changed. Explained mutants count as survivors and do not run. Every run ends with the planted faults.
 
-Example:
+Examples:
   npm run mutate -- --sample 60 --seed 2 --file libraries/
+  npm run mutate -- --planted
 `,
   )
   .parse()
@@ -56,37 +65,69 @@ await main();
 
 async function main(): Promise<void> {
   const sources = readContracts();
-  const all = findMutants(sources);
-  const chosen = choose(all);
-  const { min, limit = Infinity } = flags;
+  const { faults } = read("planted.json") as { faults: readonly Fault[] };
+  const planted = mutantsOf(sources, faults);
+  const all = flags.planted === true ? [] : findMutants(sources);
+  const chosen = flags.planted === true ? [] : choose(all);
   if (flags.list === true) {
-    for (const mutant of chosen) console.log(`${title(mutant)}\n${diff(sources[mutant.file]!, mutant)}`);
+    for (const mutant of flags.planted === true ? planted : chosen)
+      console.log(`${title(mutant)}\n${diff(sources[mutant.file]!, mutant)}`);
     return;
   }
-  const path = join(root, "test/contracts/mutants.json");
-  const { survivors: explanations } = JSON.parse(readFileSync(path, "utf8")) as { survivors: readonly Explanation[] };
+  const { survivors: explanations } = read("mutants.json") as { survivors: readonly Explanation[] };
   const explained = chosen.filter((mutant) => explanationOf(sources, mutant, explanations) !== undefined);
   const state = stateOfTests();
   const known = readResults(sources, all, state, flags.limit !== undefined);
   for (const { id } of explained) known.set(id, { id, verdict: "survived", by: "nothing", seconds: 0 });
   const pending = chosen.filter(({ id }) => !known.has(id));
   console.error(`${chosen.length} of ${all.length} mutants, ${chosen.length - pending.length} known from before`);
-  let done = 0;
-  const onResult = (result: Result): void => {
-    known.set(result.id, result);
-    done++;
-    const mutant = all[result.id - 1]!;
-    keepResult(sources, mutant, result, state);
-    console.error(`${done}/${pending.length} ${result.verdict} by ${result.by}, ${result.seconds} s: ${title(mutant)}`);
-  };
-  const folder = join(root, "cache/mutate/build");
-  await runMutants({ sources, folder, limit, onResult }, all, new Set(pending.map(({ id }) => id)));
+  const results = await tryMutants(sources, all, pending, {
+    folder: join(root, "cache/mutate/build"),
+    tests: "test/contracts/*.{test.ts,t.sol}",
+    effort: { FUZZ_RUNS: "32", INVARIANT_RUNS: "1" },
+    onResult: (result) => {
+      keepResult(sources, all[result.id - 1]!, result, state);
+    },
+  });
+  // Never known from before: they show what the invariants of today notice.
+  const plantedResults = await tryMutants(sources, planted, planted, {
+    folder: join(root, "cache/mutate/planted"),
+    tests: "test/contracts/*Invariants.t.sol",
+    prefix: "invariant_",
+    effort: { FUZZ_RUNS: "1", INVARIANT_RUNS: "8" },
+    onResult: () => undefined,
+  });
 
-  const report = reportOf(sources, chosen, [...known.values()], explanations);
-  const stale = staleExplanations(sources, all, explanations);
-  print(report, stale);
-  const ok = report.score >= min && report.survivors.every(({ why }) => why !== undefined) && stale.length === 0;
+  const report = reportOf(sources, chosen, [...known.values(), ...results], explanations);
+  const faultReport = plantedReport(faults, plantedResults);
+  const stale = flags.planted === true ? [] : staleExplanations(sources, all, explanations);
+  print(report, stale, faultReport);
+  const isExplained = report.survivors.every(({ why }) => why !== undefined) && stale.length === 0;
+  const ok = report.score >= flags.min && isExplained && faultReport.killed === faultReport.tried;
   process.exitCode = ok ? 0 : 1;
+}
+
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(join(root, "test/contracts", name), "utf8"));
+}
+
+/** Tries the pending mutants, and tells how it goes. */
+async function tryMutants(
+  sources: Sources,
+  all: readonly Mutant[],
+  pending: readonly Mutant[],
+  how: Omit<Run, "sources" | "limit">,
+): Promise<readonly Result[]> {
+  const { limit = Infinity } = flags;
+  const results: Result[] = [];
+  const onResult = (result: Result): void => {
+    results.push(result);
+    how.onResult(result);
+    const progress = `${results.length}/${pending.length} ${result.verdict} by ${result.by}, ${result.seconds} s`;
+    console.error(`${progress}: ${title(all[result.id - 1]!)}`);
+  };
+  await runMutants({ ...how, sources, limit, onResult }, all, new Set(pending.map(({ id }) => id)));
+  return results;
 }
 
 function choose(all: readonly Mutant[]): readonly Mutant[] {
@@ -99,11 +140,18 @@ function title({ id, file, line, operator }: Mutant): string {
   return `#${id} ${file}:${line} ${operator}`;
 }
 
-function print(report: Report, stale: readonly Explanation[]): void {
+function print(report: Report, stale: readonly Explanation[], planted: PlantedReport): void {
   if (flags.json === true) {
-    console.log(JSON.stringify({ ...report, stale }));
+    console.log(JSON.stringify(flags.planted === true ? { planted } : { ...report, stale, planted }));
     return;
   }
+  if (flags.planted !== true) printReport(report, stale);
+  console.log(`planted faults: ${planted.killed} of ${planted.tried} killed by the stateful invariants alone`);
+  for (const { name, file, verdict, by } of planted.faults)
+    console.log(`  ${verdict} by ${by.replace("test/contracts/", "")}: ${name} (${file.replace("contracts/", "")})`);
+}
+
+function printReport(report: Report, stale: readonly Explanation[]): void {
   for (const { id, at, operator, diff: lines, why } of report.survivors) {
     console.log(`survivor #${id} ${at} ${operator}\n  ${lines.join("\n  ")}\n  ${why ?? "not explained"}`);
   }

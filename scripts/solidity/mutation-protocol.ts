@@ -10,12 +10,14 @@ export interface Ask {
   readonly test?: string;
   /** Solidity tests to leave out. */
   readonly without?: readonly string[];
+  /** Only Solidity tests whose name begins like this. */
+  readonly prefix?: string;
   readonly mutant: number;
 }
 
 export interface Answer {
   readonly tests: readonly string[];
-  /** Errors of tests that failed. */
+  /** Errors of tests that failed; of Solidity tests with the name before them: "name: reason". */
   readonly failures: readonly string[];
   /** Mutants whose switch was read. */
   readonly hits: readonly number[];

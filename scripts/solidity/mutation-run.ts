@@ -26,9 +26,20 @@ export interface Result {
   readonly seconds: number;
 }
 
+/** Variables of hardhat.config.ts. */
+export interface Effort {
+  readonly FUZZ_RUNS: string;
+  readonly INVARIANT_RUNS: string;
+}
+
 export interface Run {
   readonly sources: Sources;
   readonly folder: string;
+  /** The files of tests, as a pattern. */
+  readonly tests: string;
+  /** Only Solidity tests whose name begins like this. */
+  readonly prefix?: string;
+  readonly effort: Effort;
   /** Most seconds of tests for each mutant. */
   readonly limit: number;
   /** Gets a mutant's result as soon as it is known. */
@@ -56,8 +67,6 @@ const patience = 20;
 const leastTimeoutMs = 60_000;
 /** Time for a process to load Hardhat on a very busy machine. */
 const startTimeoutMs = 180_000;
-/** Enough effort to notice a mutant in most cases; test:contracts runs more. */
-const effort = { FUZZ_RUNS: "32", INVARIANT_RUNS: "8" };
 
 /** Builds `mutants` together and tries the chosen ones; halving finds those that the compiler refuses. */
 export async function runMutants(run: Run, mutants: readonly Mutant[], chosen: ReadonlySet<number>): Promise<void> {
@@ -76,7 +85,7 @@ export async function runMutants(run: Run, mutants: readonly Mutant[], chosen: R
 
 function environment(run: Run): NodeJS.ProcessEnv {
   const config = { HARDHAT_CONFIG: "scripts/solidity/hardhat.config.ts", CONCLAVE_INSTRUMENTED: run.folder };
-  return { ...process.env, ...effort, ...config };
+  return { ...process.env, ...run.effort, ...config };
 }
 
 async function build(run: Run, mutants: readonly Mutant[]): Promise<boolean> {
@@ -113,7 +122,9 @@ async function tryOne(run: Run, worker: Worker, tests: readonly Test[], odds: Od
   for (const test of odds.order(tests.filter(({ hits }) => hits.includes(id)))) {
     left -= test.ms;
     if (left < 0) return result("open", "nothing yet");
-    const answer = await worker.ask({ ...test, mutant: id }, Math.max(leastTimeoutMs, patience * test.ms));
+    const { prefix } = run;
+    const request = { ...test, ...(prefix === undefined ? {} : { prefix }), mutant: id };
+    const answer = await worker.ask(request, Math.max(leastTimeoutMs, patience * test.ms));
     const isKilled = answer === undefined || answer.failures.length > 0;
     odds.count(test, isKilled);
     const name = test.file.endsWith(".sol") ? `${test.file} ${answer?.failures[0]}` : `${test.file} ${test.test}`;
@@ -153,7 +164,7 @@ async function findTests(run: Run, mutants: readonly Mutant[]): Promise<readonly
   const shared = globSync(["test/contracts/utils/*", "contracts/mocks/*", "test/support/contracts/*.ts"], {
     cwd: root,
   }).toSorted();
-  const files = globSync("test/contracts/*.{test.ts,t.sol}", { cwd: root, exclude: gasFiles }).toSorted();
+  const files = globSync(run.tests, { cwd: root, exclude: gasFiles }).toSorted();
   const worker = new Worker({ ...environment(run), HARDHAT_COVERAGE: "true" });
   const all: Test[] = [];
   try {
@@ -162,7 +173,7 @@ async function findTests(run: Run, mutants: readonly Mutant[]): Promise<readonly
       for (const name of [...shared, file]) hash.update(readFileSync(join(root, name))).update("\0");
       const key = `${file} ${hash.digest("hex")}`;
       known[key] ??= file.endsWith(".sol")
-        ? [await measureSolidity(worker, file, mutants)]
+        ? [await measureSolidity(run, worker, file, mutants)]
         : await measure(worker, file);
       all.push(...known[key]);
       writeFileSync(path, JSON.stringify(known));
@@ -193,9 +204,11 @@ async function measure(worker: Worker, file: string): Promise<readonly Test[]> {
  * Measures a file of Solidity tests as one, which may reach everything that it imports: counting its reads takes too
  * much memory.
  */
-async function measureSolidity(worker: Worker, file: string, mutants: readonly Mutant[]): Promise<Test> {
+async function measureSolidity(run: Run, worker: Worker, file: string, mutants: readonly Mutant[]): Promise<Test> {
   const started = performance.now();
-  const { failures } = await insist(worker, { file, test: "all", without: gasTests, mutant: 0 });
+  const only = run.prefix === undefined ? {} : { prefix: run.prefix };
+  const answer = await insist(worker, { file, test: "all", without: gasTests, ...only, mutant: 0 });
+  const failures = answer.failures.map((failure) => failure.replace(/:.*/s, ""));
   const ms = Math.ceil(performance.now() - started);
   for (const name of failures) console.error(`left out, because it fails with no mutant: ${file} ${name}`);
   const reached = importsOf(file);

@@ -2,6 +2,7 @@
 // mutation-run.ts starts it with hardhat.config.ts as the configuration; with HARDHAT_COVERAGE it also reports which
 // switches a test reads.
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 import type { NetworkHelpers } from "@nomicfoundation/hardhat-network-helpers/types";
 import hre from "hardhat";
@@ -108,20 +109,22 @@ async function reset(loaded: MochaFile, mutant: number): Promise<void> {
 
 interface SolidityOutcome {
   readonly suiteResults: readonly {
-    readonly testResults: readonly { readonly status: string; readonly name: string }[];
+    readonly testResults: readonly { readonly status: string; readonly name: string; readonly reason?: string }[];
   }[];
 }
 
-async function runSolidity({ file, without = [], mutant }: Ask): Promise<readonly string[]> {
+async function runSolidity({ file, without = [], prefix = "", mutant }: Ask): Promise<readonly string[]> {
   Object.assign(hre.config.test.solidity.profiles["default"]!, { coinbase: coinbaseOf(mutant) });
   const grepExclude = without.length === 0 ? undefined : `^(${without.join("|")})\\b`;
   const task = hre.tasks.getTask(["test", "solidity"]);
-  const result = (await task.run({ testFiles: [file], noCompile: true, grepExclude })) as
+  const result = (await task.run({ testFiles: [file], noCompile: true, grep: `^${prefix}`, grepExclude })) as
     | { readonly success: true; readonly value: SolidityOutcome }
     | { readonly success: false; readonly error: SolidityOutcome };
   const { suiteResults } = result.success ? result.value : result.error;
   const all = suiteResults.flatMap(({ testResults }) => testResults);
   if (all.length === 0) throw new Error(`Cannot find a test in ${file}`);
-  const failures = all.filter(({ status }) => status === "Failure").map(({ name }) => name.replace(/\(.*/, ""));
+  const failures = all
+    .filter(({ status }) => status === "Failure")
+    .map(({ name, reason = "no reason" }) => `${name.replace(/\(.*/, "")}: ${stripVTControlCharacters(reason)}`);
   return result.success || failures.length > 0 ? failures : ["the run"];
 }

@@ -52,7 +52,7 @@ contract BookInvariantsTest is Assertions {
             _handler.requireViews();
             _handler.requireAgreement();
         }
-        bytes32[12] memory actions = [
+        bytes32[13] memory actions = [
             bytes32("create"),
             "bond",
             "unbond",
@@ -61,13 +61,16 @@ contract BookInvariantsTest is Assertions {
             "anotherBucket",
             "proven",
             "asleep",
+            "wake",
             "exited",
             "slash",
             "rotate",
             "pass"
         ];
+        string memory missing = "";
         for (uint256 i = 0; i < actions.length; ++i)
-            assertTrue(_handler.done(actions[i]) != 0, "an action was not reached");
+            if (_handler.done(actions[i]) == 0) missing = string(abi.encodePacked(missing, actions[i], " "));
+        assertTrue(bytes(missing).length == 0, missing);
     }
 
     /// @dev An index in a bucket has 22 bits.
@@ -92,7 +95,7 @@ contract BookInvariantsTest is Assertions {
 
     /// @dev Settlements come up more often than the rest, since agents are proven by sixteen of them.
     function _selectors() private pure returns (bytes4[] memory selectors) {
-        bytes4[12] memory weighted = [
+        bytes4[15] memory weighted = [
             BookHandler.create.selector,
             BookHandler.bond.selector,
             BookHandler.bond.selector,
@@ -101,6 +104,9 @@ contract BookInvariantsTest is Assertions {
             BookHandler.settle.selector,
             BookHandler.settle.selector,
             BookHandler.settle.selector,
+            BookHandler.settle.selector,
+            BookHandler.settle.selector,
+            BookHandler.wake.selector,
             BookHandler.slash.selector,
             BookHandler.rotate.selector,
             BookHandler.pass.selector,

@@ -40,6 +40,7 @@ type Shape = (typeof shapes)[number];
 /** One and a half times the largest committee is less; so many sit once each. */
 const agents = 160;
 const gwei = 10n ** 9n;
+const WEEK = 7 * 86_400;
 /** A bound on gas: slightly more than four fifths of the 2^24 gas of a transaction. */
 const worst = 13_600_000n;
 
@@ -66,11 +67,27 @@ async function crowdedWorld(): Promise<World> {
   }
   await networkHelpers.impersonateAccount(oracle.target);
   await networkHelpers.setBalance(oracle.target, 10n ** 20n);
-  const trusted = registry.connect(await ethers.getSigner(oracle.target));
-  const ids = Array.from({ length: agents }, (_, index) => index + 1);
-  for (let service = 0; service < 15; service++) await trusted.recordServices(Currency.Token, servicesOf(ids, 0, 1n));
+  for (let service = 0; service < 15; service++) await serveAll(world, 0, 1n);
   await nextEpoch(world);
   return world;
+}
+
+/** The same, four weeks of falls later: one more slash ends each agent. */
+async function failingWorld(): Promise<World> {
+  const world = await crowdedWorld();
+  for (const steps of [-3, -3, -3, -1]) {
+    await networkHelpers.time.increase(WEEK);
+    await serveAll(world, steps, 0n);
+  }
+  await networkHelpers.time.increase(WEEK);
+  await nextEpoch(world);
+  return world;
+}
+
+async function serveAll(world: World, steps: number, earned: bigint): Promise<void> {
+  const ids = Array.from({ length: agents }, (_, index) => index + 1);
+  const trusted = world.registry.connect(await ethers.getSigner(world.oracle.target));
+  await trusted.recordServices(Currency.Token, servicesOf(ids, steps, earned));
 }
 
 /**
@@ -95,16 +112,17 @@ async function play(world: World, { appeals, retries }: Shape, step: string, ask
 
 describe("the cost of a settlement", () => {
   for (const shape of shapes) {
-    for (const [name, step, event] of [
-      ["slashes", "0xfd", "ReputationChanged"],
-      ["proves", "0x01", "AgentProven"],
+    for (const [name, step, event, worldOf] of [
+      ["slashes", "0xfd", "ReputationChanged", crowdedWorld],
+      ["proves", "0x01", "AgentProven", crowdedWorld],
+      ["ends", "0xfd", "AgentExited", failingWorld],
     ] as const) {
       const { seats, ...overrides } = shape;
       const rounds = 1 + shape.appeals + shape.retries;
 
       it(`stays below a transaction's gas when it pays and ${name} all ${seats} seats of ${rounds} rounds`, async function () {
         this.timeout(300_000);
-        const world = await networkHelpers.loadFixture(crowdedWorld);
+        const world = await networkHelpers.loadFixture(worldOf);
         const terms = termsFor(overrides);
         const fee = 3n * ((await world.oracle.quote(packTerms(terms))) as bigint);
         const committed = await play(world, shape, step, await ask(world, { ...terms, fee }));

@@ -73,12 +73,25 @@ contract BookHandler is Assertions {
         record.account = record.account.withFall(0);
         int8 change = steps % 3 == 0 ? -int8(uint8(1 + ((steps >> 2) % 3))) : int8(uint8(steps % 3));
         bool missed = (steps >> 4) % 4 == 0;
-        _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
+        // An agent that is off misses some seats in a row.
+        uint256 seats = missed ? 1 + ((steps >> 6) % 3) : 1;
+        for (uint256 i = 0; i < seats; ++i)
+            _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];
         if (record.account.service() == PROVEN_SERVICE) ++done["proven"];
         if (record.account.exited()) ++done["exited"];
         if (record.account.asleep()) ++done["asleep"];
         ++done["settle"];
+    }
+
+    function wake(uint256 agent) external {
+        for (uint256 i = 0; i < _book.count; ++i) {
+            AgentId id = _id(agent % MAX_AGENTS + i);
+            if (!_book.records[id].account.asleep()) continue;
+            _book.wake(_rules(), id);
+            if (_book.records[id].position != 0) ++done["wake"];
+            return;
+        }
     }
 
     function slash(uint256 agent) external {

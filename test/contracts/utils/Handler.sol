@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {PricesLib} from "../../../contracts/libraries/PricesLib.sol";
-import {RequestIdLib} from "../../../contracts/libraries/RequestIdLib.sol";
+import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
@@ -13,10 +12,8 @@ import {
     DecidedRound,
     PastRound,
     PriceTerms,
-    Prices,
     Relay,
     Request,
-    RequestId,
     RequestTerms,
     Round,
     Seat,
@@ -24,66 +21,115 @@ import {
     Status,
     Terms
 } from "../../../contracts/types/Types.sol";
-import {REPLACE_GAS} from "../../../contracts/types/Limits.sol";
+import {AgentModel} from "./AgentModel.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
 import {Draft} from "./Draft.sol";
 import {HeaderMaker} from "./HeaderMaker.sol";
+import {Bill, Case, PaidRound, PayModel} from "./PayModel.sol";
 import {RoundTool} from "./RoundTool.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Plays askers, committees, appellants and governance at random, and remembers what it must see again. An action
-/// that makes no sense returns early. An action that must succeed and does not reverts, and counts as broken.
+/// @dev Plays askers, committees, appellants, keepers and governance at random, with up to three appeals and three
+/// retries, and keeps a ledger of its own: what everybody must have after each action, by `PayModel` and `AgentModel`. An
+/// action that makes no sense returns early. No action reverts.
 contract Handler is ConclaveTest {
-    using PricesLib for Prices;
-    using RequestIdLib for RequestId;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
     using SeatLib for Seat;
 
-    uint256 private constant MAX_REQUESTS = 96;
-    /// @dev Enough agents for a request of four seats with one appeal, too few for one of five seats. Appeals of requests
-    /// with retries run out of agents that have not sat yet.
-    uint256 private constant AGENTS = 14;
+    uint256 private constant MAX_REQUESTS = 400;
+    /// @dev A request that is asked while so many are open waits: otherwise few of them get far.
+    uint256 private constant MAX_OPEN = 8;
+    /// @dev Enough agents for four seats with three appeals (71), too few for five seats with three (86).
+    uint256 private constant AGENTS = 80;
+    uint256 private constant REPLACE_GAS = 70_000;
+    uint256 private constant DELIVERY_GAS = 70_000;
+    uint256 private constant AT_CAP = type(uint256).max;
 
     /// @param round the running round
     /// @param attempt the attempt of the round
-    /// @param rounds the rounds before, and the decided one that nobody has reopened
+    /// @param direct true if the consumer paid, not a subscription
+    /// @param plan how many appeals somebody wants to make, and what each committee will decide
+    /// @param replaced number of silent committees that were replaced
+    /// @param callback true if the consumer has not taken a final decision yet
     /// @param bonds the bonds that the oracle holds
     /// @param spent the part of the fee that was given out before the settlement: for replacements and for the delivery
-    /// @param delivered true if the part for the delivery was
+    /// @param waited seconds that third parties had to wait, in `endAll`
+    /// @param rounds the rounds before, and the decided one that nobody has reopened
+    /// @param paid the same rounds, as the model wants them
     struct Entry {
         Request request;
+        Terms terms;
+        PriceTerms prices;
         uint64 seedBlock;
         Round round;
         uint32 attempt;
+        bool direct;
+        uint256 plan;
+        uint256 replaced;
+        bytes32 committeeHash;
         Seat[] committee;
         Status status;
         bool provisional;
         bool settled;
+        bool callback;
+        bool unanswered;
         uint256 bonds;
         uint256 spent;
-        bool delivered;
-        uint256 deliveries;
+        uint256 waited;
         DecidedRound[] rounds;
+        PaidRound[] paid;
         bytes32[] structHashes;
     }
 
+    /// @dev A commit that is ready to be sent.
+    struct Ready {
+        uint256 index;
+        Draft decision;
+        uint256 signers;
+        bytes call;
+    }
+
     enum Stage {
-        Requested,
+        Running,
         Provisional,
+        Unsettled,
         Over
     }
 
     Entry[] private _entries;
+    /// @dev Indices of the requests that are not over.
+    uint256[] private _open;
     HostileConsumer public consumer;
+    AgentModel public agents;
+    PayModel private _model = new PayModel();
     RoundTool private _tool = new RoundTool();
     /// @dev Operators, consumers and appellants: all accounts that can have a credit.
     address[] public accounts;
+    /// @dev What each account must have, and the subscription.
+    mapping(address account => uint256[2] amounts) private _credits;
+    uint256[2] private _subscription;
+    PriceTerms[2] private _prices;
+    uint256 private _gasPrice;
+    uint256 private _baseFee;
+    uint256 private _draws;
+    /// @dev Number of decisions that the consumer has taken and counted.
+    uint256 private _calls;
     /// @dev Number of events that must not happen, and a description of the last one.
     uint256 public broken;
     string public brokenBecause;
-    /// @dev Number of times that each action succeeded: invariants that nothing exercises prove nothing.
+    /// @dev The most gas that a call of a third party took beyond its bound: what it is paid for, or see `_settle`.
+    uint256 public overrun;
+    /// @dev Number of actions.
+    uint256 public steps;
+    /// @dev Number of times that each action succeeded, and that each shape of settlement occurred: invariants that
+    /// nothing exercises prove nothing.
     mapping(bytes32 action => uint256 count) public done;
+
+    modifier step() {
+        ++steps;
+        _;
+    }
 
     constructor() {
         deployConclave();
@@ -94,424 +140,824 @@ contract Handler is ConclaveTest {
             token.mint(accounts[i], 1e30);
             vm.deal(accounts[i], 1e30);
             vm.startPrank(accounts[i]);
-            token.approve(address(registry), type(uint256).max);
             token.approve(address(oracle), type(uint256).max);
             vm.stopPrank();
         }
         vm.deal(address(this), 1e30);
         registerAgents(AGENTS, MAX_STAKE);
-        fundSubscription(0, 1 ether);
-        fundSubscription(1, 1 ether);
+        agents = new AgentModel(registry, AGENTS);
+        (_gasPrice, _baseFee) = (tx.gasprice, block.basefee);
+        for (uint256 i = 0; i < 2; ++i) {
+            setPrices(i, 3 + ((uint256(keccak256("prices")) >> 8) << 8));
+            fundSubscription(i, 100 ether);
+        }
     }
 
     receive() external payable {}
 
-    function fundSubscription(uint256 currency, uint256 amount) public {
+    function fundSubscription(uint256 currency, uint256 amount) public step {
         amount = bound(amount, 0, 100 ether);
-        if (_currency(currency) == Currency.Token) oracle.fund(subscriptionId, amount);
+        if (currency % 2 == 0) oracle.fund(subscriptionId, amount);
         else oracle.fundNative{value: amount}(subscriptionId);
+        _subscription[currency % 2] += amount;
         ++done["fund"];
     }
 
-    function withdrawFunds(uint256 currency, uint256 amount) external {
-        (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
-        Currency which = _currency(currency);
-        amount = bound(amount, 0, (which == Currency.Token ? tokens : coins) / 8);
-        oracle.withdrawFunds(subscriptionId, which, amount, address(this));
+    function withdrawFunds(uint256 currency, uint256 amount) external step {
+        amount = bound(amount, 0, _subscription[currency % 2] / 8);
+        oracle.withdrawFunds(subscriptionId, Currency(currency % 2), amount, address(this));
+        _subscription[currency % 2] -= amount;
         ++done["withdrawFunds"];
     }
 
-    function withdraw(uint256 account, uint256 currency, uint256 amount) external {
+    function withdraw(uint256 account, uint256 currency, uint256 amount) external step {
         address from = accounts[account % accounts.length];
-        Currency which = _currency(currency);
-        amount = bound(amount, 0, oracle.creditOf(from, which));
+        amount = bound(amount, 0, _credits[from][currency % 2]);
         vm.prank(from);
-        oracle.withdraw(which, amount, address(this));
+        oracle.withdraw(Currency(currency % 2), amount, address(this));
+        _credits[from][currency % 2] -= amount;
         ++done["withdraw"];
     }
 
     /// @dev Claims the pay of the next agent that has earned something. This contract owns all agents, and nobody
     /// delegates to them.
-    function claimRewards(uint256 agent, uint256 currency) external {
-        Currency which = _currency(currency);
+    function claimRewards(uint256 agent, uint256 currency) external step {
+        Currency which = Currency(currency % 2);
         for (uint256 i = 0; i < AGENTS; ++i) {
             AgentId id = AgentId.wrap(uint32(1 + (((agent % AGENTS) + i) % AGENTS)));
             uint256 due = registry.rewardsOf(id, address(this), which);
             if (due == 0) continue;
             if (registry.claimRewards(id, which, accounts[3]) != due) _break("not what was due");
+            agents.claim(id, which, due);
+            _credits[address(registry)][uint256(which)] -= due;
             ++done["claimRewards"];
             return;
         }
     }
 
-    /// @dev Sets new prices. Requests keep the price list that they were made under.
-    function setPrices(uint256 currency, uint256 random) external {
-        PriceTerms memory prices = PriceTerms(0, 1e18, 0, uint24(random % 200_001));
-        prices.unitPrice = uint80((random >> 20) % 1e12);
-        prices.gasPriceCap = uint64((random >> 32) % 21) * 1 gwei;
-        oracle.setPrices(_currency(currency), prices);
+    function wake(uint256 agent) external step {
+        for (uint256 i = 0; i < AGENTS; ++i) {
+            AgentId id = AgentId.wrap(uint32(1 + (((agent % AGENTS) + i) % AGENTS)));
+            if (!agents.asleep(id)) continue;
+            registry.wake(id);
+            agents.wake(id);
+            ++done["wake"];
+            return;
+        }
+    }
+
+    /// @dev Sets new prices. Requests keep the price list that they were made under. One in eight lists is free.
+    function setPrices(uint256 currency, uint256 random) public step {
+        PriceTerms memory prices = PriceTerms(0, 1e18, 0, uint24((random >> 60) % 200_001));
+        if (currency % 2 == 0) prices.gasRate = 700_000_000_000_000_003;
+        if (random % 8 != 0) prices.unitPrice = uint80((random >> 20) % 1e12);
+        if (random % 8 != 1) prices.gasPriceCap = uint64((random >> 100) % 21) * 1 gwei;
+        oracle.setPrices(Currency(currency % 2), prices);
+        _prices[currency % 2] = prices;
         ++done["setPrices"];
     }
 
-    function ask(uint256 random, uint96 fee, bool byConsumer, uint256 mode) external {
-        if (_entries.length == MAX_REQUESTS) return;
-        Terms memory terms = termsFor(4 + (random % 2), 0);
-        terms.appeals = uint8((random >> 8) % 2);
-        terms.retries = uint8((random >> 16) % 2);
-        terms.currency = uint8((random >> 24) % 2);
-        Currency currency = Currency(terms.currency);
-        bool direct = !byConsumer && (random >> 32) % 2 == 0;
-        (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
-        uint256 most = direct ? 10 ether : (currency == Currency.Token ? tokens : coins);
-        terms.callbackGasLimit = byConsumer ? 100_000 : 0;
-        uint256 least = oracle.quote(RequestTermsLib.pack(terms));
+    function ask(uint256 random, uint96 fee, uint256 mode) external step {
+        if (_open.length == MAX_OPEN || _entries.length == MAX_REQUESTS) return;
+        random = _mix(random);
+        Terms memory terms = _terms(random);
+        PriceTerms memory prices = _prices[terms.currency];
+        bool direct = terms.callbackGasLimit == 0 && (random >> 32) % 2 == 0;
+        uint256 most = direct ? 10 ether : _subscription[terms.currency] / 4;
+        uint256 least = _model.mostUnits(terms) * prices.unitPrice + _model.reserveOf(terms, prices);
+        if (oracle.quote(RequestTermsLib.pack(terms)) != least) _break("SE18: another quote");
         if (least > most) return;
-        terms.fee = uint96(bound(fee, least, most));
-        // SE2: 14 agents are too few for an appeal against five seats, which would call eleven.
-        if (terms.committeeSize == 5 && terms.appeals == 1) {
+        // Fees from the quote to four times the quote, and one in four from any range.
+        if (fee % 4 != 0 && 4 * least < most) most = 4 * least;
+        terms.fee = uint96(bound(_mix(fee), least, most));
+        // SE2: every committee that appeals can call has enough agents.
+        uint256 needed = 0;
+        for (uint256 j = 0; j <= terms.appeals; ++j) needed += _model.sizeAfter(terms.committeeSize, j);
+        if (agents.drawable(epochNow()) < needed) {
             try oracle.request(subscriptionId, RequestTermsLib.pack(terms), "question") {
-                _break("a request that cannot be drawn");
+                _break("SE2: a request that cannot be drawn");
             } catch {
                 ++done["tooFewAgents"];
             }
             return;
         }
-        Entry storage entry = _entries.push();
-        entry.request.consumer = byConsumer ? address(consumer) : address(this);
-        entry.request.terms = RequestTermsLib.pack(terms);
-        entry.request.questionHash = keccak256("question");
-        if (byConsumer) {
-            consumer.setMode(_mode(mode));
-            entry.request.id = consumer.ask(subscriptionId, terms, "question");
-        } else {
-            uint256 value = direct && currency == Currency.Native ? terms.fee : 0;
-            entry.request.id = oracle.request{value: value}(
-                direct ? 0 : subscriptionId,
-                entry.request.terms,
-                "question"
-            );
-        }
-        _opened(entry, RoundLib.pack(0, 0, block.timestamp + DURATION));
-        ++done[direct ? bytes32("askDirect") : bytes32("ask")];
+        _ask(terms, prices, direct, mode, random);
     }
 
-    function commit(uint256 index, uint256 random, uint64 shares, uint256 slashed) external {
-        (bool found, Entry storage entry) = _next(index, Stage.Requested, false);
+    /// @dev Commits the decision of the committee whose seed comes first, or of all committees with this seed together.
+    function commit(uint256 random, uint64 shares, uint256 slashed) external step {
+        random = _mix(random);
+        (bool found, uint256 index) = _first(Stage.Running);
         if (!found) return;
+        Entry storage entry = _entries[index];
         // The commit comes in time, in the epoch after the seed's, or when the seed is gone.
-        uint256 late = (random >> 200) % 16;
+        uint256 late = (random >> 200) % 64;
         uint256 due =
             entry.seedBlock +
                 (
                     late == 0
                         ? 2 * EPOCH_BLOCKS + 1
-                        : late == 1
+                        : late < 3
                             ? EPOCH_BLOCKS
                             : 1
                 );
-        if (block.number < due) vm.roll(due);
-        Seed memory seed = Seed(entry.seedBlock, headerOf(entry.seedBlock), new PastRound[](0));
-        AgentId[] memory agents;
-        (seed.past, agents) = _tool.past(entry.rounds, entry.structHashes);
-        if (block.number / EPOCH_BLOCKS > entry.seedBlock / EPOCH_BLOCKS + 1) {
-            try oracle.committeeOf(entry.request, entry.round, seed) {
-                _break("a committee of an expired seed");
+        bool isLate = late < 3;
+        _see(entry);
+        if (vm.getBlockNumber() < due) vm.roll(due);
+        if (_isExpired(entry)) {
+            try oracle.committeeOf(entry.request, entry.round, _seedOf(entry, true)) {
+                _break("SE8: a committee of an expired seed");
             } catch {
                 ++done["seedExpired"];
             }
             return;
         }
-        entry.committee = oracle.committeeOf(entry.request, entry.round, seed);
-        _checkCommittee(entry, agents);
-        Draft memory decision = _draft(entry, random, shares, slashed);
+        if (isLate) ++done["commitInTheNextEpoch"];
         _priceGas(random >> 16);
-        _commit(entry, seed, decision);
-        ++done["commit"];
-    }
-
-    function _checkCommittee(Entry storage entry, AgentId[] memory agents) private {
-        uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
-        if (entry.committee.length != size) _break("a committee of another size");
-        // RE3: agents of earlier committees sit again only as far as too few others are left.
-        uint256 again = _tool.inBoth(entry.committee, agents);
-        uint256 others = AGENTS - _tool.distinct(agents);
-        if (again != (others < size ? size - others : 0)) _break("another number of agents sits again");
-        if (again != 0) ++done["sitAgain"];
-    }
-
-    function _commit(Entry storage entry, Seed memory seed, Draft memory decision) private {
-        bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
-        uint256 calls = consumer.calls();
-        oracle.commit(entry.request, entry.round, seed, certificate, decision.packed());
-        _decided(entry, decision, calls);
-    }
-
-    function _draft(
-        Entry storage entry,
-        uint256 random,
-        uint64 shares,
-        uint256 slashed
-    ) private view returns (Draft memory decision) {
-        uint256 size = entry.committee.length;
-        decision = decisionFor(size);
-        decision.attempt = entry.attempt;
-        decision.outcome = bytes32((random >> 8) % 2);
-        for (uint256 i = 0; i < size; ++i) decision.shares[i] = bytes8(shares)[i % 8];
-        if (random % 3 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
-        if (slashed % 2 == 1) {
-            decision.reputationChanges = abi.encodePacked(uint8(slashed % size), slashed % 3 == 0 ? int8(1) : int8(-2));
-        }
+        address relayer = _operator(random >> 40);
+        if ((random >> 64) % 4 == 0) _commitTogether(entry.seedBlock, relayer, random, shares, slashed);
+        else _commitOne(index, relayer, random, shares, slashed);
+        agents.requireSame(address(this));
     }
 
     /// @dev Commits another validly signed decision on a request that no committee works on. The oracle must refuse it.
-    function commitAgain(uint256 index) external {
+    function commitAgain(uint256 index) external step {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
         if (entry.status == Status.Requested || entry.committee.length == 0) return;
         Draft memory decision = decisionFor(entry.committee.length);
         (decision.round, decision.attempt) = (9, entry.attempt);
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
-        Seed memory seed = Seed(entry.seedBlock, HeaderMaker.make(entry.seedBlock), new PastRound[](0));
-        (seed.past, ) = _tool.past(entry.rounds, entry.structHashes);
-        try oracle.commit(entry.request, entry.round, seed, certificate, decision.packed()) {
+        try oracle.commit(entry.request, entry.round, _seedOf(entry, true), certificate, decision.packed()) {
             _break("a second commit was accepted");
         } catch {}
         ++done["commitAgain"];
     }
 
-    function appeal(uint256 index, uint256 account) external {
-        (bool found, Entry storage entry) = _next(index, Stage.Provisional, false);
+    /// @dev Appeals where that is planned. One in sixteen appeals comes too late, and must be refused.
+    function appeal(uint256 index, uint256 account) external step {
+        index = _mix(index);
+        bool late = index % 16 == 0;
+        (bool found, uint256 chosen) = _next(index >> 8, Stage.Provisional, late, true);
         if (!found) return;
-        DecidedRound storage last = entry.rounds[entry.rounds.length - 1];
-        uint256 bond = settlement.bondOf(entry.request.id, entry.request.terms, last.round);
-        uint256 value = entry.request.terms.currency() == Currency.Native ? bond : 0;
+        Entry storage entry = _entries[chosen];
+        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
+        uint256 bond = _model.bondOf(entry.terms, entry.prices, entry.round.appeals());
+        if (settlement.bondOf(entry.request.id, entry.request.terms, last.round) != bond) _break("SE5: another bond");
+        uint256 value = entry.terms.currency == 1 ? bond : 0;
+        bytes32 committeeHash = SeatLib.hashMemory(last.committee);
         address appellant = _operator(account);
         vm.prank(appellant);
-        oracle.appeal{value: value}(
-            entry.request,
-            last.round,
-            SeatLib.hashMemory(last.committee),
-            last.decision,
-            last.relay
-        );
+        try oracle.appeal{value: value}(entry.request, last.round, committeeHash, last.decision, last.relay) {
+            if (late) _break("SE5: an appeal after its time");
+        } catch {
+            if (!late) _break("SE5: an appeal in time was refused");
+            ++done["appealTooLate"];
+            return;
+        }
         entry.bonds += bond;
-        last.appellant = appellant;
+        entry.rounds[entry.rounds.length - 1].appellant = appellant;
+        entry.paid[entry.paid.length - 1].appellant = appellant;
         entry.provisional = false;
         ++entry.attempt;
-        _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals() + 1, block.timestamp + DURATION));
+        _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals() + 1, _deadline(entry)));
         ++done["appeal"];
     }
 
-    function finalize(uint256 index) external {
-        (bool found, Entry storage entry) = _overdue(index, Stage.Provisional);
+    /// @dev Makes a provisional decision final that nobody appeals against. It sometimes waits for the first deadline.
+    function finalize(uint256 index, uint256 account) external step {
+        index = _mix(index);
+        (bool found, uint256 chosen) = _next(index >> 8, Stage.Provisional, true, false);
+        if (!found && index % 4 == 0) {
+            (found, chosen) = _next(index >> 8, Stage.Provisional, false, false);
+            if (found) _wait(_entries[chosen]);
+        }
         if (!found) return;
-        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
-        uint256 calls = consumer.calls();
-        (address caller, uint256 credit) = _caller(entry, index);
-        oracle.finalize(entry.request, last.round, SeatLib.hashMemory(last.committee), last.decision, last.relay);
-        entry.provisional = false;
-        _delivers(entry, caller, credit);
-        _delivered(entry, calls);
-        ++done["finalize"];
+        _priceGas(index >> 16);
+        _finalize(_entries[chosen], _operator(account));
     }
 
-    /// @dev Ends an attempt whose committee has not decided in time.
-    function expire(uint256 index) external {
-        (bool found, Entry storage entry) = _overdue(index, Stage.Requested);
+    /// @dev Ends an attempt whose committee has not decided in time. It sometimes waits for the first deadline.
+    function expire(uint256 index, uint256 account) external step {
+        index = _mix(index);
+        (bool found, uint256 chosen) = _next(index >> 8, Stage.Running, true, false);
+        if (!found && index % 8 == 0) {
+            (found, chosen) = _next(index >> 8, Stage.Running, false, false);
+            if (found) _wait(_entries[chosen]);
+        }
         if (!found) return;
-        // Read before `_caller`, whose prank is for the next call.
-        uint256 calls = consumer.calls();
-        (address caller, uint256 credit) = _caller(entry, index);
-        if (entry.round.hasRetry(entry.request.terms.retries(), entry.attempt)) {
-            oracle.replace(entry.request, entry.round, entry.seedBlock);
-            _paid(entry, caller, credit, REPLACE_GAS);
-            ++entry.attempt;
-            uint256 end = block.timestamp + DURATION;
-            _opened(entry, RoundLib.pack(entry.round.link(), entry.round.appeals(), end));
-            ++done["replace"];
-            return;
-        }
-        if (entry.rounds.length == 0) {
-            oracle.refund(entry.request, entry.round, entry.seedBlock);
-            (entry.status, entry.settled) = (Status.Refunded, true);
-            ++done["refund"];
-            return;
-        }
-        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
-        oracle.fallBack(entry.request, entry.round, entry.seedBlock, last);
-        if (last.appellant != address(0)) {
-            // The bond comes back less the gas of the call without the callback, which the asker gets.
-            uint256 bond = settlement.bondOf(entry.request.id, entry.request.terms, last.round);
-            uint256 cost = _payOf(entry, 70_000);
-            entry.bonds -= bond;
-            if (last.appellant == caller) credit += bond - cost;
-            ++done["appealUnanswered"];
-        }
-        _delivers(entry, caller, credit);
-        (entry.status, entry.round, entry.committee) = (Status.Hung, last.round, last.committee);
-        _delivered(entry, calls);
-        ++done["fallBack"];
+        _priceGas(index >> 16);
+        _expire(_entries[chosen], _operator(account));
     }
 
-    function settle(uint256 index) external {
+    /// @dev Settles the next request that is final, or tries to settle any request.
+    function settle(uint256 index, uint256 account) external step {
+        index = _mix(index);
         if (_entries.length == 0) return;
+        _priceGas(index >> 16);
+        (bool found, uint256 chosen) = _next(index >> 8, Stage.Unsettled, false, false);
+        if (found && index % 16 != 0) {
+            _settle(_entries[chosen], _operator(account));
+            return;
+        }
         Entry storage entry = _entries[index % _entries.length];
-        if (entry.status != Status.Decided && entry.status != Status.Hung) return;
-        DecidedRound[] memory rounds = new DecidedRound[](entry.rounds.length);
-        for (uint256 i = 0; i < rounds.length; ++i) rounds[i] = entry.rounds[i];
-        try settlement.settle(entry.request, rounds) {
-            // MO2.
-            if (entry.settled) _break("settled twice");
-            if (entry.provisional) _break("settled before it was final");
-            entry.settled = true;
-            ++done[rounds.length == 1 ? bytes32("settle") : bytes32("settleRounds")];
+        if (_stageOf(entry) == Stage.Unsettled || entry.rounds.length == 0) return;
+        // MO2.
+        try settlement.settle(entry.request, entry.rounds) {
+            _break(entry.settled ? "MO2: settled twice" : "SE11: settled before it was final");
         } catch {
-            if (!entry.settled && !entry.provisional) _break("could not be settled");
+            ++done["settleAgain"];
         }
     }
 
-    function retryCallback(uint256 index, uint256 mode) external {
-        (bool found, Entry storage entry) = _callbackPending(index);
+    /// @dev RE5: before the deadline, while the seed can be proven, nobody ends an attempt or an appeal period.
+    function hurry(uint256 index) external step {
+        index = _mix(index);
+        (bool found, uint256 chosen) = _next(index >> 8, Stage.Running, false, false);
+        if (found) _refuse(_entries[chosen]);
+        (found, chosen) = _next(index >> 8, Stage.Provisional, false, false);
         if (!found) return;
-        consumer.setMode(_mode(mode));
-        uint256 calls = consumer.calls();
+        Entry storage entry = _entries[chosen];
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         bytes32 committeeHash = SeatLib.hashMemory(last.committee);
-        try oracle.retryCallback(entry.request, last.round, committeeHash, last.decision, last.relay) {
-            ++done["retryCallback"];
-            (, , , bool pending, ) = oracle.statusOf(entry.request.id);
-            if (pending) _break("still pending after a retry");
-            entry.deliveries += consumer.calls() - calls;
-        } catch {}
+        try oracle.finalize(entry.request, last.round, committeeHash, last.decision, last.relay) {
+            _break("SE6: final before its time");
+        } catch {
+            ++done["finalizeTooEarly"];
+        }
     }
 
-    /// @dev Returns the fees and bonds that the oracle holds.
-    function escrow(Currency currency) external view returns (uint256 sum) {
+    function retryCallback(uint256 index, uint256 mode) external step {
         for (uint256 i = 0; i < _entries.length; ++i) {
-            Entry storage entry = _entries[i];
-            if (entry.request.terms.currency() != currency || entry.settled) continue;
-            sum += entry.request.terms.fee() + entry.bonds - entry.spent;
+            Entry storage entry = _entries[((index % _entries.length) + i) % _entries.length];
+            if (!entry.callback) continue;
+            consumer.setMode(_mode(mode));
+            DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
+            bytes32 committeeHash = SeatLib.hashMemory(last.committee);
+            try oracle.retryCallback(entry.request, last.round, committeeHash, last.decision, last.relay) {
+                ++done["retryCallback"];
+                entry.callback = false;
+                _tookDecision();
+            } catch {}
+            return;
         }
     }
 
-    /// @dev Returns the sum of the subscription and all credits, with the registry's.
-    function balances(Currency currency) external view returns (uint256 sum) {
-        sum = oracle.creditOf(address(registry), currency);
-        for (uint256 i = 0; i < accounts.length; ++i) sum += oracle.creditOf(accounts[i], currency);
-        (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
-        sum += currency == Currency.Token ? tokens : coins;
-    }
-
-    /// @dev Returns the pay that can be claimed. This contract has all shares.
-    function rewards(Currency currency) external view returns (uint256 sum) {
-        for (uint32 id = 1; id <= AGENTS; ++id) {
-            sum += registry.rewardsOf(AgentId.wrap(id), address(this), currency);
+    /// @dev Liveness: without a committee, an asker or an appellant, third parties bring every open request to its end,
+    /// each within (retries + 2) durations, each call at bounded gas and paid.
+    function endAll() external {
+        // Nobody answers any more.
+        address keeper = accounts[5];
+        while (_open.length != 0) {
+            Entry storage entry = _entries[_open[_open.length - 1]];
+            entry.waited = 0;
+            uint256 calls = 0;
+            while (_stageOf(entry) != Stage.Over) {
+                _gasPriceOf(7 gwei, 8 gwei);
+                Stage stage = _stageOf(entry);
+                if (stage != Stage.Unsettled && !_isOverdue(entry)) _wait(entry);
+                if (stage == Stage.Unsettled) _settle(entry, keeper);
+                else if (stage == Stage.Provisional) _finalize(entry, keeper);
+                else _expire(entry, keeper);
+                ++calls;
+            }
+            if (calls > uint256(entry.terms.retries) + 2) _break("liveness: too many calls");
+            if (entry.waited > (uint256(entry.terms.retries) + 1) * (entry.terms.duration + 1))
+                _break("liveness: too long");
         }
+        ++done["endAll"];
     }
 
-    function credited(Currency currency) external view returns (uint256) {
-        return oracle.creditOf(address(registry), currency);
+    /// @dev MO1: returns what the oracle must hold.
+    function mustHold(Currency currency) external view returns (uint256 sum) {
+        uint256 which = uint256(currency);
+        sum = _subscription[which] + _credits[address(registry)][which];
+        for (uint256 i = 0; i < accounts.length; ++i) sum += _credits[accounts[i]][which];
+        for (uint256 i = 0; i < _open.length; ++i) {
+            Entry storage entry = _entries[_open[i]];
+            if (entry.terms.currency == which) sum += entry.terms.fee + entry.bonds - entry.spent;
+        }
     }
 
     function holdings(Currency currency) external view returns (uint256) {
         return currency == Currency.Token ? token.balanceOf(address(oracle)) : address(oracle).balance;
     }
 
+    /// @dev Reverts unless each account has exactly what the models say.
+    function requireLedger() external view {
+        (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
+        assertEq(tokens, _subscription[0], "SE14: the subscription's tokens");
+        assertEq(coins, _subscription[1], "SE14: the subscription's coins");
+        for (uint8 which = 0; which < 2; ++which) {
+            for (uint256 i = 0; i < accounts.length; ++i) {
+                address account = accounts[i];
+                assertEq(
+                    oracle.creditOf(account, Currency(which)),
+                    _credits[account][which],
+                    string(abi.encodePacked("SE15: credit of ", vm.toString(uint160(account))))
+                );
+            }
+            uint256 credit = oracle.creditOf(address(registry), Currency(which));
+            assertEq(credit, _credits[address(registry)][which], "RW1: the registry's credit");
+        }
+    }
+
+    function requireAgents() external view {
+        agents.requireSame(address(this));
+    }
+
+    /// @return counted the decisions that the consumer must have taken
+    /// @return actual the callbacks that it has counted
+    function deliveries() external view returns (uint256 counted, uint256 actual) {
+        return (_calls, consumer.calls());
+    }
+
     function requestCount() external view returns (uint256) {
         return _entries.length;
     }
 
-    /// @return expected the status that the handler saw last
-    /// @return actual the status that the oracle returns
-    /// @return deliveries number of times that the consumer accepted its decision
-    function requestAt(uint256 index) external view returns (Status expected, Status actual, uint256 deliveries) {
+    /// @dev RE1, RE2: reverts unless the oracle says what the model says of a request.
+    function requireState(uint256 index) external view {
         Entry storage entry = _entries[index];
-        (Status status, , bool provisional, , bool settled) = oracle.statusOf(entry.request.id);
-        bool same = provisional == entry.provisional && settled == entry.settled;
-        return (entry.status, same ? status : Status.None, entry.deliveries);
+        (Status status, uint32 attempt, bool provisional, bool pending, bool settled) = oracle.statusOf(
+            entry.request.id
+        );
+        assertEq(uint8(status), uint8(entry.status), "RE1: status");
+        assertEq(attempt, entry.attempt, "RE1: attempt");
+        assertTrue(provisional == entry.provisional, "RE1: provisional");
+        assertTrue(settled == entry.settled, "RE1: settled");
+        assertTrue(pending == entry.callback, "RE2: callback");
+    }
+
+    function _terms(uint256 random) private pure returns (Terms memory terms) {
+        terms = termsFor(random % 8 == 0 ? 5 : 4, 0);
+        terms.duration = [uint32(1 hours), 1 days, 7 days][(random >> 4) % 3];
+        terms.appeals = uint8(bytes(hex"00000101020203030303")[(random >> 8) % 10]);
+        terms.retries = uint8((random >> 16) % 4);
+        terms.currency = uint8((random >> 24) % 2);
+        terms.callbackGasLimit = (random >> 28) % 2 == 0 ? 0 : 100_000;
+        uint256 last = RoundLib.sizeAfter(terms.committeeSize, terms.appeals);
+        while (RoundLib.seatsUpTo(terms.committeeSize, terms.appeals) + terms.retries * last > 160) --terms.retries;
+    }
+
+    function _ask(Terms memory terms, PriceTerms memory prices, bool direct, uint256 mode, uint256 random) private {
+        Entry storage entry = _entries.push();
+        _open.push(_entries.length - 1);
+        RequestTerms packed = RequestTermsLib.pack(terms);
+        bool byConsumer = terms.callbackGasLimit != 0;
+        (entry.terms, entry.prices, entry.plan) = (terms, prices, random >> 64);
+        entry.direct = direct;
+        entry.request.consumer = byConsumer ? address(consumer) : address(this);
+        entry.request.terms = packed;
+        entry.request.questionHash = keccak256("question");
+        if (byConsumer) {
+            consumer.setMode(_mode(mode));
+            entry.request.id = consumer.ask(subscriptionId, terms, "question");
+        } else {
+            uint256 value = direct && terms.currency == 1 ? terms.fee : 0;
+            entry.request.id = oracle.request{value: value}(direct ? 0 : subscriptionId, packed, "question");
+        }
+        if (!direct) _subscription[terms.currency] -= terms.fee;
+        _opened(entry, RoundLib.pack(0, 0, _deadline(entry)));
+        ++done[direct ? bytes32("askDirect") : bytes32("ask")];
+    }
+
+    function _commitOne(uint256 index, address relayer, uint256 random, uint64 shares, uint256 slashed) private {
+        Entry storage entry = _entries[index];
+        Seed memory seed = _seedOf(entry, true);
+        (Draft memory decision, uint256 signers) = _prepare(entry, seed, random, shares, slashed);
+        bytes memory certificate = certify(entry.request, entry.committee, decision, signers);
+        vm.prank(relayer);
+        oracle.commit(entry.request, entry.round, seed, certificate, decision.packed());
+        _decided(index, decision, signers, relayer);
+        ++done["commit"];
+    }
+
+    /// @dev Sends the commits of all committees of one seed block in one transaction. Only the first brings the header.
+    function _commitTogether(
+        uint64 seedBlock,
+        address relayer,
+        uint256 random,
+        uint64 shares,
+        uint256 slashed
+    ) private {
+        uint256 count = 0;
+        Ready[] memory ready = new Ready[](MAX_OPEN);
+        bytes[] memory calls = new bytes[](MAX_OPEN);
+        for (uint256 i = 0; i < _open.length; ++i) {
+            Entry storage entry = _entries[_open[i]];
+            if (_stageOf(entry) != Stage.Running || _isOverdue(entry) || entry.seedBlock != seedBlock) continue;
+            ready[count] = _readyAt(_open[i], count == 0, uint256(keccak256(abi.encode(random, i))), shares, slashed);
+            calls[count] = ready[count].call;
+            ++count;
+        }
+        assembly {
+            mstore(calls, count)
+        }
+        vm.prank(relayer);
+        oracle.tryMulticall(calls);
+        uint256 settled = 0;
+        for (uint256 i = 0; i < count; ++i) {
+            _decided(ready[i].index, ready[i].decision, ready[i].signers, relayer);
+            if (_entries[ready[i].index].settled) ++settled;
+        }
+        if (count > 1) ++done["commitTogether"];
+        if (settled > 1) ++done["settleTogether"];
+    }
+
+    function _readyAt(
+        uint256 index,
+        bool withHeader,
+        uint256 random,
+        uint64 shares,
+        uint256 slashed
+    ) private returns (Ready memory ready) {
+        Entry storage entry = _entries[index];
+        ready.index = index;
+        (ready.decision, ready.signers) = _prepare(entry, _seedOf(entry, true), random, shares, slashed);
+        bytes memory certificate = certify(entry.request, entry.committee, ready.decision, ready.signers);
+        Seed memory seed = _seedOf(entry, withHeader);
+        ready.call = abi.encodeCall(
+            oracle.commit,
+            (entry.request, entry.round, seed, certificate, ready.decision.packed())
+        );
+    }
+
+    /// @dev Asks for the committee, checks it, and chooses what it decides.
+    function _prepare(
+        Entry storage entry,
+        Seed memory seed,
+        uint256 random,
+        uint64 shares,
+        uint256 slashed
+    ) private returns (Draft memory decision, uint256 signers) {
+        entry.committee = oracle.committeeOf(entry.request, entry.round, seed);
+        _checkCommittee(entry);
+        uint256 size = entry.committee.length;
+        signers = _signers(size, random >> 48);
+        decision = decisionFor(size);
+        decision.attempt = entry.attempt;
+        decision.outcome = bytes32((entry.plan >> (8 + entry.round.appeals())) & 1);
+        // One in five committees hangs.
+        if (random % 5 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        for (uint256 i = 0; i < size; ++i) {
+            decision.shares[i] = bytes8(shares)[i % 8];
+            // Where a whole committee is absent from the pay, all of it goes back.
+            if ((random >> 56) % 16 == 0) decision.shares[i] = 0;
+            // Committees attest most of those that did not sign as absent.
+            if ((random >> 60) % 2 == 0 && (signers >> i) & 1 == 0) decision.shares[i] = 0xff;
+        }
+        if (slashed % 2 == 1) {
+            int8 change = (slashed >> 1) % 4 == 0 ? int8(1) : -int8(uint8((slashed >> 1) % 4));
+            decision.reputationChanges = abi.encodePacked(uint8((slashed >> 8) % size), change);
+        }
+    }
+
+    /// @dev Returns all seats, or a quorum that begins at any seat.
+    function _signers(uint256 size, uint256 random) private pure returns (uint256 signers) {
+        uint256 count = random % 4 == 0 ? size : (size * 2) / 3 + 1;
+        for (uint256 i = 0; i < count; ++i) signers |= 1 << (((random >> 2) + i) % size);
+    }
+
+    /// @dev DR3: looks at the committee in the epoch of its seed, if that is still possible.
+    function _see(Entry storage entry) private {
+        if (vm.getBlockNumber() <= entry.seedBlock) vm.roll(entry.seedBlock + 1);
+        if (_isExpired(entry) || vm.getBlockNumber() / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) return;
+        Seat[] memory committee = oracle.committeeOf(entry.request, entry.round, _seedOf(entry, true));
+        entry.committeeHash = SeatLib.hashMemory(committee);
+    }
+
+    function _checkCommittee(Entry storage entry) private {
+        uint256 size = _model.sizeAfter(entry.terms.committeeSize, entry.round.appeals());
+        uint256 epoch = entry.seedBlock / EPOCH_BLOCKS;
+        Seat[] memory committee = entry.committee;
+        if (committee.length != size) _break("SE5: a committee of another size");
+        bytes32 seen = entry.committeeHash;
+        if (seen != 0 && seen != SeatLib.hashMemory(committee)) _break("DR3: another committee");
+        (, AgentId[] memory before) = _tool.past(entry.rounds, entry.structHashes);
+        // RE3: agents of earlier committees sit again only as far as too few others are left.
+        uint256 again = 0;
+        uint256 others = agents.drawable(epoch) - _drawn(before, epoch);
+        uint256 seats = 0;
+        for (uint256 i = 0; i < size; ++i) {
+            AgentId id = committee[i].agentId();
+            if ((seats >> AgentId.unwrap(id)) & 1 == 1) _break("DR2: an agent has two seats");
+            seats |= 1 << AgentId.unwrap(id);
+            if (!agents.isDrawn(id, epoch)) _break("DR1: an agent that is not in the draw");
+            if (committee[i].signer() != registry.getAgent(id).signer) _break("DR1: another signer");
+            for (uint256 j = 0; j < before.length; ++j) {
+                if (AgentId.unwrap(before[j]) == AgentId.unwrap(id)) {
+                    ++again;
+                    break;
+                }
+            }
+        }
+        if (again != (others < size ? size - others : 0)) _break("RE3: another number of agents sits again");
+        if (again != 0) ++done["sitAgain"];
+    }
+
+    /// @dev Returns how many different agents of a list the epoch draws from.
+    function _drawn(AgentId[] memory list, uint256 epoch) private view returns (uint256 count) {
+        uint256 seen = 0;
+        for (uint256 i = 0; i < list.length; ++i) {
+            uint256 bit = 1 << AgentId.unwrap(list[i]);
+            if (seen & bit == 0 && agents.isDrawn(list[i], epoch)) ++count;
+            seen |= bit;
+        }
+    }
+
+    /// @dev Notes the state that a commit must have led to (SE4).
+    function _decided(uint256 index, Draft memory decision, uint256 signers, address relayer) private {
+        Entry storage entry = _entries[index];
+        bool hung = decision.status == Status.Hung;
+        bool retried = hung && _hasRetry(entry);
+        entry.provisional = !retried && entry.round.appeals() < entry.terms.appeals;
+        if (entry.provisional) entry.round = entry.round.withDeadline(_deadline(entry));
+        entry.status = decision.status;
+        Relay relay = RelayLib.pack(uint64(signers), _paidPrice(), relayer);
+        entry.rounds.push(DecidedRound(entry.round, entry.committee, decision.packed(), relay, address(0)));
+        entry.structHashes.push(_tool.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1]));
+        _note(entry, decision, signers, relayer);
+        if (retried) {
+            ++entry.attempt;
+            _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals(), _deadline(entry)));
+            ++done["retry"];
+        }
+        if (retried || entry.provisional) return;
+        _delivered(entry);
+        // SE21: the first round is paid by its commit.
+        if (entry.rounds.length != 1) return;
+        _pay(entry, _caseOf(entry, true, address(0)));
+        ++done[hung ? bytes32("atOnce:hung") : bytes32("atOnce:decided")];
+        if (entry.replaced != 0) ++done["atOnce:replaced"];
+    }
+
+    function _note(Entry storage entry, Draft memory decision, uint256 signers, address relayer) private {
+        PaidRound storage note = entry.paid.push();
+        note.appeals = entry.round.appeals();
+        note.decided = decision.status == Status.Decided;
+        (note.outcome, note.shares, note.signers) = (decision.outcome, decision.shares, signers);
+        (note.relayer, note.gasPrice) = (relayer, (_paidPrice() / 1e6) * 1e6);
+        note.delivers = !entry.provisional && (note.decided || !_hasRetry(entry));
+    }
+
+    function _finalize(Entry storage entry, address caller) private {
+        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
+        bytes32 committeeHash = SeatLib.hashMemory(last.committee);
+        bytes memory call = abi.encodeCall(
+            oracle.finalize,
+            (entry.request, last.round, committeeHash, last.decision, last.relay)
+        );
+        _delivers(entry, caller, _callAs(caller, address(oracle), call));
+        entry.provisional = false;
+        _delivered(entry);
+        ++done["finalize"];
+    }
+
+    function _expire(Entry storage entry, address caller) private {
+        if (_hasRetry(entry)) _replace(entry, caller);
+        else if (entry.rounds.length == 0) _refund(entry, caller);
+        else _fallBack(entry, caller);
+    }
+
+    function _replace(Entry storage entry, address caller) private {
+        bytes memory call = abi.encodeCall(oracle.replace, (entry.request, entry.round, entry.seedBlock));
+        _paid(entry, caller, REPLACE_GAS, _callAs(caller, address(oracle), call));
+        ++entry.attempt;
+        ++entry.replaced;
+        _opened(entry, RoundLib.pack(entry.round.link(), entry.round.appeals(), _deadline(entry)));
+        ++done["replace"];
+    }
+
+    function _refund(Entry storage entry, address caller) private {
+        bytes memory call = abi.encodeCall(oracle.refund, (entry.request, entry.round, entry.seedBlock));
+        _paid(entry, caller, REPLACE_GAS, _callAs(caller, address(oracle), call));
+        _toAsker(entry, entry.terms.fee - entry.spent);
+        (entry.status, entry.settled) = (Status.Refunded, true);
+        _close(entry);
+        ++done[entry.replaced == 0 ? bytes32("refund") : bytes32("refund:replaced")];
+    }
+
+    function _fallBack(Entry storage entry, address caller) private {
+        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
+        bytes memory call = abi.encodeCall(oracle.fallBack, (entry.request, entry.round, entry.seedBlock, last));
+        uint256 gas = _callAs(caller, address(oracle), call);
+        if (last.appellant != address(0)) {
+            // The bond comes back less the gas of the call without the callback, which the asker gets.
+            uint256 bond = _model.bondOf(entry.terms, entry.prices, last.round.appeals());
+            uint256 cost = _model.cost(entry.prices, DELIVERY_GAS, _paidPrice());
+            entry.bonds -= bond;
+            _credits[last.appellant][entry.terms.currency] += bond - cost;
+            _toAsker(entry, cost);
+            ++done["unanswered:appeal"];
+        } else {
+            ++done["unanswered:retry"];
+        }
+        _delivers(entry, caller, gas);
+        (entry.status, entry.round, entry.committee) = (Status.Hung, last.round, last.committee);
+        entry.unanswered = true;
+        _delivered(entry);
+    }
+
+    function _settle(Entry storage entry, address caller) private {
+        bytes memory call = abi.encodeCall(settlement.settle, (entry.request, entry.rounds));
+        uint256 gas = _callAs(caller, address(settlement), call);
+        // The settler is paid for usual seats. First credits of five accounts take more, and so does a seat whose agent falls
+        // asleep or leaves the draw: some 85,000 (settle-cost.test.ts).
+        uint256 most = 180_000;
+        for (uint256 i = 0; i < entry.rounds.length; ++i) most += 90_000 * entry.rounds[i].committee.length;
+        if (gas > most + overrun) overrun = gas - most;
+        _pay(entry, _caseOf(entry, false, caller));
+        agents.requireSame(address(this));
+        _countShape(entry);
+    }
+
+    function _caseOf(Entry storage entry, bool atOnce, address settler) private view returns (Case memory) {
+        return Case(entry.terms, entry.prices, entry.paid, entry.replaced, atOnce, settler, _paidPrice());
+    }
+
+    /// @dev Books what the model says of a settlement.
+    function _pay(Entry storage entry, Case memory c) private {
+        uint256 currency = c.terms.currency;
+        Bill memory bill = _model.billOf(c);
+        _credits[TREASURY][currency] += bill.treasury;
+        if (!c.atOnce) _credits[c.settler][currency] += bill.settler;
+        for (uint256 i = 0; i < c.rounds.length; ++i) {
+            _credits[c.rounds[i].relayer][currency] += bill.relayers[i];
+            if (bill.appellants[i] != 0) _credits[c.rounds[i].appellant][currency] += bill.appellants[i];
+            if (!bill.overturned[i]) _serve(entry.rounds[i], c.rounds[i], Currency(currency), bill.seats[i]);
+        }
+        _toAsker(entry, bill.rest);
+        entry.settled = true;
+        _close(entry);
+    }
+
+    function _serve(DecidedRound memory round, PaidRound memory note, Currency currency, uint256[] memory pay) private {
+        uint256 size = pay.length;
+        bytes memory merits = round.decision.merits;
+        for (uint256 seat = 0; seat < size; ++seat) {
+            int256 steps_ = 0;
+            for (uint256 i = size; i < merits.length; i += 2)
+                if (uint8(merits[i]) == seat) steps_ = int8(uint8(merits[i + 1]));
+            // SE11: a committee of fewer than 13 seats slashes once at most.
+            if (size < 13 && steps_ < -1) steps_ = -1;
+            bool missed = uint8(note.shares[seat]) == 0xff;
+            agents.serve(round.committee[seat].agentId(), currency, steps_, missed, pay[seat]);
+            _credits[address(registry)][uint256(currency)] += pay[seat];
+        }
+    }
+
+    /// @dev Counts the shape of a settlement, by the retries, the appeals and which of them were upheld.
+    function _countShape(Entry storage entry) private {
+        uint256 count = entry.rounds.length;
+        PaidRound memory last = entry.paid[count - 1];
+        bytes memory appeals = "appeals:";
+        for (uint256 i = 0; i + 1 < count; ++i) {
+            PaidRound memory note = entry.paid[i];
+            if (note.appellant == address(0)) {
+                ++done[note.appeals == 0 ? bytes32("retried") : bytes32("retried inside an appeal")];
+                continue;
+            }
+            bool upheld = last.decided && (!note.decided || note.outcome != last.outcome);
+            appeals = bytes.concat(appeals, upheld ? bytes1("U") : bytes1("L"));
+            if (!note.decided) ++done[upheld ? bytes32("against a hung, upheld") : bytes32("against a hung, lost")];
+        }
+        ++done[bytes32(appeals)];
+        ++done[last.decided ? bytes32("last decided") : bytes32("last hung")];
+        if (entry.unanswered)
+            ++done[last.appellant == address(0) ? bytes32("no retry came") : bytes32("no answer came")];
+        if (entry.replaced != 0) ++done["settled, replaced before"];
+        ++done[entry.terms.currency == 0 ? bytes32("settled in tokens") : bytes32("settled in coins")];
+        if (count > 1) ++done["settleRounds"];
+        if (count > 4) ++done["settle five rounds or more"];
+    }
+
+    /// @dev RE5: tries everything that ends an attempt. Sometimes the committee could still answer.
+    function _refuse(Entry storage entry) private {
+        try oracle.replace(entry.request, entry.round, entry.seedBlock) {
+            _break("SE8: replaced before its time");
+        } catch {}
+        try oracle.refund(entry.request, entry.round, entry.seedBlock) {
+            _break("SE8: refunded before its time");
+        } catch {}
+        ++done["endTooEarly"];
+        if (entry.rounds.length == 0) return;
+        try oracle.fallBack(entry.request, entry.round, entry.seedBlock, entry.rounds[entry.rounds.length - 1]) {
+            _break("SE8: fell back before its time");
+        } catch {}
+    }
+
+    /// @return used the gas of the call, without that of a transaction
+    function _callAs(address caller, address target, bytes memory call) private returns (uint256 used) {
+        vm.prank(caller);
+        used = gasleft();
+        (bool success, bytes memory reason) = target.call(call);
+        used -= gasleft();
+        if (success) return used;
+        assembly {
+            revert(add(reason, 0x20), mload(reason))
+        }
     }
 
     /// @dev Begins a round that waits for its committee.
     function _opened(Entry storage entry, Round round) private {
         entry.status = Status.Requested;
         entry.round = round;
-        entry.seedBlock = seedBlockAfter(block.number);
+        entry.seedBlock = seedBlockAfter(vm.getBlockNumber());
+        entry.committeeHash = 0;
         delete entry.committee;
     }
 
-    /// @dev Notes the state that a commit must have led to (SE4).
-    function _decided(Entry storage entry, Draft memory decision, uint256 calls) private {
-        RequestTerms terms = entry.request.terms;
-        bool retried = decision.status == Status.Hung && entry.round.hasRetry(terms.retries(), entry.attempt);
-        entry.provisional = !retried && entry.round.appeals() < terms.appeals();
-        if (entry.provisional) entry.round = entry.round.withDeadline(block.timestamp + terms.duration());
-        entry.status = decision.status;
-        Relay relay = relayOf(quorumOf(entry.committee.length));
-        entry.rounds.push(DecidedRound(entry.round, entry.committee, decision.packed(), relay, address(0)));
-        entry.structHashes.push(_tool.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1]));
-        if (retried) {
-            ++entry.attempt;
-            _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals(), block.timestamp + DURATION));
-            ++done["retry"];
-        }
-        if (retried || entry.provisional) {
-            if (consumer.calls() != calls) _break("delivered before it was final");
-        } else {
-            // SE21: the first round is paid by its commit.
-            if (entry.rounds.length == 1) {
-                entry.settled = true;
-                ++done["settleAtOnce"];
-            }
-            _delivered(entry, calls);
+    /// @dev Takes a request off the list of the open ones.
+    function _close(Entry storage entry) private {
+        (entry.bonds, entry.spent) = (0, 0);
+        for (uint256 i = 0; i < _open.length; ++i) {
+            if (!_entries[_open[i]].settled) continue;
+            _open[i] = _open[_open.length - 1];
+            _open.pop();
+            return;
         }
     }
 
-    /// @dev Chooses the account and the gas price of the next call.
-    /// @return caller the account
-    /// @return credit the credit of the account
-    function _caller(Entry storage entry, uint256 random) private returns (address caller, uint256 credit) {
-        caller = _operator(random);
-        credit = oracle.creditOf(caller, entry.request.terms.currency());
-        _priceGas(random >> 8);
-        vm.prank(caller);
+    function _delivers(Entry storage entry, address caller, uint256 used) private {
+        _paid(entry, caller, DELIVERY_GAS + entry.terms.callbackGasLimit, used);
+    }
+
+    /// @dev SE13: books the pay of a caller, out of the reserve, and the rest of what was put by, for the asker.
+    /// @param gas what the caller is paid for
+    /// @param used what the call used, without the transaction's own gas
+    function _paid(Entry storage entry, address caller, uint256 gas, uint256 used) private {
+        if (used > gas + overrun) overrun = used - gas;
+        uint256 most = _model.cost(entry.prices, gas, AT_CAP);
+        uint256 pay = _model.cost(entry.prices, gas, _paidPrice());
+        entry.spent += most;
+        _credits[caller][entry.terms.currency] += pay;
+        _toAsker(entry, most - pay);
+        if (pay != 0) ++done["callerPaid"];
+    }
+
+    /// @dev Money goes back to the subscription, or to a consumer that paid directly.
+    function _toAsker(Entry storage entry, uint256 amount) private {
+        uint256 which = entry.terms.currency;
+        if (entry.direct) _credits[entry.request.consumer][which] += amount;
+        else _subscription[which] += amount;
+    }
+
+    /// @dev Notes what became of the callback of a final decision.
+    function _delivered(Entry storage entry) private {
+        if (entry.terms.callbackGasLimit == 0) return;
+        (, , , entry.callback, ) = oracle.statusOf(entry.request.id);
+        if (entry.callback) ++done["callbackFailed"];
+        else _tookDecision();
+    }
+
+    /// @dev RE2: counts a decision that the consumer has taken. A consumer that returns at once counts nothing.
+    function _tookDecision() private {
+        HostileConsumer.Mode mode = consumer.mode();
+        if (mode == HostileConsumer.Mode.Revert || mode == HostileConsumer.Mode.BurnGas)
+            _break("RE2: a callback that fails was taken");
+        if (mode != HostileConsumer.Mode.ReturnBomb) ++_calls;
+    }
+
+    function _break(string memory because) private {
+        ++broken;
+        brokenBecause = because;
+    }
+
+    function _wait(Entry storage entry) private {
+        uint256 deadline = entry.round.deadline();
+        uint256 time = vm.getBlockTimestamp();
+        if (time > deadline) return;
+        entry.waited += deadline + 1 - time;
+        vm.warp(deadline + 1);
     }
 
     /// @dev Chooses a tip below, at or above the tip that the oracle pays.
     function _priceGas(uint256 random) private {
-        uint256 baseFee = (random % 30) * 1 gwei;
+        uint256 baseFee = (random % 30) * 1 gwei + ((random >> 16) % 3) * 777_777;
+        _gasPriceOf(baseFee, baseFee + ((random >> 8) % 5) * 0.5 gwei);
+    }
+
+    function _gasPriceOf(uint256 baseFee, uint256 gasPrice) private {
+        (_baseFee, _gasPrice) = (baseFee, gasPrice);
         vm.fee(baseFee);
-        vm.txGasPrice(baseFee + ((random >> 8) % 5) * 0.5 gwei);
+        vm.txGasPrice(gasPrice);
     }
 
-    /// @dev SE13: the oracle pays for the caller's gas at no more than the cap, out of the reserve, and refunds the rest.
-    /// @param credit the credit that the caller would have without this pay
-    function _paid(Entry storage entry, address caller, uint256 credit, uint256 gas) private {
-        RequestTerms terms = entry.request.terms;
-        uint256 pay = _payOf(entry, gas);
-        if (oracle.creditOf(caller, terms.currency()) != credit + pay) _break("another pay of a call");
-        Prices prices = oracle.priceListOf(terms.currency(), entry.request.id.priceVersion());
-        entry.spent += gas * prices.gasPriceCap();
-        if (pay != 0) ++done["callerPaid"];
+    /// @dev SE13: at most the base fee plus 1 gwei.
+    function _paidPrice() private view returns (uint256) {
+        return _gasPrice < _baseFee + 1 gwei ? _gasPrice : _baseFee + 1 gwei;
     }
 
-    function _delivers(Entry storage entry, address caller, uint256 credit) private {
-        if (entry.delivered) _break("a second delivery");
-        entry.delivered = true;
-        _paid(entry, caller, credit, 70_000 + entry.request.terms.callbackGasLimit());
+    /// @dev Makes any argument random: fuzzers like small numbers.
+    function _mix(uint256 random) private returns (uint256) {
+        return uint256(keccak256(abi.encode(random, ++_draws)));
     }
 
-    function _payOf(Entry storage entry, uint256 gas) private view returns (uint256) {
-        Prices prices = oracle.priceListOf(entry.request.terms.currency(), entry.request.id.priceVersion());
-        uint256 cap = prices.gasPriceCap();
-        uint256 price = tx.gasprice < block.basefee + 1 gwei ? tx.gasprice : block.basefee + 1 gwei;
-        // In either currency, a wei of gas costs one unit.
-        return gas * (price < cap ? price : cap);
-    }
-
-    function _delivered(Entry storage entry, uint256 calls) private {
-        (, , , bool pending, ) = oracle.statusOf(entry.request.id);
-        if (pending) ++done["callbackFailed"];
-        entry.deliveries += consumer.calls() - calls;
+    function _seedOf(Entry storage entry, bool withHeader) private returns (Seed memory seed) {
+        seed = Seed(entry.seedBlock, withHeader ? HeaderMaker.make(entry.seedBlock) : bytes(""), new PastRound[](0));
+        if (withHeader && vm.getBlockNumber() > entry.seedBlock && !_isExpired(entry)) headerOf(entry.seedBlock);
+        (seed.past, ) = _tool.past(entry.rounds, entry.structHashes);
     }
 
     /// @dev Returns the link of the round after the last one.
@@ -520,61 +966,72 @@ contract Handler is ConclaveTest {
         return _tool.linkAfter(entry.rounds[last], entry.structHashes[last]);
     }
 
-    function _break(string memory because) private {
-        ++broken;
-        brokenBecause = because;
+    function _deadline(Entry storage entry) private view returns (uint256) {
+        return vm.getBlockTimestamp() + entry.terms.duration;
     }
 
-    /// @dev Returns a request whose deadline is over. If no deadline is over, it sometimes waits for one, and other
-    /// deadlines may pass meanwhile.
-    function _overdue(uint256 index, Stage stage) private returns (bool found, Entry storage entry) {
-        (found, entry) = _next(index, stage, true);
-        if (found || index % 4 != 0) return (found, entry);
-        (found, entry) = _next(index, stage, false);
-        if (found) vm.warp(entry.round.deadline() + 1);
+    /// @dev SE8: silent and hung committees use up the same retries.
+    function _hasRetry(Entry storage entry) private view returns (bool) {
+        return entry.attempt - entry.round.appeals() < entry.terms.retries;
     }
 
-    /// @dev Returns the next request from `index` on that is at this stage, in time or overdue, so that few calls are
-    /// wasted.
-    function _next(uint256 index, Stage stage, bool overdue) private view returns (bool, Entry storage) {
-        uint256 count = _entries.length;
-        for (uint256 i = 0; i < count; ++i) {
-            Entry storage entry = _entries[((index % count) + i) % count];
-            bool late = block.timestamp > entry.round.deadline();
-            if (_stageOf(entry) == stage && late == overdue) return (true, entry);
+    function _isExpired(Entry storage entry) private view returns (bool) {
+        return vm.getBlockNumber() / EPOCH_BLOCKS > entry.seedBlock / EPOCH_BLOCKS + 1;
+    }
+
+    /// @dev True if the period of the request is over: by its deadline, or because nobody can prove its committee.
+    function _isOverdue(Entry storage entry) private view returns (bool) {
+        if (vm.getBlockTimestamp() > entry.round.deadline()) return true;
+        return entry.status == Status.Requested && _isExpired(entry);
+    }
+
+    /// @dev Returns the request in time whose seed block comes first.
+    function _first(Stage stage) private view returns (bool found, uint256 index) {
+        uint64 seedBlock = type(uint64).max;
+        for (uint256 i = 0; i < _open.length; ++i) {
+            Entry storage entry = _entries[_open[i]];
+            if (_stageOf(entry) != stage || _isOverdue(entry) || entry.seedBlock >= seedBlock) continue;
+            (found, index, seedBlock) = (true, _open[i], entry.seedBlock);
         }
-        return (false, _none());
     }
 
-    function _callbackPending(uint256 index) private view returns (bool, Entry storage) {
-        uint256 count = _entries.length;
-        for (uint256 i = 0; i < count; ++i) {
-            Entry storage entry = _entries[((index % count) + i) % count];
-            (, , , bool pending, ) = oracle.statusOf(entry.request.id);
-            if (pending) return (true, entry);
+    /// @dev Returns the request at this stage with the first deadline, in time or overdue.
+    /// @param appealed true for requests of which an appeal is planned, false for the others; only at stage `Provisional`,
+    /// in time
+    function _next(
+        uint256 random,
+        Stage stage,
+        bool overdue,
+        bool appealed
+    ) private view returns (bool found, uint256 index) {
+        uint256 deadline = type(uint256).max;
+        for (uint256 i = 0; i < _open.length; ++i) {
+            uint256 candidate = _open[((random % MAX_OPEN) + i) % _open.length];
+            Entry storage entry = _entries[candidate];
+            if (_stageOf(entry) != stage) continue;
+            if (stage != Stage.Unsettled && _isOverdue(entry) != overdue) continue;
+            if (stage == Stage.Provisional && !overdue && _isAppealed(entry) != appealed) continue;
+            if (entry.round.deadline() >= deadline) continue;
+            (found, index, deadline) = (true, candidate, entry.round.deadline());
         }
-        return (false, _none());
+    }
+
+    /// @dev Most requests are appealed against as often as their terms allow.
+    function _isAppealed(Entry storage entry) private view returns (bool) {
+        uint256 most = entry.plan % 4 == 0 ? (entry.plan >> 2) % 4 : entry.terms.appeals;
+        return entry.round.appeals() < most;
     }
 
     function _stageOf(Entry storage entry) private view returns (Stage) {
+        if (entry.settled) return Stage.Over;
         if (entry.provisional) return Stage.Provisional;
-        return entry.status == Status.Requested ? Stage.Requested : Stage.Over;
+        return entry.status == Status.Requested ? Stage.Running : Stage.Unsettled;
     }
 
-    function _none() private pure returns (Entry storage none) {
-        assembly {
-            none.slot := 0
-        }
-    }
-
-    /// @dev Half of the callbacks accept; the others fail in one of four ways.
+    /// @dev Half of the callbacks accept; the others fail in one of four ways, or call back.
     function _mode(uint256 random) private pure returns (HostileConsumer.Mode) {
         uint256 mode = random % 8;
         return mode < 4 ? HostileConsumer.Mode.Accept : HostileConsumer.Mode(mode - 3);
-    }
-
-    function _currency(uint256 random) private pure returns (Currency) {
-        return Currency(random % 2);
     }
 
     /// @dev Returns an account that can appeal.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
+import {AgentId, Currency} from "../../../contracts/types/Types.sol";
+import {Assertions, vm} from "./Vm.sol";
+
+/// @dev Keeps what settlements must have made of each agent, in plain steps: pay, reputation, service, absence, and from
+/// which epoch on it is drawn. All agents belong to one account, which has all shares.
+contract AgentModel is Assertions {
+    /// @param week the last week that had a fall
+    /// @param depth the deepest fall of that week, in slashes
+    struct Agent {
+        uint256 reputation;
+        uint256 service;
+        uint256 misses;
+        uint256 week;
+        uint256 depth;
+        bool exited;
+        uint256[2] earned;
+        uint256[2] claimed;
+    }
+
+    /// @param epoch the first epoch that draws by the change
+    struct Change {
+        uint256 epoch;
+        bool drawn;
+    }
+
+    IAgentRegistry private immutable _registry;
+    uint256 private immutable _count;
+    mapping(uint256 id => Agent agent) private _agents;
+    mapping(uint256 id => Change[] changes) private _changes;
+
+    constructor(IAgentRegistry registry, uint256 count) {
+        (_registry, _count) = (registry, count);
+        for (uint256 id = 1; id <= count; ++id) {
+            _agents[id].reputation = 1_000_000;
+            _changes[id].push(Change(0, true));
+        }
+    }
+
+    /// @notice Records a seat of a round that stands.
+    /// @param steps negative steps are slashes, positive ones recoveries
+    /// @param missed true if the committee attests that the seat said nothing
+    function serve(AgentId agentId, Currency currency, int256 steps, bool missed, uint256 pay) external {
+        uint256 id = AgentId.unwrap(agentId);
+        Agent storage agent = _agents[id];
+        bool slept = agent.misses == 3;
+        agent.earned[uint256(currency)] += pay;
+        if (missed) {
+            if (steps > -1) steps = -1;
+            if (!slept) ++agent.misses;
+        } else if (!slept) {
+            agent.misses = 0;
+        }
+        if (agent.service < 16 && (steps > 0 || (steps == 0 && pay != 0))) ++agent.service;
+        if (steps > 0) agent.reputation += 10_000;
+        if (agent.reputation > 1_000_000) agent.reputation = 1_000_000;
+        uint256 week = vm.getBlockTimestamp() / 7 days;
+        if (steps < 0 && week != agent.week) (agent.week, agent.depth) = (week, 0);
+        for (; steps < 0 && agent.depth < uint256(-steps); ++agent.depth) agent.reputation = (agent.reputation * 4) / 5;
+        if (agent.reputation < 100_000) agent.exited = true;
+        _change(id);
+    }
+
+    function wake(AgentId agentId) external {
+        uint256 id = AgentId.unwrap(agentId);
+        _agents[id].misses = 0;
+        _change(id);
+    }
+
+    function claim(AgentId agentId, Currency currency, uint256 amount) external {
+        _agents[AgentId.unwrap(agentId)].claimed[uint256(currency)] += amount;
+    }
+
+    function asleep(AgentId agentId) external view returns (bool) {
+        return _agents[AgentId.unwrap(agentId)].misses == 3;
+    }
+
+    /// @notice Returns how many agents an epoch draws from.
+    function drawable(uint256 epoch) external view returns (uint256 count) {
+        for (uint256 id = 1; id <= _count; ++id) if (isDrawn(AgentId.wrap(uint32(id)), epoch)) ++count;
+    }
+
+    function isDrawn(AgentId agentId, uint256 epoch) public view returns (bool) {
+        Change[] storage changes = _changes[AgentId.unwrap(agentId)];
+        uint256 last = changes.length;
+        while (changes[last - 1].epoch > epoch) --last;
+        return changes[last - 1].drawn;
+    }
+
+    /// @notice Reverts unless the registry knows the same of each agent. Of an agent's pay, less than one unit is left over.
+    function requireSame(address owner) external view {
+        for (uint256 i = 1; i <= _count; ++i) {
+            AgentId id = AgentId.wrap(uint32(i));
+            Agent storage agent = _agents[i];
+            IAgentRegistry.Agent memory actual = _registry.getAgent(id);
+            assertEq(actual.reputation, agent.reputation, "SE11: reputation");
+            assertEq(actual.service, agent.service, "SE11: service");
+            assertEq(actual.misses, agent.misses, "SE20: misses");
+            assertTrue(actual.exited == agent.exited, "ST8: exited");
+            assertTrue(actual.active == (agent.misses < 3 && !agent.exited), "ST5: active");
+            for (uint8 currency = 0; currency < 2; ++currency) {
+                uint256 owed = _registry.rewardsOf(id, owner, Currency(currency)) + agent.claimed[currency];
+                assertTrue(owed <= agent.earned[currency], "RW1: more than the agent earned");
+                assertTrue(owed + 1 >= agent.earned[currency], "RW1: less than the agent earned");
+            }
+        }
+    }
+
+    function _change(uint256 id) private {
+        Change[] storage changes = _changes[id];
+        bool drawn = _agents[id].misses < 3 && !_agents[id].exited;
+        uint256 next = vm.getBlockNumber() / _registry.epochBlocks() + 1;
+        Change storage last = changes[changes.length - 1];
+        if (last.epoch == next) last.drawn = drawn;
+        else if (last.drawn != drawn) changes.push(Change(next, drawn));
+    }
+}

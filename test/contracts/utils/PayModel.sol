@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {PriceTerms, Terms} from "../../../contracts/types/Types.sol";
+
+/// @dev A decided or hung round, as far as pay depends on it.
+/// @param appeals appeals before the round
+/// @param signers bit i set = seat i signed
+/// @param gasPrice wei per gas that the relayer is paid
+/// @param appellant 0 if the committee hung and was retried
+/// @param delivers true if the commit called the consumer back
+struct PaidRound {
+    uint256 appeals;
+    bool decided;
+    bytes32 outcome;
+    bytes shares;
+    uint256 signers;
+    uint256 gasPrice;
+    address relayer;
+    address appellant;
+    bool delivers;
+}
+
+/// @dev Everything that the pay of a request depends on.
+/// @param replaced number of silent committees that somebody replaced
+/// @param atOnce true if the commit of the only round settled the request
+/// @param settler the caller of `settle`
+/// @param gasPrice wei per gas that the settler is paid
+struct Case {
+    Terms terms;
+    PriceTerms prices;
+    PaidRound[] rounds;
+    uint256 replaced;
+    bool atOnce;
+    address settler;
+    uint256 gasPrice;
+}
+
+/// @dev What a settlement must pay.
+/// @param treasury the treasury's part of all rounds
+/// @param relayers by round
+/// @param appellants by round; 0 where nobody appealed
+/// @param seats by round and seat; no seat of a round that was overturned
+struct Bill {
+    uint256 treasury;
+    uint256[] relayers;
+    uint256[] appellants;
+    uint256[][] seats;
+    bool[] overturned;
+    uint256 settler;
+    uint256 rest;
+}
+
+/// @dev Computes from docs/spec/settlement.md what a request pays. It shares no code with the contracts, and adds up what
+/// the asker gets line by line (SE14) instead of taking what is left: the balance of the oracle shows whether both agree.
+contract PayModel {
+    /// @dev Sums while a bill grows.
+    struct Sums {
+        uint256 q;
+        uint256 a;
+        uint256 spent;
+        uint256 back;
+        uint256 seats;
+    }
+
+    function billOf(Case memory c) external pure returns (Bill memory bill) {
+        uint256 count = c.rounds.length;
+        bill.relayers = new uint256[](count);
+        bill.appellants = new uint256[](count);
+        bill.seats = new uint256[][](count);
+        bill.overturned = new bool[](count);
+        Sums memory sums;
+        (sums.q, sums.a) = units(c.terms, c.prices);
+        for (uint256 i = 0; i < count; ++i) _payRound(c, bill, sums, i);
+        sums.spent += c.replaced * cost(c.prices, 70_000, type(uint256).max);
+        if (!c.atOnce) {
+            bill.settler = cost(c.prices, 80_000 + 8_000 * sums.seats, c.gasPrice);
+            sums.spent += bill.settler;
+        }
+        if (!c.rounds[count - 1].delivers)
+            sums.spent += cost(c.prices, 70_000 + c.terms.callbackGasLimit, type(uint256).max);
+        bill.rest = c.terms.fee + sums.back - sums.spent;
+    }
+
+    function bondOf(Terms memory terms, PriceTerms memory prices, uint256 appeals) external pure returns (uint256) {
+        (, uint256 a) = units(terms, prices);
+        uint256 size = sizeAfter(terms.committeeSize, appeals + 1);
+        uint256 gas = (1 + terms.retries) * (65_000 + 8_000 * size);
+        return (2 + terms.retries) * size * a + cost(prices, gas, type(uint256).max);
+    }
+
+    function reserveOf(Terms memory terms, PriceTerms memory prices) public pure returns (uint256) {
+        uint256 gas = terms.callbackGasLimit + 35_000;
+        for (uint256 j = 0; j <= terms.appeals; ++j) gas += 65_000 + 16_000 * sizeAfter(terms.committeeSize, j);
+        uint256 last = sizeAfter(terms.committeeSize, terms.appeals);
+        gas += terms.retries * (65_000 + 16_000 * last + 70_000);
+        if (terms.appeals + terms.retries != 0) gas += 45_000 + 70_000;
+        return cost(prices, gas, type(uint256).max);
+    }
+
+    /// @return most U, the most units that the terms allow
+    function mostUnits(Terms memory terms) public pure returns (uint256 most) {
+        for (uint256 j = 0; j <= terms.appeals; ++j) most += 2 * sizeAfter(terms.committeeSize, j);
+        most += terms.retries * sizeAfter(terms.committeeSize, terms.appeals);
+    }
+
+    function units(Terms memory terms, PriceTerms memory prices) public pure returns (uint256 q, uint256 a) {
+        q = (terms.fee - reserveOf(terms, prices)) / mostUnits(terms);
+        a = 2 * uint256(prices.unitPrice);
+        if (a == 0 || a > q) a = q;
+    }
+
+    function sizeAfter(uint256 size, uint256 appeals) public pure returns (uint256) {
+        for (uint256 i = 0; i < appeals; ++i) size = 2 * size + 1;
+        return size;
+    }
+
+    /// @param gasPrice wei per gas; above the cap it counts as the cap
+    function cost(PriceTerms memory prices, uint256 gas, uint256 gasPrice) public pure returns (uint256) {
+        if (gasPrice > prices.gasPriceCap) gasPrice = prices.gasPriceCap;
+        return (gas * gasPrice * prices.gasRate) / 1e18;
+    }
+
+    function _payRound(Case memory c, Bill memory bill, Sums memory sums, uint256 i) private pure {
+        PaidRound memory round = c.rounds[i];
+        PaidRound memory last = c.rounds[c.rounds.length - 1];
+        uint256 size = round.shares.length;
+        uint256 pay = _payOf(round, sums);
+        uint256 treasury = (pay * c.prices.treasuryPpm) / 1_000_000;
+        bill.treasury += treasury;
+        sums.seats += size;
+        uint256 gas = 65_000 + 8_000 * size;
+        if (round.delivers) gas += c.terms.callbackGasLimit;
+        if (c.atOnce) gas += 35_000 + 8_000 * size;
+        bill.relayers[i] = cost(c.prices, gas, round.gasPrice);
+        sums.spent += treasury + bill.relayers[i];
+        bill.seats[i] = new uint256[](size);
+        bool appealed = i + 1 < c.rounds.length && round.appellant != address(0);
+        bill.overturned[i] = appealed && last.decided && (!round.decided || round.outcome != last.outcome);
+        if (bill.overturned[i]) {
+            uint256 reward = (pay - treasury) / 2;
+            sums.spent += reward;
+            bill.appellants[i] = _bondOf(c, sums, i) + reward;
+            return;
+        }
+        sums.spent += _paySeats(bill.seats[i], round.shares, pay - treasury);
+        if (!appealed) return;
+        uint256 lost = _lossOf(c, sums, i);
+        sums.back += lost;
+        bill.appellants[i] = _bondOf(c, sums, i) - lost;
+    }
+
+    function _paySeats(uint256[] memory seats, bytes memory shares, uint256 pay) private pure returns (uint256 sum) {
+        uint256 total = 0;
+        for (uint256 seat = 0; seat < seats.length; ++seat) {
+            // SE20: this share stands for absence.
+            if (uint8(shares[seat]) == 0xff) shares[seat] = 0;
+            total += uint8(shares[seat]);
+        }
+        if (total == 0) return 0;
+        for (uint256 seat = 0; seat < seats.length; ++seat) {
+            seats[seat] = (pay * uint8(shares[seat])) / total;
+            sum += seats[seat];
+        }
+    }
+
+    /// @dev Returns what a lost appeal against round i pays: the committees that it called, with their relayers.
+    function _lossOf(Case memory c, Sums memory sums, uint256 i) private pure returns (uint256 loss) {
+        uint256 appeals = c.rounds[i].appeals + 1;
+        for (uint256 j = i + 1; j < c.rounds.length; ++j) {
+            PaidRound memory round = c.rounds[j];
+            if (round.appeals != appeals) continue;
+            loss += _payOf(round, sums) + cost(c.prices, 65_000 + 8_000 * round.shares.length, round.gasPrice);
+        }
+    }
+
+    function _bondOf(Case memory c, Sums memory sums, uint256 i) private pure returns (uint256) {
+        uint256 size = sizeAfter(c.terms.committeeSize, c.rounds[i].appeals + 1);
+        uint256 gas = (1 + c.terms.retries) * (65_000 + 8_000 * size);
+        return (2 + c.terms.retries) * size * sums.a + cost(c.prices, gas, type(uint256).max);
+    }
+
+    function _payOf(PaidRound memory round, Sums memory sums) private pure returns (uint256) {
+        return (round.decided ? 2 : 1) * round.shares.length * (round.appeals == 0 ? sums.q : sums.a);
+    }
+}
