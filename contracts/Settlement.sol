@@ -236,8 +236,7 @@ contract Settlement is ISettlement {
     /// @param count number of rounds on record
     /// @param last the last decision
     function _replaced(RequestId requestId, uint256 count, Decision calldata last) private view returns (uint256) {
-        // slither-disable-next-line unused-return: the rest is for the oracle to check
-        (, uint256 attempt, , , ) = oracle.statusOf(requestId);
+        uint256 attempt = oracle.stateOf(requestId).attempt();
         return attempt + (attempt == last.head.attempt() ? 1 : 0) - count;
     }
 

@@ -44,6 +44,7 @@ import {
   termsOptions,
   termsProtocol,
   termsRetries,
+  termsSecurity,
   termsTolerance,
 } from "./layouts";
 import { ZERO, attemptId, currencyOf, eventId, isZero, priceListId, seatId, statusOf } from "./names";
@@ -219,6 +220,7 @@ function readTerms(request: Request, terms: BigInt): void {
   request.callbackGasLimit = BigInt.fromU64(termsCallbackGasLimit(terms));
   request.committeeSize = termsCommitteeSize(terms);
   request.assurance = termsAssurance(terms);
+  request.security = termsSecurity(terms);
   request.currency = currencyOf(termsCurrency(terms));
   request.decimals = termsDecimals(terms);
   request.options = termsOptions(terms);

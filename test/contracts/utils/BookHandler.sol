@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
+import {EQUIVOCATION_SLASH_PPM, PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
 import {AgentAccount} from "../../../contracts/libraries/AgentAccountLib.sol";
 import {AgentBook} from "../../../contracts/libraries/AgentBook.sol";
 import {Candidate, CandidateLib, Candidates} from "../../../contracts/libraries/Candidates.sol";
@@ -71,7 +71,7 @@ contract BookHandler is Assertions {
         uint256 bucket = record.position == 0 ? 0 : Candidates.bucketAt(record.position);
         // Each week has another deepest fall. Services come often enough that agents are proven.
         record.account = record.account.withFall(0);
-        int8 change = steps % 3 == 0 ? -int8(uint8(1 + (steps >> 2) % 3)) : int8(uint8(steps % 3));
+        int8 change = steps % 3 == 0 ? -int8(uint8(1 + ((steps >> 2) % 3))) : int8(uint8(steps % 3));
         bool missed = (steps >> 4) % 4 == 0;
         _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];
@@ -82,7 +82,7 @@ contract BookHandler is Assertions {
     }
 
     function slash(uint256 agent) external {
-        _book.slash(_rules(), _id(agent));
+        _book.slash(_rules(), _id(agent), EQUIVOCATION_SLASH_PPM);
         ++done["slash"];
     }
 

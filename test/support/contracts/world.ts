@@ -56,6 +56,7 @@ export type Oracle = WithMethods<
   | "fallBack"
   | "committeeOf"
   | "statusOf"
+  | "stateOf"
   | "registry"
   | "settlement"
   | "supportedProtocols"
@@ -73,6 +74,8 @@ export type Registry = WithMethods<
   | "setCommission"
   | "raiseCommission"
   | "slash"
+  | "slashOverturned"
+  | "rewardAppellant"
   | "rotateSigner"
   | "setEndpoint"
   | "setModel"
@@ -100,7 +103,7 @@ export type Registry = WithMethods<
   | "treasury"
 >;
 export type Slasher = WithMethods<
-  "commitEvidence" | "submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle"
+  "commitEvidence" | "submitMessages" | "submitDecisions" | "submitOverturned" | "isConsumed" | "registry" | "oracle"
 >;
 export type Manager = WithMethods<
   "setTargetFunctionRole" | "grantRole" | "renounceRole" | "revokeRole" | "setTargetClosed" | "schedule" | "execute"
