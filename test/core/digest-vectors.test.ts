@@ -75,7 +75,7 @@ describe("digest: the shared EIP-712 vectors", () => {
         attempt,
         round,
         confidence,
-        status: status === 3 ? "decided" : "hung",
+        status: status === 2 ? "decided" : "hung",
         outcome: message["outcome"],
         transcript: message["transcript"],
         answer: Buffer.from(bytes("answer")).toString("utf8"),
