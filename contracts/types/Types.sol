@@ -161,6 +161,18 @@ struct DecidedRound {
     address appellant;
 }
 
+/// @notice What came of a request.
+/// @param status `Decided` or `Hung`; `None` where nobody has stored it
+/// @param attempt the latest attempt, from 0
+/// @param confidence parts per million
+/// @param value see `Decision.outcome`; 0 when `Hung`
+struct Outcome {
+    Status status;
+    uint32 attempt;
+    uint32 confidence;
+    bytes32 value;
+}
+
 /// @param amount in the smallest unit of the payout's currency
 struct Payment {
     address account;

@@ -47,5 +47,3 @@ export function isZero(address: Address): boolean {
 /** An allowance that requests do not lower: 2^104 - 1. */
 export const UNBOUNDED = BigInt.fromI32(2).pow(104).minus(BigInt.fromI32(1));
 export const ZERO = BigInt.zero();
-/** An allowance that requests do not lower: 2^104 - 1. */
-export const UNBOUNDED = BigInt.fromI32(2).pow(104).minus(BigInt.fromI32(1));

@@ -94,6 +94,7 @@ export function handleRequested(event: Requested): void {
   request.status = "Requested";
   request.provisional = false;
   request.settled = false;
+  request.outcomeStored = false;
   request.callback = request.callbackGasLimit.isZero() ? "NotWanted" : "Waiting";
   request.attempt = 0;
   request.deadline = BigInt.fromU64(roundDeadline(event.params.round));

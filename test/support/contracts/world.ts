@@ -61,7 +61,7 @@ export type Oracle = WithMethods<
   | "settlement"
   | "supportedProtocols"
 >;
-export type Settlement = WithMethods<"settle" | "bondOf" | "oracle">;
+export type Settlement = WithMethods<"settle" | "bondOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle">;
 export type Registry = WithMethods<
   | "register"
   | "registerWithPermit"
