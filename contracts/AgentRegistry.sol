@@ -16,6 +16,7 @@ import {RewardsLib} from "./libraries/RewardsLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
+    EQUIVOCATION_SLASH_PPM,
     LEAST_REWARD_DIVISOR,
     MAX_COMMISSION_PPM,
     MAX_ENDPOINT_BYTES,
@@ -27,6 +28,7 @@ import {
     MAX_UNBONDING_DELAY,
     MIN_EPOCH_BLOCKS,
     MIN_UNBONDING_DELAY,
+    OVERTURN_SLASH_PPM,
     PPM_ONE,
     REPORTER_PPM,
     REPUTATION_ONE,
@@ -171,9 +173,9 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
 
     /// @inheritdoc IAgentRegistry
     function slash(AgentId agentId, address reporter) external {
-        require(msg.sender == slasher, NotSlasher(msg.sender));
+        _requireSlasher();
         _requireKnown(agentId);
-        (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _book.slash(_rules(), agentId);
+        (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _book.slash(_rules(), agentId, EQUIVOCATION_SLASH_PPM);
         uint256 slashed = uint256(bonded) + unbonding;
         require(slashed != 0, NothingToSlash(agentId));
         // The operator loses at most one unit more than was slashed. Half of that, rounded down, never exceeds what was
@@ -185,6 +187,26 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         _owed[reporter] += reward;
         _owed[treasury] += slashed - reward;
         emit StakeSlashed(agentId, reporter, bonded, unbonding, reward);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed, uint256 ownLoss) {
+        _requireSlasher();
+        _requireKnown(agentId);
+        uint128 bonded;
+        uint128 unbonding;
+        (bonded, unbonding, ownLoss) = _book.slash(_rules(), agentId, OVERTURN_SLASH_PPM);
+        slashed = uint256(bonded) + unbonding;
+        _owed[treasury] += slashed;
+        emit StakeSlashed(agentId, appellant, bonded, unbonding, 0);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function rewardAppellant(address appellant, uint256 amount) external {
+        _requireSlasher();
+        _owed[treasury] -= amount;
+        _owed[appellant] += amount;
+        emit AppellantRewarded(appellant, amount);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -387,6 +409,10 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         address operator = _book.records[agentId].operator;
         require(operator != address(0), UnknownAgent(agentId));
         require(operator == msg.sender, NotOperator(agentId, msg.sender));
+    }
+
+    function _requireSlasher() private view {
+        require(msg.sender == slasher, NotSlasher(msg.sender));
     }
 
     function _requireOperatorOrSigner(AgentId agentId) private view {

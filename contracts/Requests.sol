@@ -65,6 +65,11 @@ abstract contract Requests is IDecisionOracle {
     }
 
     /// @inheritdoc IDecisionOracle
+    function stateOf(RequestId requestId) external view returns (RequestState) {
+        return _states[requestId];
+    }
+
+    /// @inheritdoc IDecisionOracle
     function committeeOf(
         Request calldata request_,
         Round round,

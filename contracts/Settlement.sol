@@ -4,11 +4,14 @@ pragma solidity 0.8.34;
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISettlement} from "./interfaces/ISettlement.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
+import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {HistoryLib} from "./libraries/HistoryLib.sol";
 import {PayLib} from "./libraries/PayLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
 import {RequestIdLib} from "./libraries/RequestIdLib.sol";
+import {RequestLib} from "./libraries/RequestLib.sol";
+import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {APPEAL_REWARD_DIVISOR, PPM_ONE, SETTLE_GAS} from "./types/Limits.sol";
@@ -16,6 +19,7 @@ import {
     DecidedRound,
     Decision,
     DecisionHead,
+    Outcome,
     Payment,
     Payout,
     Prices,
@@ -24,19 +28,21 @@ import {
     RequestId,
     RequestTerms,
     Round,
-    Seat,
-    Service
+    Service,
+    Status
 } from "./types/Types.sol";
 
-/// @title Computes what the rounds of a request pay (SE10 to SE15)
-/// @dev Holds no money and no state. The oracle trusts this contract with everything except the record itself: it
+/// @title Computes what the rounds of a request pay (SE10 to SE15), and proves what came of it (SE22)
+/// @dev Holds no money, and no state but outcomes, which nothing here reads. The oracle trusts this contract with everything except the record itself: it
 /// compares the record's commitment with its own. So the commitment must cover everything that this contract reads of a
 /// round. Decisions that are final in the first round are paid by the oracle's commit.
 contract Settlement is ISettlement {
     using DecisionHeadLib for DecisionHead;
+    using DecisionLib for Decision;
     using PricesLib for Prices;
     using RelayLib for Relay;
     using RequestIdLib for RequestId;
+    using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
 
@@ -65,6 +71,8 @@ contract Settlement is ISettlement {
 
     /// @inheritdoc ISettlement
     IDecisionOracle public immutable oracle;
+
+    mapping(RequestId requestId => Outcome outcome) private _outcomes;
 
     /// @dev The oracle deploys this contract.
     constructor() {
@@ -110,6 +118,55 @@ contract Settlement is ISettlement {
     /// @inheritdoc ISettlement
     function bondOf(RequestId requestId, RequestTerms terms, Round round) external view returns (uint256) {
         return oracle.priceListOf(terms.currency(), requestId.priceVersion()).bondOf(terms, round);
+    }
+
+    /// @inheritdoc ISettlement
+    function storeOutcome(
+        Request calldata request,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external {
+        RequestId requestId = request.id;
+        if (_outcomes[requestId].status != Status.None) return;
+        Outcome memory outcome = outcomeOf(request, round, committeeHash, decision, relay);
+        _outcomes[requestId] = outcome;
+        emit OutcomeStored(requestId, outcome.status, outcome.attempt, outcome.confidence, outcome.value);
+    }
+
+    /// @inheritdoc ISettlement
+    function storedOutcome(RequestId requestId) external view returns (Outcome memory) {
+        return _outcomes[requestId];
+    }
+
+    /// @inheritdoc ISettlement
+    function outcomeOf(
+        Request calldata request,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) public view returns (Outcome memory outcome) {
+        RequestId requestId = request.id;
+        RequestState state = oracle.stateOf(requestId);
+        outcome.status = state.status();
+        require(
+            outcome.status == Status.Decided || outcome.status == Status.Hung,
+            IDecisionOracle.WrongStatus(requestId, outcome.status)
+        );
+        require(!state.has(RequestStateLib.PROVISIONAL), IDecisionOracle.DecisionIsProvisional(requestId));
+        bytes32 structHash = decision.structHash(request.hash(), committeeHash, decision.head.seats());
+        require(
+            state.covers(RequestLib.settledCommitment(structHash, relay, round)),
+            IDecisionOracle.WitnessMismatch(requestId)
+        );
+        outcome.attempt = state.attempt();
+        // Otherwise nobody answered an attempt after this decision.
+        if (decision.head.attempt() == outcome.attempt) {
+            outcome.confidence = decision.head.confidence();
+            outcome.value = decision.outcome;
+        }
     }
 
     /// @dev Notes the pay of the seats of a round that stands (SE11), and what changes for their agents.
@@ -231,8 +288,7 @@ contract Settlement is ISettlement {
     /// @param count number of rounds on record
     /// @param last the last decision
     function _replaced(RequestId requestId, uint256 count, Decision calldata last) private view returns (uint256) {
-        // slither-disable-next-line unused-return: the rest is for the oracle to check
-        (, uint256 attempt, , , ) = oracle.statusOf(requestId);
+        uint256 attempt = oracle.stateOf(requestId).attempt();
         return attempt + (attempt == last.head.attempt() ? 1 : 0) - count;
     }
 

@@ -4,18 +4,42 @@ pragma solidity 0.8.34;
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISlasher} from "./interfaces/ISlasher.sol";
+import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {EvidenceLib} from "./libraries/EvidenceLib.sol";
+import {HistoryLib} from "./libraries/HistoryLib.sol";
+import {OverturnLib} from "./libraries/OverturnLib.sol";
+import {RelayLib} from "./libraries/RelayLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
-import {FALL_PERIOD} from "./types/Limits.sol";
-import {AgentId, Request, RequestId, Status} from "./types/Types.sol";
+import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
+import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
+import {RoundLib} from "./libraries/RoundLib.sol";
+import {SeatLib} from "./libraries/SeatLib.sol";
+import {EVIDENCE_WINDOW, FALL_PERIOD, OVERTURN_SLASH_PPM, PPM_ONE, REWARD_LOSS_DIVISOR} from "./types/Limits.sol";
+import {
+    AgentId,
+    DecidedRound,
+    DecisionHead,
+    Relay,
+    Request,
+    RequestId,
+    RequestTerms,
+    Round,
+    Seat,
+    Status
+} from "./types/Types.sol";
 
-/// @title Slashes agents by proof
+/// @title Slashes agents by proof, and the seats whose secured decision two larger committees overturned
 /// @dev The contract has no owner, no upgrade and no settings. A proof stays valid after a key rotation, as long as
 /// stake that leaves can be slashed.
 contract Slasher is ISlasher {
+    using DecisionHeadLib for DecisionHead;
     using EvidenceLib for MessageSlot;
     using EvidenceLib for DecisionSlot;
+    using RelayLib for Relay;
     using RequestLib for Request;
+    using RequestTermsLib for RequestTerms;
+    using RoundLib for Round;
+    using SeatLib for Seat;
 
     /// @inheritdoc ISlasher
     IAgentRegistry public immutable registry;
@@ -78,8 +102,63 @@ contract Slasher is ISlasher {
     }
 
     /// @inheritdoc ISlasher
+    function submitOverturned(
+        Request calldata request_,
+        DecidedRound[] calldata rounds,
+        uint256 first,
+        uint256 second
+    ) external {
+        RequestId requestId = request_.id;
+        RequestTerms terms = request_.terms;
+        _requireRecord(request_, rounds);
+        require(terms.security() == RequestTermsLib.SECURED, NotSecured(requestId));
+        uint256 end = rounds[rounds.length - 1].round.deadline() + EVIDENCE_WINDOW;
+        require(block.timestamp <= end, EvidenceTooLate(requestId, end));
+        require(OverturnLib.isOverturned(terms, rounds, first, second), NotOverturned(requestId));
+        DecidedRound calldata round = rounds[first];
+        uint256 reward = _slashSigners(requestId, round) / REWARD_LOSS_DIVISOR;
+        // Both halves are rounded down, in favour of the treasury.
+        registry.rewardAppellant(round.appellant, reward / 2);
+        registry.rewardAppellant(OverturnLib.lastAppellant(rounds), reward / 2);
+    }
+
+    /// @inheritdoc ISlasher
     function isConsumed(AgentId agentId, RequestId requestId, uint32 attempt) external view returns (bool) {
         return _consumed[_faultId(agentId, requestId, attempt)];
+    }
+
+    /// @dev Slashes the seats that signed the round's decision, but not twice for it, and nobody who was slashed in the last week.
+    /// @return bound the least that an operator lost of its own; at least what it loses of the least stake of an active agent, in case
+    /// the agent was handed over; at most all that was taken
+    function _slashSigners(RequestId requestId, DecidedRound calldata round) private returns (uint256 bound) {
+        uint32 attempt = round.decision.head.attempt();
+        uint64 signers = round.relay.signers();
+        uint256 total = 0;
+        bound = type(uint256).max;
+        // There are at most 64 seats, and the oracle has checked that only they signed.
+        for (uint256 seat = 0; signers != 0; (++seat, signers >>= 1)) {
+            if (signers & 1 == 0) continue;
+            AgentId agentId = round.committee[seat].agentId();
+            bytes32 overturnId = keccak256(abi.encode(agentId, requestId, attempt, Fault.Overturned));
+            if (_consumed[overturnId] || block.timestamp < _slashTimes[agentId] + FALL_PERIOD) continue;
+            _consumed[overturnId] = true;
+            _slashTimes[agentId] = block.timestamp;
+            emit DecisionOverturned(agentId, requestId, round.appellant, attempt);
+            (uint256 slashed, uint256 ownLoss) = registry.slashOverturned(agentId, round.appellant);
+            total += slashed;
+            if (ownLoss < bound) bound = ownLoss;
+        }
+        require(total != 0, NobodyToSlash(requestId, attempt));
+        uint256 least = (uint256(registry.minStake()) * OVERTURN_SLASH_PPM) / PPM_ONE;
+        if (bound < least) bound = least;
+        if (bound > total) bound = total;
+    }
+
+    /// @dev Reverts unless these are all rounds of the request, and it is settled.
+    function _requireRecord(Request calldata request_, DecidedRound[] calldata rounds) private view {
+        RequestState state = IDecisionOracle(oracle).stateOf(request_.id);
+        require(state.has(RequestStateLib.SETTLED), NotSettled(request_.id));
+        require(state.covers(HistoryLib.commitment(request_, rounds)), IDecisionOracle.WitnessMismatch(request_.id));
     }
 
     function _slash(address signer, RequestId requestId, bytes32 requestHash, uint32 attempt, Fault fault) private {
@@ -109,8 +188,8 @@ contract Slasher is ISlasher {
     /// `Requested`, and every later one. All other attempts are over (`commit`, `replace`, `refund`, `fallBack`). An
     /// attempt that nobody answered is over by its deadline, so stake that leaves can still be slashed (ST7).
     function _requireOver(RequestId requestId, uint32 attempt) private view {
-        // slither-disable-next-line unused-return: the flags say nothing about the attempt
-        (Status status, uint32 latest, , , ) = IDecisionOracle(oracle).statusOf(requestId);
+        RequestState state = IDecisionOracle(oracle).stateOf(requestId);
+        (Status status, uint32 latest) = (state.status(), state.attempt());
         require(
             attempt < latest || (attempt == latest && status > Status.Requested),
             AttemptNotOver(requestId, attempt)

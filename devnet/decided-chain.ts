@@ -56,6 +56,9 @@ const POLL_MS = 100;
 const RECEIPT_TRIES = 2_000;
 const ONE = parseEther("1");
 
+/** All that one appeal can call beside a committee: so many agents must be there for a request that allows one. */
+const AGENTS_FOR_AN_APPEAL = 13;
+
 const terms = defaultTerms({
   // More than the default prices ask for at their cap on gas.
   fee: 6n * ONE,
@@ -64,16 +67,21 @@ const terms = defaultTerms({
   protocol: mbft.code,
 });
 
-const keys: readonly Keys[] = Array.from({ length: SEATS }, (_, index) =>
+const keys: readonly Keys[] = Array.from({ length: AGENTS_FOR_AN_APPEAL }, (_, index) =>
   keysFromPrivateKey(hexToBytes(keccak256(utf8(`decided ${index}`)))),
 );
 
-/**
- * Starts a chain and makes `count` decisions of four agents each. `progress` gets the number made after every forty.
- */
+export interface DecidedChainOptions {
+  /** Gets the number of decisions made after every forty. */
+  readonly progress?: (done: number) => void;
+  /** Makes the last decision provisional; all others are final and settled. */
+  readonly lastIsProvisional?: boolean;
+}
+
+/** Starts a chain and makes `count` decisions of four agents each. */
 export async function startDecidedChain(
   count: number,
-  progress: (done: number) => void = () => undefined,
+  { progress = () => undefined, lastIsProvisional = false }: DecidedChainOptions = {},
 ): Promise<DecidedChain> {
   const chain = await startLocalChain();
   const folder = await mkdtemp(join(tmpdir(), "conclave-decided-"));
@@ -82,14 +90,15 @@ export async function startDecidedChain(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const deployment = await setUp(chain);
+    const deployment = await setUp(chain, lastIsProvisional ? keys : keys.slice(0, SEATS));
     await writeFile(join(folder, "deployment.json"), JSON.stringify({ ...deployment, rpcUrl: chain.rpcUrl }));
     const blocks = new LocalBlocks(join(folder, "blocks"));
     await blocks.open();
     const decisions: Decided[] = [];
     const asker = new Asker(chain, deployment);
     while (decisions.length < count) {
-      const made = await asker.decide(decisions.length, Math.min(AT_ONCE, count - decisions.length));
+      const upTo = Math.min(decisions.length + AT_ONCE, count);
+      const made = await asker.decide(decisions.length, upTo, lastIsProvisional ? count - 1 : count);
       for (const one of made) for (const bytes of one.blocks) await blocks.put(cidOf(sha256(bytes)), bytes);
       decisions.push(...made);
       progress(decisions.length);
@@ -101,7 +110,7 @@ export async function startDecidedChain(
   }
 }
 
-async function setUp(chain: LocalChain): Promise<Deployment> {
+async function setUp(chain: LocalChain, signers: readonly Keys[]): Promise<Deployment> {
   const account = privateKeyToAccount((chain.accounts[0] as LocalChain["accounts"][number]).privateKey);
   const stakes = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: MIN_UNBONDING_SECONDS };
   const options = {
@@ -118,7 +127,7 @@ async function setUp(chain: LocalChain): Promise<Deployment> {
   const place = { rpcUrl: chain.rpcUrl, chainId: chain.chainId, oracle: deployment.oracle };
   const source = { ...place, registry: deployment.registry, account, receiptPollMs: 20 };
   const operator = await createOperatorActions(source);
-  for (const signer of keys) {
+  for (const signer of signers) {
     const possession = provePossession(signer, { ...source, operator: operator.account });
     const { publicKey } = signer;
     const endpoint = ["/ip4/127.0.0.1/tcp/1"];
@@ -143,12 +152,14 @@ class Asker {
     this.#deployment = deployment;
   }
 
-  /** Asks `count` questions, mines past their seed blocks, then decides and commits. */
-  async decide(first: number, count: number): Promise<readonly Decided[]> {
+  /** Asks questions, those from `firstAppealable` on with an appeal; mines past their seed blocks, decides and commits. */
+  async decide(first: number, end: number, firstAppealable: number): Promise<readonly Decided[]> {
     await this.#chain.nextEpoch(EPOCH_BLOCKS);
     const asked: Extract<ChainEvent, { kind: "requested" }>[] = [];
-    for (let index = first; index < first + count; index++)
-      asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, terms, `Is ${index} less than ${index + 1}?`)));
+    for (let index = first; index < end; index++) {
+      const chosen = index < firstAppealable ? terms : { ...terms, appeals: 1 };
+      asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, chosen, `Is ${index} less than ${index + 1}?`)));
+    }
     await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
     const { oracle, registry, chainId } = this.#deployment;
     const place = { rpcUrl: this.#chain.rpcUrl, chainId, oracle, registry };

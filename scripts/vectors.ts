@@ -94,7 +94,7 @@ const requests = [
   makeRequest(
     2n,
     "0xdAC17F958D2ee523a2206206994597C13D831ec7",
-    { ...base, kind: 1, options: 3, committeeSize: 7, assurance: 1, appeals: 2, retries: 3, currency: 1 },
+    { ...base, kind: 1, options: 3, committeeSize: 7, assurance: 1, security: 1, appeals: 2, retries: 3, currency: 1 },
     "Which clause applies?\n(A) 1.1\n(B) 1.2\n(C) 2.1",
     4_294_967_296n,
   ),
@@ -111,7 +111,8 @@ const requests = [
       callbackGasLimit: 2 ** 32 - 1,
       committeeSize: 255,
       assurance: 13,
-      currency: 12,
+      security: 2,
+      currency: 3,
       decimals: 253,
       options: 252,
       kind: 251,

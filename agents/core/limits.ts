@@ -5,6 +5,8 @@ export const limits = {
   /** Seats of all the committees together that a request's terms allow. */
   requestSeats: 160,
   maxAppeals: 3,
+  /** Fewest appeals of a secured request. */
+  minSecuredAppeals: 2,
   maxRetries: 3,
   /** A decision slashes one seat at most this often. */
   maxSlashes: 3,

@@ -31,6 +31,8 @@ export const ANSWER_KINDS = ["boolean", "choice", "number", "text", "policies"] 
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 export const ASSURANCES = ["normal", "high"] as const;
 export type Assurance = (typeof ASSURANCES)[number];
+/** Whether the seats' stake stands behind the answer (docs/spec/security.md). */
+export const SECURITIES = ["none", "secured"] as const;
 /** The oracle's fee token, or the chain's coin. */
 export const CURRENCIES = ["token", "native"] as const;
 export type Currency = (typeof CURRENCIES)[number];
@@ -50,6 +52,7 @@ export interface Terms {
   /** Seats of the first committee. */
   readonly committeeSize: number;
   readonly assurance: Assurance;
+  readonly security: (typeof SECURITIES)[number];
   readonly currency: Currency;
   readonly decimals: number;
   readonly options: number;

@@ -188,10 +188,11 @@ interface IAgentRegistry {
     /// @notice An agent's stake was slashed. A bonded pot that is now empty takes no more stake; an unbonding pot that
     /// is now empty starts again without shares.
     /// @param agentId the agent
-    /// @param reporter the account that is owed the reward
+    /// @param reporter the account that is owed the reward; for an overturned decision the account that appealed against it
     /// @param bonded what was taken from the bonded pot
     /// @param unbonding what was taken from the unbonding pot
-    /// @param reward the reporter's part of both; the rest is owed to the treasury
+    /// @param reward the reporter's part of both; the rest is owed to the treasury. 0 for an overturned decision, see
+    /// `AppellantRewarded`
     event StakeSlashed(
         AgentId indexed agentId,
         address indexed reporter,
@@ -200,8 +201,13 @@ interface IAgentRegistry {
         uint256 reward
     );
 
+    /// @notice An appellant got a part of what the seats of an overturned decision lost; the treasury is owed that much less.
+    /// @param appellant the account that is owed the amount
+    /// @param amount in the smallest unit of the stake token
+    event AppellantRewarded(address indexed appellant, uint256 amount);
+
     /// @notice An account was paid what it was owed.
-    /// @param account the reporter or the treasury
+    /// @param account a reporter, an appellant or the treasury
     /// @param to who received it
     /// @param amount the amount in the smallest unit of the stake token
     event Claimed(address indexed account, address indexed to, uint256 amount);
@@ -425,7 +431,7 @@ interface IAgentRegistry {
     /// @return amount what was left of it after slashes
     function withdrawStake(AgentId agentId, address to) external returns (uint128 amount);
 
-    /// @notice Pays out what the caller is owed: rewards of a reporter, or the treasury's part of slashes.
+    /// @notice Pays out what the caller is owed: rewards of a reporter or an appellant, or the treasury's part of slashes.
     /// @param to receives the tokens
     /// @return amount all of it
     function claim(address to) external returns (uint256 amount);
@@ -463,6 +469,20 @@ interface IAgentRegistry {
     /// @param agentId the agent
     /// @param reporter is owed the reward
     function slash(AgentId agentId, address reporter) external;
+
+    /// @notice Takes 50_000 ppm of an agent's bonded and of its unbonding stake, each rounded up, because two larger committees
+    /// overturned a decision that it certified (docs/spec/security.md). Only the slasher may call.
+    /// @dev The treasury is owed all of it; `rewardAppellant` follows. An agent that is not active exits, as with `slash`.
+    /// @param agentId the agent
+    /// @param appellant who appealed against the decision, for the event
+    /// @return slashed what was taken from both pots; 0 if there was nothing
+    /// @return ownLoss what the operator's own stake lost of it
+    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed, uint256 ownLoss);
+
+    /// @notice Gives an appellant a part of what `slashOverturned` took. Only the slasher may call, in the same transaction.
+    /// @param appellant is owed the amount
+    /// @param amount is taken off what the treasury is owed
+    function rewardAppellant(address appellant, uint256 amount) external;
 
     /// @notice Replaces the hot key. Only the operator may call.
     /// @dev Warning: committees drawn before, and those still drawn in this epoch, keep the old signer, so keep the old

@@ -16,6 +16,7 @@ import {
     Seed,
     Status
 } from "../types/Types.sol";
+import {RequestState} from "../libraries/RequestState.sol";
 import {IAccounts} from "./IAccounts.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
 
@@ -383,6 +384,11 @@ interface IDecisionOracle is IAccounts {
     function statusOf(
         RequestId requestId
     ) external view returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled);
+
+    /// @notice The stored word of a request, which covers its record: for contracts to which somebody proves it.
+    /// @param requestId any number; the word of an unused id is 0
+    /// @return the word, see `RequestState`
+    function stateOf(RequestId requestId) external view returns (RequestState);
 
     /// @notice The registry, which picks committees and keeps reputations.
     /// @return the registry

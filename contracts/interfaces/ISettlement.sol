@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {DecidedRound, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
+import {
+    DecidedRound,
+    Decision,
+    Outcome,
+    Relay,
+    Request,
+    RequestId,
+    RequestTerms,
+    Round,
+    Status
+} from "../types/Types.sol";
 import {IDecisionOracle} from "./IDecisionOracle.sol";
 
-/// @title Computes what the rounds of a request pay
-/// @notice Computes once, from the whole record of a final request, how its escrow is divided. This contract stores
-/// nothing: the oracle holds the money and checks the record. See docs/spec/settlement.md, SE10 to SE15.
+/// @title Computes what the rounds of a request pay, and shows what came of it
+/// @notice Computes once, from the whole record of a final request, how its escrow is divided: the oracle holds the money and checks
+/// the record (docs/spec/settlement.md, SE10 to SE15). And it proves final outcomes to contracts, and stores those that somebody pays
+/// for (SE22).
 interface ISettlement {
     /// @notice A round was paid. What each seat earned follows from the shares of its decision: pay x share / sum of the
     /// shares, rounded down; the registry's event has the amounts by agent.
@@ -46,6 +57,14 @@ interface ISettlement {
         uint256 amount
     );
 
+    /// @notice A final outcome was stored, and contracts can read it.
+    /// @param requestId the request
+    /// @param status `Decided` or `Hung`
+    /// @param attempt see `Outcome`
+    /// @param confidence see `Outcome`
+    /// @param value see `Outcome`
+    event OutcomeStored(RequestId indexed requestId, Status status, uint32 attempt, uint32 confidence, bytes32 value);
+
     /// @notice Distributes the escrow of a request whose decision is final, once, unless its commit has done so. Anybody
     /// may call, and is paid for its gas (`SettlerPaid`).
     /// @dev Each round pays the treasury first, then its seats by their shares, or, if the last decision overturns it,
@@ -62,6 +81,38 @@ interface ISettlement {
     /// @param round as in the `DecisionProvisional` event
     /// @return the bond in the smallest unit of the request's currency
     function bondOf(RequestId requestId, RequestTerms terms, Round round) external view returns (uint256);
+
+    /// @notice Proves what came of a request from its last decision. Reverts while the decision is provisional, and for any other
+    /// decision than the last.
+    /// @dev The parameters are those of `IDecisionOracle.finalize`. If nobody answered the attempt after the decision, the outcome is
+    /// `Hung`, as the consumer is told.
+    /// @param request_ as in the `Requested` event
+    /// @param round the round of the last decision, as in `settle`
+    /// @param committeeHash keccak256 of the seats' words, concatenated
+    /// @param decision as in the `DecisionCommitted` event
+    /// @param relay as in the `DecisionCommitted` event
+    /// @return the outcome
+    function outcomeOf(
+        Request calldata request_,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external view returns (Outcome memory);
+
+    /// @notice Does the same, and stores the outcome for `storedOutcome`. Anybody may call, at its own cost. A second call does nothing.
+    function storeOutcome(
+        Request calldata request_,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external;
+
+    /// @notice The outcome that somebody has stored.
+    /// @param requestId any number
+    /// @return the outcome; its status is `None` where nobody has stored one
+    function storedOutcome(RequestId requestId) external view returns (Outcome memory);
 
     /// @notice The oracle whose requests this contract settles.
     /// @return the oracle, which deployed this

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {AgentId, Request, RequestId} from "../types/Types.sol";
+import {AgentId, DecidedRound, Request, RequestId} from "../types/Types.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
 
 /// @title Slashing by proof
 /// @notice An agent that signs two different things for one place loses a tenth of its stake. Anybody may submit the
-/// two signatures as proof, for a reward. Nothing else slashes, and no opinion does.
-/// @dev An agent is slashed once per request and attempt, however many proofs there are: this bounds the cost of a
-/// single fault. And it is slashed once in seven days, whatever it did: this bounds the worth of a leaked key. Evidence
-/// that came too soon after a slash stays valid.
+/// two signatures as proof, for a reward. An agent that certified a decision about a secured request loses a twentieth if two larger
+/// committees overturn it (docs/spec/security.md). Nothing else slashes.
+/// @dev An agent is slashed once per request and attempt for what it signed twice, however many proofs there are, and once for a
+/// decision that was overturned: this bounds the cost of a single fault. And it is slashed once in seven days, whatever it did: this
+/// bounds the worth of a leaked key. Evidence that came too soon after a slash stays valid, about an overturned decision for its time.
 /// @dev A reporter commits to its evidence first and shows it in a later block. Whoever copies it from the public pool
 /// of transactions has no commitment and would have to keep the reporter's proof out of two blocks.
 /// @dev The proof shows two signatures of the agent's key, past or present. It does not show that the request or the
@@ -24,7 +25,8 @@ interface ISlasher {
     /// @notice The kind of fault that was proven.
     enum Fault {
         Messages,
-        Decisions
+        Decisions,
+        Overturned
     }
 
     /// @notice The place of a message about a request. An honest agent signs one payload for it.
@@ -95,6 +97,19 @@ interface ISlasher {
         bytes32 requestHash
     );
 
+    /// @notice An agent certified a decision about a secured request that two larger committees overturned. The registry's
+    /// `StakeSlashed` event has the amounts, unless there was nothing to take.
+    /// @param agentId the agent
+    /// @param requestId the request
+    /// @param appellant who appealed against the decision
+    /// @param attempt the attempt of the decision
+    event DecisionOverturned(
+        AgentId indexed agentId,
+        RequestId indexed requestId,
+        address indexed appellant,
+        uint32 attempt
+    );
+
     /// @notice A reporter has committed to evidence.
     /// @param commitment see `commitEvidence`
     event EvidenceCommitted(bytes32 indexed commitment);
@@ -116,6 +131,17 @@ interface ISlasher {
 
     /// @notice The agent was slashed less than seven days ago; the evidence can be submitted from `due` on.
     error SlashedRecently(AgentId agentId, uint256 due);
+    /// @notice Nobody has opted for stake behind the answer: the terms say 0 for `security`.
+    error NotSecured(RequestId requestId);
+    /// @notice The request is not settled.
+    error NotSettled(RequestId requestId);
+    /// @notice The last two of the three rounds did not overturn the first: one hung, agrees with it or is not larger, another one
+    /// agrees with it, or two committees share an agent.
+    error NotOverturned(RequestId requestId);
+    /// @notice The time to slash for this request ended at `end`.
+    error EvidenceTooLate(RequestId requestId, uint256 end);
+    /// @notice All seats that signed were slashed for this decision, or in the last seven days, or have no stake.
+    error NobodyToSlash(RequestId requestId, uint32 attempt);
     /// @notice It is a proof, but the caller has not committed to it.
     error EvidenceNotCommitted(bytes32 commitment);
     /// @notice It is a proof, but the caller committed to it in this block: submit it in a later one.
@@ -160,7 +186,24 @@ interface ISlasher {
         bytes calldata secondSignature
     ) external;
 
-    /// @notice Whether the agent has been slashed for this attempt.
+    /// @notice Slashes the seats that certified a decision about a secured request which two larger committees overturned, after the
+    /// request was settled. Anybody may call, until seven days after the last deadline on record.
+    /// @dev A half of the least that one of their operators lost of its own goes to two appellants in equal parts: to the one against the
+    /// decision, and to the one whose appeal called the last committee. The caller gets nothing, so there is nothing to copy. An
+    /// operator that appealed against its own decision loses at least twice of what it gets.
+    /// @dev Seats that were slashed in the last seven days are left out; call again after that.
+    /// @param request_ as in the `Requested` event
+    /// @param rounds all rounds, as in `settlement.settle`
+    /// @param first index of the round of the decision
+    /// @param second index of a later round with a larger committee that agrees with the last one, whose committee is larger still
+    function submitOverturned(
+        Request calldata request_,
+        DecidedRound[] calldata rounds,
+        uint256 first,
+        uint256 second
+    ) external;
+
+    /// @notice Whether the agent has been slashed for what it signed twice in this attempt.
     /// @param agentId the agent
     /// @param requestId the id of the request
     /// @param attempt from 0

@@ -138,10 +138,11 @@ library AgentBook {
     function slash(
         State storage self,
         Rules memory rules,
-        AgentId agentId
+        AgentId agentId,
+        uint256 ppm
     ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
         Record storage record = self.records[agentId];
-        (bonded, unbonding, ownLoss) = record.pool.slash(record.operator);
+        (bonded, unbonding, ownLoss) = record.pool.slash(record.operator, ppm);
         AgentAccount account = record.account;
         if (record.position == 0 && !account.exited()) {
             record.account = account.withExited();

@@ -13,7 +13,8 @@ import {
     MAX_RETRIES,
     MIN_COMMITTEE,
     MIN_DURATION,
-    MIN_OPTIONS
+    MIN_OPTIONS,
+    MIN_SECURED_APPEALS
 } from "../types/Limits.sol";
 import {Currency, RequestTerms, Terms} from "../types/Types.sol";
 import {RoundLib} from "./RoundLib.sol";
@@ -27,9 +28,10 @@ library RequestTermsLib {
     uint8 internal constant KIND_TEXT = 3;
     uint8 internal constant KIND_POLICIES = 4;
     uint8 internal constant ASSURANCE_HIGH = 1;
+    uint8 internal constant SECURED = 1;
 
     /// @notice Packs the terms; the inverse of `unpack`.
-    /// @dev Cuts the members of four bits to their width: pack only terms that `validate` accepts.
+    /// @dev Cuts the members of four and of two bits to their width: pack only terms that `validate` accepts.
     function pack(Terms memory terms) internal pure returns (RequestTerms) {
         uint256 high =
             (uint256(terms.fee) << 160) |
@@ -41,7 +43,8 @@ library RequestTermsLib {
             (uint256(terms.callbackGasLimit) << 48) |
                 (uint256(terms.committeeSize) << 40) |
                 (uint256(terms.assurance & 0xf) << 36) |
-                (uint256(terms.currency & 0xf) << 32) |
+                (uint256(terms.security & 0x3) << 34) |
+                (uint256(terms.currency & 0x3) << 32) |
                 (uint256(terms.decimals) << 24) |
                 (uint256(terms.options) << 16) |
                 (uint256(terms.kind) << 8) |
@@ -60,7 +63,8 @@ library RequestTermsLib {
         terms.callbackGasLimit = callbackGasLimit(packed);
         terms.committeeSize = committeeSize(packed);
         terms.assurance = uint8(word >> 36) & 0xf;
-        terms.currency = uint8(word >> 32) & 0xf;
+        terms.security = uint8(security(packed));
+        terms.currency = uint8(word >> 32) & 0x3;
         terms.decimals = uint8(word >> 24);
         terms.options = options(packed);
         terms.kind = kind(packed);
@@ -89,7 +93,11 @@ library RequestTermsLib {
 
     /// @dev Panics unless the terms are valid.
     function currency(RequestTerms packed) internal pure returns (Currency) {
-        return Currency((RequestTerms.unwrap(packed) >> 32) & 0xf);
+        return Currency((RequestTerms.unwrap(packed) >> 32) & 0x3);
+    }
+
+    function security(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 34) & 0x3;
     }
 
     function callbackGasLimit(RequestTerms packed) internal pure returns (uint32) {
@@ -147,7 +155,15 @@ library RequestTermsLib {
         require(callbackGas <= MAX_CALLBACK_GAS, IDecisionOracle.InvalidTerms("callbackGasLimit", callbackGas));
         uint256 assurance = (word >> 36) & 0xf;
         require(assurance <= ASSURANCE_HIGH, IDecisionOracle.InvalidTerms("assurance", assurance));
-        uint256 currency_ = (word >> 32) & 0xf;
+        uint256 security_ = security(packed);
+        require(
+            security_ == 0 ||
+                (security_ == SECURED &&
+                    appeals_ >= MIN_SECURED_APPEALS &&
+                    seconds_ * (2 * appeals_ + retries_ + 1) <= MAX_DURATION),
+            IDecisionOracle.InvalidTerms("security", security_)
+        );
+        uint256 currency_ = (word >> 32) & 0x3;
         require(currency_ <= uint256(type(Currency).max), IDecisionOracle.InvalidTerms("currency", currency_));
         _validateKind(packed, word);
     }

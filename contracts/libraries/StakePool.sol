@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {EQUIVOCATION_SLASH_PPM, JOINING_DELAY, MAX_BOND_SHARE_BITS, MAX_SHARE_BITS, PPM_ONE} from "../types/Limits.sol";
+import {JOINING_DELAY, MAX_BOND_SHARE_BITS, MAX_SHARE_BITS, PPM_ONE} from "../types/Limits.sol";
 import {AgentId, Pot} from "../types/Types.sol";
 
 /// @title The stake behind one agent, in shares of its operator and its delegators
@@ -150,16 +150,18 @@ library StakePool {
     }
 
     /// @notice Takes the penalty from both pots.
+    /// @param ppm the penalty in parts per million of each pot
     /// @return bonded amount taken from the bonded pot
     /// @return unbonding amount taken from the unbonding pot
     /// @return ownLoss amount by which the operator's shares of both pots lost worth
     function slash(
         State storage self,
-        address operator
+        address operator,
+        uint256 ppm
     ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
         uint256 own = uint256(bondedOf(self, operator)) + unbondingOf(self, operator);
-        bonded = _cut(self.bonded);
-        unbonding = _cut(self.unbonding);
+        bonded = _cut(self.bonded, ppm);
+        unbonding = _cut(self.unbonding, ppm);
         if (unbonding != 0 && self.unbonding.assets == 0) {
             self.unbonding.shares = 0;
             // There are never 2^32 slashes; the addition is checked anyway.
@@ -253,10 +255,10 @@ library StakePool {
 
     /// @dev Rounds up, against the agent. If a share would be worth less than 2^-32 units afterwards, takes the rest,
     /// too. Such a rest is worth nothing to its owners, and the number of shares stays bounded.
-    function _cut(Pot storage stored) private returns (uint128 penalty) {
+    function _cut(Pot storage stored, uint256 ppm) private returns (uint128 penalty) {
         Pot memory pot = stored;
         if (pot.assets == 0) return 0;
-        uint256 cut = (uint256(pot.assets) * EQUIVOCATION_SLASH_PPM + PPM_ONE - 1) / PPM_ONE;
+        uint256 cut = (uint256(pot.assets) * ppm + PPM_ONE - 1) / PPM_ONE;
         uint256 left = pot.assets - cut;
         if (left << MAX_SHARE_BITS < pot.shares) left = 0;
         // The rest is at most the assets.

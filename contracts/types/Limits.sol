@@ -37,6 +37,8 @@ uint256 constant MIN_DURATION = 30 minutes;
 uint256 constant MAX_DURATION = 7 days;
 /// @dev Most appeals that terms may allow.
 uint256 constant MAX_APPEALS = 3;
+/// @dev Fewest appeals of secured terms: two larger committees must be able to overturn the first (SC1).
+uint256 constant MIN_SECURED_APPEALS = 2;
 /// @dev Most replacements of hung committees that terms may allow.
 uint256 constant MAX_RETRIES = 3;
 /// @dev Most seats of all committees that terms may allow: settling them all, at the worst, takes some 13.5 million gas, four
@@ -136,12 +138,16 @@ uint256 constant MAX_SHARE_BITS = 32;
 uint256 constant MAX_BOND_SHARE_BITS = 16;
 /// @dev The cost of an equivocation, in parts per million of the bonded and of the unbonding stake.
 uint256 constant EQUIVOCATION_SLASH_PPM = 100_000;
+/// @dev The cost of certifying a decision that two larger committees overturned, in parts per million of the bonded and of the
+/// unbonding stake: half of an equivocation, which no honest agent commits, while honest models can be wrong (SC3).
+uint256 constant OVERTURN_SLASH_PPM = 50_000;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
 uint256 constant REPORTER_PPM = 100_000;
 /// @dev The least reward, where the operator's own loss allows it, is minStake divided by this: half of what an active agent
 /// loses at least.
 uint256 constant LEAST_REWARD_DIVISOR = 20;
-/// @dev The least reward is at most the operator's own loss divided by this, so that a report never pays its author.
+/// @dev The least reward of a reporter, and the reward of both appellants together, is at most an operator's own loss divided by this,
+/// so that a report never pays its author.
 uint256 constant REWARD_LOSS_DIVISOR = 2;
 /// @dev The whole, in parts per million.
 uint256 constant PPM_ONE = 1_000_000;

@@ -10,8 +10,8 @@ type AgentId is uint32;
 type RequestId is uint256;
 
 /// @notice All numeric terms of a request in one word, see `RequestTermsLib` and `Terms`: fee uint96 | duration uint32 | appeals uint4
-/// | retries uint4 | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 | assurance uint4 | currency uint4 | decimals
-/// uint8 | options uint8 | kind uint8 | protocol uint8. From the highest bit to the lowest.
+/// | retries uint4 | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 | assurance uint4 | security uint2 | currency uint2 |
+/// decimals uint8 | options uint8 | kind uint8 | protocol uint8. From the highest bit to the lowest.
 type RequestTerms is uint256;
 
 /// @notice Where a request stands in its course, in one word, see `RoundLib`: link uint208 (the upper bits of the hash of the
@@ -73,6 +73,8 @@ enum Status {
 /// @param committeeSize the number of seats of the first committee. The committee of the last appeal may have at most
 /// 64 seats, and all committees with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
+/// @param security 0 none, 1 secured: the seats that certified a decision lose stake if two larger committees overturn it
+/// (docs/spec/security.md). Needs at least 2 appeals, and all periods together may last at most seven days
 /// @param currency the currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
 /// @param options choice and policies only: how many options or policies, 2 to 26
@@ -87,6 +89,7 @@ struct Terms {
     uint32 callbackGasLimit;
     uint8 committeeSize;
     uint8 assurance;
+    uint8 security;
     uint8 currency;
     uint8 decimals;
     uint8 options;
@@ -156,6 +159,18 @@ struct DecidedRound {
     Decision decision;
     Relay relay;
     address appellant;
+}
+
+/// @notice What came of a request.
+/// @param status `Decided` or `Hung`; `None` where nobody has stored it
+/// @param attempt the latest attempt, from 0
+/// @param confidence parts per million
+/// @param value see `Decision.outcome`; 0 when `Hung`
+struct Outcome {
+    Status status;
+    uint32 attempt;
+    uint32 confidence;
+    bytes32 value;
 }
 
 /// @param amount in the smallest unit of the payout's currency

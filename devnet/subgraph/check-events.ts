@@ -21,7 +21,7 @@ const made: Readonly<Record<string, readonly string[]>> = {
   RoundPay: ["RoundPaid", "DecisionSettled"],
   CallerPay: ["CallerPaid", "SettlerPaid"],
   Callback: ["CallbackFailed", "CallbackSucceeded"],
-  Evidence: ["EquivocationProven"],
+  Evidence: ["EquivocationProven", "DecisionOverturned"],
   Slash: ["StakeSlashed"],
   RequestSubscription: ["SubscriptionCreated"],
   SubscriptionMovement: ["SubscriptionFunded", "SubscriptionWithdrawn"],
@@ -93,6 +93,16 @@ function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, l
         attempt: log.args.attempt,
         reporter: lower(log.args.reporter),
         fault: ["Messages", "Decisions"][log.args.fault],
+      });
+      checkEvidence(entities, find(entities, "Evidence", id), ledger);
+      break;
+    case "DecisionOverturned":
+      compare(ledger, `evidence ${id}`, find(entities, "Evidence", id), {
+        agent: log.args.agentId,
+        request: log.args.requestId,
+        attempt: log.args.attempt,
+        reporter: lower(log.args.appellant),
+        fault: "Overturned",
       });
       checkEvidence(entities, find(entities, "Evidence", id), ledger);
       break;

@@ -37,8 +37,12 @@ export function termsAssurance(word: BigInt): i32 {
   return i32At(word, 36, 4);
 }
 
+export function termsSecurity(word: BigInt): i32 {
+  return i32At(word, 34, 2);
+}
+
 export function termsCurrency(word: BigInt): i32 {
-  return i32At(word, 32, 4);
+  return i32At(word, 32, 2);
 }
 
 export function termsDecimals(word: BigInt): i32 {

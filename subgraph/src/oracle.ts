@@ -44,6 +44,7 @@ import {
   termsOptions,
   termsProtocol,
   termsRetries,
+  termsSecurity,
   termsTolerance,
 } from "./layouts";
 import { ZERO, attemptId, currencyOf, eventId, isZero, priceListId, seatId, statusOf } from "./names";
@@ -93,6 +94,7 @@ export function handleRequested(event: Requested): void {
   request.status = "Requested";
   request.provisional = false;
   request.settled = false;
+  request.outcomeStored = false;
   request.callback = request.callbackGasLimit.isZero() ? "NotWanted" : "Waiting";
   request.attempt = 0;
   request.deadline = BigInt.fromU64(roundDeadline(event.params.round));
@@ -219,6 +221,7 @@ function readTerms(request: Request, terms: BigInt): void {
   request.callbackGasLimit = BigInt.fromU64(termsCallbackGasLimit(terms));
   request.committeeSize = termsCommitteeSize(terms);
   request.assurance = termsAssurance(terms);
+  request.security = termsSecurity(terms);
   request.currency = currencyOf(termsCurrency(terms));
   request.decimals = termsDecimals(terms);
   request.options = termsOptions(terms);

@@ -8,6 +8,7 @@ import {
   AgentFellAsleep,
   AgentRegistered,
   AgentWoke,
+  AppellantRewarded,
   Claimed,
   CommissionChanged,
   CommissionRaiseAnnounced,
@@ -257,6 +258,11 @@ export function handleStakeSlashed(event: StakeSlashed): void {
   slash.save();
   owe(event.params.reporter, event.params.reward);
   owe(deployment.treasury!, taken.minus(event.params.reward));
+}
+
+export function handleAppellantRewarded(event: AppellantRewarded): void {
+  owe(event.params.appellant, event.params.amount);
+  owe(loadDeployment().treasury!, event.params.amount.neg());
 }
 
 export function handleClaimed(event: Claimed): void {

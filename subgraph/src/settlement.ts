@@ -3,7 +3,7 @@
 import { BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 
 import { CallerPaid, DecisionSettled, FeeRefunded } from "../generated/DecisionOracle/DecisionOracle";
-import { AppealResolved, RoundPaid, SettlerPaid } from "../generated/Settlement/Settlement";
+import { AppealResolved, OutcomeStored, RoundPaid, SettlerPaid } from "../generated/Settlement/Settlement";
 import { Agent, Appeal, Attempt, CallerPay, Decision, Pay, Request, RoundPay } from "../generated/schema";
 import { ABSENT, ZERO, attemptId, eventId, seatId } from "./names";
 import { Tally } from "./statistics";
@@ -15,6 +15,12 @@ export function handleDecisionSettled(event: DecisionSettled): void {
   const decision = Decision.load(request.decision!)!;
   payRound(request, decision, event.params.pay, event.params.treasuryPay, event.params.relayerPay, event);
   endEscrow(request, event.params.rest, event);
+}
+
+export function handleOutcomeStored(event: OutcomeStored): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.outcomeStored = true;
+  request.save();
 }
 
 export function handleRoundPaid(event: RoundPaid): void {

@@ -1,5 +1,6 @@
 // Evidence.
-import { EquivocationProven, SlasherDeployed } from "../generated/Slasher/Slasher";
+import { Address, BigInt, ethereum } from "@graphprotocol/graph-ts";
+import { DecisionOverturned, EquivocationProven, SlasherDeployed } from "../generated/Slasher/Slasher";
 import { Evidence, Request } from "../generated/schema";
 import { eventId, faultOf } from "./names";
 import { Tally } from "./statistics";
@@ -11,25 +12,44 @@ export function handleSlasherDeployed(event: SlasherDeployed): void {
   deployment.save();
 }
 
-/** The registry's `StakeSlashed` follows. */
 export function handleEquivocationProven(event: EquivocationProven): void {
-  const evidence = new Evidence(eventId(event));
   const request = Request.load(event.params.requestId.toString())!;
-  evidence.agent = loadAgent(event.params.agentId).id;
-  evidence.request = request.id;
+  const evidence = record(request, event.params.agentId, event.params.attempt, event.params.reporter, event);
   evidence.requestHash = event.params.requestHash;
-  evidence.attempt = event.params.attempt.toI32();
   evidence.fault = faultOf(event.params.fault);
-  evidence.reporter = loadAccount(event.params.reporter).id;
+  evidence.save();
+}
+
+export function handleDecisionOverturned(event: DecisionOverturned): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  const evidence = record(request, event.params.agentId, event.params.attempt, event.params.appellant, event);
+  evidence.requestHash = request.hash;
+  evidence.fault = "Overturned";
+  evidence.save();
+}
+
+/** Notes evidence whose hash and fault the caller adds. The registry's `StakeSlashed` follows. */
+function record(
+  request: Request,
+  agentId: BigInt,
+  attempt: BigInt,
+  reporter: Address,
+  event: ethereum.Event,
+): Evidence {
+  const evidence = new Evidence(eventId(event));
+  evidence.agent = loadAgent(agentId).id;
+  evidence.request = request.id;
+  evidence.attempt = attempt.toI32();
+  evidence.reporter = loadAccount(reporter).id;
   evidence.timestamp = event.block.timestamp;
   evidence.block = event.block.number;
   evidence.logIndex = event.logIndex;
   evidence.transaction = event.transaction.hash;
-  evidence.save();
   const tally = new Tally();
   tally.evidence = 1;
   tally.count(request.protocol, event.block.timestamp);
   const deployment = loadDeployment();
   deployment.lastEvidence = evidence.id;
   deployment.save();
+  return evidence;
 }

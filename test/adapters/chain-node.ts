@@ -1,5 +1,5 @@
 // The viem adapter on a local chain behind a proxy that can be stopped and can misbehave.
-import { ANSWER_KINDS, ASSURANCES, CURRENCIES } from "../../agents/core/types.ts";
+import { ANSWER_KINDS, ASSURANCES, CURRENCIES, SECURITIES } from "../../agents/core/types.ts";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -142,10 +142,11 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     ask: async (terms, question) => {
       const kind = ANSWER_KINDS.indexOf(terms.kind);
       const assurance = ASSURANCES.indexOf(terms.assurance);
+      const security = SECURITIES.indexOf(terms.security);
       const currency = CURRENCIES.indexOf(terms.currency);
       const hash = await tools.execute(consumer.address, consumer.abi, "ask", [
         SUBSCRIPTION,
-        { ...terms, assurance, currency, kind },
+        { ...terms, assurance, security, currency, kind },
         `0x${Buffer.from(question).toString("hex")}`,
       ]);
       return requestedIn(client, hash);

@@ -428,12 +428,13 @@ contract LibrariesTest is Assertions {
         assertEq(RequestTermsLib.agentsNeeded(RequestTermsLib.pack(terms)), sum, "agents");
     }
 
-    /// @dev A member of the terms that has four bits.
+    /// @dev Cuts the members that have four or two bits.
     function _cut(Terms memory terms) private pure {
         terms.appeals &= 0xf;
         terms.retries &= 0xf;
         terms.assurance &= 0xf;
-        terms.currency &= 0xf;
+        terms.security &= 0x3;
+        terms.currency &= 0x3;
     }
 }
 

@@ -5,6 +5,7 @@ import {Slasher} from "../../contracts/Slasher.sol";
 import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {ISlasher} from "../../contracts/interfaces/ISlasher.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
+import {RequestState} from "../../contracts/libraries/RequestState.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {AgentId, Currency, Request, RequestId, Seat, Service, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
@@ -13,9 +14,8 @@ import {Vm, vm} from "./utils/Vm.sol";
 
 /// @dev An oracle that reads its answer from the id.
 contract StatusStub {
-    function statusOf(RequestId requestId) external pure returns (Status, uint32, bool, bool, bool) {
-        uint256 id = RequestId.unwrap(requestId);
-        return (Status(id & 0xff), uint32(id >> 8), false, false, false);
+    function stateOf(RequestId requestId) external pure returns (RequestState) {
+        return RequestState.wrap(RequestId.unwrap(requestId));
     }
 }
 

@@ -3,6 +3,7 @@ pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {StakePool} from "../../contracts/libraries/StakePool.sol";
+import {EQUIVOCATION_SLASH_PPM} from "../../contracts/types/Limits.sol";
 import {AgentId, Pot} from "../../contracts/types/Types.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
@@ -80,7 +81,7 @@ contract StakePoolTest is Assertions {
         vm.assume(stake != 0 && leaving <= stake);
         _bond(_accounts[0], stake);
         if (leaving != 0) _pool.unbond(AGENT, _accounts[0], leaving, 0);
-        (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _pool.slash(_accounts[0]);
+        (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM);
         assertEq(bonded, (uint256(stake - leaving) + 9) / 10, "bonded");
         assertEq(unbonding, (uint256(leaving) + 9) / 10, "unbonding");
         assertEq(ownLoss, uint256(bonded) + unbonding, "all of it is the operator's");
@@ -91,7 +92,7 @@ contract StakePoolTest is Assertions {
     function testFuzz_firstDepositorCannotInflate(uint96 amount, uint8 slashes) public {
         vm.assume(amount != 0 && amount < MAXIMUM);
         _bond(_accounts[0], 1);
-        for (uint256 i = 0; i < slashes % 8; ++i) _pool.slash(_accounts[0]);
+        for (uint256 i = 0; i < slashes % 8; ++i) _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM);
         if (_pool.bonded.assets == 0) return;
         assertTrue(_bond(_accounts[1], amount) >= amount, "shares");
         assertTrue(_pool.bondedOf(_accounts[1]) + 1 >= amount, "worth");
@@ -99,7 +100,7 @@ contract StakePoolTest is Assertions {
 
     function test_emptiedPoolTakesNoBonds() public {
         _bond(_accounts[0], 1);
-        _pool.slash(_accounts[0]);
+        _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM);
         assertEq(_pool.bonded.assets, 0, "one unit, rounded up");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.PoolEmptied.selector, AGENT));
         this.bondBy(_accounts[1], 10);
@@ -112,7 +113,7 @@ contract StakePoolTest is Assertions {
         _bond(_accounts[0], 101);
         _bond(_accounts[1], 100);
         _pool.unbond(AGENT, _accounts[0], 1, 0);
-        _pool.slash(_accounts[0]);
+        _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM);
         assertEq(_pool.unbonding.assets, 0, "emptied");
         assertEq(_pool.unbonding.shares, 0, "given up");
         _pool.unbond(AGENT, _accounts[1], 100, 0);
@@ -132,7 +133,7 @@ contract StakePoolTest is Assertions {
         _bond(_accounts[0], MAXIMUM);
         uint256 slashes = 0;
         while (_pool.bonded.assets != 0) {
-            _pool.slash(_accounts[0]);
+            _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM);
             ++slashes;
             if (_pool.bonded.assets != 0) {
                 assertTrue(
@@ -148,7 +149,8 @@ contract StakePoolTest is Assertions {
     /// @dev ST3: if an account bonds at the lowest allowed price, the last slash takes less than 2^-16 of its bond.
     function test_noBondIsTakenForDust() public {
         _bond(_accounts[0], 2 ** 80);
-        while (uint256(_pool.bonded.assets) << 16 >= _pool.bonded.shares) _pool.slash(_accounts[0]);
+        while (uint256(_pool.bonded.assets) << 16 >= _pool.bonded.shares)
+            _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM);
         Pot memory pot = _pool.bonded;
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.SharesAreDust.selector, AGENT, pot.assets, pot.shares));
         this.bondBy(_accounts[1], 1 ether);
@@ -158,7 +160,8 @@ contract StakePoolTest is Assertions {
         _pool.bonded = Pot({assets: 2 ** 64, shares: 2 ** 80});
         _bond(_accounts[1], 1 ether);
         uint128 rest = 0;
-        for (; _pool.bonded.assets != 0; _pool.slash(_accounts[0])) rest = _pool.bondedOf(_accounts[1]);
+        for (; _pool.bonded.assets != 0; _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM))
+            rest = _pool.bondedOf(_accounts[1]);
         assertTrue(rest < 1 ether >> 15, "little is left when all is taken");
     }
 
@@ -200,7 +203,7 @@ contract StakePoolTest is Assertions {
     }
 
     function _slash() private {
-        _pool.slash(_accounts[0]);
+        _pool.slash(_accounts[0], EQUIVOCATION_SLASH_PPM);
         _slashed = true;
     }
 

@@ -259,6 +259,7 @@ contract VectorsTest is Assertions {
         terms.callbackGasLimit = uint32(_number(at, ".terms.callbackGasLimit"));
         terms.committeeSize = uint8(_number(at, ".terms.committeeSize"));
         terms.assurance = uint8(_number(at, ".terms.assurance"));
+        terms.security = uint8(_number(at, ".terms.security"));
         terms.decimals = uint8(_number(at, ".terms.decimals"));
         terms.options = uint8(_number(at, ".terms.options"));
         terms.kind = uint8(_number(at, ".terms.kind"));

@@ -112,6 +112,13 @@ describe("DecisionOracle", () => {
         ["committeeSize", { committeeSize: 65 }],
         ["callbackGasLimit", { callbackGasLimit: 2_000_001 }],
         ["assurance", { assurance: 2 }],
+        ["security", { security: 1 }],
+        ["security", { security: 1, appeals: 1 }],
+        // Five periods may last a week together (SC1).
+        ["security", { security: 1, appeals: 2, duration: week / 5 + 1 }],
+        ["security", { security: 1, appeals: 2, retries: 3, duration: week / 8 + 1 }],
+        ["security", { security: 2, appeals: 2 }],
+        ["security", { security: 3, appeals: 2 }],
         ["kind", { kind: 5 }],
         ["options", { kind: 1, options: 1 }],
         ["options", { kind: 1, options: 27 }],

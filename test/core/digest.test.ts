@@ -48,7 +48,7 @@ import type {
   Terms,
 } from "../../agents/core/types.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
-import { ANSWER_KINDS, ASSURANCES, CURRENCIES } from "../../agents/core/types.ts";
+import { ANSWER_KINDS, ASSURANCES, CURRENCIES, SECURITIES } from "../../agents/core/types.ts";
 
 const digests = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytesToHex(bytes) as Digest);
 const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytesToHex(bytes) as Address);
@@ -58,6 +58,7 @@ const question = fc.string({ unit: "grapheme", maxLength: 60 });
 const domains: fc.Arbitrary<Domain> = fc.record({ chainId: fc.integer({ min: 1, max: 2 ** 48 }), oracle: addresses });
 const enums: Partial<Record<keyof Terms, readonly string[]>> = {
   assurance: ASSURANCES,
+  security: SECURITIES,
   currency: CURRENCIES,
   kind: ANSWER_KINDS,
 };
@@ -247,8 +248,8 @@ describe("digest: packing", () => {
       fc.property(words, (value) => {
         const seat = unpackSeat(value & (2n ** 224n - 1n));
         if (seat !== null) assert.equal(packSeat(seat), value & (2n ** 224n - 1n));
-        // Clears kind, assurance and currency to known values.
-        const termsWord = value & ~(0xeen << 32n) & ~(0xfcn << 8n);
+        // Clears kind, assurance, security and currency to known values.
+        const termsWord = value & ~(0xean << 32n) & ~(0xfcn << 8n);
         const terms = unpackTerms(termsWord);
         assert.ok(terms);
         assert.equal(packTerms(terms), termsWord);

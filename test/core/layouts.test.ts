@@ -35,6 +35,7 @@ const LIBRARIES: Readonly<Record<Word, Library>> = {
       "tolerance",
       "callbackGasLimit",
       "committeeSize",
+      "security",
       "currency",
       "options",
       "kind",
@@ -146,7 +147,7 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
 
   it("RequestTerms: what validate and unpack read from the raw word begins where a member does", () => {
     const { layout, source } = open("requestTerms");
-    const raw = [...source.matchAll(/(\w+)_? = (?:uint8\()?\(?word >> (\d+)\)?(?: & (0xf))?/g)];
+    const raw = [...source.matchAll(/(\w+)_? = (?:uint8\()?\(?word >> (\d+)\)?/g)];
     assertIncludesAll(
       raw.map(([, name = ""]) => name.replace(/_$/, "")),
       ["assurance", "currency", "decimals"],
@@ -241,7 +242,7 @@ function shiftIn(body: string, source: string): number {
 /** The narrowest of casts and masks; null without one. */
 function widthIn(body: string, source: string): number | null {
   const casts = [...body.matchAll(/uint(\d+)\(/g)].map(([, bits]) => Number(bits));
-  const masks = [...body.matchAll(/& 0x(f+)/g)].map(([, digits = ""]) => 4 * digits.length);
+  const masks = [...body.matchAll(/& (0x[0-9a-f]+)/g)].map(([, mask = ""]) => Number(mask).toString(2).length);
   const named = [...body.matchAll(/& ([A-Z_]+)/g)].map(([, name = ""]) =>
     name === "OPEN" ? 8 : numberOf(name, source),
   );

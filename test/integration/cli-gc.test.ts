@@ -4,13 +4,9 @@ import { readFile, readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
-import { createChainReader } from "../../agents/adapters/chain/reader.ts";
-import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { keystoreAddress } from "../../agents/cli/shared/keys.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { progressOf, roundsOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
@@ -20,32 +16,21 @@ import { until } from "./world.ts";
 let world: DecidedChain;
 let cli: Cli;
 let kubo: KuboLoopback;
-/** A settled decision, and a final one that is not settled. */
+/** A settled decision, and a provisional one. */
 let settled: Decided;
 let unsettled: Decided;
 
 before(async () => {
-  world = await startDecidedChain(2);
+  world = await startDecidedChain(2, { lastIsProvisional: true });
   [settled = assert.fail(), unsettled = assert.fail()] = world.decisions;
   cli = createCli(world.folder);
   kubo = await startKuboLoopback();
-  await settle(settled);
 });
 
 after(async () => {
   await kubo.close();
   await world.close();
 });
-
-async function settle({ attempt: { request } }: Decided): Promise<void> {
-  const { oracle, registry, chainId } = world.deployment;
-  const source = { rpcUrl: world.chain.rpcUrl, chainId, oracle, registry };
-  const account = privateKeyToAccount((world.chain.accounts[1] ?? assert.fail()).privateKey);
-  const chain = await createChainReader({ ...source, finalityDepth: 0, pollIntervalMs: 100, deploymentBlock: 0n });
-  const progress = progressOf(await chain.requestEvents(request.id)) ?? assert.fail("no progress");
-  const writer = await createChainWriter({ ...source, account });
-  await writer.settle(request, roundsOf(progress) ?? assert.fail("no rounds"));
-}
 
 function cidOf({ certificate }: Decided): string {
   return cidString(certificate.decision.transcript);

@@ -113,7 +113,9 @@ describe("command line: money", () => {
     await finalize(requestId);
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
-    const [first, ...steps] = stderr.trimEnd().split("\n");
+    const [secures, captured, first, ...steps] = stderr.trimEnd().split("\n");
+    assert.equal(secures, "secures 0: no stake stands behind the answer");
+    assert.match(captured ?? "", /^captured by who holds 20.00 % of the weight: once in 37,/);
     assert.match(first ?? "", /^request 1: asked in 0x/);
     const day = new Date(deadline * 1_000).toISOString().slice(0, 10);
     assert.match(steps.splice(6, 1)[0] ?? "", new RegExp(`^request 1: provisional until ${day}`));

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { captureProbability, securityOf } from "../../agents/cli/request/security.ts";
 import { requireTakers, termsOf, type TermsFlags } from "../../agents/cli/request/terms.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { policiesOf } from "../../agents/core/request/kinds.ts";
@@ -10,7 +11,8 @@ import { packTerms } from "../../agents/core/encoding/words.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import type { Terms } from "../../agents/core/types.ts";
+import { ONE_PPM, type Ppm, type Terms } from "../../agents/core/types.ts";
+import type { AgentRecord } from "../../agents/ports/chain.ts";
 
 const flags: TermsFlags = {
   kind: "policies",
@@ -23,6 +25,7 @@ const flags: TermsFlags = {
   appeals: "0",
   retries: "0",
   assurance: "normal",
+  security: "none",
   callbackGas: "0",
 };
 const unit = { symbol: "FEE", decimals: 18 };
@@ -141,6 +144,44 @@ describe("command line: terms", () => {
       assert.match(error.message, new RegExp(`would call ${seats} seats, at most 160`));
     }
     assert.ok(!(ask({ committee: "64", retries: "1" }) instanceof ConclaveError));
+  });
+
+  it("SC1: takes security with two appeals whose periods last at most a week together", () => {
+    const kind = { kind: "boolean", options: undefined as never };
+    for (const [change, expected] of [
+      [{ appeals: "2", duration: "33h" }, "secured"],
+      [{ appeals: "2", duration: "34h" }, "TERMS_INVALID"],
+      [{ appeals: "2", retries: "3", duration: "21h" }, "secured"],
+      [{ appeals: "2", retries: "3", duration: "22h" }, "TERMS_INVALID"],
+      [{ appeals: "1" }, "TERMS_INVALID"],
+      [{ appeals: "2", security: "some" }, "USAGE"],
+    ] as const) {
+      const terms = ask({ ...kind, security: "secured", ...change });
+      assert.equal(terms instanceof ConclaveError ? terms.code : terms.security, expected, JSON.stringify(change));
+    }
+  });
+
+  it("SC7: an attacker captures a committee as often as the binomial distribution says", () => {
+    const oneIn = (size: number, share: number): number => Math.round(1 / captureProbability(size, share as Ppm));
+    assert.deepEqual([oneIn(4, 200_000), oneIn(4, 330_000), oneIn(4, 1_000_000)], [37, 9, 1]);
+    assert.deepEqual([oneIn(13, 200_000), oneIn(13, 300_000)], [6024, 248]);
+  });
+
+  it("SC7: values what a quorum of the first committee would lose", () => {
+    const agent = { reputation: ONE_PPM, proven: true, active: true };
+    const agents = [
+      { ...agent, stake: 100n },
+      { ...agent, stake: 300n },
+      { ...agent, stake: 300n, proven: false },
+      { ...agent, stake: 400n },
+      { ...agent, stake: 900n, active: false },
+    ] as AgentRecord[];
+    const found = securityOf({ committeeSize: 4, security: "secured" }, agents);
+    // A seat has (100^2 + 300^2 + 300^2 / 2 + 400^2) / (100 + 300 + 150 + 400) on average, and a twentieth of it is lost.
+    assert.deepEqual([found.quorum, found.value, found.leastValue], [3, (305_000n * 3n) / (950n * 20n), 35n]);
+    const unsecured = securityOf({ committeeSize: 4, security: "none" }, agents);
+    assert.deepEqual([unsecured.value, unsecured.leastValue], [0n, 0n]);
+    assert.deepEqual(securityOf({ committeeSize: 4, security: "secured" }, []).value, 0n);
   });
 
   it("accepts high assurance of a registered protocol iff its certificate is byzantine", () => {

@@ -90,7 +90,7 @@ function requested(args: ArgsOf<"Requested">): Body | string {
   const bytes = (args.question.length - 2) / 2;
   if (bytes > limits.questionBytes) return `the question has ${bytes} bytes, more than ${limits.questionBytes}`;
   const terms = unpackTerms(args.terms);
-  if (terms === null) return "the terms name an unknown answer kind, assurance or currency";
+  if (terms === null) return "the terms name an unknown answer kind, assurance, security or currency";
   const question = utf8Text(args.question) ?? rawText(hexToBytes(args.question));
   const request = { id: args.requestId as RequestId, consumer: lower(args.consumer), terms, question };
   return { kind: "requested", request, round: args.round as Round, seedBlock: args.seedBlock };

@@ -7,7 +7,7 @@ const status = z.enum(["Requested", "Decided", "Hung", "Refunded"]);
 
 const currency = z.enum(["Token", "Native"]);
 
-const fault = z.enum(["Messages", "Decisions"]);
+const fault = z.enum(["Messages", "Decisions", "Overturned"]);
 
 const kind = z.enum(["Boolean", "Choice", "Number", "Text", "Policies"]);
 
@@ -35,6 +35,7 @@ export type RequestFilter = Where<{
   callbackGasLimit: bigint;
   committeeSize: number;
   assurance: number;
+  security: number;
   decimals: number;
   options: number;
   question: string;
@@ -42,6 +43,7 @@ export type RequestFilter = Where<{
   status: z.infer<typeof status>;
   provisional: boolean;
   settled: boolean;
+  outcomeStored: boolean;
   callback: z.infer<typeof callbackState>;
   attempt: number;
   deadline: bigint;

@@ -13,6 +13,7 @@ import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
+import { securityOf, securityRows } from "./security.ts";
 import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
 
@@ -72,6 +73,11 @@ export const request: CommandSpec<Options> = {
       default: "normal",
     },
     {
+      flags: "--security <class>",
+      description: "none, or secured: who certifies an answer that two larger committees overturn loses stake",
+      default: "none",
+    },
+    {
       flags: "--callback-gas <gas>",
       description: "gas for a consumer's callback; an account has no callback",
       default: "0",
@@ -93,6 +99,10 @@ export const request: CommandSpec<Options> = {
     const sources = await readSources(options.question, options.source ?? [], terms, host);
     requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
+    const agents = terms.security === "none" ? [] : await chain.agents(host.signal);
+    const security = securityOf(terms, agents);
+    const secured = securityRows(terms, security, chainTerms.stakeToken);
+    for (const [name, value] of secured) tell(`${name} ${value}`);
     const keys = await openAccount(options, host);
     if (subscriptionId === 0) {
       const payment = { what: "fee", amount: terms.fee, currency: terms.currency };
@@ -114,10 +124,12 @@ export const request: CommandSpec<Options> = {
           requestTx: receipt.transactionHash,
           requestGas: Number(receipt.gasUsed),
           fee: terms.fee,
+          security,
         },
         text: rows([
           ["request", String(requestId)],
           ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))],
+          ...secured,
           ["transaction", `${receipt.transactionHash} (${receipt.gasUsed} gas)`],
           ["next", `conclave decision ${requestId}`],
         ]),

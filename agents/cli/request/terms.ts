@@ -9,6 +9,7 @@ import {
   ANSWER_KINDS,
   ASSURANCES,
   CURRENCIES,
+  SECURITIES,
   type Address,
   type AnswerKind,
   type Assurance,
@@ -34,6 +35,7 @@ export interface TermsFlags {
   readonly appeals: string;
   readonly retries: string;
   readonly assurance: string;
+  readonly security: string;
   readonly callbackGas: string;
 }
 
@@ -58,11 +60,13 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
     throw invalid("duration", flags.duration, "30m is the shortest: committees must be able to answer in it");
   if (duration > limits.maxDurationSeconds) throw invalid("duration", flags.duration, "7d is the longest");
   const currency = parseChoice(flags.currency, "--currency", CURRENCIES);
+  const committee = committeeTerms(kind, flags);
   return {
     ...defaultTerms({ protocol: protocol.code, kind, currency, duration }),
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
-    ...committeeTerms(kind, flags),
+    ...committee,
+    security: securityOf(flags, duration, committee),
     assurance: assuranceOf(flags, protocol, registry),
     ...answerTerms(kind, flags),
   };
@@ -130,6 +134,22 @@ function assuranceOf(flags: TermsFlags, protocol: Protocol, registry: readonly P
     assurance,
     `a certificate of ${protocol.id} says that ${meaningOf[protocol.assurance]}; choose normal, or --protocol ${others}`,
   );
+}
+
+/** SC1: two larger committees must be able to overturn the first, before stake that leaves is gone. */
+function securityOf(
+  flags: TermsFlags,
+  duration: number,
+  { appeals, retries }: Pick<Terms, "appeals" | "retries">,
+): Terms["security"] {
+  const security = parseChoice(flags.security, "--security", SECURITIES);
+  if (security === "none") return security;
+  if (appeals < limits.minSecuredAppeals)
+    throw invalid("security", security, `it needs at least --appeals ${limits.minSecuredAppeals}`);
+  const periods = 2 * appeals + retries + 1;
+  if (duration * periods > limits.maxDurationSeconds)
+    throw invalid("security", security, `its ${periods} periods may last 7d together; take a shorter --duration`);
+  return security;
 }
 
 function idsOf(registry: readonly Protocol[]): string {

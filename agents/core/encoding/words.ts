@@ -1,11 +1,11 @@
 import { ConclaveError } from "../errors.ts";
-import { ANSWER_KINDS, ASSURANCES, CURRENCIES } from "../types.ts";
+import { ANSWER_KINDS, ASSURANCES, CURRENCIES, SECURITIES } from "../types.ts";
 import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
 import { LAYOUTS, type Layout, type Member } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
 /** The terms that are numbers; every one has at most 32 bits. */
-type SmallTerms = Omit<Terms, "fee" | "tolerance" | "kind" | "assurance" | "currency">;
+type SmallTerms = Omit<Terms, "fee" | "tolerance" | "kind" | "assurance" | "security" | "currency">;
 
 /** Packs the members of a word. Throws a RangeError, which names the member, when a value does not fit its bits. */
 export function packWord<const L extends Layout>(
@@ -39,6 +39,7 @@ export function packTerms(terms: Terms): bigint {
   const fields = {
     ...terms,
     assurance: ASSURANCES.indexOf(terms.assurance),
+    security: SECURITIES.indexOf(terms.security),
     currency: CURRENCIES.indexOf(terms.currency),
     kind: ANSWER_KINDS.indexOf(terms.kind),
   };
@@ -54,17 +55,18 @@ export function packTerms(terms: Terms): bigint {
   return packWord(LAYOUTS.requestTerms, fields);
 }
 
-/** Null when the word is no uint256 or holds an unknown kind, assurance or currency. */
+/** Null when the word is no uint256 or holds an unknown kind, assurance, security or currency. */
 export function unpackTerms(packed: bigint): Terms | null {
   if (packed < 0n || packed >= 1n << 256n) return null;
   const members = unpackWord(LAYOUTS.requestTerms, packed);
   const kind = ANSWER_KINDS[Number(members.kind)];
   const assurance = ASSURANCES[Number(members.assurance)];
   const currency = CURRENCIES[Number(members.currency)];
-  if (kind === undefined || assurance === undefined || currency === undefined) return null;
+  const security = SECURITIES[Number(members.security)];
+  if (kind === undefined || security === undefined || assurance === undefined || currency === undefined) return null;
   const { fee, tolerance } = members;
   const numbers = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Number(value)]));
-  return { ...(numbers as SmallTerms), fee, tolerance, kind, assurance, currency };
+  return { ...(numbers as SmallTerms), fee, tolerance, kind, assurance, security, currency };
 }
 
 /** Throws a RangeError when a member does not fit its bits. */

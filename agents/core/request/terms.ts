@@ -15,6 +15,7 @@ export function defaultTerms(change: Partial<Terms> & Pick<Terms, "protocol">): 
     callbackGasLimit: 0,
     committeeSize: limits.minCommittee,
     assurance: "normal",
+    security: "none",
     currency: "token",
     decimals: 0,
     options: 0,

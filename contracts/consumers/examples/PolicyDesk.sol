@@ -160,6 +160,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
             callbackGasLimit: current.callbackGasLimit,
             committeeSize: current.committeeSize,
             assurance: current.assurance,
+            security: 0,
             currency: uint8(Currency.Token),
             decimals: decimals,
             options: options,

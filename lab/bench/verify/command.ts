@@ -30,7 +30,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   const { count, json } = commandLine()
     .parse(argv, { from: "user" })
     .opts<{ readonly count: number; readonly json?: true }>();
-  const world = await startDecidedChain(count, (done) => process.stderr.write(`${done} of ${count} decisions made\n`));
+  const world = await startDecidedChain(count, {
+    progress: (done) => process.stderr.write(`${done} of ${count} decisions made\n`),
+  });
   try {
     const report = await compare(world);
     process.stdout.write(json ? `${JSON.stringify(report)}\n` : asText(report));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
+import {EQUIVOCATION_SLASH_PPM, PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
 import {AgentAccount} from "../../../contracts/libraries/AgentAccountLib.sol";
 import {AgentBook} from "../../../contracts/libraries/AgentBook.sol";
 import {Candidate, CandidateLib, Candidates} from "../../../contracts/libraries/Candidates.sol";
@@ -95,7 +95,7 @@ contract BookHandler is Assertions {
     }
 
     function slash(uint256 agent) external {
-        _book.slash(_rules(), _id(agent));
+        _book.slash(_rules(), _id(agent), EQUIVOCATION_SLASH_PPM);
         ++done["slash"];
     }
 

@@ -56,11 +56,12 @@ export type Oracle = WithMethods<
   | "fallBack"
   | "committeeOf"
   | "statusOf"
+  | "stateOf"
   | "registry"
   | "settlement"
   | "supportedProtocols"
 >;
-export type Settlement = WithMethods<"settle" | "bondOf" | "oracle">;
+export type Settlement = WithMethods<"settle" | "bondOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle">;
 export type Registry = WithMethods<
   | "register"
   | "registerWithPermit"
@@ -74,6 +75,8 @@ export type Registry = WithMethods<
   | "setCommission"
   | "raiseCommission"
   | "slash"
+  | "slashOverturned"
+  | "rewardAppellant"
   | "rotateSigner"
   | "setEndpoint"
   | "setModel"
@@ -101,7 +104,7 @@ export type Registry = WithMethods<
   | "treasury"
 >;
 export type Slasher = WithMethods<
-  "commitEvidence" | "submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle"
+  "commitEvidence" | "submitMessages" | "submitDecisions" | "submitOverturned" | "isConsumed" | "registry" | "oracle"
 >;
 export type Manager = WithMethods<
   "setTargetFunctionRole" | "grantRole" | "renounceRole" | "revokeRole" | "setTargetClosed" | "schedule" | "execute"

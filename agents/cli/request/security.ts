@@ -1,0 +1,76 @@
+// What a request secures, and how likely an attacker holds its first committee (docs/spec/security.md).
+import type { Ppm, Terms } from "../../core/types.ts";
+import type { AgentRecord } from "../../ports/chain.ts";
+import { formatAmount, type Unit } from "../shared/arguments.ts";
+import { percent, type Row } from "../shared/output.ts";
+
+/** OVERTURN_SLASH_PPM of contracts/types/Limits.sol. */
+const SLICE = 50_000n;
+const ONE = 1_000_000n;
+/** Parts of the draw's weight that an attacker may hold. */
+const SHARES = [200_000 as Ppm, 330_000 as Ppm] as const;
+
+export interface Security {
+  /** Seats that must sign a wrong answer. */
+  readonly quorum: number;
+  /** What they lose together, if each has the stake that a drawn seat has on average; 0 if the request is not secured. */
+  readonly value: bigint;
+  /** What they lose if the agents with the least stake were drawn. */
+  readonly leastValue: bigint;
+  readonly capture: readonly { readonly share: Ppm; readonly probability: number }[];
+}
+
+/** SC7: the value at stake if a quorum of the first committee certifies a wrong answer. */
+export function securityOf(
+  { committeeSize, security }: Pick<Terms, "committeeSize" | "security">,
+  agents: readonly AgentRecord[],
+): Security {
+  const quorum = quorumOf(committeeSize);
+  const capture = SHARES.map((share) => ({ share, probability: captureProbability(committeeSize, share) }));
+  const drawn = agents.filter(({ active }) => active);
+  if (security === "none" || drawn.length === 0) return { quorum, value: 0n, leastValue: 0n, capture };
+  const weights = drawn.map(({ stake, reputation, proven }) => stake * BigInt(reputation) * (proven ? 2n : 1n));
+  const total = weights.reduce((sum, weight) => sum + weight, 0n);
+  const seats = drawn.reduce((sum, { stake }, index) => sum + stake * (weights[index] ?? 0n), 0n);
+  const cheapest = drawn.map(({ stake }) => stake).sort((a, b) => (a < b ? -1 : 1));
+  const least = cheapest.slice(0, quorum).reduce((sum, stake) => sum + stake, 0n);
+  return {
+    quorum,
+    value: (seats * BigInt(quorum) * SLICE) / (total * ONE),
+    leastValue: (least * SLICE) / ONE,
+    capture,
+  };
+}
+
+/** The probability that at least a quorum of the seats is an attacker's, of a registry that is large beside the committee. */
+export function captureProbability(size: number, share: Ppm): number {
+  const held = share / Number(ONE);
+  /** The probability that exactly so many seats are the attacker's. */
+  let exactly = held ** size;
+  let sum = 0;
+  for (let seats = size; seats >= quorumOf(size); seats--) {
+    sum += exactly;
+    exactly *= (seats / (size - seats + 1)) * ((1 - held) / held);
+  }
+  return sum;
+}
+
+/** The fewest seats that are more than 2/3. */
+function quorumOf(size: number): number {
+  return Math.floor((2 * size) / 3) + 1;
+}
+
+export function securityRows({ committeeSize, security }: Terms, found: Security, stakeToken: Unit): Row[] {
+  const { quorum, value, leastValue, capture } = found;
+  const secures =
+    security === "none"
+      ? "0: no stake stands behind the answer"
+      : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats sign an answer, and each loses ${percent(Number(SLICE))} of its stake if two larger committees overturn it; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
+  const chances = capture.map(({ share, probability }) => `${percent(share)} of the weight: ${chance(probability)}`);
+  return [
+    ["secures", secures],
+    ["captured", `by who holds ${chances.join(", ")}`],
+  ];
+}
+
+const chance = (probability: number): string => `once in ${Math.round(1 / probability).toLocaleString("en-US")}`;

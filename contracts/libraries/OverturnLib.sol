@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {AgentId, DecidedRound, RequestTerms, Seat} from "../types/Types.sol";
+import {PayLib} from "./PayLib.sol";
+import {SeatLib} from "./SeatLib.sol";
+
+/// @title Whether two larger committees overturned a decision (SC2)
+library OverturnLib {
+    using SeatLib for Seat;
+
+    /// @notice True if the last round and an earlier one both overturned a decision: two committees that appeals called, each larger
+    /// than the one before, without a common agent, agree with each other and not with it. No committee after it agreed with it.
+    /// @param terms the terms of the request: numbers agree within their tolerance
+    /// @param rounds all rounds of a request whose record is proven
+    /// @param first index of the round of the decision
+    /// @param second index of the round that overturned it before the last
+    function isOverturned(
+        RequestTerms terms,
+        DecidedRound[] calldata rounds,
+        uint256 first,
+        uint256 second
+    ) internal pure returns (bool) {
+        uint256 last = rounds.length - 1;
+        if (first >= second || second >= last) return false;
+        DecidedRound calldata wrong = rounds[first];
+        if (!PayLib.isDecided(wrong.decision) || !PayLib.isDecided(rounds[second].decision)) return false;
+        // A committee of another size was called by an appeal.
+        if (
+            wrong.committee.length >= rounds[second].committee.length ||
+            rounds[second].committee.length >= rounds[last].committee.length
+        ) return false;
+        if (PayLib.isOverturned(terms, rounds[second].decision, rounds[last].decision)) return false;
+        // There are at most seven rounds. A hung one says nothing about the decision.
+        for (uint256 i = first + 1; i <= last; ++i) {
+            bool agrees =
+                PayLib.isDecided(rounds[i].decision) && !PayLib.isOverturned(terms, wrong.decision, rounds[i].decision);
+            if (agrees) return false;
+        }
+        return
+            PayLib.isDecided(rounds[last].decision) &&
+            _areDisjoint(wrong.committee, rounds[second].committee) &&
+            _areDisjoint(wrong.committee, rounds[last].committee) &&
+            _areDisjoint(rounds[second].committee, rounds[last].committee);
+    }
+
+    /// @notice Returns the account whose appeal called the committee of the last round.
+    /// @param rounds the record of a request with an appeal
+    function lastAppellant(DecidedRound[] calldata rounds) internal pure returns (address appellant) {
+        // A committee that hung and was retried has no appellant.
+        for (uint256 i = rounds.length - 1; appellant == address(0);) appellant = rounds[--i].appellant;
+    }
+
+    /// @dev At most 64 times 31 steps: one committee is at most half as large as the other.
+    function _areDisjoint(Seat[] calldata one, Seat[] calldata other) private pure returns (bool) {
+        for (uint256 i = 0; i < one.length; ++i) {
+            AgentId agentId = one[i].agentId();
+            for (uint256 j = 0; j < other.length; ++j) {
+                if (AgentId.unwrap(other[j].agentId()) == AgentId.unwrap(agentId)) return false;
+            }
+        }
+        return true;
+    }
+}

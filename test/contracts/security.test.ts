@@ -1,0 +1,375 @@
+import { expect } from "chai";
+import hre from "hardhat";
+
+import {
+  appeal,
+  ask,
+  bondOf,
+  decide,
+  hung,
+  latestOf,
+  no,
+  passDeadline,
+  recordOf,
+  type Committed,
+} from "../support/contracts/course.ts";
+import { submitEquivocation } from "../support/contracts/equivocation.ts";
+import {
+  Currency,
+  agentOf,
+  testKey,
+  unpackRound,
+  type SignedDecision,
+  type Terms,
+} from "../support/contracts/typed-data.ts";
+import {
+  deployWorld,
+  maxStake,
+  minStake,
+  registerAgents,
+  treasury,
+  unbondingDelay,
+  type World,
+} from "../support/contracts/world.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture, time } = networkHelpers;
+
+const week = 7 * 24 * 3600;
+const secured = { security: 1, appeals: 2, fee: 0n } as const;
+const yes = {};
+/** A quorum of the first four seats signs. */
+const signers = 3n;
+/** A twentieth of the stake. */
+const slice = maxStake / 20n;
+
+/** Makes as many agents as four seats and two appeals need. Alice appeals first, Bob second; a stranger reports. */
+async function makeAgents(count: number, stake: bigint) {
+  const world = await deployWorld(ethers);
+  const { oracle, token, registry } = world;
+  const [, operator, alice, bob, stranger] = await ethers.getSigners();
+  await token.mint(operator!.address, 10n ** 24n);
+  await token.connect(operator!).approve(registry.target, 10n ** 24n);
+  await registerAgents(world, count, { operator: operator!, stake });
+  for (const account of [alice!, bob!, operator!]) {
+    await token.mint(account.address, 10n ** 24n);
+    await token.connect(account).approve(oracle.target, 10n ** 24n);
+  }
+  const slasher = world.slasher.connect(stranger!);
+  return { world, operator: operator!, alice: alice!, bob: bob!, stranger: stranger!, slasher };
+}
+const full = () => makeAgents(32, maxStake);
+const least = () => makeAgents(32, minStake);
+const many = () => makeAgents(71, maxStake);
+
+type Setting = Awaited<ReturnType<typeof makeAgents>>;
+
+/** Lets committees decide so, one after the other: an account appeals against each decision but the last. */
+async function play(
+  { world, alice, bob }: Setting,
+  decisions: readonly Partial<SignedDecision>[],
+  terms: Partial<Terms> = {},
+  appellants = [alice, bob, alice],
+): Promise<Committed> {
+  let committed = await decide(world, await ask(world, { ...secured, ...terms }), decisions[0]);
+  let appeals = 0;
+  for (const decision of decisions.slice(1)) {
+    const next = committed.reopened ?? (await appeal(world, committed, world.oracle.connect(appellants[appeals++]!)));
+    committed = await decide(world, next, decision);
+  }
+  return committed;
+}
+
+async function settle(world: World, committed: Committed): Promise<Committed> {
+  await world.settlement.settle(...recordOf(committed));
+  return committed;
+}
+
+const overturned = async (setting: Setting, terms: Partial<Terms> = {}): Promise<Committed> =>
+  settle(setting.world, await play(setting, [no, yes, yes], terms));
+
+/** The agents that signed a round. */
+const signersOf = (committed: Committed, round = 0): number[] =>
+  committed.rounds[round]!.committee.slice(0, Number(signers)).map((seat) => Number(agentOf(seat)));
+
+const stakeOf = async ({ registry }: World, agentId: number): Promise<bigint> => {
+  const { bonded, unbonding } = await registry.getAgent(agentId);
+  return (bonded.assets as bigint) + (unbonding.assets as bigint);
+};
+
+/** The stake of all agents. */
+async function allStake(world: World): Promise<bigint> {
+  const count = Number(await world.registry.agentCount());
+  let sum = 0n;
+  for (let agentId = 1; agentId <= count; agentId++) sum += await stakeOf(world, agentId);
+  return sum;
+}
+
+describe("secured requests", () => {
+  it("SC2, SC3, SC4: whoever captures a first committee loses stake, and the two appellants earn by it", async () => {
+    const setting = await loadFixture(full);
+    const { world, alice, bob, stranger, slasher } = setting;
+    const { registry } = world;
+    const committed = await overturned(setting);
+    const before = await allStake(world);
+    const sent = slasher.submitOverturned(...recordOf(committed), 0, 1);
+    for (const agentId of signersOf(committed)) {
+      await expect(sent)
+        .to.emit(slasher, "DecisionOverturned")
+        .withArgs(agentId, committed.request.id, alice.address, 0)
+        .and.to.emit(registry, "StakeSlashed")
+        .withArgs(agentId, alice.address, slice, 0n, 0n);
+      expect(await stakeOf(world, agentId)).to.equal(maxStake - slice);
+    }
+    expect(before - (await allStake(world))).to.equal(signers * slice);
+    // Half of what one operator lost, in two equal parts.
+    for (const appellant of [alice, bob]) {
+      await expect(sent)
+        .to.emit(registry, "AppellantRewarded")
+        .withArgs(appellant.address, slice / 4n);
+      expect(await registry.owedTo(appellant.address)).to.equal(slice / 4n);
+    }
+    expect(await registry.owedTo(stranger.address)).to.equal(0n);
+    expect(await registry.owedTo(treasury)).to.equal(signers * slice - slice / 2n);
+    await registry.connect(bob).claim(bob.address);
+  });
+
+  it("SC2: a hung committee between them says nothing", async () => {
+    const setting = await loadFixture(many);
+    const { world, slasher } = setting;
+    const committed = await settle(world, await play(setting, [no, yes, hung, yes], { retries: 1 }));
+    await slasher.submitOverturned(...recordOf(committed), 0, 1);
+    // Bob's appeal called the committee that hung and the one that replaced it.
+    expect(await world.registry.owedTo(setting.bob.address)).to.equal(slice / 4n);
+  });
+
+  it("SC4: an operator that appeals against its own decision loses more than it gets", async () => {
+    const setting = await loadFixture(least);
+    const { world, operator, slasher } = setting;
+    const committed = await play(setting, [no, yes, yes], {}, [operator, operator]);
+    // It cannot get more by handing an agent over, whose stake stays its own.
+    const [first] = signersOf(committed);
+    await world.registry.connect(operator).transferOperator(first, setting.stranger.address);
+    await world.registry.connect(setting.stranger).acceptOperator(first);
+    await slasher.submitOverturned(...recordOf(await settle(world, committed)), 0, 1);
+    const gained = (await world.registry.owedTo(operator.address)) as bigint;
+    // Nor does it take the reward from others: this is half of what one seat with the least stake loses.
+    expect(gained).to.equal(minStake / 40n);
+    expect(minStake - (await stakeOf(world, first!))).to.equal(2n * gained);
+  });
+
+  it("SC5: stake that began to leave when its agent was drawn is there until the time is over", async () => {
+    const setting = await loadFixture(full);
+    const { world, operator, slasher } = setting;
+    const { registry } = world;
+    const duration = week / 5;
+    let committed = await decide(world, await ask(world, { ...secured, duration }), no);
+    const shares = (await registry.positionOf(signersOf(committed)[0]!, operator.address)).shares as bigint;
+    for (const agentId of signersOf(committed)) await registry.connect(operator).startUnbonding(agentId, shares);
+    for (const by of [setting.alice, setting.bob]) {
+      await time.increaseTo(unpackRound(committed.rounds.at(-1)!.round).deadline - 600);
+      committed = await decide(world, await appeal(world, committed, world.oracle.connect(by)), yes);
+    }
+    await settle(world, committed);
+    const end = unpackRound(committed.rounds.at(-1)!.round).deadline + week;
+    await time.increaseTo(end - 2);
+    for (const agentId of signersOf(committed))
+      await expect(registry.connect(operator).withdrawStake(agentId, operator.address)).to.be.revertedWithCustomError(
+        registry,
+        "StillUnbonding",
+      );
+    await time.setNextBlockTimestamp(end + 1);
+    await expect(slasher.submitOverturned(...recordOf(committed), 0, 1))
+      .to.be.revertedWithCustomError(slasher, "EvidenceTooLate")
+      .withArgs(committed.request.id, end);
+  });
+
+  it("SC5: slashes the unbonding stake until the last second", async () => {
+    const setting = await loadFixture(full);
+    const { world, operator, slasher } = setting;
+    const committed = await overturned(setting);
+    const [first] = signersOf(committed);
+    await world.registry.connect(operator).startUnbonding(first, maxStake);
+    await time.setNextBlockTimestamp(unpackRound(committed.rounds.at(-1)!.round).deadline + week);
+    await slasher.submitOverturned(...recordOf(committed), 0, 1);
+    expect(await stakeOf(world, first!)).to.equal(maxStake - slice);
+    expect(unbondingDelay).to.equal(2 * week);
+  });
+
+  it("SC6: a seat is slashed once for a decision, and once in a week for anything", async () => {
+    const setting = await loadFixture(full);
+    const { world, slasher } = setting;
+    const committed = await play(setting, [no, yes, yes], { duration: week / 5 });
+    const [first] = signersOf(committed);
+    // It signs twice, too, and is reported before the request is over.
+    const key = testKey(`agent ${first! - 1}`);
+    await submitEquivocation(world, key, committed.request);
+    await settle(world, committed);
+    const left = maxStake - maxStake / 10n;
+    const arguments_ = [...recordOf(committed), 0, 1] as const;
+    await slasher.submitOverturned(...arguments_);
+    expect(await stakeOf(world, first!)).to.equal(left);
+    await expect(slasher.submitOverturned(...arguments_))
+      .to.be.revertedWithCustomError(slasher, "NobodyToSlash")
+      .withArgs(committed.request.id, 0);
+    await time.increase(week);
+    await slasher.submitOverturned(...arguments_);
+    expect(await stakeOf(world, first!)).to.equal(left - left / 20n);
+    await expect(slasher.submitOverturned(...arguments_)).to.be.revertedWithCustomError(slasher, "NobodyToSlash");
+    expect(await slasher.isConsumed(first, committed.request.id, 0)).to.equal(true);
+  });
+
+  it("SC6: an overturned decision does not use up the evidence of what a seat signed twice", async () => {
+    const setting = await loadFixture(full);
+    const { world, slasher } = setting;
+    const committed = await overturned(setting);
+    const [first] = signersOf(committed);
+    await slasher.submitOverturned(...recordOf(committed), 0, 1);
+    const key = testKey(`agent ${first! - 1}`);
+    await expect(submitEquivocation(world, key, committed.request)).to.be.revertedWithCustomError(
+      slasher,
+      "SlashedRecently",
+    );
+    await time.increase(week);
+    await submitEquivocation(world, key, committed.request);
+    expect(await stakeOf(world, first!)).to.equal(((maxStake - slice) * 9n) / 10n);
+  });
+
+  describe("slash nobody", () => {
+    /** Fails unless the call is refused so and no agent has lost anything. */
+    async function refused(
+      { world, slasher }: Setting,
+      committed: Committed,
+      error: string,
+      [first, second]: readonly [number, number] = [0, 1],
+    ): Promise<void> {
+      const before = await allStake(world);
+      await expect(slasher.submitOverturned(...recordOf(committed), first, second)).to.be.revertedWithCustomError(
+        error === "WitnessMismatch" ? world.oracle : slasher,
+        error,
+      );
+      expect(await allStake(world)).to.equal(before);
+    }
+
+    it("SC1: where the terms ask for no security", async () => {
+      const setting = await loadFixture(full);
+      await refused(setting, await overturned(setting, { security: 0 }), "NotSecured");
+    });
+
+    it("SC2: before the request is settled, or while its decision is provisional", async () => {
+      const setting = await loadFixture(full);
+      await refused(setting, await play(setting, [no, yes]), "NotSettled");
+      await refused(setting, await play(setting, [no, yes, yes]), "NotSettled");
+    });
+
+    it("SC2: by another record than the oracle's", async () => {
+      const setting = await loadFixture(full);
+      const committed = await overturned(setting);
+      const [first, ...others] = committed.rounds;
+      const forged = { ...first!, decision: { ...first!.decision, confidence: 1 } };
+      await refused(setting, { ...committed, rounds: [forged, ...others] }, "WitnessMismatch");
+      await refused(setting, { ...committed, rounds: others }, "WitnessMismatch");
+      await refused(setting, { ...committed, rounds: [] }, "WitnessMismatch");
+      // The bitmap of the signers is a part of the record.
+      const everybody = { ...first!, relay: `0x${"f".repeat(16)}${first!.relay.slice(18)}` };
+      await refused(setting, { ...committed, rounds: [everybody, ...others] }, "WitnessMismatch");
+    });
+
+    it("SC2: for a decision that stands", async () => {
+      const setting = await loadFixture(full);
+      const { world } = setting;
+      await refused(setting, await settle(world, await play(setting, [yes, yes, yes])), "NotOverturned");
+      // A wrong committee in between does not make it fall.
+      await refused(setting, await settle(world, await play(setting, [yes, no, yes])), "NotOverturned");
+    });
+
+    it("SC2: if one larger committee overturned the decision, and the largest agreed with it or hung", async () => {
+      const setting = await loadFixture(full);
+      const { world } = setting;
+      await refused(setting, await settle(world, await play(setting, [no, yes, no])), "NotOverturned");
+      await refused(setting, await settle(world, await play(setting, [no, yes, hung])), "NotOverturned");
+      await refused(setting, await settle(world, await play(setting, [no, hung, yes])), "NotOverturned");
+      // Nobody made the second appeal.
+      const once = await play(setting, [no, yes]);
+      await passDeadline(world, once.rounds.at(-1)!.round);
+      await world.oracle.finalize(...latestOf(once));
+      await refused(setting, await settle(world, once), "NotOverturned");
+    });
+
+    it("SC2: for a committee that hung", async () => {
+      const setting = await loadFixture(full);
+      await refused(setting, await settle(setting.world, await play(setting, [hung, yes, yes])), "NotOverturned");
+    });
+
+    it("SC2: if the two larger committees do not agree with each other", async () => {
+      const setting = await loadFixture(full);
+      const answers = [0n, 20n, 40n].map((value) => ({ outcome: `0x${value.toString(16).padStart(64, "0")}` }));
+      const number = { kind: 2, tolerance: 10 };
+      await refused(setting, await settle(setting.world, await play(setting, answers, number)), "NotOverturned");
+    });
+
+    it("SC2: if one of the two is within the tolerance of the decision", async () => {
+      const setting = await loadFixture(full);
+      const answers = [0n, 10n, 20n].map((value) => ({ outcome: `0x${value.toString(16).padStart(64, "0")}` }));
+      const number = { kind: 2, tolerance: 10 };
+      await refused(setting, await settle(setting.world, await play(setting, answers, number)), "NotOverturned");
+    });
+
+    it("SC2: by rounds that are not in their order, or of equal size", async () => {
+      const setting = await loadFixture(many);
+      const { world } = setting;
+      const committed = await settle(world, await play(setting, [hung, no, yes, yes], { retries: 1 }));
+      for (const pair of [
+        [0, 1],
+        [0, 2],
+        [1, 1],
+        [1, 3],
+        [2, 1],
+        [3, 2],
+        [1, 2 ** 40],
+      ] as const)
+        await refused(setting, committed, "NotOverturned", pair);
+      await setting.slasher.submitOverturned(...recordOf(committed), 1, 2);
+    });
+
+    it("SC2: if a committee between them agreed with the decision", async () => {
+      const setting = await loadFixture(many);
+      const committed = await settle(setting.world, await play(setting, [no, yes, no, yes], { appeals: 3 }));
+      for (const pair of [
+        [0, 1],
+        [0, 2],
+        [1, 2],
+        [2, 1],
+      ] as const)
+        await refused(setting, committed, "NotOverturned", pair);
+    });
+
+    it("SC2: if committees share an agent", async () => {
+      const setting = await loadFixture(full);
+      const { world, operator, alice, bob } = setting;
+      const first = await decide(world, await ask(world, secured), no);
+      const seated = new Set(first.rounds[0]!.committee.map((seat) => Number(agentOf(seat))));
+      const outside = [...Array(32).keys()].map((index) => index + 1).find((agentId) => !seated.has(agentId));
+      // One agent fewer than seats: the committee of the second appeal takes an earlier agent.
+      await world.registry.connect(operator).startUnbonding(outside, maxStake);
+      await networkHelpers.mine(40);
+      const second = await decide(world, await appeal(world, first, world.oracle.connect(alice)), yes);
+      const third = await decide(world, await appeal(world, second, world.oracle.connect(bob)), yes);
+      await refused(setting, await settle(world, third), "NotOverturned");
+    });
+  });
+
+  it("M6: an appeal whose committee hangs gives the bond back less what the committee earned", async () => {
+    const setting = await loadFixture(full);
+    const { world, alice } = setting;
+    // A unit costs 1: 2 (4 + 9 + 19).
+    const first = await decide(world, await ask(world, { ...secured, fee: 64n }), no);
+    const bond = await bondOf(world, first);
+    expect(bond).to.equal(18n);
+    const second = await decide(world, await appeal(world, first, world.oracle.connect(alice)), hung);
+    await passDeadline(world, second.rounds.at(-1)!.round);
+    await world.oracle.finalize(...latestOf(second));
+    await settle(world, second);
+    expect(await world.oracle.creditOf(alice.address, Currency.Token)).to.equal(bond - 9n);
+  });
+});
