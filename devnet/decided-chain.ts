@@ -157,7 +157,7 @@ class Asker {
     await this.#chain.nextEpoch(EPOCH_BLOCKS);
     const asked: Extract<ChainEvent, { kind: "requested" }>[] = [];
     for (let index = first; index < end; index++) {
-      const chosen = index < firstAppealable ? terms : { ...terms, appeals: 1 };
+      const chosen = index < firstAppealable ? terms : { ...terms, appeals: 1, fee: 20n * ONE };
       asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, chosen, `Is ${index} less than ${index + 1}?`)));
     }
     await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);

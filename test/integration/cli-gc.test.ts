@@ -4,6 +4,7 @@ import { readFile, readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { keystoreAddress } from "../../agents/cli/shared/keys.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
