@@ -19,8 +19,23 @@ import {
   type Committed,
   type Drawn,
 } from "../../test/support/contracts/course.ts";
-import { Status, agentOf, memberOf, packTerms, word, type SignedDecision, type Terms } from "../../test/support/contracts/typed-data.ts";
-import { deployWorld, maxStake, minStake, mineTo, registerAgents, type World } from "../../test/support/contracts/world.ts";
+import {
+  Status,
+  agentOf,
+  memberOf,
+  packTerms,
+  word,
+  type SignedDecision,
+  type Terms,
+} from "../../test/support/contracts/typed-data.ts";
+import {
+  deployWorld,
+  maxStake,
+  minStake,
+  mineTo,
+  registerAgents,
+  type World,
+} from "../../test/support/contracts/world.ts";
 import { attemptOf } from "../../test/support/core/committee.ts";
 import { AGENTS, PRICES, type Setting } from "./assumptions.ts";
 
@@ -113,7 +128,8 @@ export async function drawBy(
   }
 }
 
-export const agentsOf = ({ committee }: Pick<Drawn, "committee">): readonly number[] => committee.map((seat) => Number(agentOf(seat)));
+export const agentsOf = ({ committee }: Pick<Drawn, "committee">): readonly number[] =>
+  committee.map((seat) => Number(agentOf(seat)));
 
 /** Keys of seats are slow to make and say nothing here, so attempts of one size share them. */
 const attempts = new Map<number, Attempt>();
@@ -131,7 +147,10 @@ export function attemptFor({ committee }: Drawn): Attempt {
 }
 
 /** What the committee signs for an outcome of the core. */
-export function decisionOf(drawn: Drawn, { status, outcome, answer, confidence, shares, reputationChanges }: Outcome): SignedDecision {
+export function decisionOf(
+  drawn: Drawn,
+  { status, outcome, answer, confidence, shares, reputationChanges }: Outcome,
+): SignedDecision {
   return decisionFor(drawn, {
     status: status === "decided" ? Status.Decided : Status.Hung,
     outcome: word(BigInt(outcome)),
@@ -155,7 +174,10 @@ export async function commitBy(
   return committedBy(world, drawn, decision, (await sent.wait()) as ContractTransactionReceipt);
 }
 
-export async function reputationOf({ registry }: World, agent: number): Promise<{ reputation: number; asleep: boolean }> {
+export async function reputationOf(
+  { registry }: World,
+  agent: number,
+): Promise<{ reputation: number; asleep: boolean }> {
   const { reputation, asleep } = await registry.getAgent(agent);
   return { reputation: Number(reputation) / 1e6, asleep: asleep === true };
 }

@@ -4,7 +4,17 @@ import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { createRandom, type Random } from "../../sim/random.ts";
 import { passDeadline, quorum, refundArgs, type Drawn } from "../../test/support/contracts/course.ts";
 import { AGENTS, CLAIM_PART, SEAT_GAS_LEVEL, type Setting } from "./assumptions.ts";
-import { agentsOf, askFor, attemptFor, commitBy, decisionOf, drawBy, priceGas, reputationOf, type Stage } from "./chain.ts";
+import {
+  agentsOf,
+  askFor,
+  attemptFor,
+  commitBy,
+  decisionOf,
+  drawBy,
+  priceGas,
+  reputationOf,
+  type Stage,
+} from "./chain.ts";
 import type { Stratum } from "./estimate.ts";
 import { dollarsOf, rewardsOf } from "./ledger.ts";
 import { seatsMissed } from "./lives.ts";
@@ -36,7 +46,14 @@ interface Taken {
 export async function gainsOf(
   stage: Stage,
   setting: Setting,
-  { plan, share, samples, seed, modelDollars, seatDollars }: {
+  {
+    plan,
+    share,
+    samples,
+    seed,
+    modelDollars,
+    seatDollars,
+  }: {
     readonly plan: Plan;
     readonly share: number;
     readonly samples: number;
@@ -90,7 +107,12 @@ async function play(
   // The agent with most of the stake belongs to nobody here.
   const asked = await askFor(world, setting, SEAT_GAS_LEVEL);
   const drawn = await drawBy(world, asked, random.fork("draw"), (agents) => !agents.includes(studied));
-  const own = new Set(random.fork("own").shuffled(drawn.committee.map((_, seat) => seat)).slice(0, k));
+  const own = new Set(
+    random
+      .fork("own")
+      .shuffled(drawn.committee.map((_, seat) => seat))
+      .slice(0, k),
+  );
   const agents = agentsOf(drawn).filter((_, seat) => own.has(seat));
   const owed = (): Promise<readonly bigint[]> =>
     Promise.all(agents.map(async (agent) => rewardsOf(world, agent, world.deployer.address)));
@@ -117,12 +139,18 @@ async function act(
   const n = drawn.committee.length;
   const all = mindsOf(drawn, fate, honestCast);
   const shared = all[[...own][0]!]!.belief;
-  const minds = all.map((mind, seat): Mind => (plan !== "honest" && own.has(seat) ? { ...mind, belief: shared } : mind));
+  const minds = all.map((mind, seat): Mind =>
+    plan !== "honest" && own.has(seat) ? { ...mind, belief: shared } : mind,
+  );
   const overrides = await priceGas(world, SEAT_GAS_LEVEL);
   if (plan === "rule" && own.size >= quorum(n)) {
     // Nobody can appeal against who is paid: the answer is the coalition's honest one.
     const shares = drawn.committee.map((_, seat) => (own.has(seat) ? SURE_RIGHT : 0));
-    const honest = deliberate(attemptFor(drawn), fate.question, minds.map((mind) => ({ ...mind, belief: shared })));
+    const honest = deliberate(
+      attemptFor(drawn),
+      fate.question,
+      minds.map((mind) => ({ ...mind, belief: shared })),
+    );
     const decision = decisionOf(drawn, { ...honest, shares, reputationChanges: [] });
     const committed = await commitBy(stage, drawn, decision, [...own], overrides);
     await finish(stage, committed, setting, fate, SEAT_GAS_LEVEL);
@@ -138,11 +166,35 @@ async function act(
       await world.oracle.connect(relayer).refund(...refundArgs(drawn), overrides);
       return;
     }
-    await finish(stage, await commitBy(stage, drawn, decisionOf(drawn, outcome), minds.map((_, seat) => seat), overrides), setting, fate, SEAT_GAS_LEVEL);
+    await finish(
+      stage,
+      await commitBy(
+        stage,
+        drawn,
+        decisionOf(drawn, outcome),
+        minds.map((_, seat) => seat),
+        overrides,
+      ),
+      setting,
+      fate,
+      SEAT_GAS_LEVEL,
+    );
     return;
   }
   const decision = decisionOf(drawn, deliberate(attemptFor(drawn), fate.question, minds));
-  await finish(stage, await commitBy(stage, drawn, decision, minds.map((_, seat) => seat), overrides), setting, fate, SEAT_GAS_LEVEL);
+  await finish(
+    stage,
+    await commitBy(
+      stage,
+      drawn,
+      decision,
+      minds.map((_, seat) => seat),
+      overrides,
+    ),
+    setting,
+    fate,
+    SEAT_GAS_LEVEL,
+  );
 }
 
 function mostAnswered(minds: readonly Mind[]): Text {

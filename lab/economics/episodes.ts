@@ -65,7 +65,7 @@ export const EPISODES = {
     await passDeadline(stage.world, asked.round);
     const oracle = stage.world.oracle.connect(stage.relayer);
     const sent = await oracle.replace(...refundArgs(asked), await priceGas(stage.world, gwei));
-    await giveUp(stage, reopenedBy(stage.world, asked.request, [], (await sent.wait())!), gwei);
+    await giveUp(stage, reopenedBy(stage.world, asked.request, [], await sent.wait()), gwei);
   },
   burn: async (scene) => {
     const asked = await askHostile(scene);
@@ -84,7 +84,13 @@ export const EPISODES = {
 } as const satisfies Record<string, Play>;
 export type EpisodeName = keyof typeof EPISODES;
 
-export async function play(stage: Stage, setting: Setting, name: EpisodeName, gwei: number, seed: number): Promise<Episode> {
+export async function play(
+  stage: Stage,
+  setting: Setting,
+  name: EpisodeName,
+  gwei: number,
+  seed: number,
+): Promise<Episode> {
   await stage.restart();
   const { world, relayer, appellant, latecomer } = stage;
   const random = createRandom(seed, `episode, ${setting.name}`);
@@ -190,23 +196,46 @@ async function appealed(
   const { world, appellant } = stage;
   const drawn = await drawBy(world, await askFor(world, setting, gwei), random.fork("draw"));
   const everybody = (one: Drawn): readonly number[] => one.committee.map((_, seat) => seat);
-  const committed = await commitBy(stage, drawn, decisionOfSeats(drawn, first), everybody(drawn), await priceGas(world, gwei));
+  const committed = await commitBy(
+    stage,
+    drawn,
+    decisionOfSeats(drawn, first),
+    everybody(drawn),
+    await priceGas(world, gwei),
+  );
   const reopened = await appeal(world, committed, world.oracle.connect(appellant), await priceGas(world, gwei));
   const again = await drawBy(world, reopened, random.fork("again"));
-  const decided = await commitBy(stage, again, decisionOfSeats(again, second), everybody(again), await priceGas(world, gwei));
+  const decided = await commitBy(
+    stage,
+    again,
+    decisionOfSeats(again, second),
+    everybody(again),
+    await priceGas(world, gwei),
+  );
   await close(stage, decided, gwei);
 }
 
 /** Bonds to an agent between its committee's decision and the settlement, claims, and leaves. */
 async function stakeLate({ stage, setting, gwei, random }: Scene): Promise<void> {
   const { world, latecomer, studied } = stage;
-  const drawn = await drawBy(world, await askFor(world, setting, gwei), random.fork("draw"), (agents) => agents[0] !== studied);
+  const drawn = await drawBy(
+    world,
+    await askFor(world, setting, gwei),
+    random.fork("draw"),
+    (agents) => agents[0] !== studied,
+  );
   const agent = agentsOf(drawn)[0]!;
   const registry = world.registry.connect(latecomer);
   const { bonded } = await registry.getAgent(agent);
   const room = ((await registry.maxStake()) as bigint) - (bonded.assets as bigint);
   await registry.bond(agent, room, await priceGas(world, gwei));
-  const committed = await commitBy(stage, drawn, decisionOfSeats(drawn, {}), drawn.committee.map((_, seat) => seat), await priceGas(world, gwei));
+  const committed = await commitBy(
+    stage,
+    drawn,
+    decisionOfSeats(drawn, {}),
+    drawn.committee.map((_, seat) => seat),
+    await priceGas(world, gwei),
+  );
   await close(stage, committed, gwei);
   const { shares } = await registry.positionOf(agent, latecomer.address);
   await registry.startUnbonding(agent, shares, await priceGas(world, gwei));
@@ -214,4 +243,3 @@ async function stakeLate({ stage, setting, gwei, random }: Scene): Promise<void>
   await passTime(world, unbondingDelay);
   await registry.withdrawStake(agent, latecomer.address, await priceGas(world, gwei));
 }
-

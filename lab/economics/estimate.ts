@@ -39,7 +39,11 @@ export function stratified(strata: readonly Stratum[]): Estimate {
   return { mean, low: mean - half, high: mean + half };
 }
 
-export const scaled = ({ mean, low, high }: Estimate, by: number): Estimate => ({ mean: mean * by, low: low * by, high: high * by });
+export const scaled = ({ mean, low, high }: Estimate, by: number): Estimate => ({
+  mean: mean * by,
+  low: low * by,
+  high: high * by,
+});
 
 const tOf = (degrees: number): number => T[Math.min(degrees, T.length) - 1] ?? Number.POSITIVE_INFINITY;
 

@@ -64,12 +64,14 @@ export async function readLedger({ world, relayer, appellant, latecomer }: Stage
   return { parties, dust: ((await token.totalSupply()) as bigint) - counted, block: block.number };
 }
 
+const ROUNDINGS = BigInt(AGENTS);
+
 /** Errors in words: money that two ledgers of one chain do not account for; empty if there is none. */
 export async function faultsBetween({ ethers }: World, before: Ledger, after: Ledger): Promise<readonly string[]> {
   const faults: string[] = [];
   const lost = after.dust - before.dust;
-  // Each settled request and each agent's pay leaves less than a unit.
-  if (lost < 0n || lost > 10_000n) faults.push(`${lost} token units are nobody's`);
+  // What each agent can claim is rounded down, before and after.
+  if (lost < -ROUNDINGS || lost > ROUNDINGS) faults.push(`${lost} token units are nobody's`);
   let coins = 0n;
   for (const [name, { coins: owned }] of Object.entries(after.parties)) coins += owned - before.parties[name]!.coins;
   const burnt = await burntIn(ethers.provider, before.block, after.block);

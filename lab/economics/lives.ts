@@ -68,6 +68,7 @@ const FRESH_SEATS = 16;
 /** Seats that an agent of this reputation will miss until it has recovered, at the draw's weights. */
 export function seatsMissed(reputation: number): number {
   let missed = 0;
-  for (let steps = Math.round((1 - reputation) * 100); steps > 0; steps--) missed += steps / 100 / ((1 - steps / 100) * PAID);
+  for (let steps = Math.round((1 - reputation) * 100); steps > 0; steps--)
+    missed += steps / 100 / ((1 - steps / 100) * PAID);
   return Math.min(missed, FRESH_SEATS);
 }

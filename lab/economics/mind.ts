@@ -98,8 +98,7 @@ function firstAnswers(minds: readonly Mind[]): readonly Said[] {
 }
 
 function mostOf(said: readonly Said[]): Text {
-  const weightOf = (text: Text): number =>
-    said.reduce((sum, one) => sum + (one?.answer === text ? one.tier : 0), 0);
+  const weightOf = (text: Text): number => said.reduce((sum, one) => sum + (one?.answer === text ? one.tier : 0), 0);
   return weightOf("yes") >= weightOf("no") ? "yes" : "no";
 }
 

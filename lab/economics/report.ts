@@ -12,6 +12,7 @@ function cents(value: number): string {
 }
 
 export const dollars = (value: number): string => {
+  if (!Number.isFinite(value)) return "no sum is enough";
   const rounded = Number(value.toPrecision(2));
   return rounded >= 1e6 ? rounded.toExponential(0) : rounded.toLocaleString("en");
 };
@@ -22,7 +23,12 @@ function cell({ mean, low, high }: Estimate): string {
 
 const MARKS = { holds: "", undecided: " ?", fails: " **fails**" } as const;
 
-function pivot(rows: readonly Row[], first: string, columnOf: (row: Row) => string, value: (row: Row) => string): string {
+function pivot(
+  rows: readonly Row[],
+  first: string,
+  columnOf: (row: Row) => string,
+  value: (row: Row) => string,
+): string {
   const columns = [...new Set(rows.map(columnOf))];
   const strategies = [...new Set(rows.map(({ strategy }) => strategy))];
   return markdownTable(
@@ -40,24 +46,36 @@ function pivot(rows: readonly Row[], first: string, columnOf: (row: Row) => stri
 const judged = (row: Row): string => cell(row.gain) + MARKS[verdictOn(row)];
 
 /** What does not hold, with the numbers: always the first thing said. */
-export function failuresText({ rows, faults }: Findings, exceptions: readonly Exception[]): string {
+export function failuresText(
+  { rows, faults }: Pick<Findings, "rows" | "faults">,
+  exceptions: readonly Exception[],
+): string {
   const { stated, failures, undecided, idle } = conclude(rows, exceptions);
-  const where = ({ setting, gwei, gain }: Row): string => `${setting}, ${gwei} gwei: ${cell(gain)}`;
   const lines = [
-    ...faults.map((fault) => `* **Money is not accounted for:** ${fault}`),
-    ...group(failures).map(([strategy, list]) => `* **Not stated in the docs:** ${strategy} (${list.map(where).join("; ")}).`),
+    ...faults.map((fault) => `* **Money is not accounted for:** ${fault}.`),
+    ...group(failures).map(([strategy, list]) => `* **Not stated in the docs: ${strategy}.** ${extremes(list)}.`),
     ...exceptions.flatMap((exception) => {
       const list = stated.filter((one) => one.exception === exception).map(({ row }) => row);
-      return list.length === 0 ? [] : [`* **${exception.strategy}** ${exception.says} Cents: ${list.map(where).join("; ")}.`];
+      return list.length === 0 ? [] : [`* ${exception.says} ${extremes(list)}.`];
     }),
-    ...idle.map(({ strategy }) => `* Stated, and not found in this run: ${strategy}.`),
-    ...(undecided.length === 0 ? [] : [`* Undecided at 95 %: ${undecided.map((row) => `${row.strategy} (${row.setting}, ${row.gwei} gwei)`).join("; ")}.`]),
+    ...idle.map(({ says }) => `* Stated, but not found in this run: ${says}`),
+    ...group(undecided).map(([strategy, list]) => `* Undecided at 95 %: ${strategy}. ${extremes(list)}.`),
   ];
   return lines.length === 0 ? "Everything holds." : lines.join("\n");
 }
 
 function group(rows: readonly Row[]): readonly (readonly [string, readonly Row[]])[] {
   return [...Map.groupBy(rows, ({ strategy }) => strategy)];
+}
+
+/** The least and the greatest gain of some rows. */
+function extremes(rows: readonly Row[]): string {
+  const sorted = rows.toSorted((a, b) => Math.abs(a.gain.mean) - Math.abs(b.gain.mean));
+  const strategies = new Set(rows.map(({ strategy }) => strategy));
+  const where = ({ strategy, setting, gwei, gain }: Row): string =>
+    `${cell(gain)} (${strategies.size > 1 ? `${strategy}; ` : ""}${setting}; ${gwei} gwei)`;
+  const [least, most] = [sorted[0] as Row, sorted.at(-1) as Row];
+  return least === most ? where(least) : `From ${where(least)} to ${where(most)}`;
 }
 
 /** All tables, in Markdown. */
@@ -73,12 +91,22 @@ export function tablesText(findings: Findings, stakeOf: (cents: Estimate) => Est
     "The same for each 1,000 tokens of stake and day, in cents:",
     pivot(seats, "profit", bySetting, (row) => cell(stakeOf(row.profit))),
     "What it gains by not being honest, paired by seed:",
-    pivot(seats.filter(({ gain }) => gain.mean !== 0 || gain.high !== gain.low), "gain", bySetting, judged),
+    pivot(
+      seats.filter(({ gain }) => gain.mean !== 0 || gain.high !== gain.low),
+      "gain",
+      bySetting,
+      judged,
+    ),
     "What coalitions gain over honest work, in cents for each seat that they hold:",
     pivot(of("coalitions"), "gain", bySetting, judged),
     ...settings.flatMap((setting) => [
       `Others with ${setting}, in cents a request, by the gas price:`,
-      pivot(of("others").filter((row) => row.setting === setting), "gain", ({ gwei }) => `${gwei} gwei`, judged),
+      pivot(
+        of("others").filter((row) => row.setting === setting),
+        "gain",
+        ({ gwei }) => `${gwei} gwei`,
+        judged,
+      ),
     ]),
     "How sure an appellant has to be, and from which fee on an appeal pays whoever is 95 % sure, in multiples of the quote:",
     markdownTable(
@@ -92,7 +120,15 @@ export function tablesText(findings: Findings, stakeOf: (cents: Estimate) => Est
     ),
     "What a decision of its own costs a coalition that asks until it has one, in dollars:",
     markdownTable(
-      ["setting", "stake", "holds the first committee", "and all that appeals call", "cost if nobody appeals", "if somebody does", "bribes for a quorum"],
+      [
+        "setting",
+        "stake",
+        "holds the first committee",
+        "and all that appeals call",
+        "cost if nobody appeals",
+        "if somebody does",
+        "bribes for a quorum",
+      ],
       security.flatMap(({ setting, bribes, coalitions }) =>
         coalitions.map(({ share, first, all, unchallenged, challenged }) => [
           setting,

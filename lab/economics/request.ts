@@ -18,7 +18,7 @@ import { askModel, deliberate, drawQuestion, type Mind, type Policy, type Questi
 /** How the seats of one committee behave. */
 export interface Cast {
   /** The policy of a seat. */
-  policyOf(seat: number, agent: number): Policy;
+  readonly policyOf: (seat: number, agent: number) => Policy;
 }
 
 export const honestCast: Cast = { policyOf: () => "honest" };
@@ -70,7 +70,11 @@ export async function finish(
 }
 
 /** Finalizes and settles what its commit did not. */
-export async function close({ world, relayer }: Pick<Stage, "world" | "relayer">, latest: Committed, gwei: number): Promise<void> {
+export async function close(
+  { world, relayer }: Pick<Stage, "world" | "relayer">,
+  latest: Committed,
+  gwei: number,
+): Promise<void> {
   const { provisional, settled } = await world.oracle.statusOf(latest.request.id);
   if (settled === true) return;
   if (provisional === true) {

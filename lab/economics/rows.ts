@@ -1,5 +1,9 @@
 // What the study concludes of its figures: which strategies pay, and which of these the docs state.
-import { scaled, type Estimate } from "./estimate.ts";
+import { COIN_DOLLARS } from "./assumptions.ts";
+import type { Estimate } from "./estimate.ts";
+
+/** Cents of a gas at a price of 1 gwei. */
+const CENTS_A_GAS = COIN_DOLLARS * 100 * 1e-9;
 
 /**
  * `attack`: must not gain anything. `reply`: another policy of a seat, must not gain over honest work. `duty`: what others need, must not
@@ -23,20 +27,24 @@ export interface Row {
 /** `holds` and `fails` beyond doubt at 95 %. */
 export type Verdict = "holds" | "undecided" | "fails";
 
-export function verdictOn({ kind, gain }: Pick<Row, "kind" | "gain">): Verdict {
-  const { low, high } = kind === "duty" ? scaled(gain, -1) : gain;
-  const [least, most] = [Math.min(low, high), Math.max(low, high)];
-  return least > 0 ? "fails" : most <= 0 ? "holds" : "undecided";
+/** Two plays of one request differ by some gas for reasons of no interest, such as the bytes of a signature. */
+const NOISE_GAS = 10;
+
+export function verdictOn({ kind, gain, gwei }: Pick<Row, "kind" | "gain" | "gwei">): Verdict {
+  const noise = NOISE_GAS * gwei * CENTS_A_GAS;
+  const [least, most] = kind === "duty" ? [-gain.high, -gain.low] : [gain.low, gain.high];
+  return least > noise ? "fails" : most <= noise ? "holds" : "undecided";
 }
 
-/** A strategy that pays, or a duty that does not, which the docs state. */
+/** Strategies that pay, or duties that do not, which the docs state. */
 export interface Exception {
-  readonly strategy: string;
+  readonly strategies: readonly string[];
   /** Settings and gas prices for which it stands; all if left out. */
   readonly settings?: readonly string[];
   readonly gwei?: readonly number[];
-  /** Most cents, of the mean: a greater figure is a new fault. */
+  /** Most cents, of the mean: a greater figure is a new fault. For each gwei of the gas price if `isOfGas`. */
   readonly most: number;
+  readonly isOfGas?: true;
   readonly says: string;
 }
 
@@ -66,11 +74,11 @@ export function conclude(rows: readonly Row[], exceptions: readonly Exception[])
   };
 }
 
-function covers({ strategy, settings, gwei, most }: Exception, row: Row): boolean {
+function covers({ strategies, settings, gwei, most, isOfGas }: Exception, row: Row): boolean {
   return (
-    strategy === row.strategy &&
+    strategies.includes(row.strategy) &&
     (settings ?? [row.setting]).includes(row.setting) &&
     (gwei ?? [row.gwei]).includes(row.gwei) &&
-    Math.abs(row.gain.mean) <= most
+    Math.abs(row.gain.mean) <= most * (isOfGas === true ? row.gwei : 1)
   );
 }

@@ -1,13 +1,6 @@
 // The whole study on one chain: every strategy in every setting, at every gas price that matters to it.
 import { gainsOf, type Plan } from "./coalition.ts";
-import {
-  FALSE_CERTAINTY,
-  GAS_LEVELS,
-  HONEST_CERTAINTY,
-  SEAT_GAS_LEVEL,
-  SHARES,
-  type Setting,
-} from "./assumptions.ts";
+import { FALSE_CERTAINTY, GAS_LEVELS, HONEST_CERTAINTY, SEAT_GAS_LEVEL, SHARES, type Setting } from "./assumptions.ts";
 import type { Stage } from "./chain.ts";
 import { play, type Episode, type EpisodeName } from "./episodes.ts";
 import { estimateOf, scaled, stratified, sum, type Estimate } from "./estimate.ts";
@@ -26,7 +19,7 @@ export interface Size {
 }
 
 export const QUICK: Size = { lives: 6, chances: 40, samples: 12, episodes: 2 };
-export const LONG: Size = { lives: 30, chances: 60, samples: 60, episodes: 4 };
+export const LONG: Size = { lives: 15, chances: 60, samples: 40, episodes: 3 };
 
 export interface Options {
   readonly size: Size;
@@ -137,7 +130,15 @@ async function coalitionRows(
       const strategy = coalitionName(plan, share);
       const honest = CENTS * seatDollars;
       const profit = { mean: gain.mean + honest, low: gain.low + honest, high: gain.high + honest };
-      rows.push({ kind: "reply", group: "coalitions", strategy, setting: setting.name, gwei: SEAT_GAS_LEVEL, profit, gain });
+      rows.push({
+        kind: "reply",
+        group: "coalitions",
+        strategy,
+        setting: setting.name,
+        gwei: SEAT_GAS_LEVEL,
+        profit,
+        gain,
+      });
       progress(`${setting.name}: ${strategy}`);
     }
   return rows;
@@ -168,17 +169,38 @@ const JUDGED: readonly Judged[] = [
   { kind: "duty", strategy: "relays a text of 1,024 bytes", episode: "text", of: ["relayer"] },
   { kind: "duty", strategy: "relays and keeps a request with an upheld appeal", episode: "upheld", of: ["relayer"] },
   { kind: "duty", strategy: "relays and keeps a request with a lost appeal", episode: "lost", of: ["relayer"] },
-  { kind: "attack", strategy: "relayer leaves out signatures of paid seats", episode: "drop", of: ["relayer"], above: "relay" },
-  { kind: "attack", strategy: "relayer leaves out signatures of unpaid seats", episode: "spite", of: ["relayer"], above: "relay" },
+  {
+    kind: "attack",
+    strategy: "relayer leaves out signatures of paid seats",
+    episode: "drop",
+    of: ["relayer"],
+    above: "relay",
+  },
+  {
+    kind: "attack",
+    strategy: "relayer leaves out signatures of unpaid seats",
+    episode: "spite",
+    of: ["relayer"],
+    above: "relay",
+  },
   { kind: "attack", strategy: "relayer adds 1,000 useless bytes", episode: "pad", of: ["relayer"], above: "relay" },
   { kind: "attack", strategy: "relayer tips 1 gwei", episode: "tip", of: ["relayer"], above: "relay" },
   { kind: "attack", strategy: "relayer tips 3 gwei", episode: "overbid", of: ["relayer"], above: "relay" },
-  { kind: "attack", strategy: "relayer proposes the block, tips itself 1 gwei", episode: "tip", of: ["relayer", "proposer"], above: "relay" },
+  {
+    kind: "attack",
+    strategy: "relayer proposes the block, tips itself 1 gwei",
+    episode: "tip",
+    of: ["relayer", "proposer"],
+    above: "relay",
+  },
   { kind: "attack", strategy: "asker whose request hangs", episode: "hang", of: ["asker"] },
   { kind: "attack", strategy: "asker that nobody answers", episode: "refund", of: ["asker"] },
   { kind: "attack", strategy: "asker whose callback burns 500,000 gas", episode: "burn", of: ["asker"] },
   { kind: "attack", strategy: "late stake, bonded before a settlement", episode: "late", of: ["latecomer"] },
 ];
+
+/** What relayers and keepers do for others. */
+export const KEEPING = JUDGED.filter(({ kind }) => kind === "duty").map(({ strategy }) => strategy);
 
 export const HONEST_APPEAL = `appellant that is ${HONEST_CERTAINTY * 100} % sure`;
 export const FALSE_APPEAL = `appellant that is ${FALSE_CERTAINTY * 100} % sure`;
@@ -223,7 +245,11 @@ async function otherRows(
         const gain = estimateOf(wins.map((win, index) => sure * win + (1 - sure) * losses[index]!));
         add(kind, strategy, gain, gain);
       }
-      certainties.push({ setting: setting.name, gwei, ...certaintyOf(estimateOf(wins).mean, estimateOf(losses).mean, setting) });
+      certainties.push({
+        setting: setting.name,
+        gwei,
+        ...certaintyOf(estimateOf(wins).mean, estimateOf(losses).mean, setting),
+      });
       appealed = -(estimateOf(await centsOf("lost", ["asker", "appellant"])).mean / CENTS);
     }
     if (gwei === SEAT_GAS_LEVEL)
