@@ -6,13 +6,15 @@ export interface Setting {
   readonly name: string;
   readonly committeeSize: number;
   readonly appeals: number;
+  /** Most dollars that may hang on the answer. */
+  readonly limit: number;
 }
 
 export const SETTINGS: readonly Setting[] = [
-  { name: "n = 4, K = 0", committeeSize: 4, appeals: 0 },
-  { name: "n = 7, K = 1", committeeSize: 7, appeals: 1 },
-  { name: "n = 13, K = 1", committeeSize: 13, appeals: 1 },
-  { name: "n = 4, K = 2", committeeSize: 4, appeals: 2 },
+  { name: "n = 4, K = 0", committeeSize: 4, appeals: 0, limit: 5 },
+  { name: "n = 7, K = 1", committeeSize: 7, appeals: 1, limit: 100 },
+  { name: "n = 13, K = 1", committeeSize: 13, appeals: 1, limit: 50_000 },
+  { name: "n = 4, K = 2", committeeSize: 4, appeals: 2, limit: 5 },
 ];
 
 /** Agents in the registry: enough for the largest setting and its appeals. */

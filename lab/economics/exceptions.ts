@@ -1,6 +1,6 @@
 import { GAS_LEVELS, PRICES, SHARES } from "./assumptions.ts";
 import type { Exception } from "./rows.ts";
-import { HONEST_APPEAL, KEEPING, POLICIES, coalitionName } from "./study.ts";
+import { BRIBES, HONEST_APPEAL, KEEPING, POLICIES, coalitionName } from "./study.ts";
 
 const CAP_GWEI = Number(PRICES.token.gasPriceCap) / 1e9;
 const belowCap = GAS_LEVELS.filter((gwei) => gwei <= CAP_GWEI);
@@ -8,6 +8,11 @@ const aboveCap = GAS_LEVELS.filter((gwei) => gwei > CAP_GWEI);
 
 /** What does not hold. docs/economics.md and every run say it first, with the figures of the run. A figure above `most` is a fault all the same. */
 export const EXCEPTIONS: readonly Exception[] = [
+  {
+    strategies: [BRIBES],
+    most: 5_000_000,
+    says: "**Bribes pay whatever hangs on the answer: against them a request secures 0 dollars.** No wrong answer costs stake, so a seat risks nothing that a cent would not pay. `--slice PPM` says what stake behind answers will change.",
+  },
   {
     strategies: [POLICIES.wait],
     most: 2.5,

@@ -31,14 +31,22 @@ export interface Holding {
 
 const UNIT_DOLLARS = Number(PRICES.token.unitPrice) / 1e18;
 
+/** P(more than 2/3 of a committee belong to a share of the stake). */
+export const holds = (n: number, share: number): number =>
+  sum(Array.from({ length: n - quorum(n) + 1 }, (_, index) => odds(n, quorum(n) + index, share)));
+
+/** Dollars of a request's pay that come back to a share of the stake. */
+export const paidBack = (n: number, share: number): number => share * 2 * n * UNIT_DOLLARS;
+
+/** Dollars of bribes for a quorum, at what its seats risk. */
+export const bribesFor = (n: number, slicePpm: number): number => (quorum(n) * STAKE_TOKENS * slicePpm) / 1e6;
+
 export function securityOf({ name, committeeSize, appeals }: Setting, costs: Costs, slicePpm: number): Security {
   const sizes = appealSizes(committeeSize, appeals);
-  const holds = (n: number, share: number): number =>
-    sum(Array.from({ length: n - quorum(n) + 1 }, (_, index) => odds(n, quorum(n) + index, share)));
   const coalitions = SHARES.map((share): Holding => {
     const chances = sizes.map((n) => holds(n, share));
     const all = chances.reduce((product, chance) => product * chance, 1);
-    const back = share * 2 * committeeSize * UNIT_DOLLARS;
+    const back = paidBack(committeeSize, share);
     const unchallenged = (costs.request - back) / chances[0]!;
     // It can also lose its own appeals until it holds the last committee alone. A later bond is at least the later committee's pay.
     const later = sum(sizes.slice(2).map((n) => 2 * n * UNIT_DOLLARS));
@@ -46,7 +54,7 @@ export function securityOf({ name, committeeSize, appeals }: Setting, costs: Cos
     const challenged = appeals === 0 ? unchallenged : Math.min((costs.request - back) / all, byAppeals);
     return { share, first: chances[0]!, all, unchallenged, challenged };
   });
-  return { setting: name, bribes: (quorum(committeeSize) * STAKE_TOKENS * slicePpm) / 1e6, coalitions };
+  return { setting: name, bribes: bribesFor(committeeSize, slicePpm), coalitions };
 }
 
 /** How sure an appellant has to be. */

@@ -3,11 +3,20 @@ import { gainsOf, type Plan } from "./coalition.ts";
 import { FALSE_CERTAINTY, GAS_LEVELS, HONEST_CERTAINTY, SEAT_GAS_LEVEL, SHARES, type Setting } from "./assumptions.ts";
 import type { Stage } from "./chain.ts";
 import { play, type Episode, type EpisodeName } from "./episodes.ts";
-import { estimateOf, scaled, stratified, sum, type Estimate } from "./estimate.ts";
+import { certain, estimateOf, scaled, stratified, sum, type Estimate } from "./estimate.ts";
 import { live, seatsMissed, type Life } from "./lives.ts";
 import type { Policy } from "./mind.ts";
 import type { Row } from "./rows.ts";
-import { certaintyOf, securityOf, type Certainty, type Costs, type Security } from "./security.ts";
+import {
+  bribesFor,
+  certaintyOf,
+  holds,
+  paidBack,
+  securityOf,
+  type Certainty,
+  type Costs,
+  type Security,
+} from "./security.ts";
 
 export interface Size {
   readonly lives: number;
@@ -19,7 +28,7 @@ export interface Size {
 }
 
 export const QUICK: Size = { lives: 6, chances: 40, samples: 12, episodes: 2 };
-export const LONG: Size = { lives: 15, chances: 60, samples: 40, episodes: 3 };
+export const LONG: Size = { lives: 12, chances: 50, samples: 40, episodes: 3 };
 
 export interface Options {
   readonly size: Size;
@@ -199,6 +208,10 @@ const JUDGED: readonly Judged[] = [
   { kind: "attack", strategy: "late stake, bonded before a settlement", episode: "late", of: ["latecomer"] },
 ];
 
+/** For the most that may hang on the answer, by docs/asking.md. */
+const BUYS = "a fifth of the stake asks until a committee is its own";
+export const BRIBES = "bribes a quorum at what it risks";
+
 /** What relayers and keepers do for others. */
 export const KEEPING = JUDGED.filter(({ kind }) => kind === "duty").map(({ strategy }) => strategy);
 
@@ -208,7 +221,7 @@ export const FALSE_APPEAL = `appellant that is ${FALSE_CERTAINTY * 100} % sure`;
 async function otherRows(
   stage: Stage,
   setting: Setting,
-  { size, seed }: Options,
+  { size, seed, slicePpm }: Options,
   progress: (line: string) => void,
 ): Promise<Others> {
   const rows: Row[] = [];
@@ -235,6 +248,12 @@ async function otherRows(
       const base = above === undefined ? values.map(() => 0) : await centsOf(above, of);
       add(kind, strategy, estimateOf(values), estimateOf(values.map((value, index) => value - base[index]!)));
     }
+    const [fifth] = SHARES;
+    const held = holds(setting.committeeSize, fifth) * setting.limit + paidBack(setting.committeeSize, fifth);
+    const bought = estimateOf((await centsOf("relay", ["asker"])).map((cost) => cost + CENTS * held));
+    add("attack", BUYS, bought, bought);
+    const bribed = certain(CENTS * (setting.limit - bribesFor(setting.committeeSize, slicePpm)));
+    add("attack", BRIBES, bribed, bribed);
     let appealed = 0;
     if (setting.appeals > 0) {
       const [wins, losses] = [await centsOf("upheld", ["appellant"]), await centsOf("lost", ["appellant"])];
