@@ -1,6 +1,7 @@
 // What agents gain that act together, by how many seats of a committee they hold: the rare cases are sampled as often as the others.
 import { hypergeometricTail } from "../complexity/committee-odds.ts";
 import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
+import type { Outcome } from "../../agents/core/types.ts";
 import { createRandom, type Random } from "../../sim/random.ts";
 import { passDeadline, quorum, refundArgs, type Drawn } from "../../test/support/contracts/course.ts";
 import { AGENTS, CLAIM_PART, SEAT_GAS_LEVEL, type Setting } from "./assumptions.ts";
@@ -142,59 +143,27 @@ async function act(
   const minds = all.map((mind, seat): Mind =>
     plan !== "honest" && own.has(seat) ? { ...mind, belief: shared } : mind,
   );
-  const overrides = await priceGas(world, SEAT_GAS_LEVEL);
+  const everybody = minds.map((_, seat) => seat);
+  const lead = async (outcome: Outcome, signers: readonly number[]): Promise<void> => {
+    const overrides = await priceGas(world, SEAT_GAS_LEVEL);
+    const committed = await commitBy(stage, drawn, decisionOf(drawn, outcome), signers, overrides);
+    await finish(stage, committed, setting, fate, SEAT_GAS_LEVEL);
+  };
+  const outcomeOf = (of: readonly Mind[]): Outcome => deliberate(attemptFor(drawn), fate.question, of);
   if (plan === "rule" && own.size >= quorum(n)) {
     // Nobody can appeal against who is paid: the answer is the coalition's honest one.
-    const shares = drawn.committee.map((_, seat) => (own.has(seat) ? SURE_RIGHT : 0));
-    const honest = deliberate(
-      attemptFor(drawn),
-      fate.question,
-      minds.map((mind) => ({ ...mind, belief: shared })),
-    );
-    const decision = decisionOf(drawn, { ...honest, shares, reputationChanges: [] });
-    const committed = await commitBy(stage, drawn, decision, [...own], overrides);
-    await finish(stage, committed, setting, fate, SEAT_GAS_LEVEL);
-    return;
+    const agreed = outcomeOf(minds.map((mind) => ({ ...mind, belief: shared })));
+    const shares = everybody.map((seat) => (own.has(seat) ? SURE_RIGHT : 0));
+    return lead({ ...agreed, shares, reputationChanges: [] }, [...own]);
   }
-  const canSilence = plan === "rule" && own.size > n - quorum(n);
   const others = minds.filter((_, seat) => !own.has(seat));
-  if (canSilence && mostAnswered(others) === other(shared.answer)) {
-    const sulking = minds.map((mind, seat): Mind => (own.has(seat) ? { ...mind, policy: "sulk" } : mind));
-    const outcome = deliberate(attemptFor(drawn), fate.question, sulking);
-    if (outcome.status === "decided") {
-      await passDeadline(world, drawn.round);
-      await world.oracle.connect(relayer).refund(...refundArgs(drawn), overrides);
-      return;
-    }
-    await finish(
-      stage,
-      await commitBy(
-        stage,
-        drawn,
-        decisionOf(drawn, outcome),
-        minds.map((_, seat) => seat),
-        overrides,
-      ),
-      setting,
-      fate,
-      SEAT_GAS_LEVEL,
-    );
-    return;
-  }
-  const decision = decisionOf(drawn, deliberate(attemptFor(drawn), fate.question, minds));
-  await finish(
-    stage,
-    await commitBy(
-      stage,
-      drawn,
-      decision,
-      minds.map((_, seat) => seat),
-      overrides,
-    ),
-    setting,
-    fate,
-    SEAT_GAS_LEVEL,
-  );
+  const stops = plan === "rule" && own.size > n - quorum(n) && mostAnswered(others) === other(shared.answer);
+  if (!stops) return lead(outcomeOf(minds), everybody);
+  const outcome = outcomeOf(minds.map((mind, seat): Mind => (own.has(seat) ? { ...mind, policy: "sulk" } : mind)));
+  if (outcome.status === "hung") return lead(outcome, everybody);
+  // Without its signatures there is no certificate.
+  await passDeadline(world, drawn.round);
+  await world.oracle.connect(relayer).refund(...refundArgs(drawn), await priceGas(world, SEAT_GAS_LEVEL));
 }
 
 function mostAnswered(minds: readonly Mind[]): Text {

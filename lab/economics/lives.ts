@@ -36,7 +36,7 @@ export async function live(
   await stage.restart();
   const { world, studied } = stage;
   const random = createRandom(seed, `life, ${setting.name}`);
-  const cast: Cast = { policyOf: (_, agent) => (agent === studied ? policy : "honest") };
+  const cast: Cast = { policyOf: (agent) => (agent === studied ? policy : "honest") };
   const before = isAudited ? await readLedger(stage) : null;
   const owed = await rewardsOf(world, studied, world.deployer.address);
   let [seats, asked] = [0, 0];

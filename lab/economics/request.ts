@@ -15,10 +15,9 @@ import type { Setting } from "./assumptions.ts";
 import { agentsOf, attemptFor, commitBy, decisionOf, drawBy, priceGas, type Stage } from "./chain.ts";
 import { askModel, deliberate, drawQuestion, type Mind, type Policy, type Question } from "./mind.ts";
 
-/** How the seats of one committee behave. */
+/** How agents behave. */
 export interface Cast {
-  /** The policy of a seat. */
-  readonly policyOf: (seat: number, agent: number) => Policy;
+  readonly policyOf: (agent: number) => Policy;
 }
 
 export const honestCast: Cast = { policyOf: () => "honest" };
@@ -33,9 +32,9 @@ export const fateOf = (random: Random): Fate => ({ question: drawQuestion(random
 
 /** The minds of a committee: an agent's belief about a question is the same whatever others do. */
 export function mindsOf(drawn: Drawn, { question, random }: Fate, { policyOf }: Cast): readonly Mind[] {
-  return agentsOf(drawn).map((agent, seat) => {
+  return agentsOf(drawn).map((agent) => {
     const own = random.fork(`agent ${agent}, attempt ${drawn.attempt}`);
-    return { policy: policyOf(seat, agent), belief: askModel(question, own.fork("model")), random: own.fork("votes") };
+    return { policy: policyOf(agent), belief: askModel(question, own.fork("model")), random: own.fork("votes") };
   });
 }
 
