@@ -7,8 +7,8 @@ import type { Findings } from "./study.ts";
 /** Cents with as many digits as say something. */
 function cents(value: number): string {
   const size = Math.abs(value);
-  const text = size >= 100 ? value.toFixed(0) : size >= 1 ? value.toFixed(1) : value.toFixed(2);
-  return Number(text) === 0 ? "0" : text;
+  const text = size >= 100 ? Math.round(value).toLocaleString("en") : size >= 1 ? value.toFixed(1) : value.toFixed(2);
+  return /^-?[0.]+$/.test(text) ? "0" : text;
 }
 
 export const dollars = (value: number): string => {
