@@ -26,7 +26,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     strategies: [POLICIES.bold],
     most: 2,
-    says: "**A seat that always states the top tier gains over one that says how sure it is**: a share cannot be negative, and at 20 seats a week a fall costs little. What mends it: rarer questions to an agent, or more than one fall a week in committees of 13.",
+    says: "**A seat that always states the top tier gains over one that says how sure it is**: a share cannot be negative, and at 20 seats a week a fall costs little. What mends it: a deeper fall (PY5 takes one step, and a committee of 13 may take three).",
   },
   {
     strategies: (["copy", "rule"] as const).flatMap((plan) => SHARES.map((share) => coalitionName(plan, share))),
