@@ -49,6 +49,11 @@ export const STUDIES: readonly Study[] = [
     load: async () => import("./scenario/command.ts"),
   },
   {
+    name: "economics",
+    shows: "which strategies earn and lose on the real contracts; writes the tables of docs/economics.md",
+    load: async () => import("./economics/command.ts"),
+  },
+  {
     name: "bench core",
     shows: "decisions per second of the pure core, beside the reference in Python",
     load: async () => import("./bench/core/command.ts"),

@@ -73,6 +73,7 @@ const slow: Readonly<Record<string, string>> = {
   "lab/test/attacks-models.test.ts": "asks the embedded model",
   "lab/test/attacks.test.ts": "plays every attack of the published reference",
   "lab/test/conformance.test.ts": "starts commands",
+  "lab/test/economics.test.ts": "lets strategies live on a chain",
   "lab/test/papers.test.ts": "starts commands",
   "lab/test/eval-runs.test.ts": "plays whole committees of every protocol",
   "lab/test/papers-runs.test.ts": "plays every study of the papers",

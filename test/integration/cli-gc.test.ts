@@ -19,11 +19,11 @@ let cli: Cli;
 let kubo: KuboLoopback;
 /** A settled decision, and a provisional one. */
 let settled: Decided;
-let unsettled: Decided;
+let provisional: Decided;
 
 before(async () => {
   world = await startDecidedChain(2, { lastIsProvisional: true });
-  [settled = assert.fail(), unsettled = assert.fail()] = world.decisions;
+  [settled = assert.fail(), provisional = assert.fail()] = world.decisions;
   cli = createCli(world.folder);
   kubo = await startKuboLoopback();
 });
@@ -51,7 +51,7 @@ async function createAgent(name: string, ...flags: readonly string[]): Promise<s
 
 async function fill(folder: string): Promise<void> {
   const store = await createFolderContentStore(folder, "seat");
-  for (const { blocks, certificate } of [settled, unsettled]) {
+  for (const { blocks, certificate } of [settled, provisional]) {
     for (const bytes of blocks) await store.put(bytes);
     await store.pin(certificate.decision.transcript);
   }
@@ -85,12 +85,12 @@ describe("AV10: conclave gc", () => {
       const [only, ...others] = value["unpinned"] as readonly Record<string, unknown>[];
       assert.deepEqual([only?.["cid"], only?.["requestId"]], [cidOf(settled), String(settled.attempt.request.id)]);
       assert.deepEqual([others, value["blocks"]], [[], settled.blocks.length]);
-      const { unsettled: waiting, ...rest } = value["kept"] as Record<string, number>;
+      const { provisional: waiting, ...rest } = value["kept"] as Record<string, number>;
       assert.deepEqual([waiting, [...new Set(Object.values(rest))]], [1, [0]]);
     }
-    assert.deepEqual([await isProven(settled, folder), await isProven(unsettled, folder)], [false, true]);
+    assert.deepEqual([await isProven(settled, folder), await isProven(provisional, folder)], [false, true]);
     const text = await cli.run(["gc", "--dir", "keeper"]);
-    assert.match(text.stdout, /kept +1 unsettled\nremoved +0 blocks, 0 bytes/);
+    assert.match(text.stdout, /kept +1 provisional\nremoved +0 blocks, 0 bytes/);
   });
 
   it("refuses a window that is too short, with field, value and minimum, and a missing store", async () => {
@@ -119,7 +119,7 @@ describe("AV10: conclave gc", () => {
   it("ends the seat's pin in a Kubo node, but not the pins of operators and other programs, and removes no blocks", async () => {
     await createAgent("kubo", "--kubo", kubo.url);
     const longAgo = Date.now() - 100 * 86_400_000;
-    for (const { blocks, certificate } of [settled, unsettled]) {
+    for (const { blocks, certificate } of [settled, provisional]) {
       for (const bytes of blocks) kubo.keep(bytes);
       kubo.pins.set(cidString(certificate.decision.transcript), `conclave seat:${longAgo}`);
     }
@@ -130,7 +130,7 @@ describe("AV10: conclave gc", () => {
     const { value } = await cli.json("gc", "--dir", "kubo");
     assert.equal((value["unpinned"] as readonly unknown[]).length, 1);
     assert.match(kubo.pins.get(cidOf(settled)) ?? "", /^conclave operator:\d+$/);
-    assert.equal(kubo.pins.get(cidOf(unsettled)), `conclave seat:${longAgo}`);
+    assert.equal(kubo.pins.get(cidOf(provisional)), `conclave seat:${longAgo}`);
     for (const bytes of settled.blocks) assert.equal(kubo.holds(bytes), true);
 
     assert.equal((await cli.json("unpin", cidOf(settled), "--from-kubo", kubo.url)).code, 0);
@@ -146,7 +146,7 @@ describe("AV10: conclave gc", () => {
 describe("AV7: conclave unpin", () => {
   it("ends a pin of `conclave pin`; gc --from then removes its blocks and no others", async () => {
     const source = ["--store", ".", "--deployment", "deployment.json"];
-    for (const { attempt } of [settled, unsettled])
+    for (const { attempt } of [settled, provisional])
       assert.equal((await cli.run(["pin", String(attempt.request.id), "--into", "pins", ...source])).code, 0);
     const nothing = await cli.json("gc", "--from", "pins");
     assert.deepEqual(nothing.value, { dryRun: false, blocks: 0, bytes: 0 });
@@ -160,7 +160,7 @@ describe("AV7: conclave unpin", () => {
       assert.deepEqual([value["dryRun"], value["blocks"]], [dryRun, settled.blocks.length]);
       assert.equal(await isProven(settled, join(world.folder, "pins")), dryRun);
     }
-    assert.equal(await isProven(unsettled, join(world.folder, "pins")), true);
+    assert.equal(await isProven(provisional, join(world.folder, "pins")), true);
   });
 
   it("refuses a wrong CID, an unknown pin, a missing folder, a folder in use and a wrong URL", async () => {
@@ -175,7 +175,7 @@ describe("AV7: conclave unpin", () => {
     const holder = await createFolderContentStore(join(world.folder, "pins"));
     const source = ["--store", ".", "--deployment", "deployment.json"];
     for (const args of [
-      ["unpin", cidOf(unsettled), "--from", "pins"],
+      ["unpin", cidOf(provisional), "--from", "pins"],
       ["gc", "--from", "pins"],
       ["pin", String(settled.attempt.request.id), "--into", "pins", ...source],
     ])
@@ -191,7 +191,7 @@ describe("AV10: an agent that runs", () => {
     const folder = await createAgent("running", ...model);
     await fill(folder);
     const store = await createFolderContentStore(folder, "seat");
-    const young = unsettled.certificate.decision.transcript;
+    const young = provisional.certificate.decision.transcript;
     await store.pin(young);
     await store.close();
     const owner = privateKeyToAccount((world.chain.accounts[0] ?? assert.fail()).privateKey);
@@ -205,7 +205,7 @@ describe("AV10: an agent that runs", () => {
     try {
       await until(async () => !(await isProven(settled, folder)), 60_000);
       assert.deepEqual(await readdir(join(folder, "seat-pins")), [cidString(young)]);
-      assert.equal(await isProven(unsettled, folder), true);
+      assert.equal(await isProven(provisional, folder), true);
     } finally {
       stop.abort();
       assert.equal((await running).code, 0);

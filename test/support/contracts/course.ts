@@ -276,11 +276,16 @@ export const bondOf = ({ settlement }: World, { request, rounds }: Committed): P
   settlement.bondOf(request.id, request.terms, rounds.at(-1)!.round) as Promise<bigint>;
 
 /** Appeals with the bond that is due. If the bond is in tokens, the caller has approved it before. */
-export async function appeal(world: World, committed: Committed, oracle: Oracle = world.oracle): Promise<Asked> {
+export async function appeal(
+  world: World,
+  committed: Committed,
+  oracle: Oracle = world.oracle,
+  overrides: Overrides = {},
+): Promise<Asked> {
   const { request, rounds } = committed;
   const isNative = memberOf(LAYOUTS.requestTerms, request.terms, "currency") === BigInt(Currency.Native);
   const value = isNative ? await bondOf(world, committed) : 0n;
-  const sent: ContractTransactionResponse = await oracle.appeal(...latestOf(committed), { value });
+  const sent: ContractTransactionResponse = await oracle.appeal(...latestOf(committed), { value, ...overrides });
   const receipt = (await sent.wait())!;
   const appellant = findEvent(world.oracle, receipt, "RequestReopened").args["appellant"] as string;
   const past = [...rounds.slice(0, -1), { ...rounds.at(-1)!, appellant }];

@@ -1,0 +1,92 @@
+import { Command, InvalidArgumentError } from "commander";
+
+import { toJson } from "../../agents/cli/shared/output.ts";
+import { between } from "../../scripts/shared/arguments.ts";
+import { writeSections } from "../shared/generated-section.ts";
+import { startProductionChain } from "../shared/production-chain.ts";
+import { provenanceOf, provenanceText } from "../shared/provenance.ts";
+import { MODEL_DOLLARS, SEATS_A_WEEK, SETTINGS, STAKE_TOKENS } from "./assumptions.ts";
+import { openStage } from "./chain.ts";
+import { scaled, type Estimate } from "./estimate.ts";
+import { EXCEPTIONS } from "./exceptions.ts";
+import { failuresText, tablesText } from "./report.ts";
+import { conclude } from "./rows.ts";
+import { LONG, QUICK, study, type Findings } from "./study.ts";
+
+interface Flags {
+  readonly quick?: true;
+  readonly seed: number;
+  readonly modelCost: number;
+  readonly slice: number;
+  readonly write?: true;
+  readonly json?: true;
+}
+
+function commandLine(): Command {
+  return new Command("economics")
+    .description(
+      "Lets strategies earn and lose on the real contracts, in this process: seats, coalitions, relayers, askers, appellants, late stake. Exit code 1 if honest work is not the best reply, if an attack pays, or if a unit of money is not accounted for, unless docs/economics.md states it with its number.",
+    )
+    .option("--quick", "fewer and shorter lives: less than ten minutes instead of half an hour")
+    .option("--seed <number>", "the same seed gives the same lives", between(0, 999_999), 1)
+    .option("--model-cost <dollars>", "what the model calls of a seat cost", amount, MODEL_DOLLARS)
+    .option(
+      "--slice <ppm>",
+      "part of a seat's stake that it loses when larger committees overturn what it signed, in parts per million",
+      between(0, 1_000_000),
+      0,
+    )
+    .option("--write", "write the tables into docs/economics.md")
+    .option("--json", "print one JSON object instead of tables")
+    .addHelpText("after", "\nExample:\n  npm run economics -- --quick --seed 1\n")
+    .exitOverride();
+}
+
+function amount(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && value <= 1_000) return value;
+  throw new InvalidArgumentError("An amount of dollars from 0 to 1,000 is needed, such as 0.02.");
+}
+
+/** Profit of a draw, to profit of 1,000 tokens of stake in a day. */
+const ofStake = (profit: Estimate): Estimate => scaled(profit, ((SEATS_A_WEEK / 7) * 1_000) / STAKE_TOKENS);
+
+/** Runs the study, prints what it found and returns the exit code. Throws CommanderError. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
+  const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+  const began = performance.now();
+  progress("compiling the contracts (production build); the first time takes a minute");
+  const stage = await openStage(await startProductionChain());
+  const findings = await study(
+    stage,
+    {
+      size: flags.quick === true ? QUICK : LONG,
+      seed: flags.seed,
+      settings: SETTINGS,
+      modelDollars: flags.modelCost,
+      slicePpm: flags.slice,
+    },
+    progress,
+  );
+  const seconds = (performance.now() - began) / 1000;
+  const provenance = provenanceOf("economics", argv, flags.seed, null, seconds);
+  const sections = sectionsOf(findings, provenanceText(provenance));
+  if (flags.json === true) console.log(toJson({ ...findings, ...conclude(findings.rows, EXCEPTIONS), provenance }));
+  else console.log(Object.values(sections).join("\n\n"));
+  if (flags.write === true) {
+    const length = flags.quick === true ? "quick" : "long";
+    const named = Object.fromEntries(Object.entries(sections).map(([name, text]) => [`${name}-${length}`, text]));
+    writeSections("docs/economics.md", named, { check: false, study: "economics" });
+  }
+  return exitCodeFor(findings);
+}
+
+function sectionsOf(findings: Findings, provenance: string): Readonly<Record<"failures" | "tables", string>> {
+  return { failures: failuresText(findings, EXCEPTIONS), tables: `${tablesText(findings, ofStake)}\n\n${provenance}` };
+}
+
+/** 1 if something does not hold that the docs do not state. */
+export function exitCodeFor({ rows, faults }: Pick<Findings, "rows" | "faults">, exceptions = EXCEPTIONS): number {
+  return faults.length > 0 || conclude(rows, exceptions).failures.length > 0 ? 1 : 0;
+}

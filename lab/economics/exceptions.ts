@@ -1,0 +1,79 @@
+import { GAS_LEVELS, PRICES, SHARES } from "./assumptions.ts";
+import type { Exception } from "./rows.ts";
+import { BRIBES, HONEST_APPEAL, KEEPING, POLICIES, coalitionName } from "./study.ts";
+
+const CAP_GWEI = Number(PRICES.token.gasPriceCap) / 1e9;
+const belowCap = GAS_LEVELS.filter((gwei) => gwei <= CAP_GWEI);
+const aboveCap = GAS_LEVELS.filter((gwei) => gwei > CAP_GWEI);
+
+/** What does not hold. docs/economics.md and every run say it first, with the figures of the run. A figure above `most` is a fault all the same. */
+export const EXCEPTIONS: readonly Exception[] = [
+  {
+    strategies: [BRIBES],
+    most: 5_000_000,
+    says: "**Bribes pay whatever hangs on the answer: against them a request secures 0 dollars.** No wrong answer costs stake, so a seat risks nothing that a cent would not pay. `--slice PPM` says what stake behind answers will change.",
+  },
+  {
+    strategies: [POLICIES.wait],
+    most: 2.5,
+    says: "**A seat that waits for the others' reveals and shows its answer only if most say the same gains over honest work**: it states the top tier and is never wrong. What mends it: a commitment without its reveal falls like a wrong one (Limits of [pay](spec/pay.md)).",
+  },
+  {
+    strategies: [POLICIES.withhold],
+    most: 1.5,
+    says: "**A seat without a model that guesses, waits and shows only what most say has as much as an honest one**, because a model's calls cost what it loses by wrong guesses. The same rule mends it.",
+  },
+  {
+    strategies: [POLICIES.bold],
+    most: 2,
+    says: "**A seat that always states the top tier gains over one that says how sure it is**: a share cannot be negative, and at 20 seats a week a fall costs little. What mends it: a deeper fall (PY5 takes one step, and a committee of 13 may take three).",
+  },
+  {
+    strategies: (["copy", "rule"] as const).flatMap((plan) => SHARES.map((share) => coalitionName(plan, share))),
+    most: 3.5,
+    says: "**An operator of several agents gains by asking one model for all its seats**, since nothing proves that two seats asked twice; and whoever holds more than 2/3 of a committee pays itself.",
+  },
+  {
+    strategies: ["relayer proposes the block, tips itself 1 gwei"],
+    most: 55,
+    says: "**Whoever relays and proposes the block takes a tip of up to 1 gwei from the asker's reserve** (`MAX_TIP`), on a rollup many times the gas price.",
+  },
+  {
+    strategies: ["relayer tips 1 gwei"],
+    settings: ["n = 4, K = 0"],
+    most: 6,
+    says: "**A relayer of four seats gains by a tip**: it is paid for more gas than the commit uses.",
+  },
+  {
+    strategies: ["relayer leaves out signatures of paid seats"],
+    most: 6,
+    isOfGas: true,
+    says: "**A relayer gains by leaving out signatures beyond the quorum.** It harms nobody as long as these seats have a share; if it leaves out seats without one, they miss their seat (a fall of a fifth), and it pays for that.",
+  },
+  {
+    strategies: ["relays a text of 1,024 bytes"],
+    gwei: belowCap,
+    most: 4,
+    isOfGas: true,
+    says: "**Who relays a long text is not paid for its bytes** (SE13).",
+  },
+  {
+    strategies: ["relays and keeps a request with an upheld appeal", "relays and keeps a request with a lost appeal"],
+    gwei: belowCap,
+    most: 50,
+    isOfGas: true,
+    says: "**The gas of an appealed request is not paid in full**: its commits and its settlement use more than SE13 pays.",
+  },
+  {
+    strategies: [HONEST_APPEAL],
+    most: 22,
+    isOfGas: true,
+    says: "**At the quote an honest appeal loses where gas is dear**, above some 0.5 gwei: half of the seats' pay is less than the gas of an appeal. A larger fee mends it (the table of appellants has how large), or an asker that appeals for itself.",
+  },
+  {
+    strategies: KEEPING,
+    gwei: aboveCap,
+    most: 7_000,
+    says: `**Above the cap of ${CAP_GWEI} gwei everybody who relays or keeps loses**, so requests wait or are refunded.`,
+  },
+];

@@ -1,0 +1,78 @@
+// What a request secures: what a decision of its own costs a coalition that asks itself, what bribes cost, and when an appeal pays.
+import { quorum } from "../../test/support/contracts/course.ts";
+import { appealSizes } from "../complexity/committee-odds.ts";
+import { HONEST_CERTAINTY, PRICES, SHARES, STAKE_TOKENS, type Setting } from "./assumptions.ts";
+import { odds } from "./coalition.ts";
+import { sum } from "./estimate.ts";
+
+/** What requests cost an asker, in dollars. */
+export interface Costs {
+  readonly request: number;
+  /** All costs of a request with a lost appeal, the appellant's included; 0 where nobody can appeal. */
+  readonly appealed: number;
+}
+
+export interface Security {
+  readonly setting: string;
+  /** Dollars that bribes for a quorum of the first committee cost, at what the seats risk. */
+  readonly bribes: number;
+  readonly coalitions: readonly Holding[];
+}
+
+export interface Holding {
+  readonly share: number;
+  /** How often it has more than 2/3 of the first committee, and of all committees that appeals can call. */
+  readonly first: number;
+  readonly all: number;
+  /** Dollars of a decision of its own, if it asks until it has one: where nobody appeals, and where somebody appeals each time. */
+  readonly unchallenged: number;
+  readonly challenged: number;
+}
+
+const UNIT_DOLLARS = Number(PRICES.token.unitPrice) / 1e18;
+
+/** P(more than 2/3 of a committee belong to a share of the stake). */
+export const holds = (n: number, share: number): number =>
+  sum(Array.from({ length: n - quorum(n) + 1 }, (_, index) => odds(n, quorum(n) + index, share)));
+
+/** Dollars of a request's pay that come back to a share of the stake. */
+export const paidBack = (n: number, share: number): number => share * 2 * n * UNIT_DOLLARS;
+
+/** Dollars of bribes for a quorum, at what its seats risk. */
+export const bribesFor = (n: number, slicePpm: number): number => (quorum(n) * STAKE_TOKENS * slicePpm) / 1e6;
+
+export function securityOf({ name, committeeSize, appeals }: Setting, costs: Costs, slicePpm: number): Security {
+  const sizes = appealSizes(committeeSize, appeals);
+  const coalitions = SHARES.map((share): Holding => {
+    const chances = sizes.map((n) => holds(n, share));
+    const all = chances.reduce((product, chance) => product * chance, 1);
+    const back = paidBack(committeeSize, share);
+    const unchallenged = (costs.request - back) / chances[0]!;
+    // It can also lose its own appeals until it holds the last committee alone. A later bond is at least the later committee's pay.
+    const later = sum(sizes.slice(2).map((n) => 2 * n * UNIT_DOLLARS));
+    const byAppeals = (costs.appealed + later - back) / chances.at(-1)!;
+    const challenged = appeals === 0 ? unchallenged : Math.min((costs.request - back) / all, byAppeals);
+    return { share, first: chances[0]!, all, unchallenged, challenged };
+  });
+  return { setting: name, bribes: bribesFor(committeeSize, slicePpm), coalitions };
+}
+
+/** How sure an appellant has to be. */
+export interface Certainty {
+  /** From 0 to 1; null: no appeal pays at the quote. */
+  readonly least: number | null;
+  /** The fee in multiples of the quote from which an honest appeal pays. */
+  readonly fee: number;
+}
+
+/** From what an upheld appeal brings and a lost one costs at the quote, in cents. */
+export function certaintyOf(win: number, loss: number, { committeeSize }: Pick<Setting, "committeeSize">): Certainty {
+  const reward = 100 * committeeSize * UNIT_DOLLARS;
+  const gas = reward - win;
+  const bond = -loss - gas;
+  const [right, wrong] = [HONEST_CERTAINTY * reward, (1 - HONEST_CERTAINTY) * bond];
+  // The bond grows up to twice the list (SE5), the reward with the fee.
+  const small = right > wrong ? gas / (right - wrong) : Number.POSITIVE_INFINITY;
+  const fee = Math.max(1, small <= 2 ? small : (gas + 2 * wrong) / right);
+  return { least: win > 0 ? loss / (loss - win) : null, fee };
+}

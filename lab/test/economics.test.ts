@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+import { network } from "hardhat";
+import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
+import { HONEST_CERTAINTY, SETTINGS } from "../economics/assumptions.ts";
+import { openStage, type Stage } from "../economics/chain.ts";
+import { exitCodeFor, main } from "../economics/command.ts";
+import { odds } from "../economics/coalition.ts";
+import { play } from "../economics/episodes.ts";
+import { certain, estimateOf, stratified, sum } from "../economics/estimate.ts";
+import { faultsBetween, readLedger } from "../economics/ledger.ts";
+import { live, seatsMissed } from "../economics/lives.ts";
+import { failuresText } from "../economics/report.ts";
+import { conclude, verdictOn, type Row } from "../economics/rows.ts";
+import { certaintyOf, securityOf } from "../economics/security.ts";
+import { POLICIES, study, type Options } from "../economics/study.ts";
+import { assertAbove, assertAtMost, assertClose } from "../../test/support/assertions.ts";
+
+const [smallest, usual] = SETTINGS as readonly [(typeof SETTINGS)[number], (typeof SETTINGS)[number]];
+
+function row(change: Partial<Row> = {}): Row {
+  const gain = { mean: 2, low: 1, high: 3 };
+  const known = { strategy: "robs", setting: smallest.name, gwei: 0.5, group: "others" } as const;
+  return { kind: "attack", ...known, profit: gain, gain, ...change };
+}
+
+describe("economics: what the study concludes", () => {
+  it("an attack pays, and a duty fails, only beyond doubt", () => {
+    assert.equal(verdictOn(row()), "fails");
+    assert.equal(verdictOn(row({ gain: { mean: 2, low: -1, high: 5 } })), "undecided");
+    assert.equal(verdictOn(row({ gain: { mean: -2, low: -3, high: -1 } })), "holds");
+    assert.equal(verdictOn(row({ kind: "duty" })), "holds");
+    assert.equal(verdictOn(row({ kind: "duty", gain: { mean: -2, low: -3, high: -1 } })), "fails");
+    assert.equal(verdictOn(row({ gain: certain(0) })), "holds");
+  });
+
+  it("a planted attack that pays ends with exit code 1 and is said; one that is stated with its number does not", () => {
+    const found = { rows: [row()], faults: [] };
+    assert.equal(exitCodeFor(found, []), 1);
+    assert.match(
+      failuresText(found, []),
+      /Not stated in the docs: robs\.\*\* 2\.0 \[1\.0, 3\.0\] \(n = 4, K = 0; 0\.5 gwei\)/,
+    );
+    const stated = { strategies: ["robs"], most: 2.5, says: "It is known." };
+    assert.equal(exitCodeFor(found, [stated]), 0);
+    assert.match(failuresText(found, [stated]), /It is known\. 2\.0/);
+    assert.equal(exitCodeFor(found, [{ ...stated, most: 1.9 }]), 1);
+    assert.equal(exitCodeFor(found, [{ ...stated, most: 5, isOfGas: true }]), 0);
+    assert.equal(exitCodeFor(found, [{ ...stated, most: 3, isOfGas: true }]), 1);
+    assert.equal(exitCodeFor(found, [{ ...stated, gwei: [5] }]), 1);
+    assert.equal(exitCodeFor(found, [{ ...stated, settings: [usual.name] }]), 1);
+    assert.equal(conclude([], [stated]).idle.length, 1);
+  });
+
+  it("money that is not accounted for ends with exit code 1", () => {
+    assert.equal(exitCodeFor({ rows: [], faults: ["1 token unit is nobody's"] }, []), 1);
+    assert.equal(exitCodeFor({ rows: [], faults: [] }, []), 0);
+  });
+
+  it("refuses bad options, and says what is wanted", async () => {
+    await assert.rejects(main(["--slice", "1000001"]), /from 0 to 1000000/);
+    await assert.rejects(main(["--model-cost", "cheap"]), /amount of dollars/);
+    await assert.rejects(main(["--nonsense"]), /unknown option/);
+  });
+});
+
+describe("economics: the arithmetic", () => {
+  it("an interval holds the mean; strata count by how often they occur", () => {
+    assert.deepEqual(estimateOf([1, 1, 1]), certain(1));
+    const { mean, low, high } = estimateOf([1, 2, 3]);
+    assertClose(mean, 2, 1e-9);
+    assertClose(high - low, (2 * 4.303) / Math.sqrt(3), 1e-3);
+    const both = stratified([
+      { probability: 0.1, values: [10, 10] },
+      { probability: 0.2, values: [5, 5] },
+    ]);
+    assertClose(both.mean, 2, 1e-9);
+  });
+
+  it("the odds of all numbers of seats sum to 1", () => {
+    for (const share of [0.2, 1 / 3, 0.4])
+      assertClose(sum(Array.from({ length: 8 }, (_, k) => odds(7, k, share))), 1, 1e-9);
+  });
+
+  it("a fall of a fifth costs some two and a half seats, and no reputation more than a new agent's", () => {
+    assert.equal(seatsMissed(1), 0);
+    assertClose(seatsMissed(0.8), 2.87, 0.01);
+    assert.equal(seatsMissed(0.1), 16);
+  });
+
+  it("an appeal pays from loss / (loss + win) on; a fee is found from which a sure appellant gains", () => {
+    // Seven seats at the quote: the reward is 17.5 cents, and the bond 75. Gas costs a cent.
+    const cheap = certaintyOf(16.5, -76, usual);
+    assertClose(cheap.least!, 76 / 92.5, 1e-9);
+    assert.equal(cheap.fee, 1);
+    const dear = certaintyOf(-20, -112.5, usual);
+    assert.equal(dear.least, null);
+    const win = 17.5 * dear.fee - 37.5;
+    const loss = 75 * Math.min(2, dear.fee) + 37.5;
+    assertClose(HONEST_CERTAINTY * win, (1 - HONEST_CERTAINTY) * loss, 1e-6);
+  });
+
+  it("bribes cost what seats risk: nothing without a slice", () => {
+    const costs = { request: 1, appealed: 2 };
+    assert.equal(securityOf(usual, costs, 0).bribes, 0);
+    assert.equal(securityOf(usual, costs, 100_000).bribes, 500);
+    for (const { first, all, unchallenged, challenged } of securityOf(usual, costs, 0).coalitions) {
+      assertAbove(first, all);
+      assertAbove(challenged, unchallenged);
+    }
+  });
+});
+
+describe("economics: the chain", () => {
+  let stage: Stage;
+  before(async () => {
+    // The plugin adds `ethers` to the connection.
+    const connection: object = await network.create({ override: { accounts: { count: 20 } } });
+    stage = await openStage((connection as { ethers: HardhatEthers }).ethers);
+  });
+
+  it("a life accounts for every unit, burnt gas included; a unit that is missing is a fault", async () => {
+    const { faults, seats, pay } = await live(stage, usual, "honest", 1, { chances: 3, isAudited: true });
+    assert.deepEqual(faults, []);
+    assertAbove(seats, 2);
+    assertAbove(pay, 0);
+    const [now] = [await readLedger(stage)];
+    assert.deepEqual(await faultsBetween(stage.world, now, now), []);
+    const robbed = { ...now, dust: now.dust + 20_000n };
+    assert.equal((await faultsBetween(stage.world, now, robbed)).length, 1);
+    const relayer = { ...now.parties["relayer"]!, coins: now.parties["relayer"]!.coins + 1n };
+    const minted = { ...now, parties: { ...now.parties, relayer } };
+    assert.equal((await faultsBetween(stage.world, now, minted)).length, 1);
+  });
+
+  it("the same seed gives the same life", async () => {
+    const lived = async () => live(stage, smallest, "sure", 7, { chances: 3, isAudited: false });
+    assert.deepEqual(await lived(), await lived());
+  });
+
+  it("whoever is absent earns nothing, falls asleep, and its operator loses the reputation", async () => {
+    const { pay, seats, isAsleep, reputation } = await live(stage, smallest, "absent", 1, {
+      chances: 12,
+      isAudited: false,
+    });
+    assert.deepEqual([pay, seats, isAsleep], [0, 3, true]);
+    assertAtMost(reputation, 0.8);
+  });
+
+  it("a relayer is paid for a request, and pays for useless bytes", async () => {
+    const { relayer } = await play(stage, smallest, "relay", 0.5, 1);
+    assertAbove(relayer, 0);
+    assertAbove(relayer, (await play(stage, smallest, "pad", 0.5, 1)).relayer);
+  });
+
+  it("where models cost more than seats earn, guessing pays: exit code 1", async () => {
+    const size = { lives: 2, chances: 4, samples: 2, episodes: 2 };
+    const options: Options = { size, seed: 1, settings: [smallest], modelDollars: 0.5, slicePpm: 0 };
+    const found = await study(stage, options, () => {});
+    const guesses = found.rows.find(({ strategy }) => strategy === POLICIES.lazy)!;
+    assert.equal(verdictOn(guesses), "fails");
+    assert.equal(exitCodeFor(found), 1);
+    assert.deepEqual(found.faults, []);
+  });
+});
