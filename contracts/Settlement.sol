@@ -24,7 +24,6 @@ import {
     RequestId,
     RequestTerms,
     Round,
-    Seat,
     Service
 } from "./types/Types.sol";
 
