@@ -5,7 +5,6 @@ import {
     DecidedRound,
     Decision,
     DecisionHead,
-    PastRound,
     Payout,
     Relay,
     Request,

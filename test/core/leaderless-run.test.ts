@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
+import { ABSENT, type Attempt, type SeatIndex } from "../../agents/core/types.ts";
 import { MEDIAN_UNIT } from "../../agents/core/protocols/leaderless/geometric-median.ts";
 import { revealForm } from "../../agents/core/phases/proposals.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
@@ -122,7 +122,7 @@ describe("leaderless over a committee", () => {
       criticalCalls(run, () => true),
       2,
     );
-    assert.equal(run.certificates.find((one) => one !== null)?.decision.shares[first as number], 0);
+    assert.equal(run.certificates.find((one) => one !== null)?.decision.shares[first as number], ABSENT);
   });
 
   it("L01 L04: only workers propose and only evaluators score: N_w + N_w N_e calls", () => {
