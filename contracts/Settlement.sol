@@ -28,12 +28,8 @@ import {
     RequestId,
     RequestTerms,
     Round,
-<<<<<<< HEAD
     Service,
     Status
-=======
-    Service
->>>>>>> m4
 } from "./types/Types.sol";
 
 /// @title Computes what the rounds of a request pay (SE10 to SE15), and proves what came of it (SE22)

@@ -86,7 +86,7 @@ contract BookHandler is Assertions {
 
     function wake(uint256 agent) external {
         for (uint256 i = 0; i < _book.count; ++i) {
-            AgentId id = _id(agent % MAX_AGENTS + i);
+            AgentId id = _id((agent % MAX_AGENTS) + i);
             if (!_book.records[id].account.asleep()) continue;
             _book.wake(_rules(), id);
             if (_book.records[id].position != 0) ++done["wake"];
