@@ -1,11 +1,5 @@
 import { expect } from "chai";
-import {
-  ZeroAddress,
-  hexlify,
-  toUtf8Bytes,
-  type ContractTransactionReceipt,
-  type ContractTransactionResponse,
-} from "ethers";
+import { ZeroAddress, type ContractTransactionReceipt, type ContractTransactionResponse } from "ethers";
 import hre from "hardhat";
 
 import {
@@ -29,7 +23,7 @@ import {
   type Committed,
 } from "../support/contracts/course.ts";
 import { Currency, Status, word } from "../support/contracts/typed-data.ts";
-import type { SignedDecision, Terms } from "../support/contracts/typed-data.ts";
+import type { Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   findEvent,
@@ -40,6 +34,7 @@ import {
   treasury,
   type PriceTerms,
 } from "../support/contracts/world.ts";
+import { courses, yes, type Answer } from "./utils/courses.ts";
 import { Books, currencies, deliveryPayOf, payOf, quoteOf, replacePayOf, unansweredCostOf } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -205,8 +200,6 @@ async function start() {
   return { world, books, appellant, open, play, settle, appealAgainst, conclude, expectSettled };
 }
 
-type Answer = Partial<SignedDecision> & { readonly gasPrice?: bigint };
-
 /** Prices of a call of finalize or fallBack. */
 interface Delivery {
   readonly list?: PriceTerms;
@@ -214,50 +207,6 @@ interface Delivery {
 }
 
 const pricesOf = ({ currency = Currency.Token }: Partial<Terms>): PriceTerms => prices[currency]!;
-
-const number = (value: bigint): Answer => ({
-  outcome: word(BigInt.asUintN(256, value)),
-  answer: hexlify(toUtf8Bytes("7")),
-});
-
-const yes: Answer = {};
-const [minimum, maximum] = [-(2n ** 255n), 2n ** 255n - 1n];
-
-/** Courses of a request, each with a name and with the appeals that are upheld. */
-const courses: readonly (readonly [name: string, Partial<Terms>, readonly Answer[], readonly boolean[]])[] = [
-  ["SE11: one round pays treasury, relayer and seats", {}, [yes], []],
-  ["SE11: shares that differ", {}, [{ shares: "0x01ff0003" }], []],
-  ["SE11: no shares at all leave the rest with the asker", {}, [{ shares: "0x00000000" }], []],
-  ["SE10: a hung committee earns half", {}, [hung], []],
-  ["SE10: hung committees that are retried earn half, too", { retries: 2 }, [hung, hung, yes], []],
-  ["SE13: the gas price is paid up to the cap", {}, [{ gasPrice: 500n * gwei }], []],
-  ["SE13: a callback is the asker's, however much", { callbackGasLimit: 2_000_000 }, [{ gasPrice: 500n * gwei }], []],
-  ["SE13: also of a committee that hung", { callbackGasLimit: 2_000_000 }, [{ ...hung, gasPrice: 500n * gwei }], []],
-  ["SE14: what no appeal or retry needed comes back", { appeals: 2, retries: 3 }, [yes], []],
-  ["SE12: a right appeal", { appeals: 1 }, [yes, no], [true]],
-  ["SE12: a wrong appeal", { appeals: 1 }, [yes, yes], [false]],
-  ["SE12: a wrong appeal and a right one", { appeals: 2 }, [yes, no, yes], [false, true]],
-  ["SE12: two right appeals", { appeals: 2, kind: 1, options: 3 }, [yes, no, { outcome: word(2n) }], [true, true]],
-  ["SE12: two wrong appeals", { appeals: 2 }, [yes, yes, yes], [false, false]],
-  ["SE12: an appeal against a hung committee is right if the next one decides", { appeals: 1 }, [hung, yes], [true]],
-  ["SE12: an appeal is lost when the last committee hangs", { appeals: 1 }, [yes, hung], [false]],
-  ["SE12: hung upon hung overturns nothing", { appeals: 1 }, [hung, hung], [false]],
-  ["SE12: retries before and after an appeal", { appeals: 1, retries: 2 }, [hung, yes, hung, no], [true]],
-  ["SE10: numbers within the tolerance agree", { appeals: 1, kind: 2, tolerance: 5 }, [-3n, 2n].map(number), [false]],
-  ["SE10: numbers beyond the tolerance do not", { appeals: 1, kind: 2, tolerance: 5 }, [-3n, 3n].map(number), [true]],
-  [
-    "SE10: the numbers that are furthest apart do not",
-    { appeals: 2, kind: 2, tolerance: 2 ** 40 - 1 },
-    [minimum, -1n, maximum].map(number),
-    [true, true],
-  ],
-  [
-    "SE10: sets of policies agree if they are the same",
-    { appeals: 2, kind: 4, options: 3 },
-    [3n, 5n, 3n].map((bits) => ({ outcome: word(bits) })),
-    [false, true],
-  ],
-];
 
 describe("pay", () => {
   for (const currency of currencies) {
