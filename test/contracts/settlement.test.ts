@@ -308,13 +308,13 @@ describe("settlement", () => {
       }
     });
 
-    it("SE20: marks a seat that neither signed nor earned as missed", async () => {
+    it("SE20: marks the seats that the decision attests as absent as missed, whoever signed", async () => {
       const { world, registry } = await loadFixture(tenAgents).then(({ world: one }) => ({ world: one, ...one }));
-      const { receipt, rounds } = await decide(world, await ask(world), { shares: "0x00010100" });
+      const { receipt, rounds } = await decide(world, await ask(world), { shares: "0xff010100" });
       const [recorded] = findEvents(registry, receipt, "ServicesRecorded");
       const services = [...recorded!.args["services"]].map((packed) => unpackWord(LAYOUTS.service, packed));
-      // Seats 0 to 2 signed.
-      expect(services.map(({ missed }) => missed)).to.deep.equal([0n, 0n, 0n, 1n]);
+      // Seats 0 to 2 signed, seat 3 did not.
+      expect(services.map(({ missed }) => missed)).to.deep.equal([1n, 0n, 0n, 0n]);
       expect(services.map(({ agentId }) => agentId)).to.deep.equal(rounds[0]!.committee.map(agentOf));
     });
 

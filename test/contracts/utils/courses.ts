@@ -21,7 +21,7 @@ const [minimum, maximum] = [-(2n ** 255n), 2n ** 255n - 1n];
 /** Courses of a request, each with a name and with the appeals that are upheld. */
 export const courses: readonly (readonly [name: string, Partial<Terms>, readonly Answer[], readonly boolean[]])[] = [
   ["SE11: one round pays treasury, relayer and seats", {}, [yes], []],
-  ["SE11: shares that differ", {}, [{ shares: "0x01ff0003" }], []],
+  ["SE11, SE20: shares that differ, and a seat that was absent", {}, [{ shares: "0x01ff0003" }], []],
   ["SE11: no shares at all leave the rest with the asker", {}, [{ shares: "0x00000000" }], []],
   ["SE10: a hung committee earns half", {}, [hung], []],
   ["SE10: hung committees that are retried earn half, too", { retries: 2 }, [hung, hung, yes], []],

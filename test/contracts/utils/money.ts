@@ -153,7 +153,8 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
         costs.reduce((held, cost) => held - cost, bond),
       );
     }
-    const shares = [...getBytes(decision.shares)].map(BigInt);
+    // SE20: 255 stands for a seat that said nothing.
+    const shares = [...getBytes(decision.shares)].map((share) => (share === 0xff ? 0n : BigInt(share)));
     const total = shares.reduce((sum, share) => sum + share, 0n);
     if (total === 0n) continue;
     for (const share of shares) credit(payees.seats, (left * share) / total);
