@@ -52,6 +52,6 @@ export default defineConfig({
   },
   test: {
     // Of a walk that fails, only the failure counts: a little effort to shorten it saves memory.
-    solidity: { ...solidityTests, invariant: { ...solidityTests.invariant, shrinkRunLimit: 64 } },
+    solidity: { ...solidityTests, invariant: { ...solidityTests.invariant, shrinkRunLimit: 500 } },
   },
 });
