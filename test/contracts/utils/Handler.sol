@@ -277,7 +277,7 @@ contract Handler is ConclaveTest {
         address relayer = _operator(random >> 40);
         if ((random >> 64) % 4 == 0) _commitTogether(entry.seedBlock, relayer, random, shares, slashed);
         else _commitOne(index, relayer, random, shares, slashed);
-        agents.requireSame(address(this));
+        agents.requireServed(address(this));
     }
 
     /// @dev Commits another validly signed decision on a request that no committee works on. The oracle must refuse it.
@@ -767,7 +767,7 @@ contract Handler is ConclaveTest {
         for (uint256 i = 0; i < entry.rounds.length; ++i) most += 90_000 * entry.rounds[i].committee.length;
         if (gas > most + overrun) overrun = gas - most;
         _pay(entry, _caseOf(entry, false, caller));
-        agents.requireSame(address(this));
+        agents.requireServed(address(this));
         _countShape(entry);
     }
 
