@@ -67,10 +67,11 @@ async function main(): Promise<void> {
   const sources = readContracts();
   const { faults } = read("planted.json") as { faults: readonly Fault[] };
   const planted = mutantsOf(sources, faults);
+  const plantedHere = planted.filter(({ file }) => file.includes(flags.file));
   const all = flags.planted === true ? [] : findMutants(sources);
   const chosen = flags.planted === true ? [] : choose(all);
   if (flags.list === true) {
-    for (const mutant of flags.planted === true ? planted : chosen)
+    for (const mutant of flags.planted === true ? plantedHere : chosen)
       console.log(`${title(mutant)}\n${diff(sources[mutant.file]!, mutant)}`);
     return;
   }
@@ -85,16 +86,18 @@ async function main(): Promise<void> {
     folder: join(root, "cache/mutate/build"),
     tests: "test/contracts/*.{test.ts,t.sol}",
     effort: { FUZZ_RUNS: "32", INVARIANT_RUNS: "1" },
+    leastTimeoutMs: 60_000,
     onResult: (result) => {
       keepResult(sources, all[result.id - 1]!, result, state);
     },
   });
   // Never known from before: they show what the invariants of today notice.
-  const plantedResults = await tryMutants(sources, planted, planted, {
+  const plantedResults = await tryMutants(sources, planted, plantedHere, {
     folder: join(root, "cache/mutate/planted"),
     tests: "test/contracts/*Invariants.t.sol",
     prefix: "invariant_",
     effort: { FUZZ_RUNS: "1", INVARIANT_RUNS: "8" },
+    leastTimeoutMs: 600_000,
     onResult: () => undefined,
   });
 

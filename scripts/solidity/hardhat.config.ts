@@ -12,8 +12,6 @@ const folder = process.env["CONCLAVE_INSTRUMENTED"];
 if (folder === undefined) throw new Error("Set CONCLAVE_INSTRUMENTED to the folder of sources.json");
 const sources = JSON.parse(readFileSync(join(folder, "sources.json"), "utf8")) as Record<string, string>;
 const root = join(import.meta.dirname, "../..");
-/** One profile; its type allows several. */
-const solidityTests = (base.test?.solidity ?? {}) as { readonly invariant?: object };
 const instrument: HardhatPlugin = {
   id: "conclave-instrument",
   hookHandlers: {
@@ -49,9 +47,5 @@ export default defineConfig({
       allowUnlimitedContractSize: true,
       transactionGasCap: false,
     },
-  },
-  test: {
-    // Of a walk that fails, only the failure counts: a little effort to shorten it saves memory.
-    solidity: { ...solidityTests, invariant: { ...solidityTests.invariant, shrinkRunLimit: 64 } },
   },
 });

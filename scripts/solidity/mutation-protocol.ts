@@ -29,5 +29,5 @@ export interface Answer {
  * Most bytes of a process. Hardhat keeps every step of a test that fails in a long loop; a process above this limit
  * ends itself with the code below.
  */
-export const mostBytes = 4 * 2 ** 30;
+export const mostBytes = 6 * 2 ** 30;
 export const tooMuchMemory = 77;

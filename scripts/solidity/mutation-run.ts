@@ -40,6 +40,8 @@ export interface Run {
   /** Only Solidity tests whose name begins like this. */
   readonly prefix?: string;
   readonly effort: Effort;
+  /** A test that does not take longer than this is not taken not to end. */
+  readonly leastTimeoutMs: number;
   /** Most seconds of tests for each mutant. */
   readonly limit: number;
   /** Gets a mutant's result as soon as it is known. */
@@ -64,7 +66,6 @@ const gasFiles = ["**/draw-cost.test.ts", "**/settle-cost.test.ts"];
 const gasTests = ["test_historyCannotBeStarved", "test_drawAlwaysEnds"];
 /** A test that takes this many times as long as without a mutant is taken not to end. */
 const patience = 20;
-const leastTimeoutMs = 60_000;
 /** Time for a process to load Hardhat on a very busy machine. */
 const startTimeoutMs = 180_000;
 
@@ -124,7 +125,7 @@ async function tryOne(run: Run, worker: Worker, tests: readonly Test[], odds: Od
     if (left < 0) return result("open", "nothing yet");
     const { prefix } = run;
     const request = { ...test, ...(prefix === undefined ? {} : { prefix }), mutant: id };
-    const answer = await worker.ask(request, Math.max(leastTimeoutMs, patience * test.ms));
+    const answer = await worker.ask(request, Math.max(run.leastTimeoutMs, patience * test.ms));
     const isKilled = answer === undefined || answer.failures.length > 0;
     odds.count(test, isKilled);
     const name = test.file.endsWith(".sol") ? `${test.file} ${answer?.failures[0]}` : `${test.file} ${test.test}`;

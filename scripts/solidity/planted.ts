@@ -45,11 +45,16 @@ export function mutantsOf(sources: Sources, faults: readonly Fault[]): readonly 
   });
 }
 
+/** A fault that only used up time or memory is open: no invariant has said what is wrong. */
 export function plantedReport(faults: readonly Fault[], results: readonly Result[]): PlantedReport {
-  const byId = new Map(results.map((result) => [result.id, result]));
-  const rows = faults.map(({ name, file }, index) => {
-    const { verdict, by } = byId.get(index + 1)!;
-    return { name, file, verdict, by };
+  const rows = results.map(({ id, verdict, by }) => {
+    const { name, file } = faults[id - 1]!;
+    return {
+      name,
+      file,
+      verdict: by.includes(" invariant_") || verdict !== "killed" ? verdict : ("open" as const),
+      by,
+    };
   });
   return { tried: rows.length, killed: rows.filter(({ verdict }) => verdict === "killed").length, faults: rows };
 }

@@ -31,6 +31,8 @@ contract AgentModel is Assertions {
     uint256 private immutable _count;
     mapping(uint256 id => Agent agent) private _agents;
     mapping(uint256 id => Change[] changes) private _changes;
+    /// @dev Agents that served since `requireServed`.
+    uint256[] private _served;
 
     constructor(IAgentRegistry registry, uint256 count) {
         (_registry, _count) = (registry, count);
@@ -47,6 +49,7 @@ contract AgentModel is Assertions {
         uint256 id = AgentId.unwrap(agentId);
         Agent storage agent = _agents[id];
         bool slept = agent.misses == 3;
+        _served.push(id);
         agent.earned[uint256(currency)] += pay;
         if (missed) {
             if (steps > -1) steps = -1;
@@ -90,22 +93,31 @@ contract AgentModel is Assertions {
         return changes[last - 1].drawn;
     }
 
-    /// @notice Reverts unless the registry knows the same of each agent. Of an agent's pay, less than one unit is left over.
+    /// @notice Reverts unless the registry knows the same of each agent.
     function requireSame(address owner) external view {
-        for (uint256 i = 1; i <= _count; ++i) {
-            AgentId id = AgentId.wrap(uint32(i));
-            Agent storage agent = _agents[i];
-            IAgentRegistry.Agent memory actual = _registry.getAgent(id);
-            assertEq(actual.reputation, agent.reputation, "SE11: reputation");
-            assertEq(actual.service, agent.service, "SE11: service");
-            assertEq(actual.misses, agent.misses, "SE20: misses");
-            assertTrue(actual.exited == agent.exited, "ST8: exited");
-            assertTrue(actual.active == (agent.misses < 3 && !agent.exited), "ST5: active");
-            for (uint8 currency = 0; currency < 2; ++currency) {
-                uint256 owed = _registry.rewardsOf(id, owner, Currency(currency)) + agent.claimed[currency];
-                assertTrue(owed <= agent.earned[currency], "RW1: more than the agent earned");
-                assertTrue(owed + 1 >= agent.earned[currency], "RW1: less than the agent earned");
-            }
+        for (uint256 id = 1; id <= _count; ++id) _requireSame(owner, id);
+    }
+
+    /// @notice Does the same for the agents that have served since the last call.
+    function requireServed(address owner) external {
+        for (uint256 i = 0; i < _served.length; ++i) _requireSame(owner, _served[i]);
+        delete _served;
+    }
+
+    /// @dev Less than one unit of an agent's pay is left over.
+    function _requireSame(address owner, uint256 id_) private view {
+        AgentId id = AgentId.wrap(uint32(id_));
+        Agent storage agent = _agents[id_];
+        IAgentRegistry.Agent memory actual = _registry.getAgent(id);
+        assertEq(actual.reputation, agent.reputation, "SE11: reputation");
+        assertEq(actual.service, agent.service, "SE11: service");
+        assertEq(actual.misses, agent.misses, "SE20: misses");
+        assertTrue(actual.exited == agent.exited, "ST8: exited");
+        assertTrue(actual.active == (agent.misses < 3 && !agent.exited), "ST5: active");
+        for (uint8 currency = 0; currency < 2; ++currency) {
+            uint256 owed = _registry.rewardsOf(id, owner, Currency(currency)) + agent.claimed[currency];
+            assertTrue(owed <= agent.earned[currency], "RW1: more than the agent earned");
+            assertTrue(owed + 1 >= agent.earned[currency], "RW1: less than the agent earned");
         }
     }
 
