@@ -74,7 +74,7 @@ contract PayModel {
         for (uint256 i = 0; i < count; ++i) _payRound(c, bill, sums, i);
         sums.spent += c.replaced * cost(c.prices, 70_000, type(uint256).max);
         if (!c.atOnce) {
-            bill.settler = cost(c.prices, 80_000 + 8_000 * sums.seats, c.gasPrice);
+            bill.settler = cost(c.prices, 135_000 + 8_000 * sums.seats, c.gasPrice);
             sums.spent += bill.settler;
         }
         if (!c.rounds[count - 1].delivers)
@@ -94,7 +94,7 @@ contract PayModel {
         for (uint256 j = 0; j <= terms.appeals; ++j) gas += 65_000 + 16_000 * sizeAfter(terms.committeeSize, j);
         uint256 last = sizeAfter(terms.committeeSize, terms.appeals);
         gas += terms.retries * (65_000 + 16_000 * last + 70_000);
-        if (terms.appeals + terms.retries != 0) gas += 45_000 + 70_000;
+        if (terms.appeals + terms.retries != 0) gas += 100_000 + 70_000;
         return cost(prices, gas, type(uint256).max);
     }
 

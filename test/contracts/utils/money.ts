@@ -17,7 +17,7 @@ export const paidGas = {
   relaySeat: 8_000n,
   payBase: 35_000n,
   paySeat: 8_000n,
-  settle: 45_000n,
+  settle: 100_000n,
   replace: 70_000n,
   delivery: 70_000n,
 } as const;
