@@ -71,7 +71,7 @@ contract BookHandler is Assertions {
         uint256 bucket = record.position == 0 ? 0 : Candidates.bucketAt(record.position);
         // Each week has another deepest fall. Services come often enough that agents are proven.
         record.account = record.account.withFall(0);
-        int8 change = steps % 3 == 0 ? -int8(uint8(1 + (steps >> 2) % 3)) : int8(uint8(steps % 3));
+        int8 change = steps % 3 == 0 ? -int8(uint8(1 + ((steps >> 2) % 3))) : int8(uint8(steps % 3));
         bool missed = (steps >> 4) % 4 == 0;
         // An agent that is off misses some seats in a row.
         uint256 seats = missed ? 1 + ((steps >> 6) % 3) : 1;
@@ -86,7 +86,7 @@ contract BookHandler is Assertions {
 
     function wake(uint256 agent) external {
         for (uint256 i = 0; i < _book.count; ++i) {
-            AgentId id = _id(agent % MAX_AGENTS + i);
+            AgentId id = _id((agent % MAX_AGENTS) + i);
             if (!_book.records[id].account.asleep()) continue;
             _book.wake(_rules(), id);
             if (_book.records[id].position != 0) ++done["wake"];
