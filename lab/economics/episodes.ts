@@ -239,7 +239,8 @@ async function stakeLate({ stage, setting, gwei, random }: Scene): Promise<void>
   await close(stage, committed, gwei);
   const { shares } = await registry.positionOf(agent, latecomer.address);
   await registry.startUnbonding(agent, shares, await priceGas(world, gwei));
-  await registry.claimRewards(agent, 0, latecomer.address, await priceGas(world, gwei));
+  if ((await registry.rewardsOf(agent, latecomer.address, 0)) !== 0n)
+    await registry.claimRewards(agent, 0, latecomer.address, await priceGas(world, gwei));
   await passTime(world, unbondingDelay);
   await registry.withdrawStake(agent, latecomer.address, await priceGas(world, gwei));
 }

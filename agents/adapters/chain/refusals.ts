@@ -89,6 +89,12 @@ export const refusals: Readonly<Record<string, string>> = {
   AttemptNotOver: "keep the evidence: submit it again when the attempt has its decision or is given up",
   EvidenceConsumed: "nothing to do: the agent has been slashed for this attempt",
   SlashedRecently: "submit again seven days after the agent's last slash",
+  NotSecured: "only a request with `--security secured` has stake behind its answer",
+  NotSettled: "settle the request first, then bring the record again",
+  NotOverturned:
+    "name the overturned round and the two larger ones that agree with each other; docs/spec/security.md says when stake is lost",
+  EvidenceTooLate: "the time to slash for this request is over",
+  NobodyToSlash: "nothing to do: all that signed were slashed already, or in the last seven days, or have no stake",
   EvidenceNotCommitted: "commit to the evidence first, from the account that submits it",
   EvidenceTooEarly: "submit again in a later block than the commitment's",
   NothingToSlash: "the agent has no stake; submit again when it has some",
