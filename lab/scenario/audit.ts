@@ -162,8 +162,12 @@ async function rewardFaults(
 /** What settled requests paid all agents. */
 function earnedIn(currency: number, events: readonly LogDescription[]): bigint {
   const recorded = named(events, "ServicesRecorded").filter(({ args }) => Number(args["currency"]) === currency);
-  const words = recorded.flatMap(({ args }) => [...(args["services"] as readonly bigint[])]);
-  return sum(words.map((word) => unpackWord(LAYOUTS.service, word).earned));
+  return sum(recorded.map(({ args }) => earnedOf(args)));
+}
+
+/** What one event of the registry says that seats earned. */
+function earnedOf(args: LogDescription["args"]): bigint {
+  return sum([...(args["services"] as readonly bigint[])].map((word) => unpackWord(LAYOUTS.service, word).earned));
 }
 
 /** SE15 for each request: what came in for it equals what it distributed. */
@@ -176,12 +180,20 @@ function requestFaults(events: readonly LogDescription[]): readonly string[] {
     }
   };
   add("RequestReopened", (args) => args["bond"] as bigint);
-  add("AppealUnanswered", (args) => -(args["bond"] as bigint));
-  add("PayCredited", (args) => -(args["amount"] as bigint));
-  add("RoundDeducted", (args) => -(args["treasuryPay"] as bigint) - (args["relayerPay"] as bigint));
-  add("DeliveryPaid", (args) => -(args["amount"] as bigint) - (args["rest"] as bigint));
+  add("AttemptUnanswered", (args) => -(args["bond"] as bigint));
+  add("CallerPaid", (args) => -(args["amount"] as bigint) - (args["rest"] as bigint));
+  add("DecisionSettled", (args) => -(args["treasuryPay"] as bigint) - (args["relayerPay"] as bigint));
+  add("DecisionSettled", (args) => -(args["rest"] as bigint));
+  add("RoundPaid", (args) => -(args["treasuryPay"] as bigint) - (args["relayerPay"] as bigint));
+  add("SettlerPaid", (args) => -(args["amount"] as bigint));
   add("AppealResolved", (args) => -(args["amount"] as bigint));
   add("FeeRefunded", (args) => -(args["amount"] as bigint));
+  // What the seats earn is in the registry's event, which is the next one after these.
+  let settled = 0n;
+  for (const { name, args } of events) {
+    if (name === "DecisionSettled" || name === "FeeRefunded") settled = args["requestId"] as bigint;
+    if (name === "ServicesRecorded") book.set(settled, book.get(settled)! - earnedOf(args));
+  }
   return [...book].flatMap(([id, rest]) => (rest === 0n ? [] : [`request ${id}: ${rest} are not accounted for`]));
 }
 
@@ -189,8 +201,8 @@ function requestsOf(events: readonly LogDescription[]) {
   return new Map(
     named(events, "Requested").map(({ args }) => {
       const [id, terms] = [args["requestId"] as bigint, args["terms"] as bigint];
-      const [fee, currency] = [terms >> 160n, Number((terms >> 32n) & 0xfn)];
-      return [id, { fee, currency, subscription: (id >> 48n) & 0xffff_ffff_ffffn }];
+      const { fee, currency } = unpackWord(LAYOUTS.requestTerms, terms);
+      return [id, { fee, currency: Number(currency), subscription: (id >> 48n) & 0xffff_ffff_ffffn }];
     }),
   );
 }

@@ -1,6 +1,7 @@
 // One request of the scenario, from asking to settling, with a fate drawn at random.
 import { hexlify, keccak256, toUtf8Bytes } from "ethers";
 
+import { ABSENT } from "../../agents/core/types.ts";
 import type { Random } from "../../sim/random.ts";
 import {
   appeal,
@@ -155,7 +156,7 @@ async function silent(world: World, asked: Asked, random: Random): Promise<Asked
 
 /**
  * Commits through one of the relayers, with shares and sometimes a reputation change. Sluggish agents that the quorum
- * does not need neither sign nor have a share.
+ * does not need do not sign, and it attests that they are absent.
  */
 async function submit(
   economy: Economy,
@@ -173,7 +174,7 @@ async function submit(
   const shares = hexlify(
     Uint8Array.from(seats, (seat) => {
       const share = random.below(4);
-      return isSluggish(seat) && !signers.includes(seat) ? 0 : share;
+      return isSluggish(seat) && !signers.includes(seat) ? ABSENT : share;
     }),
   );
   const reputationChanges = random.chance(150_000)

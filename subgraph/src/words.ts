@@ -1,17 +1,16 @@
 // Reads members of packed words (contracts/types/Types.sol) without a call to the host for each.
 import { BigInt, ByteArray, Bytes } from "@graphprotocol/graph-ts";
 
-/** The member that begins at bit `shift` and has `bits` bits, at most 64; both multiples of 4. */
+/** The member that begins at bit `shift` and has `bits` bits, at most 64. */
 export function u64At(word: BigInt, shift: i32, bits: i32): u64 {
   let value: u64 = 0;
-  for (let i = 0; i < bits / 4; i++) {
-    const nibble = shift / 4 + i;
-    // Little endian; zeros above the highest byte are left out.
-    if (nibble / 2 >= word.length) break;
-    const byte = <u64>word[nibble / 2];
-    value |= ((nibble % 2 == 0 ? byte : byte >> 4) & 0xf) << u64(4 * i);
+  // Little endian; zeros above the highest byte are left out.
+  for (let index = shift / 8; 8 * index < shift + bits && index < word.length; index++) {
+    const place = 8 * index - shift;
+    const byte = <u64>word[index];
+    value |= place < 0 ? byte >> u64(-place) : byte << u64(place);
   }
-  return value;
+  return bits == 64 ? value : value & ((<u64>1 << u64(bits)) - 1);
 }
 
 /** The same of a member that fits an Int. */
