@@ -11,7 +11,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     strategies: [BRIBES],
     most: 5_000_000,
-    says: "**Bribes pay whatever hangs on the answer: against them a request secures 0 dollars.** No wrong answer costs stake, so a seat risks nothing that a cent would not pay. `--slice PPM` says what stake behind answers will change.",
+    says: "**Bribes pay whatever hangs on the answer: against them a request secures 0 dollars unless it is secured (SC1).** Otherwise no wrong answer costs stake, so a seat risks nothing that a cent would not pay. `--slice PPM` says what stake behind answers changes.",
   },
   {
     strategies: [POLICIES.wait],
@@ -45,10 +45,10 @@ export const EXCEPTIONS: readonly Exception[] = [
     says: "**A relayer of four seats gains by a tip**: it is paid for more gas than the commit uses.",
   },
   {
-    strategies: ["relayer leaves out signatures of paid seats"],
+    strategies: ["relayer leaves out signatures of paid seats", "relayer leaves out signatures of unpaid seats"],
     most: 6,
     isOfGas: true,
-    says: "**A relayer gains by leaving out signatures beyond the quorum.** It harms nobody as long as these seats have a share; if it leaves out seats without one, they miss their seat (a fall of a fifth), and it pays for that.",
+    says: "**A relayer gains by leaving out signatures beyond the quorum.** It harms nobody: who was absent is what the committee attests (PY9).",
   },
   {
     strategies: ["relays a text of 1,024 bytes"],
