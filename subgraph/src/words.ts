@@ -10,7 +10,7 @@ export function u64At(word: BigInt, shift: i32, bits: i32): u64 {
     const byte = <u64>word[index];
     value |= place < 0 ? byte >> u64(-place) : byte << u64(place);
   }
-  return bits == 64 ? value : value & ((<u64>1 << u64(bits)) - 1);
+  return bits == 64 ? value : value & (((<u64>1) << u64(bits)) - 1);
 }
 
 /** The same of a member that fits an Int. */
