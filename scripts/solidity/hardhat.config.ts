@@ -12,6 +12,8 @@ const folder = process.env["CONCLAVE_INSTRUMENTED"];
 if (folder === undefined) throw new Error("Set CONCLAVE_INSTRUMENTED to the folder of sources.json");
 const sources = JSON.parse(readFileSync(join(folder, "sources.json"), "utf8")) as Record<string, string>;
 const root = join(import.meta.dirname, "../..");
+/** One profile; its type allows several. */
+const solidityTests = (base.test?.solidity ?? {}) as { readonly invariant?: object };
 const instrument: HardhatPlugin = {
   id: "conclave-instrument",
   hookHandlers: {
@@ -47,5 +49,9 @@ export default defineConfig({
       allowUnlimitedContractSize: true,
       transactionGasCap: false,
     },
+  },
+  test: {
+    // That a walk fails is enough: to shorten it further takes minutes.
+    solidity: { ...solidityTests, invariant: { ...solidityTests.invariant, shrinkRunLimit: 64 } },
   },
 });

@@ -110,8 +110,9 @@ contract InvariantsTest is Rules {
     }
 
     /// @dev SE13: no call of a third party takes more gas than it is paid for, and a settlement at most what its seats
-    /// take at their worst. On its own, because mutants and coverage change what gas is used.
-    function invariant_callersArePaidForTheirGas() public {
+    /// take at their worst. Under another name, because mutants and
+    /// coverage change what gas is used.
+    function invariantOfGas_callersArePaid() public {
         if (_handler.steps() % DEEP == 0) _handler.endAll();
         assertEq(_handler.overrun(), 0, "SE13: gas beyond the bound");
     }
