@@ -40,7 +40,7 @@ type Relay is uint256;
 
 /// @notice What a settled request did to one agent that sat for it, in one word, see `ServiceLib`: agentId uint32 | steps uint8 (an
 /// int8 in two's complement: negative = that many slashes, positive = that many recovery steps, 0 = none) | missed uint8 (1 = its seat
-/// neither signed the certificate nor has a share of the pay) | earned uint96 (what the seat was paid, in the smallest unit of the
+/// is attested as absent) | earned uint96 (what the seat was paid, in the smallest unit of the
 /// payout's currency). From the highest bit to the lowest; the bits above are 0.
 type Service is uint256;
 
