@@ -37,7 +37,7 @@ export default defineConfig({
       // A fixed seed: the same commit runs the same cases everywhere. FUZZ_SEED and FUZZ_RUNS search further.
       fuzz: { runs: Number(process.env["FUZZ_RUNS"] ?? 256), seed: process.env["FUZZ_SEED"] ?? "0xc0c1a7e" },
       // 4,000 calls per invariant; `npm run test:fuzz:long` makes 100,000.
-      invariant: { runs: Number(process.env["INVARIANT_RUNS"] ?? 8), depth: 500, failOnRevert: true },
+      invariant: { runs: Number(process.env["INVARIANT_RUNS"] ?? 8), depth: 500, failOnRevert: false },
       // Solidity reads the same vectors as TypeScript.
       fsPermissions: { readDirectory: ["test/vectors"] },
     },

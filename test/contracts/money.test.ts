@@ -7,6 +7,7 @@ import {
   ask,
   bondOf,
   decide,
+  enoughGas,
   fallBackArgs,
   givenUp,
   hung,
@@ -308,7 +309,8 @@ describe("pay", () => {
         await passDeadline(world, running.round);
         const deployer = world.deployer.address.toLowerCase();
         const credit = (await books.credits(currency)).get(deployer)!;
-        const sent = await world.oracle.replace(...refundArgs(running), await priceGas(world, 6n * gwei));
+        const overrides = { ...(await priceGas(world, 6n * gwei)), ...enoughGas };
+        const sent = await world.oracle.replace(...refundArgs(running), overrides);
         const receipt = (await sent.wait())!;
         const amount = replacePayOf(list, 6n * gwei);
         const all = replacePayOf(list, list.gasPriceCap);
@@ -323,7 +325,7 @@ describe("pay", () => {
       const once = await open({ retries: 2, currency });
       const twice = await replaced(await replaced(once.asked));
       const before = await books.credits(currency);
-      const settled = await decide(world, twice, {}, { gasPrice: 5n * gwei });
+      const settled = await decide(world, twice, {}, { gasPrice: 5n * gwei, ...enoughGas });
       await expectSettled(once.terms, settled, before);
       await books.expectBalanced();
       // A silent committee of an appeal.
@@ -335,7 +337,7 @@ describe("pay", () => {
       const silent = await open({ retries: 1, currency });
       const last = await replaced(silent.asked);
       await passDeadline(world, last.round);
-      await world.oracle.refund(...refundArgs(last));
+      await world.oracle.refund(...refundArgs(last), enoughGas);
       books.escrow[currency] = 0n;
       await books.expectBalanced();
     });
