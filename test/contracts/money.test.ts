@@ -185,7 +185,7 @@ async function start() {
     const { credits, rest, rounds } = payOf(terms, committed.rounds, list, payees);
     const expected = await books.credits(terms.currency);
     for (const [account, amount] of credits) expected.set(account, expected.get(account)! + amount);
-    const overrides = await priceGas(world, gasPrice);
+    const overrides = { ...(await priceGas(world, gasPrice)), ...enoughGas };
     const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed), overrides)).wait();
     expect(await books.credits(terms.currency)).to.deep.equal(expected);
     expect([...findEvent(world.oracle, receipt, "FeeRefunded").args]).to.deep.equal([id, consumer, rest]);
@@ -332,7 +332,7 @@ describe("pay", () => {
       const appealed = await open({ appeals: 1, retries: 1, currency });
       const first = await decide(world, appealed.asked);
       const later = await replaced(await appealAgainst(first, currency));
-      expect(await settle(appealed.terms, await decide(world, later, no), list, 1)).to.deep.equal([true]);
+      expect(await settle(appealed.terms, await decide(world, later, no, enoughGas), list, 1)).to.deep.equal([true]);
       // A request that nobody answers gets back what no call has taken.
       const silent = await open({ retries: 1, currency });
       const last = await replaced(silent.asked);
