@@ -330,7 +330,7 @@ describe("pay", () => {
       await books.expectBalanced();
       // A silent committee of an appeal.
       const appealed = await open({ appeals: 1, retries: 1, currency });
-      const first = await decide(world, appealed.asked);
+      const first = await decide(world, appealed.asked, {}, enoughGas);
       const later = await replaced(await appealAgainst(first, currency));
       expect(await settle(appealed.terms, await decide(world, later, no, enoughGas), list, 1)).to.deep.equal([true]);
       // A request that nobody answers gets back what no call has taken.
