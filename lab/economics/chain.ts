@@ -12,7 +12,6 @@ import {
   committedBy,
   decisionFor,
   draw,
-  enoughGas,
   firstSeats,
   termsFor,
   type Asked,
@@ -87,7 +86,7 @@ export async function openStage(ethers: HardhatEthers): Promise<Stage> {
 export async function priceGas({ ethers }: World, gwei: number, tip = 0): Promise<Overrides> {
   const [base, above] = [BigInt(Math.round(gwei * GWEI)), BigInt(Math.round(tip * GWEI))];
   await ethers.provider.send("hardhat_setNextBlockBaseFeePerGas", [`0x${base.toString(16)}`]);
-  return { ...enoughGas, maxFeePerGas: base + above, maxPriorityFeePerGas: above };
+  return { maxFeePerGas: base + above, maxPriorityFeePerGas: above };
 }
 
 export async function quoteOf(world: World, terms: Partial<Terms>): Promise<bigint> {

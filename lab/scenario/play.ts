@@ -10,7 +10,6 @@ import {
   committedBy,
   decisionFor,
   draw,
-  enoughGas,
   fallBackArgs,
   givenUp,
   hung,
@@ -133,7 +132,7 @@ async function lead(
     case "finalized": {
       const committed = await by(asked, right);
       await passDeadline(world, committed.rounds.at(-1)!.round);
-      await world.oracle.finalize(...latestOf(committed), enoughGas);
+      await world.oracle.finalize(...latestOf(committed));
       return committed;
     }
     case "upheld":
@@ -143,7 +142,7 @@ async function lead(
     case "unanswered": {
       const running = await silent(world, await appealTo(await by(asked, right)), random);
       await passDeadline(world, running.round);
-      await world.oracle.fallBack(...fallBackArgs(running), enoughGas);
+      await world.oracle.fallBack(...fallBackArgs(running));
       return givenUp(running);
     }
   }

@@ -235,10 +235,12 @@ describe("an appeal", () => {
     const { world, oracle, askFor } = await loadFixture(sixtyAgents);
     const committed = await decide(world, await askFor({ appeals: 1 }));
     const { deadline } = unpackRound(committed.rounds[0]!.round);
+    const snapshot = await networkHelpers.takeSnapshot();
     await time.setNextBlockTimestamp(deadline + 1);
     await expect(oracle.appeal(...latestOf(committed)))
       .to.be.revertedWithCustomError(oracle, "DeadlinePassed")
       .withArgs(committed.request.id, deadline);
+    await snapshot.restore();
     await time.setNextBlockTimestamp(deadline);
     await oracle.appeal(...latestOf(committed));
   });

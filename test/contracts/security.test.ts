@@ -172,7 +172,7 @@ describe("secured requests", () => {
     }
     await settle(world, committed);
     const end = unpackRound(committed.rounds.at(-1)!.round).deadline + week;
-    await time.increaseTo(end - 2);
+    await time.increaseTo(end - 10);
     for (const agentId of signersOf(committed))
       await expect(registry.connect(operator).withdrawStake(agentId, operator.address)).to.be.revertedWithCustomError(
         registry,

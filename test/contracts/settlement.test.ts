@@ -109,8 +109,10 @@ describe("settlement", () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const { deadline } = unpackRound(entry.round);
       const send = () => oracle.commit(...commitArgs(world, entry, decisionFor(entry)));
+      const snapshot = await networkHelpers.takeSnapshot();
       await time.setNextBlockTimestamp(deadline + 1);
       await expect(send()).to.be.revertedWithCustomError(oracle, "DeadlinePassed").withArgs(entry.request.id, deadline);
+      await snapshot.restore();
       await time.setNextBlockTimestamp(deadline);
       await send();
     });

@@ -17,7 +17,6 @@ import {
   decide,
   decisionFor,
   draw,
-  enoughGas,
   fallBackArgs,
   latestOf,
   passDeadline,
@@ -244,15 +243,15 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
   for (let round = 0; round < 2; round++) {
     const committed = await decided();
     await passDeadline(world, committed.rounds[0]!.round);
-    finalize = Number((await (await world.oracle.finalize(...latestOf(committed), enoughGas)).wait()).gasUsed);
+    finalize = Number((await (await world.oracle.finalize(...latestOf(committed))).wait()).gasUsed);
     const running = await appeal(world, await decided());
     await passDeadline(world, running.round);
-    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running), enoughGas)).wait()).gasUsed);
+    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running))).wait()).gasUsed);
     const silent = await ask(world, { retries: 1 });
     await passDeadline(world, silent.round);
-    replace = Number((await (await world.oracle.replace(...refundArgs(silent), enoughGas)).wait()).gasUsed);
+    replace = Number((await (await world.oracle.replace(...refundArgs(silent))).wait()).gasUsed);
     const twice = await decide(world, await appeal(world, await decided()));
-    settle = Number((await (await world.settlement.settle(...recordOf(twice), enoughGas)).wait()).gasUsed);
+    settle = Number((await (await world.settlement.settle(...recordOf(twice))).wait()).gasUsed);
   }
   return { finalize, replace, settle, fallBack };
 }

@@ -19,6 +19,11 @@ struct Draft {
 
 using DraftLib for Draft global;
 
+/// @dev Returns what a share counts in the pay: 255 stands for absence (SE20).
+function payShareOf(bytes1 share) pure returns (uint256) {
+    return share == 0xff ? 0 : uint8(share);
+}
+
 library DraftLib {
     /// @dev Returns the decision in the form that calldata has.
     function packed(Draft memory draft) internal pure returns (Decision memory decision) {

@@ -2,6 +2,7 @@
 pragma solidity 0.8.34;
 
 import {PriceTerms, Terms} from "../../../contracts/types/Types.sol";
+import {payShareOf} from "./Draft.sol";
 
 /// @dev A decided or hung round, as far as pay depends on it.
 /// @param appeals appeals before the round
@@ -152,14 +153,10 @@ contract PayModel {
 
     function _paySeats(uint256[] memory seats, bytes memory shares, uint256 pay) private pure returns (uint256 sum) {
         uint256 total = 0;
-        for (uint256 seat = 0; seat < seats.length; ++seat) {
-            // SE20: this share stands for absence.
-            if (uint8(shares[seat]) == 0xff) shares[seat] = 0;
-            total += uint8(shares[seat]);
-        }
+        for (uint256 seat = 0; seat < seats.length; ++seat) total += payShareOf(shares[seat]);
         if (total == 0) return 0;
         for (uint256 seat = 0; seat < seats.length; ++seat) {
-            seats[seat] = (pay * uint8(shares[seat])) / total;
+            seats[seat] = (pay * payShareOf(shares[seat])) / total;
             sum += seats[seat];
         }
     }

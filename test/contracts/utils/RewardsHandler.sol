@@ -5,7 +5,7 @@ import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {AgentId, Currency, Request, Seat, Terms} from "../../../contracts/types/Types.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
-import {Draft} from "./Draft.sol";
+import {Draft, payShareOf} from "./Draft.sol";
 import {vm} from "./Vm.sol";
 
 /// @dev Plays operators and delegators at random: they move stake, claim and change commissions while requests pay. At
@@ -246,16 +246,12 @@ contract RewardsHandler is ConclaveTest {
     /// @dev Returns the pay of the seats of a decided request (SE11), and adds what each account earns by it now.
     function _pay(Seat[] memory committee, Currency currency, uint256 fee, bytes memory shares) private {
         uint256 total = 0;
-        for (uint256 seat = 0; seat < SEATS; ++seat) {
-            // SE20: an absent seat.
-            if (shares[seat] == 0xff) shares[seat] = 0;
-            total += uint8(shares[seat]);
-        }
+        for (uint256 seat = 0; seat < SEATS; ++seat) total += payShareOf(shares[seat]);
         if (total == 0) return;
         uint256 pay = 2 * SEATS * (fee / (2 * SEATS));
         for (uint256 seat = 0; seat < SEATS; ++seat) {
             uint32 id = AgentId.unwrap(committee[seat].agentId());
-            uint256 amount = ONE * ((pay * uint8(shares[seat])) / total);
+            uint256 amount = ONE * ((pay * payShareOf(shares[seat])) / total);
             if (amount == 0) continue;
             uint256 all = 0;
             for (uint256 i = 0; i < ACCOUNTS; ++i) all += _joined[id][accounts[i]].earning;

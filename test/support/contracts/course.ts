@@ -185,20 +185,12 @@ export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision,
   ] as const;
 
 /**
- * A fixed gas limit. An estimate is exact and assumes the last block's base fee, at which a branch may use less gas.
- */
-export const enoughGas = { gasLimit: 4_000_000n } as const;
-
-/**
  * Overrides of the next transaction that set its gas price as base fee, because only base fee and a tip are paid back
  * (SE13).
  */
-export async function priceGas(
-  { ethers }: World,
-  gasPrice: bigint,
-): Promise<typeof enoughGas & { readonly gasPrice: bigint }> {
+export async function priceGas({ ethers }: World, gasPrice: bigint): Promise<{ readonly gasPrice: bigint }> {
   await ethers.provider.send("hardhat_setNextBlockBaseFeePerGas", [`0x${gasPrice.toString(16)}`]);
-  return { ...enoughGas, gasPrice };
+  return { gasPrice };
 }
 
 /** Commits with a valid certificate. */
