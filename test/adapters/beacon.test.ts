@@ -19,7 +19,7 @@ const HASHES: readonly [latest: Hex, before: Hex] = [`0x${"22".repeat(32)}`, `0x
 const flawOf = ({ told, mixHashes }: Chain, chainId: number): Promise<string | null> =>
   withRpcServer(
     ({ method, params }) => {
-      if (method === "eth_call") return { result: padHex(numberToHex(told), { size: 32 }) };
+      if (method === "eth_call") return { result: padHex(numberToHex(told), { size: 33 }) };
       const index = method === "eth_getBlockByHash" && params?.[0] === HASHES[1] ? 1 : 0;
       const number = numberToHex(9 - index);
       return { result: { number, mixHash: mixHashes[index], parentHash: HASHES[1], transactions: [] } };
@@ -30,7 +30,7 @@ const flawOf = ({ told, mixHashes }: Chain, chainId: number): Promise<string | n
 describe("the beacon of a chain", () => {
   let chain: LocalChain;
   before(async () => {
-    chain = await startLocalChain();
+    chain = await startLocalChain({ engine: "hardhat" });
     await chain.nextEpoch(4);
   });
   after(() => chain.stop());
@@ -40,6 +40,17 @@ describe("the beacon of a chain", () => {
     // Taken for a public chain: a real node answers all questions.
     assert.equal(await examineBeacon(client, 1), null);
     assert.equal(await flawOf({ told: BigInt(RANDOM), mixHashes: [RANDOM, `0x${"a5".repeat(32)}`] }, 1), null);
+  });
+
+  it("is found where prevrandao begins with the byte that no code may begin with", async () => {
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    const send = client.request as (call: {
+      readonly method: string;
+      readonly params: readonly unknown[];
+    }) => Promise<unknown>;
+    await send({ method: "hardhat_setPrevRandao", params: [`0xef${"5a".repeat(31)}`] });
+    await send({ method: "hardhat_mine", params: [] });
+    assert.equal(await examineBeacon(client, 1), null);
   });
 
   it("is missed where the opcode tells a constant, whatever headers say", async () => {

@@ -82,12 +82,12 @@ describe("rewards", () => {
       ] as const) {
         const rewards = (await registry.rewardsOf(1, account, currency)) as bigint;
         expect(rewards).to.be.within(part - 1n, part);
+        const tokens = (await world.token.balanceOf(stranger.address)) as bigint;
+        const coins = await ethers.provider.getBalance(stranger.address);
         const claim =
           account === target
             ? execute(registry, "claimRewards", [1, currency, stranger.address])
             : registry.connect(operator).claimRewards(1, currency, stranger.address);
-        const tokens = (await world.token.balanceOf(stranger.address)) as bigint;
-        const coins = await ethers.provider.getBalance(stranger.address);
         await expect(claim)
           .to.emit(registry, "RewardsClaimed")
           .withArgs(1, account, currency, stranger.address, rewards)

@@ -6,8 +6,11 @@ export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
 
 /** MIN_PREVRANDAO of contracts/types/Limits.sol. */
 const MIN_PREVRANDAO = 1n << 64n;
-/** Init code that returns the opcode's value: PREVRANDAO, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN. */
-const TELL_PREVRANDAO: Hex = "0x445f5260205ff3";
+/**
+ * Init code that returns a zero byte and the opcode's value: PREVRANDAO, PUSH1 1, MSTORE, PUSH1 33, PUSH0, RETURN.
+ * Without the zero byte a node refuses one value in 256, as code that begins with 0xEF (EIP-3541).
+ */
+const TELL_PREVRANDAO: Hex = "0x4460015260215ff3";
 
 const ORBIT = "an Arbitrum chain: the EVM's prevrandao is always 1, and the header's mixHash holds counters";
 const OP_STACK = "an OP Stack chain: prevrandao is that of an older block of L1, which an asker can know beforehand";
