@@ -36,7 +36,7 @@ abstract contract Rules is Assertions {
 
     /// @dev The steps of a request come up more often than the rest.
     function weightedSelectors() internal pure returns (bytes4[] memory selectors) {
-        bytes4[29] memory weighted = [
+        bytes4[30] memory weighted = [
             Handler.fundSubscription.selector,
             Handler.withdrawFunds.selector,
             Handler.withdraw.selector,
@@ -61,6 +61,7 @@ abstract contract Rules is Assertions {
             Handler.appeal.selector,
             Handler.appeal.selector,
             Handler.finalize.selector,
+            Handler.expire.selector,
             Handler.expire.selector,
             Handler.settle.selector,
             Handler.settle.selector,

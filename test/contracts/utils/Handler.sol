@@ -341,7 +341,7 @@ contract Handler is ConclaveTest {
     function expire(uint256 index, uint256 account) external step {
         index = _mix(index);
         (bool found, uint256 chosen) = _next(index >> 8, Stage.Running, true, false);
-        if (!found && index % 8 == 0) {
+        if (!found && index % 4 == 0) {
             (found, chosen) = _next(index >> 8, Stage.Running, false, false);
             if (found) _wait(_entries[chosen]);
         }
@@ -492,7 +492,7 @@ contract Handler is ConclaveTest {
     function _terms(uint256 random) private pure returns (Terms memory terms) {
         terms = termsFor(random % 8 == 0 ? 5 : 4, 0);
         terms.duration = [uint32(1 hours), 1 days, 7 days][(random >> 4) % 3];
-        terms.appeals = uint8(bytes(hex"00000101020203030303")[(random >> 8) % 10]);
+        terms.appeals = uint8(bytes(hex"00000001010202030303")[(random >> 8) % 10]);
         terms.retries = uint8((random >> 16) % 4);
         terms.currency = uint8((random >> 24) % 2);
         terms.callbackGasLimit = (random >> 28) % 2 == 0 ? 0 : 100_000;
@@ -598,8 +598,8 @@ contract Handler is ConclaveTest {
         decision = decisionFor(size);
         decision.attempt = entry.attempt;
         decision.outcome = bytes32((entry.plan >> (8 + entry.round.appeals())) & 1);
-        // One in five committees hangs.
-        if (random % 5 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        // One in four committees hangs.
+        if (random % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
         for (uint256 i = 0; i < size; ++i) {
             decision.shares[i] = bytes8(shares)[i % 8];
             // Where a whole committee is absent from the pay, all of it goes back.
