@@ -6,16 +6,12 @@ import {AgentBook} from "../../contracts/libraries/AgentBook.sol";
 import {MAX_AGENTS} from "../../contracts/types/Limits.sol";
 import {AgentId} from "../../contracts/types/Types.sol";
 import {BookHandler} from "./utils/BookHandler.sol";
-import {Assertions, vm} from "./utils/Vm.sol";
+import {vm} from "./utils/Vm.sol";
+import {WalkTest} from "./utils/WalkTest.sol";
 
 /// @dev The invariants of the candidates, with the numbers of docs/spec/draw.md.
-contract BookInvariantsTest is Assertions {
+contract BookInvariantsTest is WalkTest {
     using AgentBook for AgentBook.State;
-
-    struct FuzzSelector {
-        address addr;
-        bytes4[] selectors;
-    }
 
     BookHandler private _handler;
     AgentBook.State private _book;
@@ -25,33 +21,9 @@ contract BookInvariantsTest is Assertions {
         _handler.begin();
     }
 
-    /// @dev The fuzzer gives coins to the callers, so no contract of the test may be a caller.
-    function targetSenders() external pure returns (address[] memory senders) {
-        senders = new address[](1);
-        senders[0] = address(0xca11e2);
-    }
-
-    function targetContracts() external view returns (address[] memory targets) {
-        targets = new address[](1);
-        targets[0] = address(_handler);
-    }
-
-    function targetSelectors() external view returns (FuzzSelector[] memory targets) {
-        targets = new FuzzSelector[](1);
-        targets[0] = FuzzSelector(address(_handler), _selectors());
-    }
-
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        bytes4[] memory selectors = _selectors();
-        for (uint256 i = 0; i < 600; ++i) {
-            uint256 random = uint256(keccak256(abi.encode("walk", i)));
-            bytes memory arguments = abi.encode(random >> 8, random >> 16, random >> 255);
-            (bool success, ) = address(_handler).call(bytes.concat(selectors[random % selectors.length], arguments));
-            assertTrue(success, "an action reverted");
-            _handler.requireViews();
-            _handler.requireAgreement();
-        }
+        _walk(0, 600);
         bytes32[13] memory actions = [
             bytes32("create"),
             "bond",
@@ -93,8 +65,21 @@ contract BookInvariantsTest is Assertions {
         _handler.requireAgreement();
     }
 
+    function afterStep() internal view override {
+        _handler.requireViews();
+        _handler.requireAgreement();
+    }
+
+    function handler() internal view override returns (address) {
+        return address(_handler);
+    }
+
+    function argumentsOf(bytes4, uint256 random) internal pure override returns (bytes memory) {
+        return abi.encode(random >> 8, random >> 16, random >> 255);
+    }
+
     /// @dev Settlements come up more often than the rest, since agents are proven by sixteen of them.
-    function _selectors() private pure returns (bytes4[] memory selectors) {
+    function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
         bytes4[15] memory weighted = [
             BookHandler.create.selector,
             BookHandler.bond.selector,

@@ -3,10 +3,10 @@ pragma solidity 0.8.34;
 
 import {Currency} from "../../contracts/types/Types.sol";
 import {Handler} from "./utils/Handler.sol";
-import {Assertions} from "./utils/Vm.sol";
+import {WalkTest} from "./utils/WalkTest.sol";
 
 /// @dev What holds of a handler, and the actions that a walk chooses from.
-abstract contract Rules is Assertions {
+abstract contract Rules is WalkTest {
     Handler internal _handler;
 
     /// @dev MO1: in each currency, to the last unit.
@@ -34,8 +34,16 @@ abstract contract Rules is Assertions {
         _handler.requireAgents();
     }
 
+    function handler() internal view override returns (address) {
+        return address(_handler);
+    }
+
+    function argumentsOf(bytes4, uint256 random) internal pure override returns (bytes memory) {
+        return abi.encode(random >> 8, uint64(random >> 16), random >> 18);
+    }
+
     /// @dev The steps of a request come up more often than the rest.
-    function weightedSelectors() internal pure returns (bytes4[] memory selectors) {
+    function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
         bytes4[30] memory weighted = [
             Handler.fundSubscription.selector,
             Handler.withdrawFunds.selector,
@@ -74,32 +82,11 @@ abstract contract Rules is Assertions {
 }
 
 contract InvariantsTest is Rules {
-    struct FuzzSelector {
-        address addr;
-        bytes4[] selectors;
-    }
-
     /// @dev What costs much is looked at every so many actions, and at the end of each run.
     uint256 private constant DEEP = 16;
 
     function setUp() public {
         _handler = new Handler();
-    }
-
-    /// @dev The fuzzer gives coins to the callers, so no contract of the test may be a caller.
-    function targetSenders() external pure returns (address[] memory senders) {
-        senders = new address[](1);
-        senders[0] = address(0xca11e2);
-    }
-
-    function targetContracts() external view returns (address[] memory targets) {
-        targets = new address[](1);
-        targets[0] = address(_handler);
-    }
-
-    function targetSelectors() external view returns (FuzzSelector[] memory targets) {
-        targets = new FuzzSelector[](1);
-        targets[0] = FuzzSelector(address(_handler), weightedSelectors());
     }
 
     /// @dev At each step money and states are as the rules say; now and then every request is brought to its end. The chain
@@ -130,8 +117,6 @@ contract InvariantsTest is Rules {
 /// every shape of settlement, and no action reverts. The walks are not in the test itself: of a test that fails, Hardhat
 /// keeps every step.
 contract ShapesTest is Rules {
-    error ActionReverted(uint256 step, bytes4 selector, bytes reason);
-
     uint256 private constant WALKS = 8;
     mapping(bytes32 action => uint256 count) private _counts;
 
@@ -140,6 +125,7 @@ contract ShapesTest is Rules {
         for (uint256 walk = 0; walk < WALKS; ++walk) {
             _handler = new Handler();
             _walk(walk, 500);
+            requireEnd();
             for (uint256 i = 0; i < expected.length; ++i) _counts[expected[i]] += _handler.done(expected[i]);
         }
     }
@@ -150,18 +136,6 @@ contract ShapesTest is Rules {
         for (uint256 i = 0; i < expected.length; ++i)
             if (_counts[expected[i]] == 0) missing = string(abi.encodePacked(missing, expected[i], " "));
         assertTrue(bytes(missing).length == 0, missing);
-    }
-
-    function _walk(uint256 walk, uint256 steps) private {
-        bytes4[] memory selectors = weightedSelectors();
-        for (uint256 i = 0; i < steps; ++i) {
-            uint256 random = uint256(keccak256(abi.encode("walk", walk, i)));
-            bytes memory arguments = abi.encode(random >> 8, uint64(random >> 16), random >> 18);
-            bytes4 selector = selectors[random % selectors.length];
-            (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
-            if (!success) revert ActionReverted(i, selector, reason);
-        }
-        requireEnd();
     }
 
     function _expected() private pure returns (bytes32[62] memory) {

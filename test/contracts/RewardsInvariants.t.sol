@@ -3,54 +3,19 @@ pragma solidity 0.8.34;
 
 import {Currency} from "../../contracts/types/Types.sol";
 import {RewardsHandler} from "./utils/RewardsHandler.sol";
-import {Assertions} from "./utils/Vm.sol";
+import {WalkTest} from "./utils/WalkTest.sol";
 
 /// @dev The invariants of rewards, with the numbers of docs/spec/invariants.md.
-contract RewardsInvariantsTest is Assertions {
-    struct FuzzSelector {
-        address addr;
-        bytes4[] selectors;
-    }
-
-    error ActionReverted(uint256 step, bytes4 selector, bytes reason);
-
+contract RewardsInvariantsTest is WalkTest {
     RewardsHandler private _handler;
 
     function setUp() public {
         _handler = new RewardsHandler();
     }
 
-    /// @dev The fuzzer gives coins to the callers, so no contract of the test may be a caller.
-    function targetSenders() external pure returns (address[] memory senders) {
-        senders = new address[](1);
-        senders[0] = address(0xca11e2);
-    }
-
-    function targetContracts() external view returns (address[] memory targets) {
-        targets = new address[](1);
-        targets[0] = address(_handler);
-    }
-
-    function targetSelectors() external view returns (FuzzSelector[] memory targets) {
-        targets = new FuzzSelector[](1);
-        targets[0] = FuzzSelector(address(_handler), _selectors());
-    }
-
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        bytes4[] memory selectors = _selectors();
-        for (uint256 i = 0; i < 300; ++i) {
-            uint256 random = uint256(keccak256(abi.encode("walk", i)));
-            bytes4 selector = selectors[random % selectors.length];
-            bytes memory arguments = abi.encode(random >> 8, random >> 16, uint64(random >> 24), random >> 255);
-            // The last argument of these actions is a bool.
-            if (selector == RewardsHandler.startEarning.selector)
-                arguments = abi.encode(random >> 8, random >> 16, (random >> 24) % 2);
-            if (selector == RewardsHandler.raiseCommission.selector)
-                arguments = abi.encode(random >> 8, (random >> 16) % 2);
-            (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
-            if (!success) revert ActionReverted(i, selector, reason);
-        }
+        _walk(0, 300);
         bytes32[15] memory actions = [
             bytes32("bond"),
             "bondLate",
@@ -116,8 +81,20 @@ contract RewardsInvariantsTest is Assertions {
         }
     }
 
+    function handler() internal view override returns (address) {
+        return address(_handler);
+    }
+
+    function argumentsOf(bytes4 selector, uint256 random) internal pure override returns (bytes memory) {
+        // The last argument of these actions is a bool.
+        if (selector == RewardsHandler.startEarning.selector)
+            return abi.encode(random >> 8, random >> 16, (random >> 24) % 2);
+        if (selector == RewardsHandler.raiseCommission.selector) return abi.encode(random >> 8, (random >> 16) % 2);
+        return abi.encode(random >> 8, random >> 16, uint64(random >> 24), random >> 255);
+    }
+
     /// @dev Payments and claims come up more often than the rest.
-    function _selectors() private pure returns (bytes4[] memory selectors) {
+    function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
         bytes4[16] memory weighted = [
             RewardsHandler.bond.selector,
             RewardsHandler.bond.selector,

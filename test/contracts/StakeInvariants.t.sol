@@ -3,50 +3,19 @@ pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {StakeHandler} from "./utils/StakeHandler.sol";
-import {Assertions} from "./utils/Vm.sol";
+import {WalkTest} from "./utils/WalkTest.sol";
 
 /// @dev The invariants of stake, with the numbers of docs/spec/invariants.md.
-contract StakeInvariantsTest is Assertions {
-    struct FuzzSelector {
-        address addr;
-        bytes4[] selectors;
-    }
-
+contract StakeInvariantsTest is WalkTest {
     StakeHandler private _handler;
 
     function setUp() public {
         _handler = new StakeHandler();
     }
 
-    /// @dev The fuzzer gives coins to the callers, so no contract of the test may be a caller.
-    function targetSenders() external pure returns (address[] memory senders) {
-        senders = new address[](1);
-        senders[0] = address(0xca11e2);
-    }
-
-    function targetContracts() external view returns (address[] memory targets) {
-        targets = new address[](1);
-        targets[0] = address(_handler);
-    }
-
-    function targetSelectors() external view returns (FuzzSelector[] memory targets) {
-        targets = new FuzzSelector[](1);
-        targets[0] = FuzzSelector(address(_handler), _selectors());
-    }
-
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        bytes4[] memory selectors = _selectors();
-        for (uint256 i = 0; i < 600; ++i) {
-            uint256 random = uint256(keccak256(abi.encode("walk", i)));
-            bytes memory arguments = abi.encode(random >> 8, random >> 16, random >> 24, random >> 255);
-            bytes4 selector = selectors[random % selectors.length];
-            // Most actions need few arguments; a uint8 and a bool must not have dirty bits.
-            if (selector == StakeHandler.moveReputation.selector)
-                arguments = abi.encode(random >> 8, uint8(random >> 16));
-            (bool success, ) = address(_handler).call(bytes.concat(selector, arguments));
-            assertTrue(success, "an action reverted");
-        }
+        _walk(0, 600);
         bytes32[11] memory actions = [
             bytes32("bond"),
             "startUnbonding",
@@ -117,7 +86,16 @@ contract StakeInvariantsTest is Assertions {
         assertEq(_handler.broken(), 0, _handler.brokenBecause());
     }
 
-    function _selectors() private pure returns (bytes4[] memory selectors) {
+    function handler() internal view override returns (address) {
+        return address(_handler);
+    }
+
+    function argumentsOf(bytes4 selector, uint256 random) internal pure override returns (bytes memory) {
+        if (selector == StakeHandler.moveReputation.selector) return abi.encode(random >> 8, uint8(random >> 16));
+        return abi.encode(random >> 8, random >> 16, random >> 24, random >> 255);
+    }
+
+    function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
         bytes4[14] memory weighted = [
             StakeHandler.bond.selector,
             StakeHandler.bond.selector,
