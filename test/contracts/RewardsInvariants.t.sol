@@ -15,7 +15,7 @@ contract RewardsInvariantsTest is WalkTest {
 
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        _walk(0, 300);
+        _walk(0, 1_200);
         bytes32[15] memory actions = [
             bytes32("bond"),
             "bondLate",

@@ -15,7 +15,7 @@ contract StakeInvariantsTest is WalkTest {
 
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        _walk(0, 600);
+        _walk(0, 1_200);
         bytes32[11] memory actions = [
             bytes32("bond"),
             "startUnbonding",

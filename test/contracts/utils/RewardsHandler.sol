@@ -136,6 +136,7 @@ contract RewardsHandler is ConclaveTest {
 
     /// @dev Plays a request from its fee to its settlement. Stake that is unbonded after the draw gets no part of the
     /// pay, nor does stake that is bonded after it.
+    /// @param leaver names a seat of the committee whose agent loses all its stake, or gets more, before the pay
     function serve(uint256 fee, uint256 currency, uint64 shares, uint256 leaver) external {
         Terms memory terms = termsFor(SEATS, uint96(bound(fee, 0, fee % 2 == 0 ? 100 : 100 ether)));
         terms.currency = uint8(currency % 2);
@@ -148,7 +149,7 @@ contract RewardsHandler is ConclaveTest {
         Draft memory decision = decisionFor(SEATS);
         for (uint256 i = 0; i < SEATS; ++i) decision.shares[i] = bytes8(shares)[i];
         bytes memory certificate = certify(request, committee, decision, quorumOf(SEATS));
-        if (leaver % 4 == 0) this.leave(leaver);
+        if (leaver % 4 == 0) this.leave(AgentId.unwrap(committee[(leaver >> 8) % SEATS].agentId()) - 1);
         if (leaver % 4 == 1) _bondLate(committee[leaver % SEATS].agentId(), accounts[(leaver >> 8) % ACCOUNTS]);
         _pay(committee, Currency(terms.currency), terms.fee, decision.shares);
         commitWith(request, decision.packed(), certificate);
