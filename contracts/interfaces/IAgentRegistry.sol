@@ -499,8 +499,8 @@ interface IAgentRegistry {
 
     /// @notice Makes the caller, to whom the agent was offered, its operator.
     /// @dev What moves: the rights of the operator, the commission of all pay from now on, and an announced raise. What
-    /// stays: everybody's stake, shares and earnings, the commission of pay so far, reputation, services and keys. The
-    /// agent leaves the draw unless the caller's own bonded stake is at least minStake, so bond before.
+    /// stays: everybody's stake, shares and earnings, the commission of pay so far, reputation, services and keys. Reverts
+    /// unless the caller's own bonded stake is at least minStake, so bond before: the caller answers with it.
     /// @param agentId the agent
     function acceptOperator(AgentId agentId) external;
 

@@ -96,8 +96,8 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @dev While the agent is not active, only its operator may bond. Others could use up the room below the maximum that
-    /// the operator needs to make the agent active again. So the first shares of an empty pot are always the operator's.
+    /// @dev While the agent is not active, only its operator may bond, and the account to which it is offered. Others could use
+    /// up the room below the maximum that the operator needs to make the agent active again.
     function bond(
         State storage self,
         Rules memory rules,
@@ -107,7 +107,10 @@ library AgentBook {
     ) internal returns (uint128 shares, uint40 joiningEnd) {
         Record storage record = self.records[agentId];
         require(!record.account.exited(), IAgentRegistry.AgentHasExited(agentId));
-        require(account == record.operator || record.position != 0, IAgentRegistry.AgentNotActive(agentId));
+        require(
+            account == record.operator || account == record.offered || record.position != 0,
+            IAgentRegistry.AgentNotActive(agentId)
+        );
         _touch(agentId, record, account);
         (shares, joiningEnd) = record.pool.bond(agentId, account, amount, rules.maxStake);
         _sync(self, rules, agentId, record);
@@ -179,7 +182,8 @@ library AgentBook {
 
     /// @notice Makes the account that the agent was offered to its operator.
     /// @dev Divides the pay so far first: its commission is the earlier operator's. Shares and earnings stay with their
-    /// accounts, so the agent is active afterwards only if the new operator's own stake suffices.
+    /// accounts. The new operator's own stake must suffice, since a reporter is paid out of what an operator's own stake
+    /// loses (ST9): a proof against an agent whose operator has nothing would pay nobody.
     function acceptOperator(
         State storage self,
         Rules memory rules,
@@ -188,6 +192,8 @@ library AgentBook {
     ) internal returns (address before) {
         Record storage record = self.records[agentId];
         require(account == record.offered, IAgentRegistry.NotOffered(agentId, account));
+        uint128 own = record.pool.bondedOf(account);
+        require(own >= rules.minStake, IAgentRegistry.StakeBelowMinimum(own, rules.minStake));
         _dividePay(record);
         before = record.operator;
         (record.operator, record.offered) = (account, address(0));

@@ -13,7 +13,7 @@ export interface Flags extends PriceFlags {
   readonly minStake: string;
   readonly maxStake: string;
   readonly unbondingDays: string;
-  readonly epochBlocks: string;
+  readonly epochBlocks?: string;
   readonly keystore?: string;
   readonly passwordFile?: string;
   readonly keyFile?: string;
@@ -57,8 +57,7 @@ export function commandLine(): Command {
     .option("--unbonding-days <days>", "wait between unbonding and withdrawing, 14 to 365", "14")
     .option(
       "--epoch-blocks <blocks>",
-      "draws see the registry as it was when the current epoch of this many blocks began, 25 to 7200",
-      "64",
+      "draws see the registry as it was when the current epoch of this many blocks began, 25 to 7200, and at least the shortest request long (default: 7200; on a local chain 64)",
     )
     .option(
       "--keystore <file>",

@@ -13,6 +13,7 @@ import type { Address } from "../../agents/core/types.ts";
 import { LOCAL_CHAINS, examineBeacon } from "../../agents/adapters/chain/beacon.ts";
 import type { PlanOptions } from "./deployment.ts";
 import type { Flags } from "./flags.ts";
+import { readEpochBlocks } from "./epoch.ts";
 import { amountOf, readPrices, usage } from "./price-options.ts";
 
 export interface Network {
@@ -49,9 +50,6 @@ export async function readRules(
   if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
   const days = numberOf(flags.unbondingDays);
   if (!(days >= 14 && days <= 365)) throw usage("--unbonding-days", "is a number from 14 to 365");
-  const epochBlocks = numberOf(flags.epochBlocks);
-  if (!Number.isInteger(epochBlocks) || epochBlocks < 25 || epochBlocks > 7_200)
-    throw usage("--epoch-blocks", "is a whole number from 25 to 7200");
   const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
@@ -72,6 +70,7 @@ export async function readRules(
     const message = `Deploy to chain ${chainId}: it gives no randomness to draw committees with (${flaw}); choose another chain with --network (docs/deploying.md, Chains)`;
     throw new ConclaveError("CHAIN_NO_BEACON", message, { chainId });
   }
+  const epochBlocks = await readEpochBlocks(flags.epochBlocks, client, chainId);
   const decimals = await decimalsOf(client, chainId, rpcUrl, token);
   if (token === null && !LOCAL_CHAINS.includes(chainId))
     throw usage("--test-token", `is for local chains, not for chain ${chainId}`);

@@ -9,13 +9,14 @@ import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 
 import { accessManagerAbi } from "conclave/abi";
-import { createPublicClient, createWalletClient, http, pad, parseEther, zeroAddress } from "viem";
+import { createPublicClient, createWalletClient, http, pad, parseEther, toHex, zeroAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import { maskImmutables, type ImmutableReferences } from "../../agents/adapters/artifacts/artifacts.ts";
 import { commandLine, type Flags } from "../../scripts/deploy/flags.ts";
+import { readEpochBlocks } from "../../scripts/deploy/epoch.ts";
 import { readPrices } from "../../scripts/deploy/price-options.ts";
 import type { Step } from "../../scripts/deploy/plan.ts";
 import type { Verification } from "../../scripts/deploy/verification.ts";
@@ -287,6 +288,30 @@ describe("deploy", () => {
       assert.throws(() => pricesOf(1, flag, "0"), { code: "USAGE", message: `Correct the command line: ${rule}` });
       for (const local of [1_337, 31_337]) pricesOf(local, flag, "0");
     }
+  });
+
+  it("refuses epochs in which a committee has less time than the shortest request, off local chains", async () => {
+    const epochOf = (chainId: number, blockSeconds: number, flag?: string) =>
+      withRpcServer(
+        ({ params }) => {
+          const number = params?.[0] === "latest" ? 5_000 : Number(params?.[0]);
+          return { result: { number: toHex(number), timestamp: toHex(number * blockSeconds), transactions: [] } };
+        },
+        (rpcUrl) => readEpochBlocks(flag, createPublicClient({ transport: http(rpcUrl) }), chainId),
+      );
+    assert.equal(await epochOf(1, 12), 7_200);
+    assert.equal(await epochOf(31_337, 12), 64);
+    assert.equal(await epochOf(31_337, 12, "25"), 25);
+    assert.equal(await epochOf(1, 12, "134"), 134);
+    const rule = (least: number, seconds: string): string =>
+      `Correct the command line: --epoch-blocks is at least ${least} on this chain: a block takes ${seconds} seconds, and a committee must have the 30 minutes of the shortest request`;
+    await assert.rejects(epochOf(1, 12, "133"), { code: "USAGE", message: rule(134, "12.0") });
+    await assert.rejects(epochOf(1, 2, "883"), { code: "USAGE", message: rule(884, "2.0") });
+    for (const flag of ["", "24", "7201", "64.5", "many"])
+      await assert.rejects(epochOf(1, 12, flag), {
+        code: "USAGE",
+        message: "Correct the command line: --epoch-blocks is a whole number from 25 to 7200",
+      });
   });
 
   it("refuses a chain without randomness before it needs a key", async () => {

@@ -1,0 +1,48 @@
+// The length of an epoch, which bounds how long a committee can answer (docs/adr/016).
+import type { PublicClient } from "viem";
+
+import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
+import { usage } from "./price-options.ts";
+
+/** As in contracts/types/Limits.sol. */
+const MIN_EPOCH_BLOCKS = 25;
+const MAX_EPOCH_BLOCKS = 7_200;
+const DRAW_BLOCKS = 16;
+const MIN_DURATION_SECONDS = 30 * 60;
+
+/** On a local chain blocks come with transactions, so agents would wait too long for the next epoch. */
+const LOCAL_EPOCH_BLOCKS = 64;
+/** So many blocks tell how long one takes. */
+const SAMPLE_BLOCKS = 1_000n;
+
+/**
+ * Reads `--epoch-blocks`. A seed can be proven until the epoch after its own ends, so for DRAW_BLOCKS and an epoch at
+ * least. Off local chains that must be as long as the shortest period of a request. Otherwise honest seats come too
+ * late, and who asked draws again for nothing (docs/adr/011). Throws USAGE.
+ */
+export async function readEpochBlocks(
+  flag: string | undefined,
+  client: PublicClient,
+  chainId: number,
+): Promise<number> {
+  const isLocal = LOCAL_CHAINS.includes(chainId);
+  const blocks = flag === undefined ? (isLocal ? LOCAL_EPOCH_BLOCKS : MAX_EPOCH_BLOCKS) : Number(flag);
+  if (!Number.isInteger(blocks) || blocks < MIN_EPOCH_BLOCKS || blocks > MAX_EPOCH_BLOCKS)
+    throw usage("--epoch-blocks", `is a whole number from ${MIN_EPOCH_BLOCKS} to ${MAX_EPOCH_BLOCKS}`);
+  if (isLocal) return blocks;
+  const seconds = await secondsOfABlock(client);
+  const least = Math.ceil(MIN_DURATION_SECONDS / seconds) - DRAW_BLOCKS;
+  if (blocks >= least) return blocks;
+  const rule = `is at least ${least} on this chain: a block takes ${seconds.toFixed(1)} seconds, and a committee must have the ${MIN_DURATION_SECONDS / 60} minutes of the shortest request`;
+  throw usage(
+    "--epoch-blocks",
+    least > MAX_EPOCH_BLOCKS ? `${rule}; no epoch is that long, so choose another chain` : rule,
+  );
+}
+
+async function secondsOfABlock(client: PublicClient): Promise<number> {
+  const latest = await client.getBlock();
+  const number = latest.number > SAMPLE_BLOCKS ? latest.number - SAMPLE_BLOCKS : 0n;
+  const before = await client.getBlock({ blockNumber: number });
+  return Number(latest.timestamp - before.timestamp) / Number(latest.number - number);
+}
