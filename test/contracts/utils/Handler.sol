@@ -531,7 +531,7 @@ contract Handler is ConclaveTest {
             oracle.commit,
             (entry.request, entry.round, seed, certificate, decision.packed())
         );
-        uint256 gas = _callAs(relayer, address(oracle), call);
+        uint256 gas = _callAs(relayer, address(oracle), call) + _transactionGas(call);
         uint256 most = _relayGas(entry, certificate.length);
         _decided(index, decision, signers, relayer);
         // What `_settle` says of a settlement holds of a commit that settles.
@@ -539,6 +539,12 @@ contract Handler is ConclaveTest {
         else if (entry.status != Status.Requested && !entry.provisional) most += entry.terms.callbackGasLimit;
         if (gas > most + overrun) overrun = gas - most;
         ++done["commit"];
+    }
+
+    /// @dev Returns the gas of a transaction before its call runs.
+    function _transactionGas(bytes memory call) private pure returns (uint256 gas) {
+        gas = 21_000;
+        for (uint256 i = 0; i < call.length; ++i) gas += call[i] == 0 ? 4 : 16;
     }
 
     /// @dev Returns the gas for which the relayer of the running committee is paid, and that of the signatures beyond a quorum,
