@@ -336,7 +336,10 @@ contract DecisionOracle is Accounts, Requests {
         uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
         pay -= treasuryPay;
         (Service[] memory services, uint256 earned) = PayLib.servicesOf(made.committee, decision.merits, pay);
-        uint256 relayerPay = prices.gasCost(PricesLib.settlingGas(terms), made.relay.gasPrice());
+        uint256 relayerPay = prices.gasCost(
+            PricesLib.settlingGas(terms, decision.answerLength()),
+            made.relay.gasPrice()
+        );
         // Never below 0: the reserve includes this relay and all calls of `replace` before it, at the cap.
         uint256 rest = terms.fee() - prices.replaceReserve(decision.head.attempt()) - treasuryPay - earned - relayerPay;
         emit DecisionSettled(request_.id, pay, treasuryPay, relayerPay, rest);

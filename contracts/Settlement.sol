@@ -14,7 +14,7 @@ import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
-import {APPEAL_REWARD_DIVISOR, PPM_ONE, SETTLE_GAS} from "./types/Limits.sol";
+import {APPEAL_REWARD_DIVISOR, PPM_ONE} from "./types/Limits.sol";
 import {
     DecidedRound,
     Decision,
@@ -53,6 +53,7 @@ contract Settlement is ISettlement {
     /// @param earned what the seats have earned so far
     /// @param payments payments to accounts, with room for the largest number of them
     /// @param payees number of payments so far
+    /// @param relays by round, the gas for which its relayer is paid, without a callback
     /// @param seats number of seats of all rounds
     /// @param services pay and reputation changes of agents, with room for the largest number of them
     /// @param served number of services so far
@@ -64,6 +65,7 @@ contract Settlement is ISettlement {
         uint256 earned;
         Payment[] payments;
         uint256 payees;
+        uint256[] relays;
         uint256 seats;
         Service[] services;
         uint256 served;
@@ -91,11 +93,11 @@ contract Settlement is ISettlement {
             book.rest -= pay;
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
             if (isAppealed && PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision)) {
-                pay -= _deduct(book, request, rounds[i], pay, false);
+                pay -= _deduct(book, request, rounds[i], book.relays[i], pay, false);
                 _rewardAppeal(book, request, rounds[i], pay);
                 continue;
             }
-            pay -= _deduct(book, request, rounds[i], pay, true);
+            pay -= _deduct(book, request, rounds[i], book.relays[i], pay, true);
             _paySeats(book, rounds[i], pay);
             if (isAppealed) _chargeAppeal(book, request, rounds, i);
         }
@@ -183,17 +185,18 @@ contract Settlement is ISettlement {
 
     /// @dev Notes the treasury's part of a round's pay, rounded down, and the relayer's pay for gas, which comes from
     /// the reserve.
+    /// @param gas what the relayer is paid for, without a callback
     /// @param stands false if the seats get nothing
     /// @return treasuryPay the treasury's part
     function _deduct(
         Book memory book,
         Request calldata request,
         DecidedRound calldata round,
+        uint256 gas,
         uint256 pay,
         bool stands
     ) private returns (uint256 treasuryPay) {
         treasuryPay = (pay * book.prices.treasuryPpm()) / PPM_ONE;
-        uint256 gas = PricesLib.relayGas(round.committee.length);
         if (_isFinalAtOnce(request.terms, round)) gas += request.terms.callbackGasLimit();
         uint256 relayerPay = book.prices.gasCost(gas, round.relay.gasPrice());
         // Never below 0: the reserve includes each relay and the delivery at the cap.
@@ -207,7 +210,7 @@ contract Settlement is ISettlement {
 
     /// @dev Notes the pay of the caller, for its transaction and the seats of all rounds (SE13).
     function _paySettler(Book memory book, RequestId requestId) private {
-        uint256 gas = SETTLE_GAS + PricesLib.payGas(book.seats);
+        uint256 gas = PricesLib.settleGas(book.seats, book.relays.length);
         uint256 amount = book.prices.gasCost(gas, RelayLib.paidGasPrice());
         // Never below 0: the reserve includes this call at the cap.
         book.rest -= amount;
@@ -240,7 +243,7 @@ contract Settlement is ISettlement {
         for (uint256 i = index + 1; i < rounds.length; ++i) {
             cost += _payOf(book, rounds[i]);
             // The appeal does not pay for the callback, which the request would have made without it, too.
-            cost += book.prices.gasCost(PricesLib.relayGas(rounds[i].committee.length), rounds[i].relay.gasPrice());
+            cost += book.prices.gasCost(book.relays[i], rounds[i].relay.gasPrice());
             if (rounds[i].appellant != address(0)) break;
         }
         book.rest += cost;
@@ -268,7 +271,13 @@ contract Settlement is ISettlement {
     /// @dev Makes room for each seat, for payments to a relayer, the treasury and an appellant of each round, and for one
     /// to the caller.
     function _open(Request calldata request, DecidedRound[] calldata rounds) private view returns (Book memory book) {
-        for (uint256 i = 0; i < rounds.length; ++i) book.seats += rounds[i].committee.length;
+        book.relays = new uint256[](rounds.length);
+        for (uint256 i = 0; i < rounds.length; ++i) {
+            uint256 size = rounds[i].committee.length;
+            book.relays[i] = PricesLib.relayGas(size, book.seats);
+            book.relays[i] += PricesLib.answerGas(request.terms, rounds[i].decision.answer.length);
+            book.seats += size;
+        }
         RequestTerms terms = request.terms;
         Prices prices = oracle.priceListOf(terms.currency(), request.id.priceVersion());
         book.prices = prices;

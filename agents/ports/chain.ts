@@ -58,6 +58,9 @@ export const UNBOUNDED = 2n ** 104n - 1n;
 /** Settled requests for which an agent was paid or recovered, and not slashed. */
 export const PROVEN_SERVICES = 16;
 
+/** Seats in a row that an agent may miss: then it sleeps until it is woken (SE20). */
+export const MAX_MISSES = 3;
+
 /** What one account holds of an agent's stake now; a slash lowers it. */
 export interface StakePosition {
   readonly shares: bigint;

@@ -111,20 +111,25 @@ library DecisionLib {
     function validate(Decision calldata decision, RequestTerms terms, uint256 size) internal pure {
         DecisionHead head = decision.head;
         uint256 status = head.statusCode();
-        uint256 answerLength = _lengthAt(decision, ANSWER);
+        uint256 length = answerLength(decision);
         if (status == uint256(Status.Hung)) {
             bytes32 outcome = decision.outcome;
             require(outcome == 0, IDecisionOracle.InvalidDecision("outcome", uint256(outcome)));
-            require(answerLength == 0, IDecisionOracle.InvalidDecision("answer", answerLength));
+            require(length == 0, IDecisionOracle.InvalidDecision("answer", length));
         } else {
             require(status == uint256(Status.Decided), IDecisionOracle.InvalidDecision("status", status));
             uint256 longest = terms.kind() == RequestTermsLib.KIND_TEXT ? MAX_ANSWER_BYTES : MAX_SHORT_ANSWER_BYTES;
-            require(answerLength <= longest, IDecisionOracle.InvalidDecision("answer", answerLength));
+            require(length <= longest, IDecisionOracle.InvalidDecision("answer", length));
             _validateOutcome(decision, terms);
         }
         uint256 confidence = head.confidence();
         require(confidence <= CONFIDENCE_ONE, IDecisionOracle.InvalidDecision("confidence", confidence));
         if (_lengthAt(decision, MERITS) > size) _validateChanges(decision.merits[size:], size);
+    }
+
+    /// @notice Returns how many bytes the answer of a valid decision has.
+    function answerLength(Decision calldata decision) internal pure returns (uint256) {
+        return _lengthAt(decision, ANSWER);
     }
 
     /// @param member `ANSWER` or `MERITS`

@@ -2,17 +2,21 @@
 pragma solidity 0.8.34;
 
 import {
+    ANSWER_BYTE_GAS,
     BOND_UNIT_CAP,
     DECIDED_UNITS,
     DELIVERY_GAS,
     GAS_PRICE_UNIT,
     GAS_RATE_WEI,
+    MAX_ANSWER_BYTES,
+    PAST_SEAT_GAS,
     PAY_BASE_GAS,
     PAY_SEAT_GAS,
     RELAY_BASE_GAS,
     RELAY_SEAT_GAS,
     REPLACE_GAS,
-    SETTLE_GAS
+    SETTLE_GAS,
+    SETTLE_ROUND_GAS
 } from "../types/Limits.sol";
 import {PriceTerms, Prices, RequestTerms, Round} from "../types/Types.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
@@ -76,13 +80,10 @@ library PricesLib {
 
     /// @notice Returns the most units of pay that a request can cost: U = 2 (n_0 + ... + n_K) + R n_K for K appeals and
     /// R retries.
-    function maxUnits(RequestTerms terms) internal pure returns (uint256 units) {
+    function maxUnits(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // The terms are valid, so a committee has at most 64 seats.
-            uint256 first = terms.committeeSize();
-            uint256 appeals = terms.appeals();
-            units = DECIDED_UNITS * RoundLib.seatsUpTo(first, appeals);
-            units += terms.retries() * RoundLib.sizeAfter(first, appeals);
+            return (DECIDED_UNITS - 1) * terms.agentsNeeded() + terms.mostSeats();
         }
     }
 
@@ -91,15 +92,15 @@ library PricesLib {
     /// delivery. A commit makes this delivery unless the terms have appeals or retries.
     function reserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         unchecked {
-            // The terms are valid: there are at most seven rounds with 160 seats.
-            uint256 first = terms.committeeSize();
             uint256 appeals = terms.appeals();
             uint256 retries = terms.retries();
-            uint256 seats = RoundLib.seatsUpTo(first, appeals) + retries * RoundLib.sizeAfter(first, appeals);
-            uint256 gas = payGas(seats);
-            gas += appeals + retries == 0 ? terms.callbackGasLimit() : deliveryGas(terms) + SETTLE_GAS;
-            gas += (appeals + retries + 1) * RELAY_BASE_GAS + seats * RELAY_SEAT_GAS;
+            uint256 gas = _relaysGas(terms, 0, appeals) + answerGas(terms, MAX_ANSWER_BYTES);
             gas += retries * REPLACE_GAS;
+            uint256 seats = terms.mostSeats();
+            gas +=
+                appeals + retries == 0
+                    ? payGas(seats) + terms.callbackGasLimit()
+                    : settleGas(seats, appeals + retries + 1) + deliveryGas(terms);
             return atCap(prices, gas);
         }
     }
@@ -138,11 +139,10 @@ library PricesLib {
     function bondOf(Prices prices, RequestTerms terms, Round round) internal pure returns (uint256) {
         unchecked {
             // Even of terms that nobody has checked a committee has fewer than 2^24 seats, and a unit is below 2^96.
-            uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
-            uint256 retries = terms.retries();
-            return
-                (DECIDED_UNITS + retries) * size * appealUnitOf(prices, terms) +
-                atCap(prices, (1 + retries) * relayGas(size));
+            uint256 appeals = round.appeals() + 1;
+            uint256 size = RoundLib.sizeAfter(terms.committeeSize(), appeals);
+            uint256 gas = _relaysGas(terms, appeals, appeals);
+            return (DECIDED_UNITS + terms.retries()) * size * appealUnitOf(prices, terms) + atCap(prices, gas);
         }
     }
 
@@ -155,10 +155,20 @@ library PricesLib {
     }
 
     /// @notice Returns the gas for which the relayer of a committee of `size` is paid, without a callback.
-    function relayGas(uint256 size) internal pure returns (uint256) {
+    /// @param past number of seats of the rounds before, which the commit brings along
+    function relayGas(uint256 size, uint256 past) internal pure returns (uint256) {
         unchecked {
-            // The terms are valid, so there are at most 64 seats.
-            return RELAY_BASE_GAS + size * RELAY_SEAT_GAS;
+            // Even of terms that nobody has checked there are fewer than 2^30 seats.
+            return RELAY_BASE_GAS + size * RELAY_SEAT_GAS + past * PAST_SEAT_GAS;
+        }
+    }
+
+    /// @notice Returns the gas for which a relayer is paid beside that where its answer has so many bytes: that of a text. Nobody
+    /// can appeal against a text, so that at most one round of a request has one.
+    function answerGas(RequestTerms terms, uint256 length) internal pure returns (uint256) {
+        unchecked {
+            // A text has at most MAX_ANSWER_BYTES.
+            return terms.kind() == RequestTermsLib.KIND_TEXT ? length * ANSWER_BYTE_GAS : 0;
         }
     }
 
@@ -170,13 +180,24 @@ library PricesLib {
         }
     }
 
+    /// @notice Returns the gas for which the caller of `settle` is paid.
+    /// @param seats number of seats of all rounds
+    /// @param rounds number of rounds
+    function settleGas(uint256 seats, uint256 rounds) internal pure returns (uint256) {
+        unchecked {
+            // There are at most seven rounds.
+            return SETTLE_GAS + rounds * SETTLE_ROUND_GAS + payGas(seats);
+        }
+    }
+
     /// @notice Returns the gas for which the relayer of a decision that is final in the first round is paid, with the pay
     /// of its seats and the callback.
-    function settlingGas(RequestTerms terms) internal pure returns (uint256) {
+    /// @param length bytes of its answer
+    function settlingGas(RequestTerms terms, uint256 length) internal pure returns (uint256) {
         unchecked {
             // The limit is a uint32.
             uint256 size = terms.committeeSize();
-            return relayGas(size) + payGas(size) + terms.callbackGasLimit();
+            return relayGas(size, 0) + answerGas(terms, length) + payGas(size) + terms.callbackGasLimit();
         }
     }
 
@@ -200,8 +221,25 @@ library PricesLib {
         uint256 cap = gasPriceCap(prices);
         if (gasPrice > cap) gasPrice = cap;
         unchecked {
-            // The product is below 2^40 * 2^52 * 2^80, even for terms that nobody has checked.
+            // The product is below 2^48 * 2^52 * 2^80, even for terms that nobody has checked.
             return (gas * gasPrice * gasRate(prices)) / GAS_RATE_WEI;
+        }
+    }
+
+    /// @dev Returns the most gas that the relayers of the committees from one number of appeals to another are paid for. It is most
+    /// if all retries follow the last appeal: later rounds are larger and bring more seats along.
+    function _relaysGas(RequestTerms terms, uint256 from, uint256 to) private pure returns (uint256 gas) {
+        unchecked {
+            // Even of terms that nobody has checked there are at most 31 rounds, of fewer than 2^24 seats each.
+            uint256 first = terms.committeeSize();
+            uint256 last = to + terms.retries();
+            // 0 if `from` is 0, though its argument wraps around.
+            uint256 past = RoundLib.seatsUpTo(first, from - 1);
+            for (uint256 i = from; i <= last; ++i) {
+                uint256 size = RoundLib.sizeAfter(first, i < to ? i : to);
+                gas += relayGas(size, past);
+                past += size;
+            }
         }
     }
 }

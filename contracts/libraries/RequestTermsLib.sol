@@ -55,28 +55,28 @@ library RequestTermsLib {
     /// @notice Unpacks a word. Every word is a packed `Terms`.
     function unpack(RequestTerms packed) internal pure returns (Terms memory terms) {
         uint256 word = RequestTerms.unwrap(packed);
-        terms.fee = fee(packed);
-        terms.duration = duration(packed);
+        terms.fee = uint96(fee(packed));
+        terms.duration = uint32(duration(packed));
         terms.appeals = uint8(appeals(packed));
         terms.retries = uint8(retries(packed));
-        terms.tolerance = tolerance(packed);
-        terms.callbackGasLimit = callbackGasLimit(packed);
-        terms.committeeSize = committeeSize(packed);
+        terms.tolerance = uint40(tolerance(packed));
+        terms.callbackGasLimit = uint32(callbackGasLimit(packed));
+        terms.committeeSize = uint8(committeeSize(packed));
         terms.assurance = uint8(word >> 36) & 0xf;
         terms.security = uint8(security(packed));
         terms.currency = uint8(word >> 32) & 0x3;
         terms.decimals = uint8(word >> 24);
-        terms.options = options(packed);
-        terms.kind = kind(packed);
+        terms.options = uint8(options(packed));
+        terms.kind = uint8(kind(packed));
         terms.protocol = uint8(word);
     }
 
-    function fee(RequestTerms packed) internal pure returns (uint96) {
-        return uint96(RequestTerms.unwrap(packed) >> 160);
+    function fee(RequestTerms packed) internal pure returns (uint256) {
+        return RequestTerms.unwrap(packed) >> 160;
     }
 
-    function duration(RequestTerms packed) internal pure returns (uint32) {
-        return uint32(RequestTerms.unwrap(packed) >> 128);
+    function duration(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 128) & 0xffffffff;
     }
 
     function appeals(RequestTerms packed) internal pure returns (uint256) {
@@ -87,8 +87,8 @@ library RequestTermsLib {
         return (RequestTerms.unwrap(packed) >> 120) & 0xf;
     }
 
-    function tolerance(RequestTerms packed) internal pure returns (uint40) {
-        return uint40(RequestTerms.unwrap(packed) >> 80);
+    function tolerance(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 80) & 0xffffffffff;
     }
 
     /// @dev Panics unless the terms are valid.
@@ -100,26 +100,34 @@ library RequestTermsLib {
         return (RequestTerms.unwrap(packed) >> 34) & 0x3;
     }
 
-    function callbackGasLimit(RequestTerms packed) internal pure returns (uint32) {
-        return uint32(RequestTerms.unwrap(packed) >> 48);
+    function callbackGasLimit(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 48) & 0xffffffff;
     }
 
-    function committeeSize(RequestTerms packed) internal pure returns (uint8) {
-        return uint8(RequestTerms.unwrap(packed) >> 40);
+    function committeeSize(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 40) & 0xff;
     }
 
-    function options(RequestTerms packed) internal pure returns (uint8) {
-        return uint8(RequestTerms.unwrap(packed) >> 16);
+    function options(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 16) & 0xff;
     }
 
-    function kind(RequestTerms packed) internal pure returns (uint8) {
-        return uint8(RequestTerms.unwrap(packed) >> 8);
+    function kind(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 8) & 0xff;
     }
 
     /// @notice Returns how many agents must be in the draw for a request with these terms: one for each seat of the first
     /// committee and of all that appeals can call (SE2).
     function agentsNeeded(RequestTerms packed) internal pure returns (uint256) {
         return RoundLib.seatsUpTo(committeeSize(packed), appeals(packed));
+    }
+
+    /// @notice Returns the most seats that all committees of a request can have together, with those of its retries.
+    function mostSeats(RequestTerms packed) internal pure returns (uint256) {
+        unchecked {
+            // Even of terms that nobody has checked a committee has fewer than 2^24 seats.
+            return agentsNeeded(packed) + retries(packed) * RoundLib.sizeAfter(committeeSize(packed), appeals(packed));
+        }
     }
 
     /// @notice Reverts unless a request may have these terms. The price list checks the fee separately.
@@ -145,11 +153,7 @@ library RequestTermsLib {
             size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE,
             IDecisionOracle.InvalidTerms("committeeSize", size)
         );
-        uint256 seats;
-        unchecked {
-            // The terms have at most 3 retries and 64 seats in the last committee.
-            seats = RoundLib.seatsUpTo(size, appeals_) + retries_ * RoundLib.sizeAfter(size, appeals_);
-        }
+        uint256 seats = mostSeats(packed);
         require(seats <= MAX_REQUEST_SEATS, IDecisionOracle.InvalidTerms("seats", seats));
         uint256 callbackGas = callbackGasLimit(packed);
         require(callbackGas <= MAX_CALLBACK_GAS, IDecisionOracle.InvalidTerms("callbackGasLimit", callbackGas));

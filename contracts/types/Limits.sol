@@ -50,13 +50,19 @@ uint256 constant DECIDED_UNITS = 2;
 uint256 constant RELAY_BASE_GAS = 65_000;
 /// @dev Gas that a relayer is paid for each seat of the committee: its place in the proof, two thirds of a signature.
 uint256 constant RELAY_SEAT_GAS = 8_000;
+/// @dev Gas that a relayer is paid for each seat of the rounds before, which its commit brings along and must not draw again. Where
+/// so few agents are left that the draw meets each of them it uses up to 4,830, usually 1,000 to 2,000.
+uint256 constant PAST_SEAT_GAS = 5_000;
+/// @dev Gas that a relayer is paid for each byte of a text.
+uint256 constant ANSWER_BYTE_GAS = 26;
 /// @dev Gas that whoever pays the seats is paid for: the relayer whose commit settles, or the caller of `settle`.
 uint256 constant PAY_BASE_GAS = 35_000;
 /// @dev Gas that whoever pays the seats is paid for each seat of all rounds.
 uint256 constant PAY_SEAT_GAS = 8_000;
-/// @dev Gas that the caller of `settle` is paid for beside that: a transaction of its own with the whole record. A lost appeal uses
-/// 227,000 gas for 13 seats, 303,000 for 22 and 455,000 for 40.
-uint256 constant SETTLE_GAS = 100_000;
+/// @dev Gas that the caller of `settle` is paid for beside that: a transaction of its own.
+uint256 constant SETTLE_GAS = 50_000;
+/// @dev Gas that the caller of `settle` is paid for each round of the record: its decision in calldata, its credits and its events.
+uint256 constant SETTLE_ROUND_GAS = 35_000;
 /// @dev Gas that the caller of `replace` is paid for.
 uint256 constant REPLACE_GAS = 70_000;
 /// @dev Gas that the caller of `finalize` or `fallBack` is paid for, without the callback's gas: what `npm run

@@ -170,7 +170,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
       await client.increaseTime({ seconds });
       await client.mine({ blocks: 1 });
     },
-    services: async (agentId) => (await readChainTerms(options)).services(agentId),
+    services: async (agentId) => (await (await readChainTerms(options)).service(agentId)).services,
     setReachable: (reachable) => (reachable ? proxy.start() : proxy.stop()),
     stop: async () => {
       await proxy.stop();

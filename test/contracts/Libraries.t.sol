@@ -34,12 +34,14 @@ import {
 } from "../../contracts/types/Types.sol";
 import {
     DELIVERY_GAS,
+    PAST_SEAT_GAS,
     PAY_BASE_GAS,
     PAY_SEAT_GAS,
     RELAY_BASE_GAS,
     RELAY_SEAT_GAS,
     REPLACE_GAS,
-    SETTLE_GAS
+    SETTLE_GAS,
+    SETTLE_ROUND_GAS
 } from "../../contracts/types/Limits.sol";
 import {CertificateMaker, Draft} from "./utils/Draft.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
@@ -200,11 +202,11 @@ contract LibrariesTest is Assertions {
             uint256 size = RoundLib.sizeAfter(RequestTermsLib.committeeSize(terms), level);
             uint256 hung = (random & 0xff) % (retries + 1);
             retries -= hung;
-            seats += (1 + hung) * size;
             uint256 cost = (2 + hung) * size * (level == 0 ? unit : appealUnit);
             for (uint256 i = 0; i <= hung; ++i) {
                 uint256 gasPrice = ((random >> (8 + 40 * i)) % 2e6) * 1e6;
-                cost += PricesLib.gasCost(prices, PricesLib.relayGas(size), gasPrice);
+                cost += PricesLib.gasCost(prices, PricesLib.relayGas(size, seats), gasPrice);
+                seats += size;
             }
             // The subtraction reverts if the result is below 0.
             left -= cost;
@@ -219,11 +221,13 @@ contract LibrariesTest is Assertions {
         if (RequestTermsLib.appeals(terms) + RequestTermsLib.retries(terms) == 0) {
             left -= PricesLib.gasCost(prices, callback + PricesLib.payGas(seats), type(uint256).max);
         } else {
-            left -= PricesLib.gasCost(prices, SETTLE_GAS + PricesLib.payGas(seats), type(uint256).max);
+            // One round decided at each level; the others hung.
+            uint256 rounds = 1 + last + RequestTermsLib.retries(terms) - retries;
+            left -= PricesLib.atCap(prices, PricesLib.settleGas(seats, rounds));
             left -= PricesLib.atCap(prices, atOnce ? callback : PricesLib.deliveryGas(terms));
         }
         // The call that ends an unanswered appeal takes its gas out of the bond.
-        assertTrue(PricesLib.relayGas(9) >= DELIVERY_GAS, "the least bond holds the gas of fallBack");
+        assertTrue(PricesLib.relayGas(9, 4) >= DELIVERY_GAS, "the least bond holds the gas of fallBack");
     }
 
     /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds and of one delivery at the
@@ -248,12 +252,17 @@ contract LibrariesTest is Assertions {
         uint256[3] memory sizes = [uint256(4), 9, 19];
         // Each attempt's relay, each seat's place in a committee and its pay.
         uint256 gas = callbackGas + PAY_BASE_GAS + retries * REPLACE_GAS;
-        if (appeals + retries != 0) gas += 70_000 + SETTLE_GAS;
+        if (appeals + retries != 0) gas += 70_000 + SETTLE_GAS + (1 + appeals + retries) * SETTLE_ROUND_GAS;
         uint256 units = retries * sizes[appeals];
-        uint256 seats = retries * sizes[appeals];
+        uint256 seats = 0;
         for (uint256 level = 0; level <= appeals; ++level) {
+            gas += seats * PAST_SEAT_GAS;
             seats += sizes[level];
             units += 2 * sizes[level];
+        }
+        for (uint256 i = 0; i < retries; ++i) {
+            gas += seats * PAST_SEAT_GAS;
+            seats += sizes[appeals];
         }
         gas += (1 + appeals + retries) * RELAY_BASE_GAS + seats * (RELAY_SEAT_GAS + PAY_SEAT_GAS);
         uint256 cost = gas * prices.gasPriceCap * prices.gasRate;

@@ -238,7 +238,7 @@ describe("nobody gains", () => {
     const fee = (await world.oracle.quote(packTerms(termsFor(asking)))) as bigint;
     const first = await decide(world, await ask(world, { ...asking, fee }), {}, { gasPrice: 20n * gwei });
     const bond = await bondOf(world, first);
-    expect(bond).to.equal(27n * 10n ** 12n + 2n * relayGasOf(9) * 20n * gwei);
+    expect(bond).to.equal(27n * 10n ** 12n + (relayGasOf(9, 4) + relayGasOf(9, 13)) * 20n * gwei);
     const { reopened } = await decide(world, await appealed(first), hung, { gasPrice: 20n * gwei });
     const last = await decide(world, reopened!, {}, { gasPrice: 20n * gwei });
     const before = await spent();

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { captureProbability, securityOf } from "../../agents/cli/request/security.ts";
+import { captureProbability, securityOf, securityRows } from "../../agents/cli/request/security.ts";
 import { requireTakers, termsOf, type TermsFlags } from "../../agents/cli/request/terms.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { policiesOf } from "../../agents/core/request/kinds.ts";
@@ -11,7 +11,7 @@ import { packTerms } from "../../agents/core/encoding/words.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import { ONE_PPM, type Ppm, type Terms } from "../../agents/core/types.ts";
+import { ONE_PPM, type Address, type Ppm, type Terms } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
 
 const flags: TermsFlags = {
@@ -180,8 +180,31 @@ describe("command line: terms", () => {
     // A seat has (100^2 + 300^2 + 300^2 / 2 + 400^2) / (100 + 300 + 150 + 400) on average, and a twentieth of it is lost.
     assert.deepEqual([found.quorum, found.value, found.leastValue], [3, (305_000n * 3n) / (950n * 20n), 35n]);
     const unsecured = securityOf({ committeeSize: 4, security: "none" }, agents);
-    assert.deepEqual([unsecured.value, unsecured.leastValue], [0n, 0n]);
+    assert.deepEqual([unsecured.value, unsecured.leastValue, unsecured.concentration], [0n, 0n, null]);
     assert.deepEqual(securityOf({ committeeSize: 4, security: "secured" }, []).value, 0n);
+  });
+
+  it("says before it pays who holds most of the draw's weight", () => {
+    const agent = { reputation: ONE_PPM, proven: true, active: true, stake: 100n };
+    const by = (operator: string, model: string) => ({ ...agent, operator: operator as Address, model });
+    const agents = [
+      by("0xa", "m"),
+      by("0xa", "n"),
+      { ...by("0xb", "m"), proven: false },
+      { ...by("0xc", "n"), reputation: ONE_PPM / 2 },
+      { ...by("0xd", "o"), active: false },
+    ] as AgentRecord[];
+    const terms = { committeeSize: 4, security: "secured" } as Terms;
+    const found = securityOf(terms, agents);
+    assert.deepEqual(found.concentration, {
+      operators: { holders: 3, largest: 666_666 },
+      models: { holders: 2, largest: 500_000 },
+    });
+    const [, , concentrated] = securityRows(terms, found, unit);
+    assert.deepEqual(concentrated, [
+      "concentrated",
+      "66.67 % of the weight at the largest of 3 operators, 50.00 % of the weight at the largest of 2 declared models; nothing proves that two of them are not one",
+    ]);
   });
 
   it("accepts high assurance of a registered protocol iff its certificate is byzantine", () => {

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createPublicClient, createWalletClient, encodeFunctionData, http, toFunctionSelector, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { accessManagerAbi, decisionOracleAbi } from "conclave/abi";
+import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { packWord } from "../../agents/core/encoding/words.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { Check } from "../../agents/cli/doctor/checks.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
@@ -260,6 +262,60 @@ describe("conclave doctor", () => {
     assert.match(checks.get("registration")?.message ?? "", /the operator's stake is 7 .* at least 10 /);
   });
 
+  it("SE20: warns of an agent that missed its last seats, and fails on one that sleeps", async () => {
+    const signer = await world.enlist("idle", "20");
+    const args = ["--dir", "idle", "--profile", "default"];
+    const attendance = async () => (await examine(...args)).get("attendance");
+    const { code, value } = await world.json("agent", "status", "--dir", "idle");
+    assert.deepEqual([code, value["misses"], value["signer"]], [0, 0, signer]);
+    const agentId = BigInt(String(value["agentId"]));
+    assert.equal((await attendance())?.message, `agent ${agentId} did not miss its last seat`);
+    for (const [misses, level, pattern] of [
+      [1, "warn", /missed 1 seats in a row: after 3 it sleeps$/],
+      [2, "warn", /missed 2 seats in a row: after 3 it sleeps$/],
+      [3, "fail", /missed 3 seats in a row and sleeps: it is not drawn$/],
+    ] as const) {
+      await missSeat(agentId);
+      const found = await attendance();
+      assert.deepEqual([found?.level, pattern.test(found?.message ?? "")], [level, true], `${misses}`);
+    }
+    assert.equal((await examine(...args)).get("registration")?.level, "ok", "it sleeps, and keeps its stake");
+  });
+
+  it("RW6: warns of the operator's stake that nobody lets earn", async () => {
+    await world.enlist("rich", "20");
+    const args = ["--dir", "rich", "--profile", "default"];
+    const earning = async () => (await examine(...args)).get("earning");
+    assert.equal((await earning())?.message, "all shares of the operator earn");
+    const { value } = await world.json("agent", "status", "--dir", "rich");
+    assert.equal((await world.json("delegate", String(value["agentId"]), "5", "--dir", "rich")).code, 0);
+    const early = await earning();
+    assert.equal(early?.level, "ok");
+    assert.match(early.message, /^\d+ shares of the operator do not earn yet, and may from .* on$/);
+    await world.passTime(14 * 86_400);
+    const due = await earning();
+    assert.equal(due?.level, "warn");
+    assert.match(due.message, /^\d+ shares of the operator do not earn yet, and may since /);
+  });
+
+  it("fails on a public chain without a beacon, and on prices of 0 there", async () => {
+    for (const [chainId, beacon] of [
+      [10, "fail"],
+      [5, "ok"],
+    ] as const) {
+      await rpc("anvil_setChainId", [chainId]);
+      try {
+        const checks = await examine(...agent, "--chain-id", String(chainId));
+        assert.equal(checks.get("beacon")?.level, beacon);
+        if (beacon === "fail") assert.match(checks.get("beacon")?.message ?? "", /^CHAIN_NO_BEACON: an OP Stack chain/);
+        for (const currency of ["tokens", "coins"])
+          assert.equal(checks.get(`prices in ${currency}`)?.level, "fail", currency);
+      } finally {
+        await rpc("anvil_setChainId", [31_337]);
+      }
+    }
+  });
+
   it("fails on a bad keystore, port, content store or model", async () => {
     await world.enlist("broken", "20");
     const taken = createServer().listen(0, "127.0.0.1");
@@ -289,6 +345,17 @@ describe("conclave doctor", () => {
     await rm(join(world.folder, "broken", "keystore.json"));
     assert.match((await examine(...args)).get("keystore")?.message ?? "", /KEYSTORE_MISSING/);
   });
+
+  /** Lets the registry hear from the oracle that an agent missed a seat. */
+  const missSeat = async (agentId: bigint): Promise<void> => {
+    const { oracle, registry } = world.deployment;
+    const service = packWord(LAYOUTS.service, { agentId, steps: 0n, missed: 1n, earned: 0n });
+    const data = encodeFunctionData({ abi: agentRegistryAbi, functionName: "recordServices", args: [0, [service]] });
+    await rpc("anvil_setBalance", [oracle, "0xde0b6b3a7640000"]);
+    await rpc("anvil_impersonateAccount", [oracle]);
+    await rpc("eth_sendTransaction", [{ from: oracle, to: registry, data }]);
+    await rpc("anvil_stopImpersonatingAccount", [oracle]);
+  };
 
   const rpc = async (method: string, params: readonly unknown[]): Promise<void> => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });

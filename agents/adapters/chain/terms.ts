@@ -43,12 +43,19 @@ export interface ChainTerms {
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** True if the agent was slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
-  /** Returns an agent's services, up to `PROVEN_SERVICES`. */
-  services(agentId: AgentId, signal?: AbortSignal): Promise<number>;
+  /** Returns how an agent has served. */
+  service(agentId: AgentId, signal?: AbortSignal): Promise<ServiceRecord>;
   /** Returns what an account has staked for an agent. */
   position(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<StakePosition>;
   /** Returns what an account has earned with an agent and not claimed yet. */
   rewards(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<Readonly<Record<Currency, bigint>>>;
+}
+
+interface ServiceRecord {
+  /** Counted up to `PROVEN_SERVICES`. */
+  readonly services: number;
+  /** Seats missed in a row, up to `MAX_MISSES`. */
+  readonly misses: number;
 }
 
 export interface Subscription {
@@ -133,7 +140,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       connection.call("Look for the evidence on the chain", ended, (client) =>
         client.readContract(isConsumedCall(lower(slasher), proof)),
       ),
-    services: (agentId, ended) => readServices(connection, agentId, ended),
+    service: (agentId, ended) => readService(connection, agentId, ended),
     position: (agentId, account, ended) =>
       connection.call(`Read the stake of ${account}`, ended, (client) =>
         client.readContract({ ...registry, functionName: "positionOf", args: [agentId, account] }),
@@ -153,12 +160,12 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
   };
 }
 
-async function readServices(connection: Connection, agentId: AgentId, signal?: AbortSignal): Promise<number> {
+async function readService(connection: Connection, agentId: AgentId, signal?: AbortSignal): Promise<ServiceRecord> {
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
-  const { service } = await connection.call(`Read the services of agent ${agentId}`, signal, (client) =>
+  const { service, misses } = await connection.call(`Read the services of agent ${agentId}`, signal, (client) =>
     client.readContract({ ...registry, functionName: "getAgent", args: [agentId] }),
   );
-  return service;
+  return { services: service, misses };
 }
 
 async function readSubscription(

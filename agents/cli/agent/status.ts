@@ -1,6 +1,6 @@
 import { formatEther } from "viem";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
-import { PROVEN_SERVICES, type AgentRecord } from "../../ports/chain.ts";
+import { MAX_MISSES, PROVEN_SERVICES, type AgentRecord } from "../../ports/chain.ts";
 import { formatAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { addressesOf } from "../shared/content-source.ts";
@@ -21,12 +21,12 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     const agent = await lookUpAgent(options, host);
     const { config, terms, signer } = agent;
     const record = requireRegistered(agent);
-    const [position, rewards, own, gas, services] = await Promise.all([
+    const [position, rewards, own, gas, { services, misses }] = await Promise.all([
       terms.position(record.agentId, record.operator, host.signal),
       terms.rewards(record.agentId, record.operator, host.signal),
       terms.holdings(record.operator, host.signal),
       terms.holdings(signer, host.signal),
-      terms.services(record.agentId, host.signal),
+      terms.service(record.agentId, host.signal),
     ]);
     const peers = addressesOf([record]).map(String);
     const duties = await openDuties(config.dataDir);
@@ -37,6 +37,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         publicKey: undefined,
         peers,
         services,
+        misses,
         ownStake: position.bonded,
         joining: position.joining,
         joiningEnd: position.joiningEnd,
@@ -66,6 +67,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ["delegated", stake(record.stake - position.bonded)],
         ["reputation", percent(record.reputation)],
         ["services", servicesText(services)],
+        ["missed", `${misses} seats in a row; after ${MAX_MISSES} it sleeps`],
         ["commission", commissionText(record)],
         ["rewards", amountsText(rewards, terms.feeToken)],
         ["credit", `${amountsText(own.credit, terms.feeToken)} in the oracle`],
@@ -77,7 +79,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
 
 function activityOf({ active, exited, asleep }: AgentRecord): string {
   if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";
-  if (asleep) return "asleep, it missed three seats in a row: run it to wake it";
+  if (asleep) return `asleep, it missed ${MAX_MISSES} seats in a row: run it to wake it`;
   return active ? "active" : "not active";
 }
 

@@ -8,6 +8,7 @@ import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { credentialsApart } from "../../adapters/http.ts";
 import { openKeystore } from "../../adapters/keystore/keystore.ts";
 import type { Address } from "../../core/types.ts";
+import { MAX_MISSES, type AgentRecord } from "../../ports/chain.ts";
 import { leastRetentionDays, retentionMs } from "../../node/collector.ts";
 import { formatAmount } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
@@ -16,6 +17,7 @@ import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
 import { check, fail, ok, warn, type Check } from "./checks.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
+import { utc } from "../shared/output.ts";
 
 /** Gas that one commit or refund costs at most, roughly. */
 const GAS_OF_A_DUTY = 300_000n;
@@ -58,16 +60,18 @@ function examineKeystore(config: AgentConfig, passwordFile: string | undefined, 
 
 async function examineRegistration(config: AgentConfig, signer: Address, host: CliHost): Promise<readonly Check[]> {
   const source = chainSource(config.chain);
+  let registered: AgentRecord | null = null;
   const registration = await check("registration", async () => {
     const chain = await createChainReader(source, host.signal);
     const record = await chain.agentBySigner(signer, host.signal);
+    registered = record;
     if (record === null) {
       return fail(
         `AGENT_NOT_REGISTERED: the registry has no agent with signer ${signer}`,
         "run: conclave agent register",
       );
     }
-    const { agentId, operator, active, exited } = record;
+    const { agentId, operator, active, asleep, exited } = record;
     const terms = await readChainTerms(source, host.signal);
     const { bonded } = await terms.position(agentId, operator, host.signal);
     const own = formatAmount(bonded, terms.stakeToken);
@@ -76,6 +80,8 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
       return fail(`agent ${agentId} is out of the draw for good`, "take its stake back and register a new agent");
     if (bonded < terms.minStake)
       return fail(`agent ${agentId}: the operator's stake is ${own}, at least ${least} is needed`, "stake more");
+    if (asleep)
+      return ok(`agent ${agentId} is registered; the operator's stake is ${own}, at least ${least} is needed`);
     if (!active) return fail(`agent ${agentId} is not active`, "look with: conclave agent status");
     return ok(`agent ${agentId} is active; the operator's stake is ${own}, at least ${least} is needed`);
   });
@@ -90,7 +96,45 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     if (coin < DUTIES_IN_RESERVE * duty) return warn(`${held}, too few for ${DUTIES_IN_RESERVE} duties`, way);
     return ok(held);
   });
-  return [registration, gas];
+  return [registration, ...(registered === null ? [] : await examineService(registered, config, host)), gas];
+}
+
+/** SE20, RW6: checks that the agent is drawn for its seats, and that the operator's stake earns. */
+async function examineService(
+  { agentId, operator, asleep }: AgentRecord,
+  { chain }: AgentConfig,
+  host: CliHost,
+): Promise<readonly Check[]> {
+  const source = chainSource(chain);
+  return [
+    await check("attendance", async () => {
+      const terms = await readChainTerms(source, host.signal);
+      const { misses } = await terms.service(agentId, host.signal);
+      const missed = `agent ${agentId} missed ${misses} seats in a row`;
+      if (asleep)
+        return fail(
+          `${missed} and sleeps: it is not drawn`,
+          "run: conclave agent run, which wakes it; it is drawn again from the next epoch on",
+        );
+      if (misses === 0) return ok(`agent ${agentId} did not miss its last seat`);
+      const way = "keep it running, reachable at its announced addresses, and its model fast enough for the duration";
+      return warn(`${missed}: after ${MAX_MISSES} it sleeps`, way);
+    }),
+    await check("earning", async () => {
+      const [terms, reader] = await Promise.all([
+        readChainTerms(source, host.signal),
+        createChainReader(source, host.signal),
+      ]);
+      const [{ joining, joiningEnd }, { timestamp }] = await Promise.all([
+        terms.position(agentId, operator, host.signal),
+        reader.head(host.signal),
+      ]);
+      if (joining === 0n) return ok("all shares of the operator earn");
+      const share = `${joining} shares of the operator do not earn yet`;
+      if (joiningEnd > timestamp) return ok(`${share}, and may from ${utc(joiningEnd)} on`);
+      return warn(`${share}, and may since ${utc(joiningEnd)}`, "run: conclave delegations --earn");
+    }),
+  ];
 }
 
 /** AV10: checks the retention window, without which an agent does not start. */

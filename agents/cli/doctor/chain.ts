@@ -269,10 +269,9 @@ async function examinePrices(
           ...(gasRate === 0n || gasPriceCap === 0n ? ["gas (its rate or its cap is 0)"] : []),
         ];
         if (unpaid.length === 0) return ok(`open, ${all}`);
-        return warn(
-          `open, ${all}; nothing is paid for ${unpaid.join(" and for ")}`,
-          "set prices, unless it is a trial",
-        );
+        const message = `open, ${all}; nothing is paid for ${unpaid.join(" and for ")}`;
+        if (LOCAL_CHAINS.includes(chain.chainId)) return warn(message, "set prices, unless it is a trial");
+        return fail(message, "have the prices set before agents work there");
       }
       return warn(`paused, no new requests are taken; ${all}`, "wait, or ask who can end the pause");
     });

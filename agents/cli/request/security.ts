@@ -18,6 +18,15 @@ export interface Security {
   /** What they lose if the agents with the least stake were drawn. */
   readonly leastValue: bigint;
   readonly capture: readonly { readonly share: Ppm; readonly probability: number }[];
+  /** Who holds most of the draw's weight; null if the request is not secured. Nothing proves what operators declare (ADR 19). */
+  readonly concentration: { readonly operators: Holding; readonly models: Holding } | null;
+}
+
+interface Holding {
+  /** How many hold the weight. */
+  readonly holders: number;
+  /** The part of the largest. */
+  readonly largest: Ppm;
 }
 
 /** SC7: the value at stake if a quorum of the first committee certifies a wrong answer. */
@@ -28,19 +37,30 @@ export function securityOf(
   const quorum = quorumOf(committeeSize);
   const capture = SHARES.map((share) => ({ share, probability: captureProbability(committeeSize, share) }));
   const drawn = agents.filter(({ active }) => active);
-  if (security === "none" || drawn.length === 0) return { quorum, value: 0n, leastValue: 0n, capture };
+  if (security === "none" || drawn.length === 0)
+    return { quorum, value: 0n, leastValue: 0n, capture, concentration: null };
   const weights = drawn.map(({ stake, reputation, proven }) => stake * BigInt(reputation) * (proven ? 2n : 1n));
-  const total = weights.reduce((sum, weight) => sum + weight, 0n);
+  const total = sumOf(weights);
+  const holdingBy = (holder: (agent: AgentRecord) => string): Holding => {
+    const held = new Map<string, bigint>();
+    for (const [index, agent] of drawn.entries())
+      held.set(holder(agent), (held.get(holder(agent)) ?? 0n) + (weights[index] ?? 0n));
+    const largest = [...held.values()].reduce((most, weight) => (weight > most ? weight : most), 0n);
+    return { holders: held.size, largest: Number((largest * ONE) / total) as Ppm };
+  };
   const seats = drawn.reduce((sum, { stake }, index) => sum + stake * (weights[index] ?? 0n), 0n);
   const cheapest = drawn.map(({ stake }) => stake).sort((a, b) => (a < b ? -1 : 1));
-  const least = cheapest.slice(0, quorum).reduce((sum, stake) => sum + stake, 0n);
+  const least = sumOf(cheapest.slice(0, quorum));
   return {
     quorum,
     value: (seats * BigInt(quorum) * SLICE) / (total * ONE),
     leastValue: (least * SLICE) / ONE,
     capture,
+    concentration: { operators: holdingBy(({ operator }) => operator), models: holdingBy(({ model }) => model) },
   };
 }
+
+const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
 
 /** The probability that at least a quorum of the seats is an attacker's, of a registry that is large beside the committee. */
 export function captureProbability(size: number, share: Ppm): number {
@@ -61,7 +81,7 @@ function quorumOf(size: number): number {
 }
 
 export function securityRows({ committeeSize, security }: Terms, found: Security, stakeToken: Unit): Row[] {
-  const { quorum, value, leastValue, capture } = found;
+  const { quorum, value, leastValue, capture, concentration } = found;
   const secures =
     security === "none"
       ? "0: no stake stands behind the answer"
@@ -70,7 +90,14 @@ export function securityRows({ committeeSize, security }: Terms, found: Security
   return [
     ["secures", secures],
     ["captured", `by who holds ${chances.join(", ")}`],
+    ...(concentration === null ? [] : [["concentrated", concentrationText(concentration)] as const]),
   ];
+}
+
+function concentrationText({ operators, models }: NonNullable<Security["concentration"]>): string {
+  const part = ({ holders, largest }: Holding, holder: string): string =>
+    `${percent(largest)} of the weight at the largest of ${holders} ${holder}`;
+  return `${part(operators, "operators")}, ${part(models, "declared models")}; nothing proves that two of them are not one`;
 }
 
 const chance = (probability: number): string => `once in ${Math.round(1 / probability).toLocaleString("en-US")}`;

@@ -7,6 +7,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
+import { measureLater, type LaterFigure } from "./later.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
 import { proveAgents } from "./prove.ts";
 import {
@@ -85,6 +86,7 @@ interface Figures {
   readonly allIn: readonly AllInFigure[];
   readonly commits: readonly CommitFigure[];
   readonly perBatchItem: number;
+  readonly later: readonly LaterFigure[];
   readonly delivery: DeliveryFigures;
   readonly evidence: EvidenceFigures;
 }
@@ -146,6 +148,7 @@ async function measure(agents: readonly number[]): Promise<Figures> {
   for (const n of sizes) if (3 * n <= 2 * largest) commits.push(await measureCommit(world, n));
   const perBatchItem = await measureBatch(world);
   const evidence = await measureEvidence(world);
+  const later = await measureLater(world, largest);
   const delivery = await measureDelivery(world);
   const allIn = [...(await measureAllIn(world, `${largest} proven`))];
   const mixed = await deployWorld(await startProductionChain());
@@ -153,15 +156,16 @@ async function measure(agents: readonly number[]): Promise<Figures> {
   await registerAgents(mixed, 300, { stake: minStake, label: "least" });
   await proveAgents(mixed, 1, 400);
   allIn.push(...(await measureAllIn(mixed, "300 at the least stake, 100 at the most")));
-  return { request, allIn, commits, perBatchItem, evidence, delivery };
+  return { request, allIn, commits, perBatchItem, later, evidence, delivery };
 }
 
 /** Names the figures as the file keeps them. */
-function named({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures): GasFigures {
+function named({ request, allIn, commits, perBatchItem, later, delivery, evidence }: Figures): GasFigures {
   return Object.fromEntries([
     ...Object.entries(request).map(([payer, gas]) => [`request, ${payer}`, gas]),
     ...commits.map(({ n, commit: gas }) => [`commit of ${n}`, gas]),
     [`commit of ${batch.n} in a batch of ${batch.items}`, perBatchItem],
+    ...later.map(({ commit: what, gas }) => [`commit of ${what}`, gas]),
     ...allIn.map(({ registry, n, batch: items, headers, gas }) => [
       `all in, ${n} seats, ${registry}, ${items} commits with ${headers} headers`,
       gas,
@@ -256,13 +260,13 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
   return { finalize, replace, settle, fallBack };
 }
 
-function asJson({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures) {
+function asJson({ request, allIn, commits, perBatchItem, later, delivery, evidence }: Figures) {
   const batched = { ...batch, perItem: perBatchItem };
   const relative = ratios(request, commits, perBatchItem);
-  return { request, allIn, commits, batch: batched, delivery, evidence, anchors, ratios: relative };
+  return { request, allIn, commits, batch: batched, later, delivery, evidence, anchors, ratios: relative };
 }
 
-function report({ request, allIn, commits, perBatchItem, delivery, evidence }: Figures): void {
+function report({ request, allIn, commits, perBatchItem, later, delivery, evidence }: Figures): void {
   const ratio = (value: number, anchor: number): string => `${((100 * value) / anchor).toFixed(1)} %`;
   console.log(
     `request, 200-byte question, from a subscription: ${request.subscription} gas (goal ${ratio(request.subscription, anchors.request.goal)}, prototype ${ratio(request.subscription, anchors.request.prototype)})`,
@@ -290,6 +294,8 @@ function report({ request, allIn, commits, perBatchItem, delivery, evidence }: F
   console.log(
     `\nin a batch of ${batch.items} at n = ${batch.n}: ${perBatchItem} gas per request (goal ${ratio(perBatchItem, anchors.batchItem.goal)})`,
   );
+  console.log("\ncommit without a callback, after an appeal and of a text");
+  console.table(later);
   console.log("\nall in, for one decision: nobody sends a draw, and the commit settles");
   console.table(
     allIn.map(({ registry, n, batch: items, headers, gas, parts }) => ({

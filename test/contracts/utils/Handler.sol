@@ -527,10 +527,34 @@ contract Handler is ConclaveTest {
         Seed memory seed = _seedOf(entry, true);
         (Draft memory decision, uint256 signers) = _prepare(entry, seed, random, shares, slashed);
         bytes memory certificate = certify(entry.request, entry.committee, decision, signers);
-        vm.prank(relayer);
-        oracle.commit(entry.request, entry.round, seed, certificate, decision.packed());
+        bytes memory call = abi.encodeCall(
+            oracle.commit,
+            (entry.request, entry.round, seed, certificate, decision.packed())
+        );
+        uint256 gas = _callAs(relayer, address(oracle), call) + _transactionGas(call);
+        uint256 most = _relayGas(entry, certificate.length);
         _decided(index, decision, signers, relayer);
+        // What `_settle` says of a settlement holds of a commit that settles.
+        if (entry.settled) most += entry.terms.callbackGasLimit + 180_000 + 90_000 * entry.committee.length;
+        else if (entry.status != Status.Requested && !entry.provisional) most += entry.terms.callbackGasLimit;
+        if (gas > most + overrun) overrun = gas - most;
         ++done["commit"];
+    }
+
+    /// @dev Returns the gas of a transaction before its call runs.
+    function _transactionGas(bytes memory call) private pure returns (uint256 gas) {
+        gas = 21_000;
+        for (uint256 i = 0; i < call.length; ++i) gas += call[i] == 0 ? 4 : 16;
+    }
+
+    /// @dev Returns the gas for which the relayer of the running committee is paid, and that of the signatures beyond a quorum,
+    /// which nobody needs.
+    function _relayGas(Entry storage entry, uint256 certificateLength) private view returns (uint256) {
+        uint256 past = 0;
+        for (uint256 i = 0; i < entry.rounds.length; ++i) past += entry.rounds[i].committee.length;
+        uint256 size = entry.committee.length;
+        uint256 needless = certificateLength / 64 - ((size * 2) / 3 + 1);
+        return _model.relayGas(size, past) + 4_000 * needless;
     }
 
     /// @dev Sends the commits of all committees of one seed block in one transaction. Only the first brings the header.

@@ -75,7 +75,7 @@ contract PayModel {
         for (uint256 i = 0; i < count; ++i) _payRound(c, bill, sums, i);
         sums.spent += c.replaced * cost(c.prices, 70_000, type(uint256).max);
         if (!c.atOnce) {
-            bill.settler = cost(c.prices, 135_000 + 8_000 * sums.seats, c.gasPrice);
+            bill.settler = cost(c.prices, 85_000 + 35_000 * count + 8_000 * sums.seats, c.gasPrice);
             sums.spent += bill.settler;
         }
         if (!c.rounds[count - 1].delivers)
@@ -85,17 +85,19 @@ contract PayModel {
 
     function bondOf(Terms memory terms, PriceTerms memory prices, uint256 appeals) external pure returns (uint256) {
         (, uint256 a) = units(terms, prices);
-        uint256 size = sizeAfter(terms.committeeSize, appeals + 1);
-        uint256 gas = (1 + terms.retries) * (65_000 + 8_000 * size);
-        return (2 + terms.retries) * size * a + cost(prices, gas, type(uint256).max);
+        return _bond(terms, prices, appeals, a);
     }
 
     function reserveOf(Terms memory terms, PriceTerms memory prices) public pure returns (uint256) {
-        uint256 gas = terms.callbackGasLimit + 35_000;
-        for (uint256 j = 0; j <= terms.appeals; ++j) gas += 65_000 + 16_000 * sizeAfter(terms.committeeSize, j);
-        uint256 last = sizeAfter(terms.committeeSize, terms.appeals);
-        gas += terms.retries * (65_000 + 16_000 * last + 70_000);
-        if (terms.appeals + terms.retries != 0) gas += 100_000 + 70_000;
+        uint256 gas = terms.callbackGasLimit + 35_000 + 70_000 * terms.retries;
+        uint256 past = 0;
+        for (uint256 i = 0; i <= terms.appeals + terms.retries; ++i) {
+            uint256 size = sizeAfter(terms.committeeSize, i < terms.appeals ? i : terms.appeals);
+            gas += relayGas(size, past) + 8_000 * size;
+            past += size;
+        }
+        if (terms.appeals + terms.retries != 0)
+            gas += 50_000 + 35_000 * uint256(1 + terms.appeals + terms.retries) + 70_000;
         return cost(prices, gas, type(uint256).max);
     }
 
@@ -116,6 +118,11 @@ contract PayModel {
         return size;
     }
 
+    /// @param past seats of earlier rounds
+    function relayGas(uint256 size, uint256 past) public pure returns (uint256) {
+        return 65_000 + 8_000 * size + 5_000 * past;
+    }
+
     /// @param gasPrice wei per gas; above the cap it counts as the cap
     function cost(PriceTerms memory prices, uint256 gas, uint256 gasPrice) public pure returns (uint256) {
         if (gasPrice > prices.gasPriceCap) gasPrice = prices.gasPriceCap;
@@ -129,8 +136,8 @@ contract PayModel {
         uint256 pay = _payOf(round, sums);
         uint256 treasury = (pay * c.prices.treasuryPpm) / 1_000_000;
         bill.treasury += treasury;
+        uint256 gas = relayGas(size, sums.seats);
         sums.seats += size;
-        uint256 gas = 65_000 + 8_000 * size;
         if (round.delivers) gas += c.terms.callbackGasLimit;
         if (c.atOnce) gas += 35_000 + 8_000 * size;
         bill.relayers[i] = cost(c.prices, gas, round.gasPrice);
@@ -164,17 +171,33 @@ contract PayModel {
     /// @dev Returns what a lost appeal against round i pays: the committees that it called, with their relayers.
     function _lossOf(Case memory c, Sums memory sums, uint256 i) private pure returns (uint256 loss) {
         uint256 appeals = c.rounds[i].appeals + 1;
-        for (uint256 j = i + 1; j < c.rounds.length; ++j) {
+        uint256 past = 0;
+        for (uint256 j = 0; j < c.rounds.length; ++j) {
             PaidRound memory round = c.rounds[j];
-            if (round.appeals != appeals) continue;
-            loss += _payOf(round, sums) + cost(c.prices, 65_000 + 8_000 * round.shares.length, round.gasPrice);
+            uint256 size = round.shares.length;
+            if (round.appeals == appeals)
+                loss += _payOf(round, sums) + cost(c.prices, relayGas(size, past), round.gasPrice);
+            past += size;
         }
     }
 
     function _bondOf(Case memory c, Sums memory sums, uint256 i) private pure returns (uint256) {
-        uint256 size = sizeAfter(c.terms.committeeSize, c.rounds[i].appeals + 1);
-        uint256 gas = (1 + c.terms.retries) * (65_000 + 8_000 * size);
-        return (2 + c.terms.retries) * size * sums.a + cost(c.prices, gas, type(uint256).max);
+        return _bond(c.terms, c.prices, c.rounds[i].appeals, sums.a);
+    }
+
+    /// @dev The committee that is called, and as many of its size as there are retries.
+    function _bond(
+        Terms memory terms,
+        PriceTerms memory prices,
+        uint256 appeals,
+        uint256 a
+    ) private pure returns (uint256) {
+        uint256 size = sizeAfter(terms.committeeSize, appeals + 1);
+        uint256 past = 0;
+        for (uint256 j = 0; j <= appeals; ++j) past += sizeAfter(terms.committeeSize, j);
+        uint256 gas = 0;
+        for (uint256 i = 0; i <= terms.retries; ++i) gas += relayGas(size, past + i * size);
+        return (2 + terms.retries) * size * a + cost(prices, gas, type(uint256).max);
     }
 
     function _payOf(PaidRound memory round, Sums memory sums) private pure returns (uint256) {

@@ -1,5 +1,5 @@
 // Courses of a request that the tests of pay play.
-import { hexlify, toUtf8Bytes } from "ethers";
+import { hexlify, keccak256, toUtf8Bytes } from "ethers";
 
 import { hung, no } from "../../support/contracts/course.ts";
 import { word } from "../../support/contracts/typed-data.ts";
@@ -15,6 +15,11 @@ const number = (value: bigint): Answer => ({
   answer: hexlify(toUtf8Bytes("7")),
 });
 
+const text = (length: number): Answer => {
+  const answer = hexlify(toUtf8Bytes("x".repeat(length)));
+  return { answer, outcome: keccak256(answer) };
+};
+
 export const yes: Answer = {};
 const [minimum, maximum] = [-(2n ** 255n), 2n ** 255n - 1n];
 
@@ -28,6 +33,8 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
   ["SE13: the gas price is paid up to the cap", {}, [{ gasPrice: 500n * gwei }], []],
   ["SE13: a callback is the asker's, however much", { callbackGasLimit: 2_000_000 }, [{ gasPrice: 500n * gwei }], []],
   ["SE13: also of a committee that hung", { callbackGasLimit: 2_000_000 }, [{ ...hung, gasPrice: 500n * gwei }], []],
+  ["SE13: the bytes of a text are the asker's", { kind: 3 }, [{ ...text(1_024), gasPrice: 500n * gwei }], []],
+  ["SE13: also after a committee that hung", { kind: 3, retries: 1 }, [hung, { ...text(300), gasPrice: gwei }], []],
   ["SE14: what no appeal or retry needed comes back", { appeals: 2, retries: 3 }, [yes], []],
   ["SE12: a right appeal", { appeals: 1 }, [yes, no], [true]],
   ["SE12: a wrong appeal", { appeals: 1 }, [yes, yes], [false]],

@@ -10,14 +10,20 @@ import { subscription, type PriceTerms, type World } from "../../support/contrac
 export const currencies = [Currency.Token, Currency.Native] as const;
 
 const KIND_NUMBER = 2;
+const KIND_TEXT = 3;
+/** The longest text, in bytes (MAX_ANSWER_BYTES). */
+const LONGEST_TEXT = 1_024;
 
 /** The gas that is paid for (contracts/types/Limits.sol). */
 export const paidGas = {
   relayBase: 65_000n,
   relaySeat: 8_000n,
+  pastSeat: 5_000n,
+  answerByte: 26n,
   payBase: 35_000n,
   paySeat: 8_000n,
-  settle: 100_000n,
+  settle: 50_000n,
+  settleRound: 35_000n,
   replace: 70_000n,
   delivery: 70_000n,
 } as const;
@@ -46,12 +52,31 @@ const appealUnitOf = (terms: Terms, prices: PriceTerms): bigint => {
 /** Returns the bond of the next appeal after this many appeals (SE5). */
 export function bondAfter(terms: Terms, appeals: number, prices: PriceTerms): bigint {
   const size = sizeAfter(terms, appeals + 1);
-  const relays = BigInt(1 + terms.retries) * relayGasOf(size);
-  return BigInt((2 + terms.retries) * size) * appealUnitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
+  const before = sum(levelsOf(terms).slice(0, appeals + 1));
+  const relays = Array.from({ length: 1 + terms.retries }, (_, hung) => relayGasOf(size, before + hung * size));
+  const gas = relays.reduce((all, one) => all + one, 0n);
+  return BigInt((2 + terms.retries) * size) * appealUnitOf(terms, prices) + costOf(prices, gas, prices.gasPriceCap);
 }
 
-/** Returns the gas of a commit, without its callback and without pay. */
-export const relayGasOf = (size: number): bigint => paidGas.relayBase + paidGas.relaySeat * BigInt(size);
+const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0);
+
+/** Returns the gas of a commit that brings so many seats of earlier rounds along, without its callback and without pay. */
+export const relayGasOf = (size: number, past = 0): bigint =>
+  paidGas.relayBase + paidGas.relaySeat * BigInt(size) + paidGas.pastSeat * BigInt(past);
+
+/** Returns the gas of an answer's bytes. */
+const answerGasOf = (terms: Terms, length: number): bigint =>
+  terms.kind === KIND_TEXT ? paidGas.answerByte * BigInt(length) : 0n;
+
+/** Returns the gas of the relay of a round, without its callback and without pay. */
+function roundGasOf(terms: Terms, rounds: readonly DecidedRound[], index: number): bigint {
+  const sizes = rounds.map(({ committee }) => committee.length);
+  const bytes = getBytes(rounds[index]!.decision.answer).length;
+  return relayGasOf(sizes[index]!, sum(sizes.slice(0, index))) + answerGasOf(terms, bytes);
+}
+
+/** Returns the gas of settling so many rounds, without the pay of their seats. */
+const settleGasOf = (rounds: number): bigint => paidGas.settle + paidGas.settleRound * BigInt(rounds);
 
 /** Returns the gas of paying so many seats. */
 export const payGasOf = (seats: number): bigint => paidGas.payBase + paidGas.paySeat * BigInt(seats);
@@ -66,11 +91,16 @@ const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
 export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
   const levels = levelsOf(terms);
   const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
-  const seats = sizes.reduce((sum, size) => sum + size, 0);
-  const callback = sizes.length === 1 ? BigInt(terms.callbackGasLimit) : deliveryGasOf(terms) + paidGas.settle;
+  const callback =
+    sizes.length === 1 ? BigInt(terms.callbackGasLimit) : deliveryGasOf(terms) + settleGasOf(sizes.length);
   const replaces = BigInt(terms.retries) * paidGas.replace;
-  const gas = sizes.reduce((sum, size) => sum + relayGasOf(size), callback + payGasOf(seats) + replaces);
-  return costOf(prices, gas, prices.gasPriceCap);
+  const relays = sizes.map((size, index) => relayGasOf(size, sum(sizes.slice(0, index))));
+  const others = callback + payGasOf(sum(sizes)) + replaces + answerGasOf(terms, LONGEST_TEXT);
+  return costOf(
+    prices,
+    relays.reduce((all, one) => all + one, others),
+    prices.gasPriceCap,
+  );
 }
 
 /** Returns the pay for a call of replace. */
@@ -130,7 +160,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
     credit(payees.treasury, treasuryPay);
     const callback = isFinalAtOnce(terms, one) ? BigInt(terms.callbackGasLimit) : 0n;
     const paying = payees.settler === null ? payGasOf(one.committee.length) : 0n;
-    const relayerPay = costOf(prices, relayGasOf(one.committee.length) + callback + paying, gasPriceOf(one));
+    const relayerPay = costOf(prices, roundGasOf(terms, rounds, index) + callback + paying, gasPriceOf(one));
     const relayer = getAddress(`0x${relay.slice(-40)}`);
     credit(relayer, relayerPay);
     const left = pay - treasuryPay;
@@ -146,7 +176,8 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
       }
       const costs = calledBy(rounds, index).map(
         (other) =>
-          unitAt(other) * unitsOf(other) + costOf(prices, relayGasOf(other.committee.length), gasPriceOf(other)),
+          unitAt(rounds[other]!) * unitsOf(rounds[other]!) +
+          costOf(prices, roundGasOf(terms, rounds, other), gasPriceOf(rounds[other]!)),
       );
       credit(
         appellant,
@@ -155,13 +186,16 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
     }
     // SE20: 255 stands for a seat that said nothing.
     const shares = [...getBytes(decision.shares)].map((share) => (share === 0xff ? 0n : BigInt(share)));
-    const total = shares.reduce((sum, share) => sum + share, 0n);
+    const total = shares.reduce((all, share) => all + share, 0n);
     if (total === 0n) continue;
     for (const share of shares) credit(payees.seats, (left * share) / total);
   }
   if (payees.settler !== null) {
-    const seats = rounds.reduce((sum, { committee }) => sum + committee.length, 0);
-    credit(payees.settler.account, costOf(prices, paidGas.settle + payGasOf(seats), payees.settler.gasPrice));
+    const seats = sum(rounds.map(({ committee }) => committee.length));
+    credit(
+      payees.settler.account,
+      costOf(prices, settleGasOf(rounds.length) + payGasOf(seats), payees.settler.gasPrice),
+    );
   }
   return { credits, rest, rounds: paid };
 }
@@ -169,10 +203,10 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
 const unitsOf = ({ committee, decision }: DecidedRound): bigint =>
   BigInt(decision.status === Status.Decided ? 2 * committee.length : committee.length);
 
-/** Returns the rounds after an appeal against the round at `index`, up to the next appeal. */
-function calledBy(rounds: readonly DecidedRound[], index: number): readonly DecidedRound[] {
+/** Returns the places of the rounds after an appeal against the round at `index`, up to the next appeal. */
+function calledBy(rounds: readonly DecidedRound[], index: number): readonly number[] {
   const end = rounds.findIndex(({ appellant }, later) => later > index && appellant !== ZeroAddress);
-  return rounds.slice(index + 1, end < 0 ? rounds.length : end + 1);
+  return [...rounds.keys()].slice(index + 1, end < 0 ? rounds.length : end + 1);
 }
 
 const gasPriceOf = ({ relay }: DecidedRound): bigint => memberOf(LAYOUTS.relay, relay, "gasPrice") * 1_000_000n;
