@@ -76,8 +76,8 @@ contract HostileConsumer is DecisionConsumer {
     }
 
     function _onNoDecision(RequestId, Status status_) internal override {
-        ended = status_;
         _react();
+        ended = status_;
     }
 
     function _react() private {

@@ -36,7 +36,7 @@ abstract contract Rules is Assertions {
 
     /// @dev The steps of a request come up more often than the rest.
     function weightedSelectors() internal pure returns (bytes4[] memory selectors) {
-        bytes4[29] memory weighted = [
+        bytes4[30] memory weighted = [
             Handler.fundSubscription.selector,
             Handler.withdrawFunds.selector,
             Handler.withdraw.selector,
@@ -65,6 +65,7 @@ abstract contract Rules is Assertions {
             Handler.settle.selector,
             Handler.settle.selector,
             Handler.hurry.selector,
+            Handler.cancel.selector,
             Handler.retryCallback.selector
         ];
         selectors = new bytes4[](weighted.length);
@@ -135,7 +136,7 @@ contract ShapesTest is Rules {
     mapping(bytes32 action => uint256 count) private _counts;
 
     function setUp() public {
-        bytes32[62] memory expected = _expected();
+        bytes32[66] memory expected = _expected();
         for (uint256 walk = 0; walk < WALKS; ++walk) {
             _handler = new Handler();
             _walk(walk, 500);
@@ -144,7 +145,7 @@ contract ShapesTest is Rules {
     }
 
     function test_everyShapeIsReached() public view {
-        bytes32[62] memory expected = _expected();
+        bytes32[66] memory expected = _expected();
         string memory missing = "";
         for (uint256 i = 0; i < expected.length; ++i)
             if (_counts[expected[i]] == 0) missing = string(abi.encodePacked(missing, expected[i], " "));
@@ -163,7 +164,7 @@ contract ShapesTest is Rules {
         requireEnd();
     }
 
-    function _expected() private pure returns (bytes32[62] memory) {
+    function _expected() private pure returns (bytes32[66] memory) {
         return
             [
                 bytes32("fund"),
@@ -196,6 +197,10 @@ contract ShapesTest is Rules {
                 // The ends of requests.
                 "refund",
                 "refund:replaced",
+                "refundHeard",
+                "refundNotHeard",
+                "cancel",
+                "cancelTooLate",
                 "atOnce:decided",
                 "atOnce:hung",
                 "atOnce:replaced",
