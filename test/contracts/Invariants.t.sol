@@ -36,13 +36,14 @@ abstract contract Rules is Assertions {
 
     /// @dev The steps of a request come up more often than the rest.
     function weightedSelectors() internal pure returns (bytes4[] memory selectors) {
-        bytes4[30] memory weighted = [
+        bytes4[31] memory weighted = [
             Handler.fundSubscription.selector,
             Handler.withdrawFunds.selector,
             Handler.withdraw.selector,
             Handler.claimRewards.selector,
             Handler.wake.selector,
             Handler.setPrices.selector,
+            Handler.ask.selector,
             Handler.ask.selector,
             Handler.ask.selector,
             Handler.ask.selector,

@@ -1,7 +1,15 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 import { expect } from "chai";
-import { ZeroAddress, ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
+import {
+  ZeroAddress,
+  ZeroHash,
+  hexlify,
+  id as hashText,
+  toBeHex,
+  toUtf8Bytes,
+  type ContractTransactionReceipt,
+} from "ethers";
 import hre from "hardhat";
 
 import {
@@ -295,7 +303,7 @@ describe("PolicyDesk", () => {
       const told = findEvent(contract, asked.receipt, "Asked").args;
       expect([told["requestId"], told["question"]]).to.deep.equal([id, "Which clause applies?"]);
       const { receipt } = await commit(world, drawn, decision);
-      const expectedArgs = [id, BigInt(Status.Decided), decision.outcome, decision.answer, 900_000n];
+      const expectedArgs = [id, decision.outcome, decision.answer, 900_000n];
       expect([...findEvent(contract, receipt, "Answered").args]).to.deep.equal(expectedArgs);
       expect((await world.oracle.statusOf(id)).callbackPending).to.be.false;
       expect(await call(read)(id)).to.equal(expected);
@@ -303,14 +311,30 @@ describe("PolicyDesk", () => {
     }
   });
 
-  it("does not treat a hung question as an answered one", async () => {
+  it("does not treat a hung or a refunded question as an answered one", async () => {
     const { world, contract } = await loadFixture(desk);
     const by = () => contract.getFunction("askBoolean").send("Is it?");
+    const endedAs = async (status: number, id: bigint, receipt: ContractTransactionReceipt): Promise<void> => {
+      expect([...findEvent(contract, receipt, "Unanswered").args]).to.deep.equal([id, BigInt(status)]);
+      await expect(contract.getFunction("isYes")(id))
+        .to.be.revertedWithCustomError(contract, "NotDecided")
+        .withArgs(id, status);
+    };
     const drawn = await draw(world, await ask(world, {}, "Is it?", by));
-    await commit(world, drawn, decisionFor(drawn, hung));
-    await expect(contract.getFunction("isYes")(drawn.request.id))
-      .to.be.revertedWithCustomError(contract, "NotDecided")
-      .withArgs(drawn.request.id, Status.Hung);
+    const committed = await commit(world, drawn, decisionFor(drawn, hung));
+    await endedAs(Status.Hung, drawn.request.id, committed.receipt);
+    const silent = await ask(world, {}, "Is it?", by);
+    await passDeadline(world, silent.round);
+    const refunded = await (await world.oracle.refund(...refundArgs(silent))).wait();
+    await endedAs(Status.Refunded, silent.request.id, refunded);
+  });
+
+  it("SE23: lets its owner take a question back", async () => {
+    const { world, contract } = await loadFixture(desk);
+    const asked = await ask(world, {}, "Is it?", () => contract.getFunction("askBoolean").send("Is it?"));
+    await contract.getFunction("cancel")(...refundArgs(asked));
+    expect((await world.oracle.statusOf(asked.request.id)).status).to.equal(BigInt(Status.Refunded));
+    expect((await contract.getFunction("outcomes")(asked.request.id)).status).to.equal(BigInt(Status.None));
   });
 
   it("allows appeals except for texts, and hears only the final decision", async () => {
@@ -329,7 +353,8 @@ describe("PolicyDesk", () => {
   });
 
   it("obeys only its owner", async () => {
-    const { contract, settings, stranger } = await loadFixture(desk);
+    const { world, contract, settings, stranger } = await loadFixture(desk);
+    const asked = await ask(world, {}, "Is it?", () => contract.getFunction("askBoolean").send("Is it?"));
     const other = contract.connect(stranger);
     for (const [method, args] of [
       ["askBoolean", ["?"]],
@@ -338,6 +363,7 @@ describe("PolicyDesk", () => {
       ["askText", ["?"]],
       ["askPolicies", ["?", 2]],
       ["setSettings", [settings]],
+      ["cancel", refundArgs(asked)],
     ] as const) {
       await expect(other.getFunction(method)(...args))
         .to.be.revertedWithCustomError(contract, "OwnableUnauthorizedAccount")
