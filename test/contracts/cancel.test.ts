@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { toUtf8Bytes } from "ethers";
+import { toUtf8Bytes, type ContractTransactionReceipt } from "ethers";
 import hre from "hardhat";
 
 import { ask, decide, passDeadline, refundArgs, replace, termsFor, type Asked } from "../support/contracts/course.ts";
@@ -40,7 +40,7 @@ describe("cancel", () => {
       const asked = await ask(world);
       const { id, consumer } = asked.request;
       await comeTo(world, asked, blocksBefore);
-      const receipt = (await (await oracle.cancel(...refundArgs(asked))).wait())!;
+      const receipt: ContractTransactionReceipt = await (await oracle.cancel(...refundArgs(asked))).wait();
       expect(BigInt(receipt.blockNumber)).to.equal(asked.seedBlock - blocksBefore);
       const events = receipt.logs.map((log) => oracle.interface.parseLog(log)!);
       expect(events.map(({ name, args }) => [name, ...args])).to.deep.equal([

@@ -138,6 +138,48 @@ describe("command line: money", () => {
     assert.equal(await tokensOf(asker), rest);
   });
 
+  it("SE23: cancel gives the whole fee back, and is refused to others and when the committee may be known", async () => {
+    const asker = await accountOf("rash", parseEther("2"));
+    await accountOf("meddler", 0n);
+    const id = await ask("rash", "--fee", "1");
+    const meddling = await cli.failure("cancel", String(id), "--dir", "meddler");
+    assert.deepEqual([meddling.exit, meddling.code], [1, "CANCEL_IMPOSSIBLE"]);
+    assert.match(meddling.message, new RegExp(`: ${asker} asked, not 0x`));
+    const { code, value } = await cli.json("cancel", String(id), "--dir", "rash");
+    assert.equal(code, 0, JSON.stringify(value));
+    const { transactionHash, gasUsed, ...facts } = value;
+    assert.deepEqual([typeof transactionHash, typeof gasUsed], ["string", "number"]);
+    const fee = String(parseEther("1"));
+    assert.deepEqual(facts, { requestId: String(id), fee, currency: "token", subscriptionId: 0 });
+    assert.equal((await reader.requestState(id)).status, "refunded");
+    assert.match(
+      (await cli.failure("cancel", String(id), "--dir", "rash")).message,
+      /: no committee is awaited any more$/,
+    );
+    const withdrawn = await cli.json("withdraw", "--dir", "rash");
+    assert.equal(withdrawn.code, 0);
+    assert.equal(await tokensOf(asker), parseEther("2"));
+
+    const late = await ask("rash", "--fee", "1", "--retries", "1");
+    const { awaited } = await drawNext(harness, late);
+    assert.match(
+      (await cli.failure("cancel", String(late), "--dir", "rash")).message,
+      new RegExp(`: its committee may be known: the seed block is ${awaited.seedBlock}$`),
+    );
+    await passDeadline(late);
+    assert.notEqual(await writer.replace((await courseNow(reader, late)).request, awaited), "already");
+    assert.match(
+      (await cli.failure("cancel", String(late), "--dir", "rash")).message,
+      /: its first committee was known$/,
+    );
+    const last = await ask("rash", "--fee", "1");
+    const { stdout } = await cli.run(["cancel", String(last), "--dir", "rash"]);
+    assert.match(
+      stdout,
+      /^fee +1 \w+, all of it\nback to +the account's credit\ntransaction +0x.*\nnext +conclave withdraw$/m,
+    );
+  });
+
   for (const currency of ["token", "native"] as const) {
     it(`SE5, SE12: an appeal in ${currency} pays exactly the bond shown, and gets it back with half the pay of the wrong seats`, async () => {
       const unit = currency === "token" ? "\\w+" : "coins";
