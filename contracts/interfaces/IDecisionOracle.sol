@@ -39,7 +39,8 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// exactly one of `replace`, `refund` and `fallBack` does.
 /// @dev Warning: two ways to influence the seed remain (docs/adr/007-seed-from-prevrandao.md). The proposer of the
 /// block before the seed block can withhold its block, and lose it, to get another seed. An asker that proposes eight
-/// blocks in a row knows the seed when it asks.
+/// blocks in a row knows the seed when it asks. One that proposes the last four before the seed block knows it when it
+/// cancels (SE23).
 /// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known eight blocks ahead.
 interface IDecisionOracle is IAccounts {
     /// @notice The oracle was deployed; emitted once.
