@@ -25,7 +25,15 @@ import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
-import {DELIVERY_GAS, MAX_CALLS, MAX_QUESTION_BYTES, MIN_PREVRANDAO, PPM_ONE, REPLACE_GAS} from "./types/Limits.sol";
+import {
+    CANCEL_BLOCKS,
+    DELIVERY_GAS,
+    MAX_CALLS,
+    MAX_QUESTION_BYTES,
+    MIN_PREVRANDAO,
+    PPM_ONE,
+    REPLACE_GAS
+} from "./types/Limits.sol";
 import {
     Currency,
     DecidedRound,
@@ -153,7 +161,7 @@ contract DecisionOracle is Accounts, Requests {
         (made.structHash, signers) = _requireCertified(request_, attempt, made.committee, certificate, decision);
         made.relay = RelayLib.pack(signers, RelayLib.paidGasPrice(), msg.sender);
         decision.emitCommitted(requestId, made.relay, made.committee);
-        if (_advance(request_, round, decision, made)) _deliver(request_, decision, true);
+        if (_advance(request_, round, decision, made)) _deliver(request_, decision);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -189,7 +197,7 @@ contract DecisionOracle is Accounts, Requests {
         _states[requestId] = state.clear(RequestStateLib.PROVISIONAL);
         emit DecisionFinalized(requestId, decision.head.attempt());
         _payCaller(request_, PricesLib.deliveryGas(request_.terms), 0);
-        _deliver(request_, decision, true);
+        _deliver(request_, decision);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -206,9 +214,12 @@ contract DecisionOracle is Accounts, Requests {
 
         _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
         emit CallbackSucceeded(requestId);
-        // Nobody answered an attempt after the one of the last decision: see `fallBack`.
+        // Otherwise nobody answered an attempt after the one of the last decision: see `fallBack`.
         bool answered = decision.head.attempt() == state.attempt();
-        require(CallbackLib.tryCall(request_, decision, answered), CallbackStillFails(requestId));
+        require(
+            answered ? CallbackLib.tryDecision(request_, decision) : CallbackLib.tryEnd(request_, Status.Hung),
+            CallbackStillFails(requestId)
+        );
     }
 
     /// @inheritdoc IDecisionOracle
@@ -218,7 +229,7 @@ contract DecisionOracle is Accounts, Requests {
         _requireStatusDecided(requestId, state);
         require(!state.has(RequestStateLib.PROVISIONAL), DecisionIsProvisional(requestId));
         require(!state.has(RequestStateLib.SETTLED), AlreadySettled(requestId));
-        require(state.covers(commitment), WitnessMismatch(requestId));
+        RequestLib.requireMatch(requestId, state.covers(commitment));
 
         _states[requestId] = state.set(RequestStateLib.SETTLED);
         Currency currency = payout.currency;
@@ -253,17 +264,32 @@ contract DecisionOracle is Accounts, Requests {
     function refund(Request calldata request_, Round round, uint64 seedBlock) external {
         RequestId requestId = request_.id;
         RequestTerms terms = request_.terms;
-        RequestState state = _requireGivenUp(request_, round, seedBlock);
+        uint256 attempt = _requireGivenUp(request_, round, seedBlock).attempt();
         require(round.link() == 0, HasEarlierDecision(requestId));
 
-        uint256 attempt = state.attempt();
-        _states[requestId] = RequestStateLib.make(Status.Refunded, attempt, 0).set(RequestStateLib.SETTLED);
-        emit RequestRefunded(requestId);
-        // Without a decision, every attempt but the first followed a call of `replace`, and this call is paid like one.
-        // Never below 0: the relays that nobody made were reserved, too.
-        uint256 rest = terms.fee() - PricesLib.replaceReserve(_pricesOf(request_), attempt + 1);
-        _refundRest(requestId, request_.consumer, terms.currency(), rest);
-        _payCaller(request_, REPLACE_GAS, 0);
+        Prices prices = _pricesOf(request_);
+        uint256 gas = PricesLib.deliveryGas(terms);
+        // Without a decision, every attempt but the first followed a call of `replace`.
+        // Never below 0. The reserve holds all calls of `replace` beside a delivery; without appeals and retries it
+        // holds no DELIVERY_GAS, but the relay that nobody made, and RELAY_BASE_GAS + PAY_BASE_GAS is more.
+        _giveBack(request_, attempt, terms.fee() - prices.replaceReserve(attempt) - prices.atCap(gas));
+        _payCaller(request_, gas, 0);
+        // A callback that fails changes nothing, and nobody repeats it: the consumer can read `statusOf`.
+        if (!CallbackLib.tryEnd(request_, Status.Refunded)) emit RefundCallbackFailed(requestId);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function cancel(Request calldata request_, Round round, uint64 seedBlock) external {
+        RequestId requestId = request_.id;
+        require(msg.sender == request_.consumer, NotConsumerOf(requestId, msg.sender));
+        uint32 attempt = _requireRunning(request_, round, seedBlock).attempt();
+        // The first attempt has no round before it, and nobody has been paid for anything.
+        require(
+            attempt == 0 && block.number + CANCEL_BLOCKS <= seedBlock,
+            TooLateToCancel(requestId, attempt, seedBlock)
+        );
+        emit RequestCancelled(requestId);
+        _giveBack(request_, 0, request_.terms.fee());
     }
 
     /// @inheritdoc IDecisionOracle
@@ -271,7 +297,7 @@ contract DecisionOracle is Accounts, Requests {
         RequestId requestId = request_.id;
         RequestState state = _requireGivenUp(request_, round, seedBlock);
         (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
-        require(link == round.link(), WitnessMismatch(requestId));
+        RequestLib.requireMatch(requestId, link == round.link());
 
         uint32 attempt = state.attempt();
         _states[requestId] = RequestStateLib.make(
@@ -288,7 +314,7 @@ contract DecisionOracle is Accounts, Requests {
         }
         emit AttemptUnanswered(requestId, attempt, last.appellant, bond);
         _payCaller(request_, PricesLib.deliveryGas(request_.terms), cost);
-        _deliver(request_, last.decision, false);
+        _noteDelivery(request_, CallbackLib.tryEnd(request_, Status.Hung));
     }
 
     /// @dev Moves the request on after a commit (SE4).
@@ -378,16 +404,26 @@ contract DecisionOracle is Accounts, Requests {
     }
 
     /// @dev Calls the consumer back if the request wants a callback. The caller has written everything else.
-    function _deliver(Request calldata request_, Decision calldata decision, bool answered) private {
-        if (request_.terms.callbackGasLimit() == 0) return;
-        // While the consumer runs, no callback is pending, so reentrancy cannot call the consumer back twice.
-        if (!CallbackLib.tryCall(request_, decision, answered)) {
-            // A failed call reverted all its changes, also those to this request's word.
-            RequestId requestId = request_.id;
-            // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
-            _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
-            emit CallbackFailed(requestId);
-        }
+    function _deliver(Request calldata request_, Decision calldata decision) private {
+        _noteDelivery(request_, CallbackLib.tryDecision(request_, decision));
+    }
+
+    /// @dev While the consumer runs, no callback is pending, so reentrancy cannot call the consumer back twice.
+    function _noteDelivery(Request calldata request_, bool success) private {
+        if (success) return;
+        // A failed call reverted all its changes, also those to this request's word.
+        RequestId requestId = request_.id;
+        // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
+        _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
+        emit CallbackFailed(requestId);
+    }
+
+    /// @dev Ends a request without a decision. The rest of its fee goes back to the asker.
+    function _giveBack(Request calldata request_, uint256 attempt, uint256 rest) private {
+        RequestId requestId = request_.id;
+        _states[requestId] = RequestStateLib.make(Status.Refunded, attempt, 0).set(RequestStateLib.SETTLED);
+        emit RequestRefunded(requestId);
+        _refundRest(requestId, request_.consumer, request_.terms.currency(), rest);
     }
 
     function _refundRest(RequestId requestId, address consumer, Currency currency, uint256 amount) private {

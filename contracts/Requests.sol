@@ -129,7 +129,7 @@ abstract contract Requests is IDecisionOracle {
         state = _states[requestId];
         _requireStatusDecided(requestId, state);
         structHash = decision.structHash(request_.hash(), committeeHash, decision.head.seats());
-        require(state.covers(RequestLib.settledCommitment(structHash, relay, round)), WitnessMismatch(requestId));
+        RequestLib.requireMatch(requestId, state.covers(RequestLib.settledCommitment(structHash, relay, round)));
     }
 
     function _requireProvisional(
@@ -160,9 +160,9 @@ abstract contract Requests is IDecisionOracle {
         Status status = state.status();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         require(status == Status.Requested, WrongStatus(requestId, status));
-        require(
-            state.covers(RequestLib.requestedCommitment(request_.hash(), round, seedBlock)),
-            WitnessMismatch(requestId)
+        RequestLib.requireMatch(
+            requestId,
+            state.covers(RequestLib.requestedCommitment(request_.hash(), round, seedBlock))
         );
     }
 

@@ -132,6 +132,11 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
     load: async () => (await import("./request/request.ts")).request,
   },
   {
+    name: "cancel <id>",
+    summary: "take a request back, with its whole fee, while nobody can know its committee: within a few blocks",
+    load: async () => (await import("./cancel/cancel.ts")).cancel,
+  },
+  {
     name: "appeal <id>",
     summary: "call a larger committee for a bond, which pays for that committee unless the decision is overturned",
     load: async () => (await import("./appeal/appeal.ts")).appeal,

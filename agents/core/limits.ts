@@ -10,6 +10,8 @@ export const limits = {
   maxRetries: 3,
   /** A decision slashes one seat at most this often. */
   maxSlashes: 3,
+  /** Fewest blocks from a cancellation to the seed block. */
+  cancelBlocks: 4,
   /** Gas that a callback may ask for. */
   callbackGas: 2_000_000,
   /** Shortest and longest period of a request. */

@@ -249,6 +249,8 @@ export interface OracleActions {
   request(terms: Terms, question: string, subscriptionId?: number): Promise<Asked>;
   /** Calls a larger committee, and pays the bond in the request's currency. */
   appeal(request: Request, last: DecidedRound): Promise<Receipt>;
+  /** Takes a request of this account back while nobody can know its committee (SE23). */
+  cancel(request: Request, awaited: AwaitedRound): Promise<Receipt>;
   /** Withdraws what the oracle has credited this account, e.g. pay and returned bonds. */
   withdraw(currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
   createSubscription(): Promise<{ readonly subscriptionId: number; readonly receipt: Receipt }>;

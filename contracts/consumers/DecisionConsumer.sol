@@ -4,12 +4,12 @@ pragma solidity 0.8.34;
 import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {RequestTermsLib} from "../libraries/RequestTermsLib.sol";
-import {Currency, RequestId, Status, Terms} from "../types/Types.sol";
+import {Currency, Request, RequestId, Round, Status, Terms} from "../types/Types.sol";
 
 /// @title Base contract of consumers
 /// @notice Derive from it. Let the owner of a funded subscription allow the contract with
-/// `oracle.setConsumer(subscriptionId, this, tokens, coins)`. Ask with `_ask`, and act in `_onDecision`. The unspent part of a
-/// fee goes back to the subscription. If the contract paid directly (subscription 0), that part becomes its credit,
+/// `oracle.setConsumer(subscriptionId, this, tokens, coins)`. Ask with `_ask`, act in `_onDecision`, and end what waits in
+/// `_onNoDecision`. The unspent part of a fee goes back to the subscription. If the contract paid directly (subscription 0), that part becomes its credit,
 /// which `_withdrawCredit` pays out.
 abstract contract DecisionConsumer is IDecisionConsumer {
     /// @notice The only contract that may deliver decisions.
@@ -31,7 +31,8 @@ abstract contract DecisionConsumer is IDecisionConsumer {
         uint32 confidence
     ) external {
         require(msg.sender == address(oracle), NotOracle(msg.sender));
-        _onDecision(requestId, status, outcome, answer, confidence);
+        if (status == Status.Decided) _onDecision(requestId, outcome, answer, confidence);
+        else _onNoDecision(requestId, status);
     }
 
     /// @notice Asks a question. The subscription pays the fee.
@@ -56,14 +57,24 @@ abstract contract DecisionConsumer is IDecisionConsumer {
         oracle.withdraw(currency, amount, to);
     }
 
-    /// @notice Acts on a decision; the parameters are those of `onDecision`.
-    /// @dev Warning: it must fit into `callbackGasLimit`. The oracle also delivers a hung request. It delivers a
-    /// decision only once it is final.
+    /// @notice Takes back a request of this contract, with its whole fee, while nobody can know its committee. The oracle
+    /// does not call back.
+    /// @dev Warning: guard every function that calls this one. The parameters are those of the `Requested` event.
+    function _cancel(Request calldata request, Round round, uint64 seedBlock) internal {
+        oracle.cancel(request, round, seedBlock);
+    }
+
+    /// @notice Acts on a final decision that is an answer; the parameters are those of `onDecision`.
+    /// @dev Warning: it must fit into `callbackGasLimit`.
     function _onDecision(
         RequestId requestId,
-        Status status,
         bytes32 outcome,
         bytes calldata answer,
         uint32 confidence
     ) internal virtual;
+
+    /// @notice Acts on the end of a request without an answer.
+    /// @dev Warning: it must fit into `callbackGasLimit`, too.
+    /// @param status `Hung`, or `Refunded`: then the fee has come back, and a callback that fails is not repeated
+    function _onNoDecision(RequestId requestId, Status status) internal virtual;
 }

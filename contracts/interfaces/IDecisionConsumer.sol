@@ -5,19 +5,19 @@ import {RequestId, Status} from "../types/Types.sol";
 
 /// @title The callback of a contract that asks
 interface IDecisionConsumer {
-    /// @notice Receives the final decision of a request that is `Decided` or `Hung`. The oracle calls it until it
-    /// succeeds once.
-    /// @dev Warning: the oracle does not call it for a refund. A consumer that waits must watch its deadline and
-    /// `statusOf`, and withdraw the fee from its balance at the oracle.
+    /// @notice Learns how a request ended: `Decided`, with the final decision, or without an answer, `Hung` or `Refunded`.
+    /// The oracle calls it until it succeeds once; for `Refunded` it calls once, whether that succeeds or not.
+    /// @dev Warning: only `Decided` is an answer. Otherwise outcome and answer say nothing: check `status` before you read
+    /// them. `DecisionConsumer` does.
     /// @dev Warning: check that `msg.sender` is the oracle. The call gets `callbackGasLimit` gas and no more; if it
-    /// reverts or runs out of gas, the decision stands and anybody may retry the callback later, when the consumer's
-    /// state may have changed.
-    /// @dev Warning: a hung request also calls back, with outcome 0: check `status` before you read `outcome`.
+    /// reverts or runs out of gas, the end stands. Anybody may retry the callback of a decision later, when the
+    /// consumer's state may have changed. A consumer that missed a refund finds it by `statusOf`.
+    /// @dev A consumer that cancels its request is not called: it knows.
     /// @param requestId the request
-    /// @param status `Decided` or `Hung`
-    /// @param outcome see `Decision.outcome`; 0 when `Hung`
-    /// @param answer see `Decision.answer`; empty when `Hung`
-    /// @param confidence parts per million
+    /// @param status `Decided`, `Hung` or `Refunded`
+    /// @param outcome see `Decision.outcome`; 0 unless `Decided`
+    /// @param answer see `Decision.answer`; empty unless `Decided`
+    /// @param confidence parts per million; 0 when `Refunded`
     function onDecision(
         RequestId requestId,
         Status status,

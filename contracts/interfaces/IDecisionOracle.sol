@@ -23,7 +23,7 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// @notice A request goes from Requested to Decided or Hung. While retries are left, another committee replaces one that
 /// hung or stayed silent. While appeals are left, a decision is provisional for a period, in which anybody may call a
 /// larger committee. The oracle delivers a final decision to the consumer and settles its pay once. A request that no
-/// committee decides in time is Refunded. See docs/spec/settlement.md.
+/// committee decides in time is Refunded, as is one that its consumer cancels before its committee is known. See docs/spec/settlement.md.
 /// @dev The oracle stores one word per request: status, attempt, flags and a hash of everything else. The events hold
 /// the rest, and callers pass it back in calldata.
 /// @dev The stored hash is truncated to 232 bits: to find two colliding witnesses costs about 2^116 hashes, and to find
@@ -35,10 +35,12 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// block on (docs/adr/016-committees-proven-at-the-commit.md).
 /// @dev An attempt is running until its deadline, or until its seed can no longer be proven if that comes first: the
 /// registry shows the running epoch and the one before, and the chain serves the hashes of 8191 blocks (256 without
-/// EIP-2935). While it runs only `commit` ends it; afterwards exactly one of `replace`, `refund` and `fallBack` does.
+/// EIP-2935). While it runs only `commit` ends it, but for `cancel` in the first blocks of the first attempt; afterwards
+/// exactly one of `replace`, `refund` and `fallBack` does.
 /// @dev Warning: two ways to influence the seed remain (docs/adr/007-seed-from-prevrandao.md). The proposer of the
 /// block before the seed block can withhold its block, and lose it, to get another seed. An asker that proposes eight
-/// blocks in a row knows the seed when it asks.
+/// blocks in a row knows the seed when it asks. One that proposes the last four before the seed block knows it when it
+/// cancels (SE23).
 /// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known eight blocks ahead.
 interface IDecisionOracle is IAccounts {
     /// @notice The oracle was deployed; emitted once.
@@ -91,7 +93,7 @@ interface IDecisionOracle is IAccounts {
     /// @param attempt the attempt of the decision
     event DecisionFinalized(RequestId indexed requestId, uint32 attempt);
 
-    /// @notice The caller of `finalize`, `fallBack` or `replace` was paid for its gas. The rest of what the request's
+    /// @notice The caller of `finalize`, `fallBack`, `refund` or `replace` was paid for its gas. The rest of what the request's
     /// reserve held for the call went back to its subscription, or to the credit of a consumer that paid directly.
     /// @param requestId the request
     /// @param caller the account whose credit grew
@@ -170,9 +172,19 @@ interface IDecisionOracle is IAccounts {
     /// @param amount in the smallest unit of the request's currency
     event FeeRefunded(RequestId indexed requestId, address indexed consumer, uint256 amount);
 
-    /// @notice The request expired without a decision and is final.
+    /// @notice The request ended without a decision and is final: it expired, or its consumer cancelled it.
     /// @param requestId the request
     event RequestRefunded(RequestId indexed requestId);
+
+    /// @notice The consumer took its request back before anybody could know the committee. Followed by
+    /// `RequestRefunded`.
+    /// @param requestId the request
+    event RequestCancelled(RequestId indexed requestId);
+
+    /// @notice The consumer did not take the callback that told it of the refund. The refund stands, and nobody repeats
+    /// the callback.
+    /// @param requestId the request
+    event RefundCallbackFailed(RequestId indexed requestId);
 
     /// @notice Deployment: the registry is bound to this other oracle.
     error NotBound(address bound);
@@ -228,6 +240,11 @@ interface IDecisionOracle is IAccounts {
     error HasEarlierDecision(RequestId requestId);
     /// @notice The terms allow another committee: `replace` calls it.
     error RetriesLeft(RequestId requestId);
+    /// @notice Only the consumer that asked may cancel.
+    error NotConsumerOf(RequestId requestId, address caller);
+    /// @notice The committee may be known: only the first attempt can be cancelled, at least four blocks before its seed
+    /// block.
+    error TooLateToCancel(RequestId requestId, uint32 attempt, uint64 seedBlock);
     /// @notice No other committee may be tried: `refund` or `fallBack` ends the request.
     error NoRetriesLeft(RequestId requestId);
 
@@ -339,13 +356,21 @@ interface IDecisionOracle is IAccounts {
     /// @param seedBlock as in the same event
     function replace(Request calldata request_, Round round, uint64 seedBlock) external;
 
-    /// @notice Returns the fee of a request that no committee has decided in time, when no retries are left. Anybody may
-    /// call, and the oracle pays the caller's gas (`CallerPaid`).
-    /// @dev Does not call the consumer; `statusOf` says `Refunded`.
+    /// @notice Returns the fee of a request that no committee has decided in time, when no retries are left. The consumer
+    /// is told so once. Anybody may call, and is paid as for `finalize`.
+    /// @dev If that callback fails, `RefundCallbackFailed` says so, and nobody repeats it: `statusOf` says `Refunded`.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param seedBlock as in the same event
     function refund(Request calldata request_, Round round, uint64 seedBlock) external;
+
+    /// @notice Takes back a request, with its whole fee, while nobody can know its committee: in the first attempt, at
+    /// least four blocks before the seed block (SE23). Only the consumer that asked may call, without pay.
+    /// @dev Does not call the consumer.
+    /// @param request_ as in the `Requested` event
+    /// @param round as in the `Requested` event
+    /// @param seedBlock as in the `Requested` event
+    function cancel(Request calldata request_, Round round, uint64 seedBlock) external;
 
     /// @notice Ends a request as Hung whose last attempt, after an earlier decision, nobody has answered in time, when no
     /// retries are left. The consumer is told so, and the appellant gets its bond back less the gas of this call. Anybody

@@ -29,11 +29,11 @@ library HistoryLib {
         uint256 count = 0;
         for (uint256 i = 0; i < past.length; ++i) {
             PastRound calldata one = past[i];
-            require(one.round.link() == link, IDecisionOracle.WitnessMismatch(requestId));
+            RequestLib.requireMatch(requestId, one.round.link() == link);
             link = one.round.linkAfter(one.committee.hash(), one.structHash, one.relay, one.appellant);
             count += one.committee.length;
         }
-        require(round.link() == link, IDecisionOracle.WitnessMismatch(requestId));
+        RequestLib.requireMatch(requestId, round.link() == link);
         ids = new AgentId[](count);
         uint256 next = 0;
         for (uint256 i = 0; i < past.length; ++i) {
@@ -52,7 +52,7 @@ library HistoryLib {
         uint256 link = 0;
         for (uint256 i = 0; i < rounds.length; ++i) {
             DecidedRound calldata one = rounds[i];
-            require(one.round.link() == link, IDecisionOracle.WitnessMismatch(request.id));
+            RequestLib.requireMatch(request.id, one.round.link() == link);
             bytes32 structHash;
             (link, structHash) = linkAfter(requestHash, one);
             if (i + 1 == rounds.length) return RequestLib.settledCommitment(structHash, one.relay, one.round);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {Relay, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
 
 /// @title The hash of a request, and the commitments in the oracle's storage word
 library RequestLib {
+    /// @notice Reverts with `WitnessMismatch` unless the calldata matches the stored hash.
+    function requireMatch(RequestId requestId, bool matches) internal pure {
+        require(matches, IDecisionOracle.WitnessMismatch(requestId));
+    }
+
     /// @notice Returns keccak256(abi.encode(Request)).
     /// @dev Copies the four static words as they are, so an address with dirty bits in calldata matches no stored hash.
     function hash(Request calldata request) internal pure returns (bytes32 result) {

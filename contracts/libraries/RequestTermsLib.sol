@@ -137,57 +137,47 @@ library RequestTermsLib {
         uint256 word = RequestTerms.unwrap(packed);
         require((protocols >> uint8(word)) & 1 == 1, IDecisionOracle.UnknownProtocol(uint8(word)));
         uint256 seconds_ = duration(packed);
-        require(
-            seconds_ >= MIN_DURATION && seconds_ <= MAX_DURATION,
-            IDecisionOracle.InvalidTerms("duration", seconds_)
-        );
+        _check(seconds_ >= MIN_DURATION && seconds_ <= MAX_DURATION, "duration", seconds_);
         uint256 retries_ = retries(packed);
-        require(retries_ <= MAX_RETRIES, IDecisionOracle.InvalidTerms("retries", retries_));
+        _check(retries_ <= MAX_RETRIES, "retries", retries_);
         uint256 appeals_ = appeals(packed);
-        require(
-            appeals_ <= MAX_APPEALS && (appeals_ == 0 || kind(packed) != KIND_TEXT),
-            IDecisionOracle.InvalidTerms("appeals", appeals_)
-        );
+        _check(appeals_ <= MAX_APPEALS && (appeals_ == 0 || kind(packed) != KIND_TEXT), "appeals", appeals_);
         uint256 size = committeeSize(packed);
-        require(
-            size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE,
-            IDecisionOracle.InvalidTerms("committeeSize", size)
-        );
+        _check(size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE, "committeeSize", size);
         uint256 seats = mostSeats(packed);
-        require(seats <= MAX_REQUEST_SEATS, IDecisionOracle.InvalidTerms("seats", seats));
+        _check(seats <= MAX_REQUEST_SEATS, "seats", seats);
         uint256 callbackGas = callbackGasLimit(packed);
-        require(callbackGas <= MAX_CALLBACK_GAS, IDecisionOracle.InvalidTerms("callbackGasLimit", callbackGas));
+        _check(callbackGas <= MAX_CALLBACK_GAS, "callbackGasLimit", callbackGas);
         uint256 assurance = (word >> 36) & 0xf;
-        require(assurance <= ASSURANCE_HIGH, IDecisionOracle.InvalidTerms("assurance", assurance));
+        _check(assurance <= ASSURANCE_HIGH, "assurance", assurance);
         uint256 security_ = security(packed);
-        require(
+        _check(
             security_ == 0 ||
                 (security_ == SECURED &&
                     appeals_ >= MIN_SECURED_APPEALS &&
                     seconds_ * (2 * appeals_ + retries_ + 1) <= MAX_DURATION),
-            IDecisionOracle.InvalidTerms("security", security_)
+            "security",
+            security_
         );
         uint256 currency_ = (word >> 32) & 0x3;
-        require(currency_ <= uint256(type(Currency).max), IDecisionOracle.InvalidTerms("currency", currency_));
+        _check(currency_ <= uint256(type(Currency).max), "currency", currency_);
         _validateKind(packed, word);
     }
 
     function _validateKind(RequestTerms packed, uint256 word) private pure {
         uint256 kind_ = kind(packed);
-        require(kind_ <= KIND_POLICIES, IDecisionOracle.InvalidTerms("kind", kind_));
+        _check(kind_ <= KIND_POLICIES, "kind", kind_);
         uint256 options_ = options(packed);
         bool hasOptions = kind_ == KIND_CHOICE || kind_ == KIND_POLICIES;
-        require(
-            hasOptions ? options_ >= MIN_OPTIONS && options_ <= MAX_OPTIONS : options_ == 0,
-            IDecisionOracle.InvalidTerms("options", options_)
-        );
+        _check(hasOptions ? options_ >= MIN_OPTIONS && options_ <= MAX_OPTIONS : options_ == 0, "options", options_);
         bool isNumber = kind_ == KIND_NUMBER;
         uint256 decimals = uint8(word >> 24);
-        require(
-            isNumber ? decimals <= MAX_DECIMALS : decimals == 0,
-            IDecisionOracle.InvalidTerms("decimals", decimals)
-        );
+        _check(isNumber ? decimals <= MAX_DECIMALS : decimals == 0, "decimals", decimals);
         uint256 tolerance_ = tolerance(packed);
-        require(isNumber || tolerance_ == 0, IDecisionOracle.InvalidTerms("tolerance", tolerance_));
+        _check(isNumber || tolerance_ == 0, "tolerance", tolerance_);
+    }
+
+    function _check(bool isValid, bytes32 field, uint256 value) private pure {
+        require(isValid, IDecisionOracle.InvalidTerms(field, value));
     }
 }

@@ -5,7 +5,7 @@ import {Address} from "@openzeppelin/contracts/utils/Address.sol";
 
 import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {Currency, RequestId, Status, Terms} from "../types/Types.sol";
+import {Currency, Request, RequestId, Round, Status, Terms} from "../types/Types.sol";
 
 /// @title A consumer that misbehaves as a test tells it
 contract HostileConsumer is DecisionConsumer {
@@ -23,6 +23,8 @@ contract HostileConsumer is DecisionConsumer {
     Mode public mode;
     /// @notice Number of callbacks that succeeded.
     uint256 public calls;
+    /// @notice How the latest request ended that ended without an answer.
+    Status public ended;
     /// @notice True if the call made from within the callback succeeded.
     bool public reentered;
     /// @notice The data that this call returned.
@@ -41,6 +43,11 @@ contract HostileConsumer is DecisionConsumer {
     /// @notice Makes a request with any terms.
     function ask(uint48 subscriptionId, Terms calldata terms, bytes calldata question) external returns (RequestId) {
         return _ask(subscriptionId, terms, question);
+    }
+
+    /// @notice Takes a request back.
+    function cancel(Request calldata request, Round round, uint64 seedBlock) external {
+        _cancel(request, round, seedBlock);
     }
 
     /// @notice Withdraws the credit that the oracle holds for this contract.
@@ -64,8 +71,13 @@ contract HostileConsumer is DecisionConsumer {
         _reentry = data;
     }
 
-    function _onDecision(RequestId, Status, bytes32, bytes calldata, uint32) internal override {
+    function _onDecision(RequestId, bytes32, bytes calldata, uint32) internal override {
         _react();
+    }
+
+    function _onNoDecision(RequestId, Status status_) internal override {
+        _react();
+        ended = status_;
     }
 
     function _react() private {

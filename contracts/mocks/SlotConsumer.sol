@@ -17,7 +17,9 @@ contract SlotConsumer is DecisionConsumer {
         return oracle.request(subscriptionId, terms, question);
     }
 
-    function _onDecision(RequestId requestId, Status, bytes32 outcome, bytes calldata, uint32) internal override {
+    function _onDecision(RequestId requestId, bytes32 outcome, bytes calldata, uint32) internal override {
         outcomeOf[requestId] = outcome;
     }
+
+    function _onNoDecision(RequestId, Status) internal override {}
 }

@@ -8,6 +8,9 @@ pragma solidity 0.8.34;
 uint256 constant SEED_DELAY = 8;
 /// @dev Fewest blocks of the epoch after the seed block. With the epoch after it they are the time to commit, at least.
 uint256 constant DRAW_BLOCKS = 16;
+/// @dev Fewest blocks from a cancellation to the seed block: only who proposes so many blocks in a row, up to the seed block, can
+/// know the committee when it cancels (SE23).
+uint256 constant CANCEL_BLOCKS = 4;
 /// @dev A smaller prevrandao is no randomness, but a difficulty (EIP-4399) or the constant of a chain without a beacon. A random
 /// one is smaller once in 2^192 blocks.
 uint256 constant MIN_PREVRANDAO = 2 ** 64;

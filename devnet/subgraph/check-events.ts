@@ -20,7 +20,7 @@ const made: Readonly<Record<string, readonly string[]>> = {
   Decision: ["DecisionCommitted"],
   RoundPay: ["RoundPaid", "DecisionSettled"],
   CallerPay: ["CallerPaid", "SettlerPaid"],
-  Callback: ["CallbackFailed", "CallbackSucceeded"],
+  Callback: ["CallbackFailed", "CallbackSucceeded", "RefundCallbackFailed"],
   Evidence: ["EquivocationProven", "DecisionOverturned"],
   Slash: ["StakeSlashed"],
   RequestSubscription: ["SubscriptionCreated"],
@@ -50,6 +50,22 @@ export function checkEvents(entities: Entities, logs: readonly DecodedLog[], led
     checkRequestEvent(entities, log, ledger);
   }
   checkServices(entities, logs, ledger);
+  checkRefunds(entities, logs, ledger);
+}
+
+/** Compares how refunded requests ended, and whether their consumers were told so. */
+function checkRefunds(entities: Entities, logs: readonly DecodedLog[], ledger: Ledger): void {
+  const ids = (name: "RequestCancelled" | "RefundCallbackFailed" | "RequestRefunded"): ReadonlySet<string> =>
+    new Set(logs.flatMap((log) => (log.eventName === name ? [String(log.args.requestId)] : [])));
+  const [cancelled, unheard] = [ids("RequestCancelled"), ids("RefundCallbackFailed")];
+  for (const request of rows(entities, "Request"))
+    ledger.equal(`request ${request.id}.cancelled`, request["cancelled"], cancelled.has(request.id));
+  for (const id of ids("RequestRefunded")) {
+    const request = find(entities, "Request", id);
+    const isWanted = !cancelled.has(id) && request["callbackGasLimit"] !== "0";
+    const told = unheard.has(id) ? "Failed" : "Delivered";
+    ledger.equal(`request ${id}.callback`, request["callback"], isWanted ? told : "NotWanted");
+  }
 }
 
 /** The contracts tell no offer of an agent but in events. */

@@ -26,8 +26,8 @@ const governanceDelay = 48 * 3600;
 const highestCommission = 500_000;
 
 /**
- * Plays the scenario. At a quarter of it an agent equivocates and an operator announces a higher commission. At a
- * half another operator leaves, a third lowers its commission and hands its agent over, and all delegators claim. At three quarters prices
+ * Plays the scenario. At a quarter of it an agent equivocates, and an operator announces a higher commission. An asker
+ * takes a request back at the same time. At a half another operator leaves, a third lowers its commission and hands its agent over, and all delegators claim. At three quarters prices
  * double.
  */
 export async function live(
@@ -40,6 +40,8 @@ export async function live(
   const kinds: Record<string, number> = {};
   const events = {
     "equivocator slashed": 0,
+    "refunds unheard": 0,
+    "requests cancelled": 0,
     "operator left": 0,
     "prices changed": 0,
     "commission lowered": 0,
@@ -53,6 +55,9 @@ export async function live(
     if (index === Math.floor(requests / 4)) {
       await equivocate(economy, equivocator);
       events["equivocator slashed"]++;
+      events["refunds unheard"]++;
+      await takeBack(economy);
+      events["requests cancelled"]++;
       await ownRegistry(economy.world, greedy).setCommission(greedy.id, highestCommission);
     }
     if (index === Math.floor(requests / 2)) {
@@ -82,13 +87,20 @@ export async function live(
   return { fates, kinds, events };
 }
 
-/** Proves an equivocation about a request of the deployer that nobody answers. */
+/** Proves an equivocation about a request that nobody answers. The deployer, which asked, has no code to call back. */
 async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
-  const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
-  const asked = await ask(world, { fee });
+  const terms = { callbackGasLimit: 50_000 };
+  const fee = (await world.oracle.quote(packTerms(termsFor(terms)))) as bigint;
+  const asked = await ask(world, { ...terms, fee });
   await passDeadline(world, asked.round);
   await world.oracle.refund(...refundArgs(asked));
   await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
+}
+
+/** Asks, and takes the request back in the next block. */
+async function takeBack({ world }: Economy): Promise<void> {
+  const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
+  await world.oracle.cancel(...refundArgs(await ask(world, { fee })));
 }
 
 /** Wakes the agents that sleep and waits until they can be drawn; returns how many. */

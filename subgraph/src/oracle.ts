@@ -9,6 +9,8 @@ import {
   DecisionFinalized,
   DecisionProvisional,
   OracleDeployed,
+  RefundCallbackFailed,
+  RequestCancelled,
   RequestRefunded,
   RequestReopened,
   Requested,
@@ -94,6 +96,7 @@ export function handleRequested(event: Requested): void {
   request.status = "Requested";
   request.provisional = false;
   request.settled = false;
+  request.cancelled = false;
   request.outcomeStored = false;
   request.callback = request.callbackGasLimit.isZero() ? "NotWanted" : "Waiting";
   request.attempt = 0;
@@ -187,12 +190,12 @@ export function handleAttemptUnanswered(event: AttemptUnanswered): void {
 /** The request's status says `Delivered` unless this follows. */
 export function handleCallbackFailed(event: CallbackFailed): void {
   const request = Request.load(event.params.requestId.toString())!;
-  request.callback = "Failed";
-  request.save();
-  saveCallback(request, false, event);
-  const tally = new Tally();
-  tally.callbacksFailed = 1;
-  tally.count(request.protocol, event.block.timestamp);
+  failCallback(request, event);
+}
+
+export function handleRefundCallbackFailed(event: RefundCallbackFailed): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  failCallback(request, event);
 }
 
 export function handleCallbackSucceeded(event: CallbackSucceeded): void {
@@ -202,9 +205,18 @@ export function handleCallbackSucceeded(event: CallbackSucceeded): void {
   saveCallback(request, true, event);
 }
 
+/** The refund follows. */
+export function handleRequestCancelled(event: RequestCancelled): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.cancelled = true;
+  request.callback = "NotWanted";
+  request.save();
+}
+
 export function handleRequestRefunded(event: RequestRefunded): void {
   const request = Request.load(event.params.requestId.toString())!;
   request.status = "Refunded";
+  deliver(request);
   request.save();
   const tally = new Tally();
   tally.refunded = 1;
@@ -375,6 +387,15 @@ function isFinal(request: Request, attempt: Attempt, decision: Decision): boolea
 
 function deliver(request: Request): void {
   if (request.callback == "Waiting") request.callback = "Delivered";
+}
+
+function failCallback(request: Request, event: ethereum.Event): void {
+  request.callback = "Failed";
+  request.save();
+  saveCallback(request, false, event);
+  const tally = new Tally();
+  tally.callbacksFailed = 1;
+  tally.count(request.protocol, event.block.timestamp);
 }
 
 function saveCallback(request: Request, success: boolean, event: ethereum.Event): void {

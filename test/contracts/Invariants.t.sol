@@ -44,13 +44,14 @@ abstract contract Rules is WalkTest {
 
     /// @dev The steps of a request come up more often than the rest.
     function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
-        bytes4[30] memory weighted = [
+        bytes4[32] memory weighted = [
             Handler.fundSubscription.selector,
             Handler.withdrawFunds.selector,
             Handler.withdraw.selector,
             Handler.claimRewards.selector,
             Handler.wake.selector,
             Handler.setPrices.selector,
+            Handler.ask.selector,
             Handler.ask.selector,
             Handler.ask.selector,
             Handler.ask.selector,
@@ -74,6 +75,7 @@ abstract contract Rules is WalkTest {
             Handler.settle.selector,
             Handler.settle.selector,
             Handler.hurry.selector,
+            Handler.cancel.selector,
             Handler.retryCallback.selector
         ];
         selectors = new bytes4[](weighted.length);
@@ -121,7 +123,7 @@ contract ShapesTest is Rules {
     mapping(bytes32 action => uint256 count) private _counts;
 
     function setUp() public {
-        bytes32[62] memory expected = _expected();
+        bytes32[66] memory expected = _expected();
         for (uint256 walk = 0; walk < WALKS; ++walk) {
             _handler = new Handler();
             _walk(walk, 500);
@@ -131,14 +133,14 @@ contract ShapesTest is Rules {
     }
 
     function test_everyShapeIsReached() public view {
-        bytes32[62] memory expected = _expected();
+        bytes32[66] memory expected = _expected();
         string memory missing = "";
         for (uint256 i = 0; i < expected.length; ++i)
             if (_counts[expected[i]] == 0) missing = string(abi.encodePacked(missing, expected[i], " "));
         assertTrue(bytes(missing).length == 0, missing);
     }
 
-    function _expected() private pure returns (bytes32[62] memory) {
+    function _expected() private pure returns (bytes32[66] memory) {
         return
             [
                 bytes32("fund"),
@@ -171,6 +173,10 @@ contract ShapesTest is Rules {
                 // The ends of requests.
                 "refund",
                 "refund:replaced",
+                "refundHeard",
+                "refundNotHeard",
+                "cancel",
+                "cancelTooLate",
                 "atOnce:decided",
                 "atOnce:hung",
                 "atOnce:replaced",

@@ -270,6 +270,26 @@ contract LibrariesTest is Assertions {
         assertEq(PricesLib.quote(PricesLib.pack(prices, 0, true), RequestTermsLib.pack(terms)), quote, "quote");
     }
 
+    /// @dev SE13: whoever refunds is paid out of the reserve, as are all calls of `replace` before, each rounded on its own.
+    function testFuzz_reserveHoldsARefund(
+        PriceTerms memory prices,
+        uint32 callbackGas,
+        uint8 size,
+        uint8 appeals,
+        uint8 retries
+    ) public pure {
+        prices.gasPriceCap = uint64(bound(prices.gasPriceCap, 0, type(uint32).max)) * 1e6;
+        Terms memory terms;
+        terms.committeeSize = uint8(bound(size, 4, 64));
+        terms.appeals = uint8(bound(appeals, 0, 3));
+        terms.retries = uint8(bound(retries, 0, 3));
+        terms.callbackGasLimit = uint32(bound(callbackGas, 0, 2_000_000));
+        (Prices list, RequestTerms packed) = (PricesLib.pack(prices, 0, true), RequestTermsLib.pack(terms));
+        uint256 taken =
+            PricesLib.replaceReserve(list, terms.retries) + PricesLib.atCap(list, PricesLib.deliveryGas(packed));
+        assertTrue(taken <= PricesLib.reserve(list, packed), "the reserve holds it");
+    }
+
     function testFuzz_headSurvivesPacking(
         uint8 status,
         uint8 attempt,

@@ -254,8 +254,36 @@ contract OracleTest is ConclaveTest {
         refundWith(request, seedBlock);
     }
 
-    /// @dev RE5: exactly one of the calls that end an attempt succeeds, whatever the block and the time; before the seed
-    /// block none does.
+    /// @dev SE23: the consumer gets its whole fee back until four blocks before the seed block, and nobody else can.
+    function testFuzz_cancelOnlyBeforeAnybodyCanKnow(uint256 at, uint256 blocks, address anybody) public {
+        vm.assume(anybody != address(this));
+        vm.roll(block.number + bound(at, 0, EPOCH_BLOCKS));
+        uint256 before = balance();
+        Terms memory terms = termsFor(4, 5 ether);
+        terms.callbackGasLimit = 100_000;
+        (Request memory request, uint64 seedBlock) = ask(terms);
+        Round round = firstRounds[request.id];
+        uint256 number = vm.getBlockNumber() + bound(blocks, 0, 40);
+        vm.roll(number);
+        vm.prank(anybody);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.NotConsumerOf.selector, request.id, anybody));
+        oracle.cancel(request, round, seedBlock);
+        if (number + 4 > seedBlock) {
+            vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.TooLateToCancel.selector, request.id, 0, seedBlock));
+            oracle.cancel(request, round, seedBlock);
+            return;
+        }
+        oracle.cancel(request, round, seedBlock);
+        assertEq(balance(), before, "the whole fee is back");
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WrongStatus.selector, request.id, Status.Refunded));
+        oracle.cancel(request, round, seedBlock);
+        vm.warp(round.deadline() + 1);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WrongStatus.selector, request.id, Status.Refunded));
+        refundWith(request, seedBlock);
+    }
+
+    /// @dev RE5: exactly one of the calls that end an attempt succeeds, whatever the block and the time. In the blocks
+    /// before the seed block, and in it, only a cancellation can.
     function testFuzz_exactlyOneCallEndsAnAttempt(uint256 blocks, uint256 delay, uint256 retries, bool history) public {
         Terms memory terms = termsFor(4, 5 ether);
         terms.retries = uint8(retries % 2);
@@ -272,27 +300,30 @@ contract OracleTest is ConclaveTest {
         vm.warp(block.timestamp + (delay % 3 == 0 ? bound(delay, 0, 2 hours) : 1 hours - 1 + (delay % 3)));
         bool isKept = number / EPOCH_BLOCKS <= seedBlock / EPOCH_BLOCKS + 1;
         bool isOver = vm.getBlockTimestamp() > firstRounds[_running.id].deadline() || (number > seedBlock && !isKept);
-        bool[3] memory expected = [
+        bool isEarly = number + 4 <= seedBlock;
+        bool[4] memory expected = [
             !isOver && number > seedBlock,
             isOver && terms.retries == 0,
-            isOver && terms.retries == 1
+            isOver && terms.retries == 1,
+            isEarly
         ];
-        bytes[3] memory calls = [
+        bytes[4] memory calls = [
             abi.encodeCall(this.commitRunning, ()),
             abi.encodeCall(this.refundRunning, ()),
-            abi.encodeCall(this.replaceRunning, ())
+            abi.encodeCall(this.replaceRunning, ()),
+            abi.encodeCall(this.cancelRunning, ())
         ];
         // Each call first, so that no other one hides what it does.
-        for (uint256 first = 0; first < 3; ++first) {
+        for (uint256 first = 0; first < 4; ++first) {
             uint256 snapshot = vm.snapshotState();
             bool ended = false;
-            for (uint256 i = 0; i < 3; ++i) {
-                uint256 index = (first + i) % 3;
+            for (uint256 i = 0; i < 4; ++i) {
+                uint256 index = (first + i) % 4;
                 (bool success, ) = address(this).call(calls[index]);
                 assertTrue(success == (expected[index] && !ended), "one of them, once");
                 ended = ended || success;
             }
-            assertTrue(ended == (isOver || number > seedBlock), "none only before the seed block");
+            assertTrue(ended == (isOver || isEarly || number > seedBlock), "none only just before the seed block");
             vm.revertToState(snapshot);
         }
     }
@@ -307,6 +338,10 @@ contract OracleTest is ConclaveTest {
 
     function replaceRunning() external {
         oracle.replace(_running, firstRounds[_running.id], seedBlocks[_running.id]);
+    }
+
+    function cancelRunning() external {
+        oracle.cancel(_running, firstRounds[_running.id], seedBlocks[_running.id]);
     }
 
     function test_seedThatCannotBeProvenEndsTheAttempt() public {

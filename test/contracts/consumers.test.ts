@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 import { expect } from "chai";
-import { ZeroAddress, ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
+import { ZeroAddress, ZeroHash, hexlify, toBeHex, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
 import {
@@ -9,10 +9,8 @@ import {
   certificateFor,
   commit,
   commitArgs,
-  decide,
   decisionFor,
   draw,
-  hung,
   latestOf,
   packDecided,
   passDeadline,
@@ -245,111 +243,6 @@ describe("DecisionConsumer", () => {
     await withdraw(Currency.Token, fee, stranger!.address);
     expect(await token.balanceOf(stranger!.address)).to.equal(fee);
     expect(await oracle.creditOf(consumer.target, Currency.Token)).to.equal(0n);
-  });
-});
-
-async function desk() {
-  const world = await deployWorld(ethers);
-  await registerAgents(world, 6);
-  const settings = {
-    subscriptionId: subscription,
-    fee: 10n ** 18n,
-    duration: 3600,
-    appeals: 0,
-    retries: 0,
-    callbackGasLimit: 150_000,
-    committeeSize: 4,
-    assurance: 1,
-    protocol: 1,
-  };
-  const { deployer, oracle } = world;
-  const contract = await ethers.deployContract("PolicyDesk", [oracle.target, deployer.address, settings]);
-  await oracle.setConsumer(subscription, contract.target, anyAmount, anyAmount);
-  const [, stranger] = await ethers.getSigners();
-  return { world, contract, settings, stranger: stranger! };
-}
-
-describe("PolicyDesk", () => {
-  it("L25: asks questions of every kind and keeps their outcomes", async () => {
-    const { world, contract } = await loadFixture(desk);
-    const call = (name: string) => contract.getFunction(name);
-    const text = hashText("clause 7");
-    const cases = [
-      { method: "askBoolean", args: [], outcome: 1n, read: "isYes", expected: true },
-      { method: "askChoice", args: [3], outcome: 2n, read: "choiceOf", expected: 2n },
-      { method: "askNumber", args: [2, 5], outcome: 2n ** 256n - 250n, read: "numberOf", expected: -250n },
-      { method: "askText", args: [], outcome: BigInt(text), answer: "clause 7", read: "textHashOf", expected: text },
-      { method: "askPolicies", args: [4], outcome: 0b1010n, answer: "B,D", read: "policiesOf", expected: 0b1010n },
-    ];
-    for (const { method, args, outcome, answer = "any", read, expected } of cases) {
-      const by = (_: string, question: Uint8Array) =>
-        call(method).send(Buffer.from(question).toString("utf8"), ...args);
-      const asked = await ask(world, {}, "Which clause applies?", by);
-      const { id } = asked.request;
-      await expect(call(read)(id)).to.be.revertedWithCustomError(contract, "NotDecided").withArgs(id, Status.None);
-      const drawn = await draw(world, asked);
-      const decision = decisionFor(drawn, {
-        outcome: toBeHex(outcome, 32),
-        answer: hexlify(toUtf8Bytes(answer)),
-      });
-      const told = findEvent(contract, asked.receipt, "Asked").args;
-      expect([told["requestId"], told["question"]]).to.deep.equal([id, "Which clause applies?"]);
-      const { receipt } = await commit(world, drawn, decision);
-      const expectedArgs = [id, BigInt(Status.Decided), decision.outcome, decision.answer, 900_000n];
-      expect([...findEvent(contract, receipt, "Answered").args]).to.deep.equal(expectedArgs);
-      expect((await world.oracle.statusOf(id)).callbackPending).to.be.false;
-      expect(await call(read)(id)).to.equal(expected);
-      expect(await call("outcomes")(id)).to.deep.equal([BigInt(Status.Decided), 900_000n, toBeHex(outcome, 32)]);
-    }
-  });
-
-  it("does not treat a hung question as an answered one", async () => {
-    const { world, contract } = await loadFixture(desk);
-    const by = () => contract.getFunction("askBoolean").send("Is it?");
-    const drawn = await draw(world, await ask(world, {}, "Is it?", by));
-    await commit(world, drawn, decisionFor(drawn, hung));
-    await expect(contract.getFunction("isYes")(drawn.request.id))
-      .to.be.revertedWithCustomError(contract, "NotDecided")
-      .withArgs(drawn.request.id, Status.Hung);
-  });
-
-  it("allows appeals except for texts, and hears only the final decision", async () => {
-    const { world, contract, settings } = await loadFixture(desk);
-    await registerAgents(world, 8);
-    await contract.getFunction("setSettings")({ ...settings, appeals: 1 });
-    const text = await ask(world, {}, "Which?", () => contract.getFunction("askText").send("Which?"));
-    expect((BigInt(text.request.terms) >> 124n) & 0xfn).to.equal(0n);
-    const asked = await ask(world, {}, "Is it?", () => contract.getFunction("askBoolean").send("Is it?"));
-    const { id } = asked.request;
-    const committed = await decide(world, asked);
-    expect((await contract.getFunction("outcomes")(id)).status).to.equal(BigInt(Status.None));
-    await passDeadline(world, committed.rounds[0]!.round);
-    await world.oracle.finalize(...latestOf(committed));
-    expect(await contract.getFunction("isYes")(id)).to.be.true;
-  });
-
-  it("obeys only its owner", async () => {
-    const { contract, settings, stranger } = await loadFixture(desk);
-    const other = contract.connect(stranger);
-    for (const [method, args] of [
-      ["askBoolean", ["?"]],
-      ["askChoice", ["?", 2]],
-      ["askNumber", ["?", 0, 0]],
-      ["askText", ["?"]],
-      ["askPolicies", ["?", 2]],
-      ["setSettings", [settings]],
-    ] as const) {
-      await expect(other.getFunction(method)(...args))
-        .to.be.revertedWithCustomError(contract, "OwnableUnauthorizedAccount")
-        .withArgs(stranger.address);
-    }
-    const first = (await contract.deploymentTransaction()!.wait())!;
-    expect(findEvent(contract, first, "SettingsChanged").args["settings"]["committeeSize"]).to.equal(4n);
-    await expect(contract.getFunction("setSettings")({ ...settings, committeeSize: 5 })).to.emit(
-      contract,
-      "SettingsChanged",
-    );
-    expect((await contract.getFunction("settings")()).committeeSize).to.equal(5n);
   });
 });
 

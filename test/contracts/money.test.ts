@@ -90,7 +90,7 @@ async function start() {
     return reopened;
   };
 
-  /** Finalizes or falls back. The deployer is paid for it, and the rest of the reserve is refunded (SE13). */
+  /** Finalizes, falls back or refunds. The deployer is paid for it, and the rest of the reserve is refunded (SE13). */
   const conclude = async (
     terms: Terms,
     send: (overrides: Awaited<ReturnType<typeof priceGas>>) => Promise<ContractTransactionResponse>,
@@ -338,6 +338,25 @@ describe("pay", () => {
       const last = await replaced(silent.asked);
       await passDeadline(world, last.round);
       await world.oracle.refund(...refundArgs(last));
+      books.escrow[currency] = 0n;
+      await books.expectBalanced();
+    });
+  }
+
+  for (const currency of currencies) {
+    it(`in ${names[currency]}: SE13: whoever refunds is paid as for a delivery, and a cancellation pays nobody`, async () => {
+      const { world, books, open, conclude } = await start();
+      const { terms, asked } = await open({ callbackGasLimit: 60_000, currency });
+      await passDeadline(world, asked.round);
+      // The rest of the fee goes back in the same call.
+      books.escrow[currency] = deliveryPayOf(terms, prices[currency]!, prices[currency]!.gasPriceCap);
+      const receipt = await conclude(terms, (overrides) => world.oracle.refund(...refundArgs(asked), overrides));
+      expect(findEvents(world.oracle, receipt, "RefundCallbackFailed")).to.have.length(1);
+      expect(books.escrow[currency]).to.equal(0n);
+      const other = await open({ callbackGasLimit: 60_000, currency });
+      const before = await books.credits(currency);
+      await world.oracle.cancel(...refundArgs(other.asked));
+      expect(await books.credits(currency)).to.deep.equal(before);
       books.escrow[currency] = 0n;
       await books.expectBalanced();
     });

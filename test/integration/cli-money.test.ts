@@ -138,6 +138,39 @@ describe("command line: money", () => {
     assert.equal(await tokensOf(asker), rest);
   });
 
+  it("SE23: cancel gives the whole fee back, and is refused to others and when the committee may be known", async () => {
+    const asker = await accountOf("rash", parseEther("1"));
+    await accountOf("meddler", 0n);
+    const refusal = async (id: RequestId, name = "rash"): Promise<string> => {
+      const { code, message } = await cli.failure("cancel", String(id), "--dir", name);
+      return code === "CANCEL_IMPOSSIBLE" ? message : code;
+    };
+    const id = await ask("rash", "--fee", "1");
+    assert.match(await refusal(id, "meddler"), new RegExp(`: ${asker} asked, not 0x`));
+    const { code, value } = await cli.json("cancel", String(id), "--dir", "rash");
+    const { transactionHash, gasUsed, ...facts } = value;
+    assert.deepEqual([code, typeof transactionHash, typeof gasUsed], [0, "string", "number"]);
+    const fee = String(parseEther("1"));
+    assert.deepEqual(facts, { requestId: String(id), fee, currency: "token", subscriptionId: 0 });
+    assert.match(await refusal(id), /: no committee is awaited any more$/);
+    assert.equal((await cli.json("withdraw", "--dir", "rash")).code, 0);
+    assert.equal(await tokensOf(asker), parseEther("1"));
+    const { stdout } = await cli.run(["cancel", String(await ask("rash", "--fee", "0.5")), "--dir", "rash"]);
+    assert.match(
+      stdout,
+      /^fee +0\.5 \w+, all of it\nback to +the account's credit\ntransaction +0x.*\nnext +conclave w/m,
+    );
+    const late = await ask("rash", "--fee", "0.5", "--retries", "1");
+    const { request, awaited } = await drawNext(harness, late);
+    assert.match(
+      await refusal(late),
+      new RegExp(`: its committee may be known: the seed block is ${awaited.seedBlock}$`),
+    );
+    await passDeadline(late);
+    assert.notEqual(await writer.replace(request, awaited), "already");
+    assert.match(await refusal(late), /: its first committee was known$/);
+  });
+
   for (const currency of ["token", "native"] as const) {
     it(`SE5, SE12: an appeal in ${currency} pays exactly the bond shown, and gets it back with half the pay of the wrong seats`, async () => {
       const unit = currency === "token" ? "\\w+" : "coins";

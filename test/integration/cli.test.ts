@@ -39,6 +39,7 @@ describe("command line", () => {
       ...["list", "submit", "claim"].map((name) => ["evidence", name]),
       ...["create", "fund", "withdraw", "consumer", "transfer", "accept", "show"].map((name) => ["subscription", name]),
       ["request"],
+      ["cancel"],
       ["appeal"],
       ["withdraw"],
       ["delegate"],

@@ -52,9 +52,9 @@ export function encodeAboutLast(
   return encodeFunctionData({ abi, functionName, args });
 }
 
-/** Encodes the functions that take an attempt that nobody answered. */
+/** Encodes the functions that take an attempt that nobody answered, or not yet. */
 export function encodeUnanswered(
-  functionName: "replace" | "refund",
+  functionName: "replace" | "refund" | "cancel",
   request: Request,
   { round, seedBlock }: AwaitedRound,
 ): Hex {

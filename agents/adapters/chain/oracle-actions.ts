@@ -4,7 +4,7 @@ import type { Address, Currency, Hex, RequestId } from "../../core/types.ts";
 import type { OracleActions } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { currencyCode, encodeAboutLast, encodeAsk } from "./encode.ts";
+import { currencyCode, encodeAboutLast, encodeAsk, encodeUnanswered } from "./encode.ts";
 import { revertName } from "./errors.ts";
 import { missingEvent, pay } from "./payment.ts";
 import { readBond, readFeeToken } from "./prices.ts";
@@ -34,6 +34,7 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       const call = { to: oracle, data, doing: `Appeal against the decision on request ${request.id}` };
       return toReceipt(await payOracle(connection, sender, call, request.terms.currency, bond));
     },
+    cancel: (request, awaited) => send(`Cancel request ${request.id}`, encodeUnanswered("cancel", request, awaited)),
     withdraw: (currency, amount, to) =>
       send(
         `Withdraw ${amount} of the credit`,

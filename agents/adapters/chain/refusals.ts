@@ -49,6 +49,8 @@ export const refusals: Readonly<Record<string, string>> = {
   CallbackNotPending: "nothing to do: no callback of this request has failed",
   CallbackStillFails: "mend the consumer, then retry the callback",
   HasEarlierDecision: "end the request as hung instead of a refund: an earlier round has a decision",
+  NotConsumerOf: "send it from the account that asked",
+  TooLateToCancel: "wait for the decision: the committee may be known; agents refund what nobody decides in time",
   RetriesLeft: "let agents call the next committee: retries are left",
   NoRetriesLeft: "refund the request, or end it as hung if an earlier round has a decision: no retry is left",
   NotSettlement: "settle through the settlement contract",

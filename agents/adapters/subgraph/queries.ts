@@ -43,6 +43,7 @@ export type RequestFilter = Where<{
   status: z.infer<typeof status>;
   provisional: boolean;
   settled: boolean;
+  cancelled: boolean;
   outcomeStored: boolean;
   callback: z.infer<typeof callbackState>;
   attempt: number;

@@ -5,7 +5,7 @@ import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 
 import {IDecisionOracle} from "../../interfaces/IDecisionOracle.sol";
 import {RequestTermsLib} from "../../libraries/RequestTermsLib.sol";
-import {Currency, RequestId, Status, Terms} from "../../types/Types.sol";
+import {Currency, Request, RequestId, Round, Status, Terms} from "../../types/Types.sol";
 import {DecisionConsumer} from "../DecisionConsumer.sol";
 
 /// @title An example: a desk that asks questions and keeps the decisions
@@ -33,7 +33,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         uint8 protocol;
     }
 
-    /// @param status `None` until the decision is final
+    /// @param status `None` until the question has ended, and after it was cancelled
     /// @param confidence parts per million
     /// @param value see `Decision.outcome`
     struct Outcome {
@@ -49,8 +49,11 @@ contract PolicyDesk is DecisionConsumer, Ownable {
 
     /// @notice The desk asked a question.
     event Asked(RequestId indexed requestId, uint8 indexed kind, string question);
-    /// @notice The committee decided a question, or found no consensus.
-    event Answered(RequestId indexed requestId, Status indexed status, bytes32 value, bytes answer, uint32 confidence);
+    /// @notice A committee decided a question.
+    event Answered(RequestId indexed requestId, bytes32 value, bytes answer, uint32 confidence);
+    /// @notice A question ended without an answer: its committee found no consensus (`Hung`), or nobody decided in time
+    /// and its fee is back (`Refunded`).
+    event Unanswered(RequestId indexed requestId, Status indexed status);
     /// @notice The next questions have new settings.
     event SettingsChanged(Settings settings);
 
@@ -103,6 +106,12 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         return _askAs(RequestTermsLib.KIND_POLICIES, options, 0, 0, question);
     }
 
+    /// @notice Takes a question back, with its whole fee, while nobody can know its committee. The parameters are those
+    /// of the oracle's event `Requested`.
+    function cancel(Request calldata request, Round round, uint64 seedBlock) external onlyOwner {
+        _cancel(request, round, seedBlock);
+    }
+
     /// @notice Returns the answer to a yes-or-no question; reverts unless it was decided.
     function isYes(RequestId requestId) external view returns (bool) {
         return uint256(_decided(requestId)) == 1;
@@ -134,13 +143,18 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     /// @dev Only stores the answer: do anything that can fail in a later transaction.
     function _onDecision(
         RequestId requestId,
-        Status status,
         bytes32 outcome,
         bytes calldata answer,
         uint32 confidence
     ) internal override {
-        outcomes[requestId] = Outcome({status: status, confidence: confidence, value: outcome});
-        emit Answered(requestId, status, outcome, answer, confidence);
+        outcomes[requestId] = Outcome({status: Status.Decided, confidence: confidence, value: outcome});
+        emit Answered(requestId, outcome, answer, confidence);
+    }
+
+    /// @dev Only notes how it ended: the owner may ask again.
+    function _onNoDecision(RequestId requestId, Status status) internal override {
+        outcomes[requestId].status = status;
+        emit Unanswered(requestId, status);
     }
 
     function _askAs(

@@ -113,7 +113,7 @@ contract Handler is ConclaveTest {
     uint256 private _gasPrice;
     uint256 private _baseFee;
     uint256 private _draws;
-    /// @dev Number of decisions that the consumer has taken and counted.
+    /// @dev Number of decisions and refunds that the consumer has taken and counted.
     uint256 private _calls;
     /// @dev Number of events that must not happen, and a description of the last one.
     uint256 public broken;
@@ -350,6 +350,26 @@ contract Handler is ConclaveTest {
         _expire(_entries[chosen], _operator(account));
     }
 
+    /// @dev SE23: takes a request back if nobody can know its committee yet, and must be refused otherwise. Nobody but the
+    /// consumer can do it.
+    function cancel(uint256 index) external step {
+        index = _mix(index);
+        if (_open.length == 0) return;
+        Entry storage entry = _entries[_open[index % _open.length]];
+        try oracle.cancel(entry.request, entry.round, entry.seedBlock) {
+            if (entry.request.consumer != address(this)) _break("SE23: cancelled by another account");
+            _cancelled(entry);
+            return;
+        } catch {
+            if (entry.request.consumer == address(this)) return _requireTooLate(entry);
+        }
+        try consumer.cancel(entry.request, entry.round, entry.seedBlock) {
+            _cancelled(entry);
+        } catch {
+            _requireTooLate(entry);
+        }
+    }
+
     /// @dev Settles the next request that is final, or tries to settle any request.
     function settle(uint256 index, uint256 account) external step {
         index = _mix(index);
@@ -466,7 +486,7 @@ contract Handler is ConclaveTest {
         agents.requireSame(address(this));
     }
 
-    /// @return counted the decisions that the consumer must have taken
+    /// @return counted the decisions and refunds that the consumer must have taken
     /// @return actual the callbacks that it has counted
     function deliveries() external view returns (uint256 counted, uint256 actual) {
         return (_calls, consumer.calls());
@@ -746,11 +766,41 @@ contract Handler is ConclaveTest {
 
     function _refund(Entry storage entry, address caller) private {
         bytes memory call = abi.encodeCall(oracle.refund, (entry.request, entry.round, entry.seedBlock));
-        _paid(entry, caller, REPLACE_GAS, _callAs(caller, address(oracle), call));
+        _delivers(entry, caller, _callAs(caller, address(oracle), call));
+        _tookRefund(entry);
+        _givenBack(entry);
+        ++done[entry.replaced == 0 ? bytes32("refund") : bytes32("refund:replaced")];
+    }
+
+    /// @dev What is left of the fee goes back to the asker.
+    function _givenBack(Entry storage entry) private {
         _toAsker(entry, entry.terms.fee - entry.spent);
         (entry.status, entry.settled) = (Status.Refunded, true);
         _close(entry);
-        ++done[entry.replaced == 0 ? bytes32("refund") : bytes32("refund:replaced")];
+    }
+
+    function _cancelled(Entry storage entry) private {
+        if (!_isCancellable(entry)) _break("SE23: cancelled when the committee could be known");
+        _givenBack(entry);
+        ++done["cancel"];
+    }
+
+    function _requireTooLate(Entry storage entry) private {
+        if (_isCancellable(entry)) _break("SE23: a cancellation in time was refused");
+        ++done["cancelTooLate"];
+    }
+
+    /// @dev Counts a refund that the consumer was told of. A consumer that fails or returns at once counts nothing.
+    function _tookRefund(Entry storage entry) private {
+        if (entry.terms.callbackGasLimit == 0) return;
+        HostileConsumer.Mode mode = consumer.mode();
+        if (mode != HostileConsumer.Mode.Accept && mode != HostileConsumer.Mode.Reenter) {
+            ++done["refundNotHeard"];
+            return;
+        }
+        if (consumer.ended() != Status.Refunded) _break("SE7: told of another end");
+        ++_calls;
+        ++done["refundHeard"];
     }
 
     function _fallBack(Entry storage entry, address caller) private {
@@ -988,6 +1038,12 @@ contract Handler is ConclaveTest {
     /// @dev SE8: silent and hung committees use up the same retries.
     function _hasRetry(Entry storage entry) private view returns (bool) {
         return entry.attempt - entry.round.appeals() < entry.terms.retries;
+    }
+
+    /// @dev SE23: in the first attempt, at least four blocks before the seed block.
+    function _isCancellable(Entry storage entry) private view returns (bool) {
+        bool isFirst = entry.status == Status.Requested && entry.attempt == 0;
+        return isFirst && vm.getBlockNumber() + 4 <= entry.seedBlock;
     }
 
     function _isExpired(Entry storage entry) private view returns (bool) {

@@ -53,6 +53,7 @@ export type Oracle = WithMethods<
   | "tryMulticall"
   | "replace"
   | "refund"
+  | "cancel"
   | "fallBack"
   | "committeeOf"
   | "statusOf"
