@@ -83,7 +83,8 @@ library PricesLib {
     function maxUnits(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // The terms are valid, so a committee has at most 64 seats.
-            return (DECIDED_UNITS - 1) * terms.agentsNeeded() + terms.mostSeats();
+            uint256 size = RoundLib.sizeAfter(terms.committeeSize(), terms.appeals());
+            return DECIDED_UNITS * terms.agentsNeeded() + terms.retries() * size;
         }
     }
 
@@ -94,13 +95,13 @@ library PricesLib {
         unchecked {
             uint256 appeals = terms.appeals();
             uint256 retries = terms.retries();
-            uint256 gas = _relaysGas(terms, 0, appeals) + answerGas(terms, MAX_ANSWER_BYTES);
-            gas += retries * REPLACE_GAS;
-            uint256 seats = terms.mostSeats();
-            gas +=
-                appeals + retries == 0
-                    ? payGas(seats) + terms.callbackGasLimit()
-                    : settleGas(seats, appeals + retries + 1) + deliveryGas(terms);
+            uint256 gas;
+            if (appeals + retries == 0) {
+                gas = settlingGas(terms, MAX_ANSWER_BYTES);
+            } else {
+                gas = _relaysGas(terms, 0, appeals) + answerGas(terms, MAX_ANSWER_BYTES) + deliveryGas(terms);
+                gas += retries * REPLACE_GAS + settleGas(terms.mostSeats(), appeals + retries + 1);
+            }
             return atCap(prices, gas);
         }
     }
