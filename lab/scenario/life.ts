@@ -1,8 +1,8 @@
 // The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
-import { ask, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
-import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
-import { Currency, packTerms, testKey } from "../../test/support/contracts/typed-data.ts";
+import { ask, decide, termsFor } from "../../test/support/contracts/course.ts";
+import { equivocation, submitEquivocation } from "../../test/support/contracts/equivocation.ts";
+import { Currency, agentOf, packTerms } from "../../test/support/contracts/typed-data.ts";
 import {
   minStake,
   nextEpoch,
@@ -82,13 +82,15 @@ export async function live(
   return { fates, kinds, events };
 }
 
-/** Proves an equivocation about a request of the deployer that nobody answers. */
-async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
-  const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
-  const asked = await ask(world, { fee });
-  await passDeadline(world, asked.round);
-  await world.oracle.refund(...refundArgs(asked));
-  await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
+/** Proves an equivocation in a committee of all agents that can be drawn. */
+async function equivocate({ world, reporter }: Economy, { id }: Agent): Promise<void> {
+  await nextEpoch(world);
+  const terms = termsFor({ committeeSize: Number(await world.registry.drawableCount()) });
+  const fee = (await world.oracle.quote(packTerms(terms))) as bigint;
+  const course = await decide(world, await ask(world, { ...terms, fee }));
+  const seat = course.rounds[0]!.committee.findIndex((one) => agentOf(one) === id);
+  const proof = equivocation(world, course, { index: 0, seat });
+  await (await submitEquivocation(world, proof, world.slasher.connect(reporter))).wait();
 }
 
 /** Wakes the agents that sleep and waits until they can be drawn; returns how many. */

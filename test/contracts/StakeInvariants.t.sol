@@ -47,12 +47,13 @@ contract StakeInvariantsTest is Assertions {
             (bool success, ) = address(_handler).call(bytes.concat(selector, arguments));
             assertTrue(success, "an action reverted");
         }
-        bytes32[11] memory actions = [
+        bytes32[12] memory actions = [
             bytes32("bond"),
             "startUnbonding",
             "withdrawStake",
             "slash",
             "slashAgain",
+            "slashAbsent",
             "rotate",
             "moveReputation",
             "exit",
@@ -118,7 +119,7 @@ contract StakeInvariantsTest is Assertions {
     }
 
     function _selectors() private pure returns (bytes4[] memory selectors) {
-        bytes4[14] memory weighted = [
+        bytes4[15] memory weighted = [
             StakeHandler.bond.selector,
             StakeHandler.bond.selector,
             StakeHandler.bond.selector,
@@ -128,6 +129,7 @@ contract StakeInvariantsTest is Assertions {
             StakeHandler.slash.selector,
             StakeHandler.slash.selector,
             StakeHandler.slashAgain.selector,
+            StakeHandler.slashAbsent.selector,
             StakeHandler.rotate.selector,
             StakeHandler.moveReputation.selector,
             StakeHandler.claim.selector,

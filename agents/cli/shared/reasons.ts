@@ -28,6 +28,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   REQUEST_UNKNOWN: "check the request id and the oracle's address",
   SUBSCRIPTION_UNKNOWN: "check the number, or create one with `conclave subscription create`",
   APPEAL_IMPOSSIBLE: "look with `conclave decision`: only a provisional decision can be appealed against, in time",
+  EVIDENCE_UNPROVABLE: "keep the evidence: submit it again when the attempt has its decision on chain",
   MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
   MODEL_DIGEST_WRONG: "download the GGUF file again, or correct model.sha256 in the config",
