@@ -1,6 +1,6 @@
 // The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
-import { ask, decide, termsFor } from "../../test/support/contracts/course.ts";
+import { ask, decide, termsFor, type Committed } from "../../test/support/contracts/course.ts";
 import { equivocation, submitEquivocation } from "../../test/support/contracts/equivocation.ts";
 import { Currency, agentOf, packTerms } from "../../test/support/contracts/typed-data.ts";
 import {
@@ -22,6 +22,8 @@ export interface Life {
 
 const adminRole = 0n;
 const governanceDelay = 48 * 3600;
+/** MAX_COMMITTEE of contracts/types/Limits.sol. */
+const largestCommittee = 64;
 /** MAX_COMMISSION_PPM of contracts/types/Limits.sol; all operators begin with less. */
 const highestCommission = 500_000;
 
@@ -50,6 +52,7 @@ export async function live(
   };
   const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
   for (let index = 0; index < requests; index++) {
+    events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     if (index === Math.floor(requests / 4)) {
       await equivocate(economy, equivocator);
       events["equivocator slashed"]++;
@@ -68,7 +71,6 @@ export async function live(
       await doublePrices(economy.world);
       events["prices changed"]++;
     }
-    events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     const { fate, kind } = await play(economy, random);
     fates[fate] = (fates[fate] ?? 0) + 1;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
@@ -82,13 +84,17 @@ export async function live(
   return { fates, kinds, events };
 }
 
-/** Proves an equivocation in a committee of all agents that can be drawn. */
+/** Lets large committees decide until the agent, which is awake, sits in one, and proves that it equivocated there. */
 async function equivocate({ world, reporter }: Economy, { id }: Agent): Promise<void> {
   await nextEpoch(world);
-  const terms = termsFor({ committeeSize: Number(await world.registry.drawableCount()) });
-  const fee = (await world.oracle.quote(packTerms(terms))) as bigint;
-  const course = await decide(world, await ask(world, { ...terms, fee }));
-  const seat = course.rounds[0]!.committee.findIndex((one) => agentOf(one) === id);
+  const committeeSize = Math.min(largestCommittee, Number(await world.registry.drawableCount()));
+  const fee = (await world.oracle.quote(packTerms(termsFor({ committeeSize })))) as bigint;
+  let course: Committed;
+  let seat: number;
+  do {
+    course = await decide(world, await ask(world, { committeeSize, fee }));
+    seat = course.rounds[0]!.committee.findIndex((one) => agentOf(one) === id);
+  } while (seat < 0);
   const proof = equivocation(world, course, { index: 0, seat });
   await (await submitEquivocation(world, proof, world.slasher.connect(reporter))).wait();
 }

@@ -202,13 +202,24 @@ describe("ST10: the seat that evidence shows", () => {
     const { world, committed } = await loadFixture(twoRounds);
     const key = keyOf(world, committed, START);
     // The key signs for places that its agent did not hold.
-    for (const place of [{ index: 0, seat: 1 }, { index: 1, seat: 0 }, { index: 1, seat: 8 }])
+    for (const place of [
+      { index: 0, seat: 1 },
+      { index: 1, seat: 0 },
+      { index: 1, seat: 8 },
+    ])
       await expectRefused(world, equivocation(world, committed, place, key), "SeatNotHeld");
     // What its seat signed is shown for another place.
     const [request, held, ...rest] = equivocation(world, committed, START);
-    for (const place of [{ index: 0, seat: 1 }, { index: 1, seat: 0 }])
+    for (const place of [
+      { index: 0, seat: 1 },
+      { index: 1, seat: 0 },
+    ])
       await expectRefused(world, [request, { ...held, ...place }, ...rest], "InvalidEvidence");
-    for (const place of [{ index: 2, seat: 0 }, { index: 0, seat: 4 }, { index: 0, seat: 2n ** 32n }])
+    for (const place of [
+      { index: 2, seat: 0 },
+      { index: 0, seat: 4 },
+      { index: 0, seat: 2n ** 32n },
+    ])
       await expectRefused(world, [request, { ...held, ...place } as never, ...rest], "SeatNotHeld");
     await expectSlash(world, committed);
   });

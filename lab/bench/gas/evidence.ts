@@ -71,10 +71,7 @@ async function enlist(world: World, label: string, stake: bigint): Promise<bigin
 }
 
 /** Lets a committee of four decide, and finds the seat of an agent. */
-async function seated(
-  world: World,
-  agentId: bigint,
-): Promise<{ readonly course: Committed; readonly place: Place }> {
+async function seated(world: World, agentId: bigint): Promise<{ readonly course: Committed; readonly place: Place }> {
   const course = await decide(world, await ask(world, { fee: 0n }));
   const seat = course.rounds[0]!.committee.findIndex((one) => agentOf(one) === agentId);
   return { course, place: { index: 0, seat } };
