@@ -14,13 +14,7 @@ import {
   type Committed,
 } from "../support/contracts/course.ts";
 import { equivocation, submitEquivocation } from "../support/contracts/equivocation.ts";
-import {
-  Currency,
-  agentOf,
-  unpackRound,
-  type SignedDecision,
-  type Terms,
-} from "../support/contracts/typed-data.ts";
+import { Currency, agentOf, unpackRound, type SignedDecision, type Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   maxStake,
