@@ -24,22 +24,21 @@ import {
     RequestId,
     RequestTerms,
     Round,
-    Seat,
-    Status
+    Seat
 } from "./types/Types.sol";
 
 /// @title Slashes agents by proof, and the seats whose secured decision two larger committees overturned
 /// @dev The contract has no owner, no upgrade and no settings. A proof stays valid after a key rotation, as long as
-/// stake that leaves can be slashed.
+/// stake that left with the key can be slashed.
 contract Slasher is ISlasher {
     using DecisionHeadLib for DecisionHead;
-    using EvidenceLib for MessageSlot;
-    using EvidenceLib for DecisionSlot;
+    using EvidenceLib for EvidenceLib.ProvenSeat;
     using RelayLib for Relay;
     using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
     using SeatLib for Seat;
+    using SeatLib for Seat[];
 
     /// @inheritdoc ISlasher
     IAgentRegistry public immutable registry;
@@ -70,34 +69,36 @@ contract Slasher is ISlasher {
     /// @inheritdoc ISlasher
     function submitMessages(
         Request calldata request_,
+        HeldSeat calldata held,
         MessageSlot calldata slot,
         bytes32 firstPayload,
         bytes calldata firstSignature,
         bytes32 secondPayload,
         bytes calldata secondSignature
     ) external {
-        bytes32 requestHash = request_.hash();
-        bytes32 firstHash = slot.messageHash(requestHash, firstPayload);
-        bytes32 secondHash = slot.messageHash(requestHash, secondPayload);
+        EvidenceLib.ProvenSeat memory seat = _provenSeat(request_, held);
+        bytes32 firstHash = seat.messageHash(slot, firstPayload);
+        bytes32 secondHash = seat.messageHash(slot, secondPayload);
         address signer = EvidenceLib.signerOf(oracle, firstHash, firstSignature, secondHash, secondSignature);
-        _slash(signer, request_.id, requestHash, slot.attempt, Fault.Messages);
+        _slash(request_.id, seat, held, signer, Fault.Messages);
         _requireCommitted(EvidenceLib.commitment(msg.sender, firstSignature, secondSignature));
     }
 
     /// @inheritdoc ISlasher
     function submitDecisions(
         Request calldata request_,
-        DecisionSlot calldata slot,
+        HeldSeat calldata held,
+        uint32 ballot,
         DecisionBody calldata first,
         bytes calldata firstSignature,
         DecisionBody calldata second,
         bytes calldata secondSignature
     ) external {
-        bytes32 requestHash = request_.hash();
-        bytes32 firstHash = slot.decisionHash(requestHash, first);
-        bytes32 secondHash = slot.decisionHash(requestHash, second);
+        EvidenceLib.ProvenSeat memory seat = _provenSeat(request_, held);
+        bytes32 firstHash = seat.decisionHash(ballot, first);
+        bytes32 secondHash = seat.decisionHash(ballot, second);
         address signer = EvidenceLib.signerOf(oracle, firstHash, firstSignature, secondHash, secondSignature);
-        _slash(signer, request_.id, requestHash, slot.attempt, Fault.Decisions);
+        _slash(request_.id, seat, held, signer, Fault.Decisions);
         _requireCommitted(EvidenceLib.commitment(msg.sender, firstSignature, secondSignature));
     }
 
@@ -161,18 +162,27 @@ contract Slasher is ISlasher {
         require(state.covers(HistoryLib.commitment(request_, rounds)), IDecisionOracle.WitnessMismatch(request_.id));
     }
 
-    function _slash(address signer, RequestId requestId, bytes32 requestHash, uint32 attempt, Fault fault) private {
-        (AgentId agentId, uint40 end) = registry.keyOf(signer);
-        require(AgentId.unwrap(agentId) != 0, UnknownSigner(signer));
+    /// @param held as in the call
+    /// @param signer who signed both
+    function _slash(
+        RequestId requestId,
+        EvidenceLib.ProvenSeat memory seat,
+        HeldSeat calldata held,
+        address signer,
+        Fault fault
+    ) private {
+        // The seat keeps the key with which it was drawn, so a later key of its agent proves nothing about it.
+        require(signer == seat.held.signer(), SeatNotHeld(requestId, held.index, held.seat));
+        (, uint40 end) = registry.keyOf(signer);
         require(end == 0 || block.timestamp <= end, KeyHasEnded(signer, end));
-        _requireOver(requestId, attempt);
+        (AgentId agentId, uint32 attempt) = (seat.held.agentId(), seat.attempt);
         bytes32 faultId = _faultId(agentId, requestId, attempt);
         require(!_consumed[faultId], EvidenceConsumed(agentId, requestId, attempt));
         uint256 due = _slashTimes[agentId] + FALL_PERIOD;
         require(block.timestamp >= due, SlashedRecently(agentId, due));
         _consumed[faultId] = true;
         _slashTimes[agentId] = block.timestamp;
-        emit EquivocationProven(agentId, requestId, msg.sender, attempt, fault, requestHash);
+        emit EquivocationProven(agentId, requestId, msg.sender, attempt, fault, seat.requestHash);
         registry.slash(agentId, msg.sender);
     }
 
@@ -183,21 +193,27 @@ contract Slasher is ISlasher {
         require(block.number > blockNumber, EvidenceTooEarly(commitment, blockNumber));
     }
 
-    /// @dev Refuses an attempt that is to come or may still be answered: a proof made before its committee is known
-    /// would use up the one slash that the attempt allows. Such attempts are the latest one while its request is
-    /// `Requested`, and every later one. All other attempts are over (`commit`, `replace`, `refund`, `fallBack`). An
-    /// attempt that nobody answered is over by its deadline, so stake that leaves can still be slashed (ST7).
-    function _requireOver(RequestId requestId, uint32 attempt) private view {
+    /// @dev Reverts unless the seat is that of a round on record.
+    function _provenSeat(
+        Request calldata request_,
+        HeldSeat calldata held
+    ) private view returns (EvidenceLib.ProvenSeat memory seat) {
+        RequestId requestId = request_.id;
         RequestState state = IDecisionOracle(oracle).stateOf(requestId);
-        (Status status, uint32 latest) = (state.status(), state.attempt());
-        require(
-            attempt < latest || (attempt == latest && status > Status.Requested),
-            AttemptNotOver(requestId, attempt)
-        );
+        HistoryLib.requireRecord(state, request_, held.rounds, held.running, held.seedBlock);
+        require(held.index < held.rounds.length, SeatNotHeld(requestId, held.index, held.seat));
+        DecidedRound calldata round = held.rounds[held.index];
+        require(held.seat < round.committee.length, SeatNotHeld(requestId, held.index, held.seat));
+        seat.requestHash = request_.hash();
+        seat.committeeHash = round.committee.hash();
+        seat.attempt = round.decision.head.attempt();
+        seat.protocol = request_.terms.protocol();
+        // A committee on record has at most 64 seats.
+        seat.number = uint32(held.seat);
+        seat.held = round.committee[held.seat];
     }
 
-    /// @dev Identifies a fault by facts that the chain knows: a request hash may name a consumer, terms and a question
-    /// that nobody asked.
+    /// @dev Identifies what an agent signed twice in one attempt, whatever it is.
     function _faultId(AgentId agentId, RequestId requestId, uint32 attempt) private pure returns (bytes32) {
         return keccak256(abi.encode(agentId, requestId, attempt));
     }

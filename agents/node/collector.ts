@@ -6,14 +6,15 @@ import type { Digest, RequestId } from "../core/types.ts";
 import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
 import { type Clock, sleep } from "../ports/clock.ts";
 import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports/content-store.ts";
+import { recordOf } from "../core/request/progress.ts";
 import { isDecided, isFinalState, isPaidOut } from "../core/request/state.ts";
-import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
+import { heldSeat, type EvidenceStore, type UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
 
 /** AV10: the ports that judging the pins of seats needs. */
 export interface CollectionPorts {
   readonly store: Pick<ContentStore, "get" | "has"> & PinList;
-  readonly chain: Pick<ChainReader, "domain" | "requestState" | "head">;
+  readonly chain: Pick<ChainReader, "domain" | "requestState" | "requestEvents" | "head">;
   readonly evidence: Pick<EvidenceStore, "list">;
   /** True if the chain has slashed for the proof. */
   readonly isConsumed: (proof: EquivocationProof, signal?: AbortSignal) => Promise<boolean>;
@@ -205,7 +206,11 @@ async function holdingBack(
   const { proofs, unreadable } = await evidence.list();
   // The unreadable proof may name a fault that a stake still answers for.
   if (unreadable.some((one) => one.requestId === requestId)) return "evidence";
-  for (const proof of proofs)
-    if (proof.request.id === requestId && !(await isConsumed(proof, signal))) return "evidence";
+  const about = proofs.filter(({ request }) => request.id === requestId);
+  if (about.length === 0) return null;
+  const record = recordOf(await chain.requestEvents(requestId, signal));
+  // The record is final: what it does not show now, nobody will ever prove.
+  for (const proof of about)
+    if (heldSeat(proof, record) !== null && !(await isConsumed(proof, signal))) return "evidence";
   return null;
 }

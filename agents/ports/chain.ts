@@ -1,6 +1,6 @@
 import type { ConclaveError } from "../core/errors.ts";
 import type { AwaitedRound, ChainEvent, DecidedRound, RequestState } from "../core/request/events.ts";
-import type { Head } from "../core/request/progress.ts";
+import type { Head, RequestRecord } from "../core/request/progress.ts";
 import type {
   Address,
   AgentId,
@@ -163,8 +163,16 @@ export interface ChainWriter {
   fallBack(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Lets an agent of this account that sleeps be drawn again. */
   wake(agentId: AgentId, signal?: AbortSignal): Promise<Receipt | "already">;
-  /** Works once per agent, request and attempt; the registry then owes this account the reward. */
-  submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
+  /**
+   * Works once per agent, request and attempt; the registry then owes this account the reward. Throws EVIDENCE_UNPROVABLE
+   * while the attempt has no decision on chain.
+   * @param readRecord reads the record of the request; called for every transaction, since the record may have changed
+   */
+  submitEvidence(
+    proof: EquivocationProof,
+    readRecord: () => Promise<RequestRecord>,
+    signal?: AbortSignal,
+  ): Promise<Receipt | "already">;
 }
 
 export interface CertifiedDecision {

@@ -137,7 +137,7 @@ export interface PastPay {
 }
 
 export interface PastSlash {
-  /** Null if the chain dropped the request that the evidence was about. */
+  /** Null if the subgraph knows no evidence for the slash. */
   readonly requestId: RequestId | null;
   readonly attempt: number | null;
   readonly fault: "messages" | "decisions" | null;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {AgentId, DecidedRound, Request, RequestId} from "../types/Types.sol";
+import {AgentId, DecidedRound, Request, RequestId, Round} from "../types/Types.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
 
 /// @title Slashing by proof
@@ -13,12 +13,11 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// bounds the worth of a leaked key. Evidence that came too soon after a slash stays valid, about an overturned decision for its time.
 /// @dev A reporter commits to its evidence first and shows it in a later block. Whoever copies it from the public pool
 /// of transactions has no commitment and would have to keep the reporter's proof out of two blocks.
-/// @dev The proof shows two signatures of the agent's key, past or present. It does not show that the request or the
-/// committee exists: an honest agent signs a slot once. So keep the key and the journal in one place; see
-/// docs/operating.md.
-/// @dev The slasher accepts no proof about an attempt that is to come or may still be answered. So nobody can have the
-/// evidence of a later fault consumed while little is at stake. A request's hash covers its id, so evidence about a
-/// request names the one id whose state is read.
+/// @dev The proof shows two signatures of the key that held the seat when its committee was drawn, whether or not it was rotated out
+/// since, and the record of the request, which shows that seat. So a leaked key proves nothing about requests in which its agent did not
+/// sit, and nothing about seats that were drawn with the key after it. An attempt without a decision has no record, and nobody is
+/// slashed for what was signed in it (docs/adr/018). The record is proven from the block of the decision on, also while a later
+/// committee is at work: no appeal and no retry puts evidence off.
 /// @dev The signed structs are those of the oracle's domain (EIP-712: "Conclave", "1", this chain, the oracle), so a
 /// signature for another chain or another oracle proves nothing here.
 interface ISlasher {
@@ -29,31 +28,26 @@ interface ISlasher {
         Overturned
     }
 
-    /// @notice The place of a message about a request. An honest agent signs one payload for it.
-    /// @param committeeHash the hash of the attempt's committee
-    /// @param attempt from 0
-    /// @param protocol code of the protocol
-    /// @param phase the phase of the protocol
-    /// @param round the round of the phase
-    /// @param seat the seat of the sender
-    struct MessageSlot {
-        bytes32 committeeHash;
-        uint32 attempt;
-        uint32 protocol;
-        uint32 phase;
-        uint32 round;
-        uint32 seat;
+    /// @notice A seat that was held in a round on record.
+    /// @param rounds all rounds that decided or hung so far, as in `settlement.settle`; while a later committee is at work, the last one
+    /// with the account that appealed against it
+    /// @param index the index of the round
+    /// @param seat the seat in its committee
+    /// @param running the running round, as in the latest `RequestReopened` event; ignored unless the request is `Requested`
+    /// @param seedBlock as in the same event; ignored unless the request is `Requested`
+    struct HeldSeat {
+        DecidedRound[] rounds;
+        uint256 index;
+        uint256 seat;
+        Round running;
+        uint64 seedBlock;
     }
 
-    /// @notice The place of a signature on a decision about a request. An honest agent signs one decision in each
-    /// ballot. In a later ballot it may sign another one, after an unlock (docs/spec/certify.md), so the ballot is
-    /// part of the place.
-    /// @param committeeHash the hash of the attempt's committee
-    /// @param attempt from 0
-    /// @param round the ballot of certify
-    struct DecisionSlot {
-        bytes32 committeeHash;
-        uint32 attempt;
+    /// @notice The place of a message among those of one seat in one attempt. An honest agent signs one payload for it.
+    /// @param phase the phase of the protocol
+    /// @param round the round of the phase
+    struct MessageSlot {
+        uint32 phase;
         uint32 round;
     }
 
@@ -82,12 +76,11 @@ interface ISlasher {
 
     /// @notice An agent signed two things for one place. The registry's `StakeSlashed` event has the amounts.
     /// @param agentId the agent
-    /// @param requestId the request, whose attempt is over
+    /// @param requestId the request
     /// @param reporter who submitted the proof
     /// @param attempt the attempt of the request
     /// @param fault what it signed twice
-    /// @param requestHash the hash that the agent signed; it differs from the request's own hash if the agent saw other
-    /// terms or another question
+    /// @param requestHash the hash of the request, which the agent signed
     event EquivocationProven(
         AgentId indexed agentId,
         RequestId indexed requestId,
@@ -120,10 +113,8 @@ interface ISlasher {
     error NoConflict();
     /// @notice `first` and `second` recovered from the signatures differ, or are 0: malformed or malleable.
     error InvalidEvidence(address first, address second);
-    /// @notice No agent ever had this key.
-    error UnknownSigner(address signer);
-    /// @notice The attempt may still be answered, or there is no such attempt.
-    error AttemptNotOver(RequestId requestId, uint32 attempt);
+    /// @notice The round on record has no such seat, or another key holds it.
+    error SeatNotHeld(RequestId requestId, uint256 index, uint256 seat);
     /// @notice The agent has been slashed for this attempt.
     error EvidenceConsumed(AgentId agentId, RequestId requestId, uint32 attempt);
     /// @notice The key was rotated out too long ago: its signatures prove nothing any more.
@@ -152,10 +143,11 @@ interface ISlasher {
     /// that will submit the proof
     function commitEvidence(bytes32 commitment) external;
 
-    /// @notice Slashes an agent for two payloads that it signed for one slot; the order does not matter.
+    /// @notice Slashes an agent for two payloads that its seat signed for one slot; the order does not matter.
     /// @dev An agent that reports itself loses nine tenths of the penalty on its operator's stake, and its delegators lose
     /// theirs: see `IAgentRegistry.slash`.
     /// @param request_ as in the `Requested` event
+    /// @param held the seat
     /// @param slot the place
     /// @param firstPayload digest of one payload
     /// @param firstSignature 65 bytes (r, s, v), low s
@@ -163,6 +155,7 @@ interface ISlasher {
     /// @param secondSignature by the same key
     function submitMessages(
         Request calldata request_,
+        HeldSeat calldata held,
         MessageSlot calldata slot,
         bytes32 firstPayload,
         bytes calldata firstSignature,
@@ -170,16 +163,19 @@ interface ISlasher {
         bytes calldata secondSignature
     ) external;
 
-    /// @notice Slashes an agent for two decisions that it signed in one ballot; the order does not matter.
+    /// @notice Slashes an agent for two decisions that its seat signed in one ballot; the order does not matter. In a later ballot an
+    /// honest agent may sign another one, after an unlock (docs/spec/certify.md).
     /// @param request_ as in the `Requested` event
-    /// @param slot the place
+    /// @param held the seat
+    /// @param ballot the ballot of certify
     /// @param first one decision
     /// @param firstSignature 65 bytes (r, s, v), low s
     /// @param second the other
     /// @param secondSignature by the same key
     function submitDecisions(
         Request calldata request_,
-        DecisionSlot calldata slot,
+        HeldSeat calldata held,
+        uint32 ballot,
         DecisionBody calldata first,
         bytes calldata firstSignature,
         DecisionBody calldata second,

@@ -4,50 +4,61 @@ pragma solidity 0.8.34;
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 
 import {ISlasher} from "../interfaces/ISlasher.sol";
+import {Seat} from "../types/Types.sol";
 import {DecisionLib} from "./DecisionLib.sol";
 import {DomainLib} from "./DomainLib.sol";
 
 /// @title Recovers the signer of two conflicting statements in one slot
 library EvidenceLib {
-    /// @notice Returns the EIP-712 struct hash of a message with this payload in this slot of the request. The hashes say
-    /// what it is about: after a reorganization of the chain the same request id can hold another question, and the same
-    /// attempt another committee.
+    /// @notice A seat of a round on record, and what its messages and decisions name beside their own place.
+    /// @param held the seat's word in the committee
+    /// @param number the seat
+    struct ProvenSeat {
+        bytes32 requestHash;
+        bytes32 committeeHash;
+        uint32 attempt;
+        uint32 protocol;
+        uint32 number;
+        Seat held;
+    }
+
+    /// @notice Returns the EIP-712 struct hash of a message of the seat with this payload in this slot.
     function messageHash(
+        ProvenSeat memory seat,
         ISlasher.MessageSlot calldata slot,
-        bytes32 requestHash,
         bytes32 payload
     ) internal pure returns (bytes32) {
         return
             keccak256(
                 abi.encode(
                     DecisionLib.MESSAGE_TYPEHASH,
-                    requestHash,
-                    slot.committeeHash,
-                    slot.attempt,
-                    slot.protocol,
+                    seat.requestHash,
+                    seat.committeeHash,
+                    seat.attempt,
+                    seat.protocol,
                     slot.phase,
                     slot.round,
-                    slot.seat,
+                    seat.number,
                     payload
                 )
             );
     }
 
-    /// @notice Returns the EIP-712 struct hash of a decision with this body in this slot of the request, see
+    /// @notice Returns the EIP-712 struct hash of a decision with this body in this ballot of the seat's committee, see
     /// `DecisionLib`.
     function decisionHash(
-        ISlasher.DecisionSlot calldata slot,
-        bytes32 requestHash,
+        ProvenSeat memory seat,
+        uint32 ballot,
         ISlasher.DecisionBody calldata body
     ) internal pure returns (bytes32) {
         return
             keccak256(
                 abi.encode(
                     DecisionLib.DECISION_TYPEHASH,
-                    requestHash,
-                    slot.attempt,
-                    slot.committeeHash,
-                    slot.round,
+                    seat.requestHash,
+                    seat.attempt,
+                    seat.committeeHash,
+                    ballot,
                     body.status,
                     body.outcome,
                     body.answerHash,

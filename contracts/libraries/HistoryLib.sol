@@ -2,9 +2,10 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {AgentId, DecidedRound, Decision, PastRound, Request, RequestId, Round, Seat} from "../types/Types.sol";
+import {AgentId, DecidedRound, Decision, PastRound, Request, RequestId, Round, Seat, Status} from "../types/Types.sol";
 import {DecisionLib} from "./DecisionLib.sol";
 import {RequestLib} from "./RequestLib.sol";
+import {RequestState} from "./RequestState.sol";
 import {RoundLib} from "./RoundLib.sol";
 import {SeatLib} from "./SeatLib.sol";
 
@@ -47,17 +48,32 @@ library HistoryLib {
 
     /// @notice Returns the stored commitment of a request with these rounds, the last of which is final.
     /// @param rounds all rounds, from the first on
-    function commitment(Request calldata request, DecidedRound[] calldata rounds) internal pure returns (bytes32) {
-        bytes32 requestHash = request.hash();
-        uint256 link = 0;
-        for (uint256 i = 0; i < rounds.length; ++i) {
-            DecidedRound calldata one = rounds[i];
-            RequestLib.requireMatch(request.id, one.round.link() == link);
-            bytes32 structHash;
-            (link, structHash) = linkAfter(requestHash, one);
-            if (i + 1 == rounds.length) return RequestLib.settledCommitment(structHash, one.relay, one.round);
+    function commitment(
+        Request calldata request,
+        DecidedRound[] calldata rounds
+    ) internal pure returns (bytes32 result) {
+        (, result) = _walk(request, rounds);
+    }
+
+    /// @notice Reverts unless these are all rounds of the request that decided or hung so far, and there is at least one.
+    /// @param state the request's word
+    /// @param running the running round; ignored unless the request is `Requested`
+    /// @param seedBlock the seed block of the running round
+    function requireRecord(
+        RequestState state,
+        Request calldata request,
+        DecidedRound[] calldata rounds,
+        Round running,
+        uint64 seedBlock
+    ) internal pure {
+        (uint256 link, bytes32 expected) = _walk(request, rounds);
+        bool leads = true;
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
+        if (state.status() == Status.Requested) {
+            expected = RequestLib.requestedCommitment(request.hash(), running, seedBlock);
+            leads = running.link() == link;
         }
-        revert IDecisionOracle.WitnessMismatch(request.id);
+        RequestLib.requireMatch(request.id, leads && state.covers(expected));
     }
 
     /// @notice Returns the link of the round after this one, and the struct hash of this one's decision.
@@ -68,5 +84,24 @@ library HistoryLib {
         bytes32 committeeHash = one.committee.hash();
         structHash = one.decision.structHash(requestHash, committeeHash, one.committee.length);
         link = one.round.linkAfter(committeeHash, structHash, one.relay, one.appellant);
+    }
+
+    /// @dev Reverts unless the rounds lead from one to the next and there is at least one. At most MAX_APPEALS + MAX_RETRIES + 1 rounds
+    /// lead to a link or a commitment that exists.
+    /// @return link the link of the round after the last one
+    /// @return settled the stored commitment if the last one is final or provisional
+    function _walk(
+        Request calldata request,
+        DecidedRound[] calldata rounds
+    ) private pure returns (uint256 link, bytes32 settled) {
+        RequestLib.requireMatch(request.id, rounds.length != 0);
+        bytes32 requestHash = request.hash();
+        bytes32 structHash;
+        for (uint256 i = 0; i < rounds.length; ++i) {
+            RequestLib.requireMatch(request.id, rounds[i].round.link() == link);
+            (link, structHash) = linkAfter(requestHash, rounds[i]);
+        }
+        DecidedRound calldata last = rounds[rounds.length - 1];
+        settled = RequestLib.settledCommitment(structHash, last.relay, last.round);
     }
 }

@@ -116,6 +116,10 @@ library RequestTermsLib {
         return (RequestTerms.unwrap(packed) >> 8) & 0xff;
     }
 
+    function protocol(RequestTerms packed) internal pure returns (uint8) {
+        return uint8(RequestTerms.unwrap(packed));
+    }
+
     /// @notice Returns how many agents must be in the draw for a request with these terms: one for each seat of the first
     /// committee and of all that appeals can call (SE2).
     function agentsNeeded(RequestTerms packed) internal pure returns (uint256) {

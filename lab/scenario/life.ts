@@ -1,8 +1,15 @@
 // The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
-import { ask, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
-import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
-import { Currency, packTerms, testKey } from "../../test/support/contracts/typed-data.ts";
+import {
+  ask,
+  decide,
+  passDeadline,
+  refundArgs,
+  termsFor,
+  type Committed,
+} from "../../test/support/contracts/course.ts";
+import { equivocation, submitEquivocation } from "../../test/support/contracts/equivocation.ts";
+import { Currency, agentOf, packTerms } from "../../test/support/contracts/typed-data.ts";
 import {
   minStake,
   nextEpoch,
@@ -22,6 +29,8 @@ export interface Life {
 
 const adminRole = 0n;
 const governanceDelay = 48 * 3600;
+/** MAX_COMMITTEE of contracts/types/Limits.sol. */
+const largestCommittee = 64;
 /** MAX_COMMISSION_PPM of contracts/types/Limits.sol; all operators begin with less. */
 const highestCommission = 500_000;
 
@@ -52,9 +61,11 @@ export async function live(
   };
   const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
   for (let index = 0; index < requests; index++) {
+    events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     if (index === Math.floor(requests / 4)) {
       await equivocate(economy, equivocator);
       events["equivocator slashed"]++;
+      await leaveUnanswered(economy);
       events["refunds unheard"]++;
       await takeBack(economy);
       events["requests cancelled"]++;
@@ -73,7 +84,6 @@ export async function live(
       await doublePrices(economy.world);
       events["prices changed"]++;
     }
-    events["agents woken"] += await wakeAll(economy.world, economy.sluggish);
     const { fate, kind } = await play(economy, random);
     fates[fate] = (fates[fate] ?? 0) + 1;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
@@ -87,14 +97,28 @@ export async function live(
   return { fates, kinds, events };
 }
 
-/** Proves an equivocation about a request that nobody answers. The deployer, which asked, has no code to call back. */
-async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
+/** Lets large committees decide until the agent, which is awake, sits in one, and proves that it equivocated there. */
+async function equivocate({ world, reporter }: Economy, { id }: Agent): Promise<void> {
+  await nextEpoch(world);
+  const committeeSize = Math.min(largestCommittee, Number(await world.registry.drawableCount()));
+  const fee = (await world.oracle.quote(packTerms(termsFor({ committeeSize })))) as bigint;
+  let course: Committed;
+  let seat: number;
+  do {
+    course = await decide(world, await ask(world, { committeeSize, fee }));
+    seat = course.rounds[0]!.committee.findIndex((one) => agentOf(one) === id);
+  } while (seat < 0);
+  const proof = equivocation(world, course, { index: 0, seat });
+  await (await submitEquivocation(world, proof, world.slasher.connect(reporter))).wait();
+}
+
+/** Lets a request end unanswered. The deployer, which asked, has no code to call back. */
+async function leaveUnanswered({ world }: Economy): Promise<void> {
   const terms = { callbackGasLimit: 50_000 };
   const fee = (await world.oracle.quote(packTerms(termsFor(terms)))) as bigint;
   const asked = await ask(world, { ...terms, fee });
   await passDeadline(world, asked.round);
   await world.oracle.refund(...refundArgs(asked));
-  await (await submitEquivocation(world, testKey(label), asked.request, world.slasher.connect(reporter))).wait();
 }
 
 /** Asks, and takes the request back in the next block. */

@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
+import { recordOf, type RequestRecord } from "../../agents/core/request/progress.ts";
+import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { asked, decisionProofBy, drawn, proofBy, type ChainHarness, type Drawn } from "./chain-questions.ts";
+import { decisionProofBy, drawn, drawNext, lastOf, proofBy, seated } from "./chain-questions.ts";
+import type { ChainHarness, Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 
-/** A request whose only attempt is over. */
-async function decided(harness: ChainHarness): Promise<Drawn> {
-  const one = await drawn(harness);
+/** A request whose first attempt has its decision. */
+async function decided(harness: ChainHarness, terms: Partial<Terms> = {}): Promise<Drawn> {
+  return commit(harness, await drawn(harness, terms));
+}
+
+async function commit(harness: ChainHarness, one: Drawn): Promise<Drawn> {
   await (await harness.writer(0)).commit(one.request, one.awaited, one.certificate);
   return one;
 }
@@ -20,66 +24,129 @@ export function chainEvidenceSuite(name: string, createHarness: () => Promise<Ch
   describe(`chain, evidence: ${name}`, () => {
     let harness: ChainHarness;
     let reader: ChainReader;
+    const reading = (requestId: RequestId) => async (): Promise<RequestRecord> =>
+      recordOf(await reader.requestEvents(requestId));
+    const proofIn = (one: Drawn, seat: number) => {
+      const { key, agentId, place } = seated(harness, one, seat);
+      return proofBy(key, agentId, reader.domain, hashedRequest(one.request), place);
+    };
+    const stakeOf = async (agentId: number): Promise<bigint> => {
+      const agent = (await reader.agents()).find((one) => one.agentId === agentId);
+      assert.ok(agent !== undefined);
+      return agent.stake;
+    };
+    const slashed = (stake: bigint): bigint => stake - (stake + 9n) / 10n;
+    /** The first seat whose agent was never slashed: an agent is slashed once in seven days. */
+    const innocentSeat = async ({ committee }: Drawn): Promise<number> => {
+      for (const [seat, { agentId }] of committee.entries()) if ((await stakeOf(agentId)) === full) return seat;
+      return assert.fail("all were slashed");
+    };
+    let full: bigint;
     before(async () => {
       harness = await createHarness();
       reader = await harness.reader();
+      full = await stakeOf(1);
     });
     after(() => harness.stop());
 
-    it("slashes an equivocator once per attempt, whoever submits the proof", async () => {
-      const [key, other] = harness.keys;
-      assert.ok(key !== undefined && other !== undefined);
-      const agent = await reader.agentBySigner(key.address);
-      assert.ok(agent !== null);
-      const early = await asked(harness, { retries: 1 });
-      const waiting = proofBy(key, agent.agentId, reader.domain, hashedRequest(early.request));
-      const { request } = await decided(harness);
-      const about = hashedRequest(request);
-      const proof = proofBy(key, agent.agentId, reader.domain, about);
+    it("ST10: an appeal puts no evidence off: the record is proven while the larger committee is at work, and after it", async () => {
+      const one = await decided(harness, { appeals: 1 });
+      const { request } = one;
+      const read = reading(request.id);
+      await harness.appeal(request, await lastOf(reader, request.id));
+      assert.notEqual((await read()).running, null);
+      const writer = await harness.writer(0);
+      const first = proofIn(one, 0);
+      assert.notEqual(await writer.submitEvidence(first, read), "already");
+      assert.equal(await stakeOf(first.agentId), slashed(full));
+
+      const larger = await commit(harness, await drawNext(harness, request.id));
+      assert.equal((await read()).running, null);
+      for (const proof of [proofIn(one, 1), proofIn(larger, 1)]) {
+        assert.notEqual(await writer.submitEvidence(proof, read), "already");
+        assert.equal(await stakeOf(proof.agentId), slashed(full));
+      }
+    });
+
+    it("ST10: slashes an equivocator once per attempt, whoever submits the proof", async () => {
+      const one = await drawn(harness, { retries: 1 });
+      const { id } = one.request;
+      const seat = await innocentSeat(one);
+      const proof = proofIn(one, seat);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const forged = proofBy(other, agent.agentId, reader.domain, about);
+      await rejects(writers[0].submitEvidence(proof, reading(id)), "EVIDENCE_UNPROVABLE");
+      const early = await reading(id)();
+      await commit(harness, one);
+      const record = await reading(id)();
+      const rounds = record.rounds.map(({ relay, ...round }) => ({
+        ...round,
+        relay: { ...relay, signers: ~relay.signers & 15n },
+      }));
+      const wrong = { ...record, rounds };
       await rejects(
-        writers[0].submitEvidence({ ...proof, second: forged.second }),
+        writers[0].submitEvidence(proof, async () => wrong),
+        "CHAIN_REVERTED",
+        "WitnessMismatch",
+      );
+      await rejects(
+        writers[0].submitEvidence(proof, async () => early),
+        "EVIDENCE_UNPROVABLE",
+      );
+
+      const other = proofIn(one, (seat + 1) % 4);
+      await rejects(
+        writers[0].submitEvidence({ ...proof, second: other.second }, reading(id)),
         "CHAIN_REVERTED",
         "InvalidEvidence",
       );
-      await rejects(writers[0].submitEvidence({ ...proof, second: proof.first }), "CHAIN_REVERTED", "NoConflict");
-      const nobody = keysFromPrivateKey(hexToBytes(keccak256(utf8("nobody"))));
-      const stranger = proofBy(nobody, agent.agentId, reader.domain, about);
-      await rejects(writers[0].submitEvidence(stranger), "CHAIN_REVERTED", "UnknownSigner");
-      for (const running of [waiting, proofBy(key, agent.agentId, reader.domain, about, 1)])
-        await rejects(writers[0].submitEvidence(running), "CHAIN_REVERTED", "AttemptNotOver");
-      const disguised = { ...waiting, request: about };
-      await rejects(writers[0].submitEvidence(disguised), "CHAIN_REVERTED", "InvalidEvidence");
+      await rejects(
+        writers[0].submitEvidence({ ...proof, second: proof.first }, reading(id)),
+        "CHAIN_REVERTED",
+        "NoConflict",
+      );
+      // Another key signed for the seat.
+      const { place, agentId } = seated(harness, one, seat);
+      const absent = harness.keys.find(({ address }) => one.committee.every(({ signer }) => signer !== address));
+      assert.ok(absent !== undefined);
+      const stranger = proofBy(absent, agentId, reader.domain, hashedRequest(one.request), place);
+      await rejects(writers[0].submitEvidence(stranger, reading(id)), "CHAIN_REVERTED", "SeatNotHeld");
+      // Its own agent did not sit.
+      const outsider = await reader.agentBySigner(absent.address);
+      assert.ok(outsider !== null);
+      for (const unseated of [
+        { ...stranger, agentId: outsider.agentId },
+        { ...proof, slot: { ...proof.slot, attempt: 1 } },
+      ])
+        await rejects(writers[0].submitEvidence(unseated, reading(id)), "EVIDENCE_UNPROVABLE");
 
-      const results = await Promise.all(writers.map((writer) => writer.submitEvidence(proof)));
+      const results = await Promise.all(writers.map((writer) => writer.submitEvidence(proof, reading(id))));
       assert.equal(results.filter((result) => result === "already").length, 1);
-      const slashed = await reader.agentBySigner(key.address);
-      assert.equal(slashed?.stake, agent.stake - (agent.stake + 9n) / 10n);
-      assert.equal(await writers[0].submitEvidence({ ...proof, second: proof.first }), "already");
+      assert.equal(await stakeOf(proof.agentId), slashed(full));
+      assert.equal(await writers[0].submitEvidence({ ...proof, second: proof.first }, reading(id)), "already");
     });
 
     it("slashes once for two decisions signed in one ballot, and not again for messages of the same attempt", async () => {
-      const [, , key, other] = harness.keys;
-      assert.ok(key !== undefined && other !== undefined);
-      const agent = await reader.agentBySigner(key.address);
-      assert.ok(agent !== null);
-      const { request } = await decided(harness);
-      const about = hashedRequest(request);
-      const proof = decisionProofBy(key, agent.agentId, reader.domain, about);
+      const one = await decided(harness);
+      const read = reading(one.request.id);
+      const about = hashedRequest(one.request);
+      const seat = await innocentSeat(one);
+      const { key, agentId, place } = seated(harness, one, seat);
+      const other = seated(harness, one, (seat + 1) % 4);
+      const proof = decisionProofBy(key, agentId, reader.domain, about, place);
       const writer = await harness.writer(0);
-      const forged = decisionProofBy(other, agent.agentId, reader.domain, about);
-      await rejects(writer.submitEvidence({ ...proof, second: forged.second }), "CHAIN_REVERTED", "InvalidEvidence");
-      await rejects(writer.submitEvidence({ ...proof, second: proof.first }), "CHAIN_REVERTED", "NoConflict");
-      const later = decisionProofBy(key, agent.agentId, reader.domain, about, 1);
-      await rejects(writer.submitEvidence(later), "CHAIN_REVERTED", "AttemptNotOver");
-      const inAnotherRound = { ...proof, slot: { ...proof.slot, round: 3 } };
-      await rejects(writer.submitEvidence(inAnotherRound), "CHAIN_REVERTED");
+      const forged = decisionProofBy(other.key, agentId, reader.domain, about, place);
+      await rejects(
+        writer.submitEvidence({ ...proof, second: forged.second }, read),
+        "CHAIN_REVERTED",
+        "InvalidEvidence",
+      );
+      await rejects(writer.submitEvidence({ ...proof, second: proof.first }, read), "CHAIN_REVERTED", "NoConflict");
+      const inAnotherBallot = { ...proof, slot: { ...proof.slot, round: 3 } };
+      await rejects(writer.submitEvidence(inAnotherBallot, read), "CHAIN_REVERTED");
 
-      assert.notEqual(await writer.submitEvidence(proof), "already");
-      const slashed = await reader.agentBySigner(key.address);
-      assert.equal(slashed?.stake, agent.stake - (agent.stake + 9n) / 10n);
-      assert.equal(await writer.submitEvidence(proofBy(key, agent.agentId, reader.domain, about)), "already");
+      assert.notEqual(await writer.submitEvidence(proof, read), "already");
+      assert.equal(await stakeOf(agentId), slashed(full));
+      assert.equal(await writer.submitEvidence(proofIn(one, seat), read), "already");
     });
   });
 }

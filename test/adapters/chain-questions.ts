@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import { bytesToHex, keccak256, utf8, word } from "../../agents/core/encoding/bytes.ts";
 import {
+  committeeHash,
   decisionDigest,
   decisionSlotDigest,
   requestHashOf,
@@ -149,17 +150,34 @@ export function certify(keys: readonly Keys[], attempt: Attempt, decided: Partia
   return { decision, signatures };
 }
 
+/** Where a seat signs twice. */
+export interface Place {
+  readonly attempt: number;
+  readonly committeeHash: Digest;
+  readonly seat: SeatIndex;
+}
+
+/** A place that no chain knows. */
+const NOWHERE: Place = { attempt: 0, committeeHash: keccak256(utf8("committee")), seat: 3 as SeatIndex };
+
+/** The key that holds a seat of a drawn committee, and what its proofs name. */
+export function seated(harness: Pick<ChainHarness, "keys">, { awaited, committee }: Drawn, seat: number) {
+  const { agentId, signer } = committee[seat] as SeatInfo;
+  const key = harness.keys.find(({ address }) => address === signer);
+  assert.ok(key !== undefined);
+  const place = { attempt: awaited.attempt, committeeHash: committeeHash(committee), seat: seat as SeatIndex };
+  return { key, agentId, place };
+}
+
 /** Two payloads that the key signed for one slot. */
-export function proofBy(key: Keys, agentId: number, domain: Domain, request: HashedRequest, attempt = 0): MessageProof {
-  const slot = {
-    requestHash: requestHashOf(request),
-    committeeHash: keccak256(utf8("committee")),
-    attempt,
-    protocol: 1,
-    phase: 2,
-    round: 0,
-    seat: 3 as SeatIndex,
-  };
+export function proofBy(
+  key: Keys,
+  agentId: number,
+  domain: Domain,
+  request: HashedRequest,
+  place: Partial<Place> = {},
+): MessageProof {
+  const slot = { requestHash: requestHashOf(request), protocol: 1, phase: 2, round: 0, ...NOWHERE, ...place };
   const signed = (text: string) => {
     const payloadDigest = keccak256(utf8(text));
     return { payloadDigest, signature: key.sign(slotDigest(domain, slot, payloadDigest)) };
@@ -168,15 +186,15 @@ export function proofBy(key: Keys, agentId: number, domain: Domain, request: Has
   return { kind: "messages", request, agentId: agentId as AgentId, slot, first, second };
 }
 
-/** Two decisions that the key signed in one ballot, for committees and requests that need not exist. */
+/** Two decisions that the key signed in one ballot. */
 export function decisionProofBy(
   key: Keys,
   agentId: number,
   domain: Domain,
   request: HashedRequest,
-  attempt = 0,
+  place: Partial<Place> = {},
 ): DecisionProof {
-  const committee = keccak256(utf8("committee"));
+  const { attempt, committeeHash: committee } = { ...NOWHERE, ...place };
   const slot = { requestHash: requestHashOf(request), committeeHash: committee, attempt, round: 2 };
   const signed = (answer: string) => {
     const decision = {

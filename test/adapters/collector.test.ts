@@ -14,7 +14,9 @@ import {
   retentionMs,
   type CollectorPorts,
 } from "../../agents/node/collector.ts";
-import type { RequestState } from "../../agents/core/request/events.ts";
+import { committeeHash } from "../../agents/core/encoding/typed-data.ts";
+import type { ChainEvent, RequestState } from "../../agents/core/request/events.ts";
+import { packRound } from "../../agents/core/request/rounds.ts";
 import type { EquivocationProof } from "../../agents/ports/chain.ts";
 import type { UnreadableProof } from "../../agents/ports/evidence.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
@@ -44,6 +46,18 @@ function transcriptOf(id: number, domain = base.domain): readonly Uint8Array[] {
   return [rootBlock, ...blocks];
 }
 
+/** Events of a request that its first committee decided. */
+const decidedOnce = [
+  { kind: "requested", request: base.request, round: packRound({ link: 0n, appeals: 0, deadline: 1 }), seedBlock: 0n },
+  { kind: "decisionCommitted", committee: base.committee, decision: { attempt: 0, status: "decided" } },
+] as unknown as readonly ChainEvent[];
+
+/** Evidence against the first seat of the first request, in this attempt. */
+function proofIn(attempt: number): EquivocationProof {
+  const slot = { attempt, committeeHash: committeeHash(base.committee) };
+  return { request: { id: 1n }, agentId: base.committee[0]!.agentId, slot } as unknown as EquivocationProof;
+}
+
 class World {
   now = 1_000 * DAY_MS;
   readonly states = new Map<number, RequestState>();
@@ -65,6 +79,7 @@ class World {
         this.asked += 1;
         return this.states.get(Number(id)) ?? { ...settled, status: "none" };
       },
+      requestEvents: async () => decidedOnce,
     },
     evidence: { list: async () => ({ proofs: this.proofs, unreadable: this.unreadable }) },
     isConsumed: async () => this.slashed,
@@ -122,7 +137,7 @@ describe("AV10: the policy of collection", () => {
     const world = new World();
     const root = await world.keep(1, {});
     world.now += WINDOW_MS + 1;
-    world.proofs.push({ request: { id: 1n } } as unknown as EquivocationProof);
+    world.proofs.push(proofIn(0));
     const collector = createCollector(world.ports, WINDOW_MS);
     assert.equal((await collector.pass(signal)).kept.evidence, 1);
     assert.equal(await world.store.isPinned(root), true);
@@ -131,6 +146,15 @@ describe("AV10: the policy of collection", () => {
       (await collector.pass(signal)).over.map((one) => one.root),
       [root],
     );
+  });
+
+  it("ST10: does not keep a transcript for evidence about an attempt without a decision, which nobody can prove", async () => {
+    const world = new World();
+    const root = await world.keep(1, { attempt: 1 });
+    world.now += WINDOW_MS + 1;
+    world.proofs.push(proofIn(1));
+    const { over, kept } = await createCollector(world.ports, WINDOW_MS).pass(signal);
+    assert.deepEqual([over.map((one) => one.root), kept.evidence], [[root], 0]);
   });
 
   it("keeps the transcript of unreadable evidence, names that evidence, and collects the others", async () => {

@@ -25,7 +25,7 @@ const requestOf = (id: bigint): HashedRequest => ({
   terms: 2n ** 255n + 1n,
   questionHash: keccak256(utf8(`question ${id}`)),
 });
-const proofOf = (requestId: bigint, attempt = 0) => proofBy(testKeys[0]!, 1, domain, requestOf(requestId), attempt);
+const proofOf = (requestId: bigint, attempt = 0) => proofBy(testKeys[0]!, 1, domain, requestOf(requestId), { attempt });
 
 for (const [name, create] of [
   ["memory", async (): Promise<EvidenceStore> => createMemoryEvidence()],

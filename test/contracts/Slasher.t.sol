@@ -3,19 +3,42 @@ pragma solidity 0.8.34;
 
 import {Slasher} from "../../contracts/Slasher.sol";
 import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
+import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {ISlasher} from "../../contracts/interfaces/ISlasher.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
-import {RequestState} from "../../contracts/libraries/RequestState.sol";
+import {RequestLib} from "../../contracts/libraries/RequestLib.sol";
+import {RequestState, RequestStateLib} from "../../contracts/libraries/RequestState.sol";
+import {RoundLib} from "../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {AgentId, Currency, Request, RequestId, Seat, Service, Status} from "../../contracts/types/Types.sol";
+import {
+    AgentId,
+    Currency,
+    DecidedRound,
+    DecisionHead,
+    Relay,
+    Request,
+    RequestId,
+    RequestTerms,
+    Round,
+    Seat,
+    Service,
+    Status,
+    Terms
+} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {Draft} from "./utils/Draft.sol";
 import {Vm, vm} from "./utils/Vm.sol";
 
-/// @dev An oracle that reads its answer from the id.
-contract StatusStub {
-    function stateOf(RequestId requestId) external pure returns (RequestState) {
-        return RequestState.wrap(RequestId.unwrap(requestId));
+/// @dev An oracle whose answer can be set.
+contract StateStub {
+    RequestState private _state;
+
+    function setState(RequestState state) external {
+        _state = state;
+    }
+
+    function stateOf(RequestId) external view returns (RequestState) {
+        return _state;
     }
 }
 
@@ -74,15 +97,12 @@ contract SlasherTest is ConclaveTest {
         assertTrue(slasher.isConsumed(AGENT, decidedIds[0], 0), "consumed");
         Equivocation memory other = equivocation(AGENT, 0);
         other.slot.phase = 7;
-        uint256 key = keys[registry.getAgent(AGENT).signer];
-        other.firstSignature = signMessage(key, other.request, other.slot, other.firstPayload);
-        other.secondSignature = signMessage(key, other.request, other.slot, other.secondPayload);
+        _sign(other, keys[registry.getAgent(AGENT).signer]);
         bytes memory consumed = abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, other.request.id, 0);
         vm.expectRevert(consumed);
         this.submitPair(other);
-        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 0);
         vm.expectRevert(consumed);
-        this.submitBodies(key, slot, _body("a"), slot, _body("b"));
+        this.submitBodies(AGENT, 0, _body("a"), 0, _body("b"));
 
         vm.warp(vm.getBlockTimestamp() + 7 days);
         submit(equivocation(AGENT, 1));
@@ -98,17 +118,19 @@ contract SlasherTest is ConclaveTest {
         assertTrue(slasher.isConsumed(AGENT, decidedIds[0], 0), "consumed");
     }
 
-    /// @dev ST7: the agent is drawn, leaves at once, and is proven guilty in the last second of the longest request's
-    /// window.
+    /// @dev ST7: the agent is drawn, leaves at once, its committee decides in the last second, and the agent is proven guilty in the last
+    /// second of the longest request's window.
     function test_unbondingCannotOutrunEvidence() public {
-        fund(1 ether);
-        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        Terms memory terms = termsFor(4, 0);
+        terms.duration = 7 days;
+        (Request memory request, uint64 seedBlock) = ask(terms);
         uint256 end = block.timestamp + 7 days + 7 days;
         Seat[] memory committee = drawCommittee(request, seedBlock);
         AgentId drawn = committee[0].agentId();
-        Equivocation memory pair = equivocation(drawn, 0);
         registry.startUnbonding(drawn, registry.positionOf(drawn, address(this)).shares);
         uint256 leaving = registry.getAgent(drawn).unbonding.assets;
+        vm.warp(end - 7 days);
+        Equivocation memory pair = _decided(request, committee, committee[0].signer());
 
         vm.warp(end - 1);
         vm.expectPartialRevert(IAgentRegistry.StillUnbonding.selector);
@@ -133,45 +155,81 @@ contract SlasherTest is ConclaveTest {
         vm.expectRevert(abi.encodeWithSelector(ISlasher.KeyHasEnded.selector, signer, end));
         this.submitPair(late);
         vm.warp(end + 7 days);
-        submit(equivocation(AGENT, 1));
+        nextEpoch();
+        decideForEvidence(1);
+        submit(equivocation(AGENT, 2));
         assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "the key in use");
     }
 
-    /// @dev ST6: a proof counts for one attempt, whatever it claims about the rest of the request.
-    function test_anInventedRequestIsNoOtherFault() public {
-        submit(equivocation(AGENT, 0));
-        Request memory invented = decidedRequest(0);
-        (invented.consumer, invented.questionHash) = (address(1), "another question");
-        Equivocation memory pair = equivocation(AGENT, invented, 0);
-        _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, decidedIds[0], 0));
+    /// @dev ST10: a proof counts for what is on record, and for nothing else.
+    function test_anInventedRecordProvesNothing() public {
+        Equivocation memory good = equivocation(AGENT, 0);
+        uint256 key = keys[registry.getAgent(AGENT).signer];
+        bytes memory reason = abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, decidedIds[0]);
+        for (uint256 member = 0; member < 12; ++member) {
+            Equivocation memory bad = _copy(good);
+            DecidedRound memory round = bad.held.rounds[0];
+            if (member == 0) bad.request.consumer = address(1);
+            else if (member == 1) bad.request.terms = RequestTerms.wrap(RequestTerms.unwrap(bad.request.terms) ^ 1);
+            else if (member == 2) bad.request.questionHash = "another question";
+            else if (member == 3) bad.held.rounds = new DecidedRound[](0);
+            else if (member == 4) bad.held.rounds = _twice(round);
+            else if (member == 5) round.round = Round.wrap(Round.unwrap(round.round) + 1);
+            else if (member == 6) round.committee[5] = SeatLib.pack(AGENT, 1_000_000, vm.addr(key));
+            else if (member == 7) round.decision.head = DecisionHead.wrap(DecisionHead.unwrap(round.decision.head) + 1);
+            else if (member == 8) round.decision.outcome = "other";
+            else if (member == 9) round.decision.answer = "other";
+            else if (member == 10) round.relay = Relay.wrap(Relay.unwrap(round.relay) + 1);
+            else round.round = Round.wrap(Round.unwrap(round.round) | (1 << 48));
+            if (member != 3) _sign(bad, key);
+            _assertRefused(bad, reason);
+        }
+        submit(good);
     }
 
-    /// @dev ST6: the event names the request, even when the proof has terms that nobody asked for.
-    function test_anInventedRequestHidesNothing() public {
-        Request memory invented = decidedRequest(0);
-        invented.questionHash = "another question";
-        bytes32 inventedHash = keccak256(abi.encode(invented));
-        Equivocation memory pair = equivocation(AGENT, invented, 0);
-        commitAs(address(this), pair.firstSignature, pair.secondSignature);
-        vm.expectEmit(address(slasher));
-        emit ISlasher.EquivocationProven(AGENT, decidedIds[0], address(this), 0, ISlasher.Fault.Messages, inventedHash);
-        showPair(pair);
-        _assertRefused(
-            equivocation(AGENT, 0),
-            abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, decidedIds[0], 0)
-        );
+    /// @dev ST10: what an agent signed proves nothing about a request in which it did not sit, also in the place of another seat.
+    function test_aLeakedKeyProvesNothingWhereItsAgentDidNotSit() public {
+        decideForEvidence(48);
+        AgentId newcomer = registerAgent(2 ether);
+        uint256 key = keys[registry.getAgent(newcomer).signer];
+        for (uint256 i = 0; i < 50; ++i) {
+            (Request memory request, DecidedRound[] memory rounds) = decided(i);
+            ISlasher.HeldSeat memory held;
+            (held.rounds, held.seat) = (rounds, i % 6);
+            _assertRefused(equivocationBy(key, request, held), _notHeld(request, 0, i % 6));
+        }
+        Equivocation memory pair = equivocation(AGENT, 0);
+        pair.held.seat = 6;
+        _sign(pair, key);
+        _assertRefused(pair, _notHeld(pair.request, 0, 6));
+        pair.held.seat = uint256(type(uint32).max) + 1;
+        _assertRefused(pair, _notHeld(pair.request, 0, pair.held.seat));
+        (pair.held.seat, pair.held.index) = (0, 1);
+        _assertRefused(pair, _notHeld(pair.request, 1, 0));
+        assertEq(registry.getAgent(newcomer).bonded.assets, 2 ether, "nothing is lost");
+        submit(equivocation(AGENT, 0));
+    }
+
+    /// @dev ST10: a seat is held with one key. A key that its agent got later signed nothing for it.
+    function test_aLaterKeyOfTheAgentProvesNothing() public {
+        (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
+        registry.rotateSigner(AGENT, publicKey, possession);
+        Equivocation memory pair = equivocation(AGENT, 0);
+        uint256 seat = pair.held.seat;
+        _sign(pair, keys[registry.getAgent(AGENT).signer]);
+        _assertRefused(pair, _notHeld(pair.request, 0, seat));
+        submit(equivocation(AGENT, 0));
     }
 
     /// @dev ST6: a leaked key costs a tenth a week, whatever it signed, until it proves nothing any more. Here everything
     /// that is left after 50 proofs was once 0.5 %.
     function test_aLeakedKeyTakesATenthAWeek() public {
         decideForEvidence(48);
-        uint256 key = keys[registry.getAgent(AGENT).signer];
         (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
         registry.rotateSigner(AGENT, publicKey, possession);
         uint256 slashes = 0;
         for (uint256 i = 0; i < 50; ++i) {
-            try this.submitPair(equivocationBy(key, decidedRequest(i), 0)) {
+            try this.submitPair(equivocation(AGENT, i)) {
                 ++slashes;
             } catch (bytes memory reason) {
                 bytes4 name = bytes4(reason);
@@ -278,44 +336,66 @@ contract SlasherTest is ConclaveTest {
         }
     }
 
-    /// @dev ST10: evidence about an attempt that may still be answered cannot be consumed.
+    /// @dev ST10: an attempt without a decision has no record, so nobody is slashed for it.
     function test_nothingIsConsumedBeforeTheDecision() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
-        Equivocation memory pair = equivocation(AGENT, request, 0);
-        bytes memory reason = abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, 0);
-        _assertRefused(pair, reason);
-        uint256 key = keys[registry.getAgent(AGENT).signer];
-        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 0);
-        vm.expectRevert(reason);
-        this.submitDecisionsAbout(request, key, slot, _body("a"), _body("b"));
-
-        // The hash covers the id, so the signatures do not count for a request that is decided.
-        Equivocation memory disguised = _copy(pair);
-        disguised.request.id = decidedIds[0];
-        _assertRefusedAsUnknown(disguised);
         Seat[] memory committee = drawCommittee(request, seedBlock);
-        _assertRefused(pair, reason);
         Draft memory decision = decisionFor(4);
-        commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(4)));
-        submit(pair);
-        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed after the decision");
+        ISlasher.HeldSeat memory held;
+        held.rounds = oneRound(request, committee, decision, quorumOf(4));
+        Equivocation memory pair = equivocationBy(keys[committee[0].signer()], request, held);
+        (pair.held.running, pair.held.seedBlock) = (firstRounds[request.id], seedBlock);
+        bytes memory reason = abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id);
+        _assertRefused(pair, reason);
+        pair.held.rounds = new DecidedRound[](0);
+        _assertRefused(pair, reason);
+
+        submit(_decided(request, committee, committee[0].signer()));
+        assertTrue(slasher.isConsumed(committee[0].agentId(), request.id, 0), "slashed after the decision");
     }
 
-    /// @dev ST10: tries every state of a request, with attempts before, at and after the current one.
-    function test_onlyAttemptsThatAreOverCount() public {
-        vm.etch(address(oracle), type(StatusStub).runtimeCode);
+    /// @dev ST10: a record is proven by the last decision, or by the link of the running round, whichever the status says.
+    function test_theStatusSaysWhatProvesARecord() public {
+        Equivocation memory pair = equivocation(AGENT, 0);
+        DecidedRound memory round = pair.held.rounds[0];
+        bytes32 committeeHash = keccak256(abi.encodePacked(round.committee));
+        bytes32 structHash = structHashOf(pair.request, round.committee, decisionFor(6));
+        uint256 link = RoundLib.linkAfter(round.round, committeeHash, structHash, round.relay, address(0));
+        pair.held.running = RoundLib.pack(link, 0, 7);
+        pair.held.seedBlock = 9;
+        bytes32 requestHash = keccak256(abi.encode(pair.request));
+        bytes32 requested = RequestLib.requestedCommitment(requestHash, pair.held.running, 9);
+        bytes32 settled = RequestLib.settledCommitment(structHash, round.relay, round.round);
+        bytes memory reason = abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, pair.request.id);
+        vm.etch(address(oracle), type(StateStub).runtimeCode);
         for (uint8 status = 0; status <= uint8(type(Status).max); ++status) {
-            for (uint32 attempt = 0; attempt < 5; ++attempt) {
-                Request memory request;
-                // The stub reads the status from the id: the request is at attempt 2.
-                request.id = RequestId.wrap((2 << 8) | status);
-                request.questionHash = keccak256(abi.encode(status, attempt));
-                Equivocation memory pair = equivocation(AgentId.wrap(3), request, attempt);
-                vm.warp(vm.getBlockTimestamp() + 7 days);
-                if (attempt < 2 || (attempt == 2 && status > uint8(Status.Requested))) submit(pair);
-                else
-                    _assertRefused(pair, abi.encodeWithSelector(ISlasher.AttemptNotOver.selector, request.id, attempt));
+            bool isRequested = status == uint8(Status.Requested);
+            bool isDecided = status == uint8(Status.Decided) || status == uint8(Status.Hung);
+            _setState(
+                status,
+                isRequested
+                    ? settled
+                    : isDecided
+                        ? requested
+                        : bytes32(0)
+            );
+            _assertRefused(pair, reason);
+            _setState(status, isRequested ? requested : settled);
+            if (!isRequested && !isDecided) continue;
+            if (isRequested) {
+                Equivocation memory bad = _copy(pair);
+                bad.held.seedBlock = 10;
+                _assertRefused(bad, reason);
+                // The link is another one, and the word covers it.
+                bad = _copy(pair);
+                bad.held.running = RoundLib.pack(link + 1, 0, 7);
+                _setState(status, RequestLib.requestedCommitment(requestHash, bad.held.running, 9));
+                _assertRefused(bad, reason);
+                _setState(status, requested);
             }
+            uint256 before = vm.snapshotState();
+            submit(pair);
+            assertTrue(vm.revertToState(before), "reverted");
         }
     }
 
@@ -343,11 +423,12 @@ contract SlasherTest is ConclaveTest {
 
         bad = _copy(pair);
         address second = registry.getAgent(AgentId.wrap(2)).signer;
-        bad.secondSignature = signMessage(keys[second], bad.request, bad.slot, bad.secondPayload);
+        bad.secondSignature = signMessage(keys[second], _hashOf(0), placeOf(bad), bad.secondPayload);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, signer, second));
 
-        bad = equivocationBy(1, decidedRequest(0), 0);
-        _assertRefused(bad, abi.encodeWithSelector(ISlasher.UnknownSigner.selector, vm.addr(1)));
+        bad = _copy(pair);
+        _sign(bad, 1);
+        _assertRefused(bad, _notHeld(bad.request, 0, bad.held.seat));
 
         bad = _copy(pair);
         bad.firstSignature = _twin(bad.firstSignature);
@@ -364,17 +445,16 @@ contract SlasherTest is ConclaveTest {
         // Two slots are no conflict: every member of the slot counts.
         for (uint256 member = 0; member < 7; ++member) {
             bad = _copy(pair);
-            (Request memory request, ISlasher.MessageSlot memory slot) = (decidedRequest(0), pair.slot);
-            if (member == 0) request.questionHash = "x";
-            else if (member == 1) slot.committeeHash = "x";
-            else if (member == 2) slot.attempt = 9;
-            else if (member == 3) slot.protocol = 9;
-            else if (member == 4) slot.phase = 9;
-            else if (member == 5) slot.round = 9;
-            else slot.seat = 9;
-            bad.secondSignature = signMessage(key, request, slot, bad.secondPayload);
+            (bytes32 requestHash, Slot memory place) = (_hashOf(0), placeOf(pair));
+            if (member == 0) requestHash = "x";
+            else if (member == 1) place.committeeHash = "x";
+            else if (member == 2) place.attempt = 9;
+            else if (member == 3) place.protocol = 9;
+            else if (member == 4) place.phase = 9;
+            else if (member == 5) place.round = 9;
+            else place.seat = 9;
+            bad.secondSignature = signMessage(key, requestHash, place, bad.secondPayload);
             _assertRefusedAsUnknown(bad);
-            pair = equivocation(AGENT, 0);
         }
     }
 
@@ -386,30 +466,27 @@ contract SlasherTest is ConclaveTest {
         _assertRefusedAsUnknown(pair);
         vm.chainId(chain);
         Slasher earlier = slasher;
-        uint256 key = keys[registry.getAgent(AGENT).signer];
         deployRegistry(EPOCH_BLOCKS);
-        Equivocation memory foreign = equivocationBy(key, decidedRequest(0), 0);
+        Equivocation memory foreign = equivocation(AGENT, 0);
         (slasher, earlier) = (earlier, slasher);
         _assertRefusedAsUnknown(foreign);
         submit(pair);
     }
 
-    function test_decisionsOfOneRound() public {
-        uint256 key = keys[registry.getAgent(AGENT).signer];
-        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 3);
+    function test_decisionsOfOneBallot() public {
         vm.expectRevert(abi.encodeWithSelector(ISlasher.NoConflict.selector));
-        this.submitBodies(key, slot, _body("a"), slot, _body("a"));
-        // After an unlock, an honest agent may sign another decision in another round.
-        ISlasher.DecisionSlot memory later = ISlasher.DecisionSlot("committee", 0, 4);
+        this.submitBodies(AGENT, 3, _body("a"), 3, _body("a"));
+        // After an unlock, an honest agent may sign another decision in another ballot.
         vm.expectPartialRevert(ISlasher.InvalidEvidence.selector);
-        this.submitBodies(key, slot, _body("a"), later, _body("b"));
-        bytes memory first = _signDecision(key, _hashOf(0), slot, _body("a"));
-        bytes memory second = _signDecision(key, _hashOf(0), slot, _body("b"));
+        this.submitBodies(AGENT, 3, _body("a"), 4, _body("b"));
         vm.expectPartialRevert(ISlasher.EvidenceNotCommitted.selector);
-        slasher.submitDecisions(decidedRequest(0), slot, _body("a"), first, _body("b"), second);
+        this.submitBodies(AGENT, 3, _body("a"), 3, _body("b"));
+        Equivocation memory pair = equivocation(AGENT, 0);
+        bytes memory first = _signDecision(pair, 3, _body("a"));
+        bytes memory second = _signDecision(pair, 3, _body("b"));
         commitAs(REPORTER, first, second);
         vm.prank(REPORTER);
-        slasher.submitDecisions(decidedRequest(0), slot, _body("a"), first, _body("b"), second);
+        slasher.submitDecisions(pair.request, pair.held, 3, _body("a"), first, _body("b"), second);
         assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed");
         assertEq(registry.owedTo(REPORTER), 0.05 ether, "rewarded");
     }
@@ -419,7 +496,6 @@ contract SlasherTest is ConclaveTest {
         fund(1 ether);
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         Seat[] memory committee = drawCommittee(request, seedBlock);
-        bytes32 committeeHash = SeatLib.hashMemory(committee);
         uint256 key = keys[committee[2].signer()];
         Draft memory decision = decisionFor(4);
         decision.reputationChanges = hex"0001";
@@ -429,9 +505,11 @@ contract SlasherTest is ConclaveTest {
         decision.answer = "no";
         bytes memory second = signDigest(key, decisionDigest(request, committee, decision));
         commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(4)));
-        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot(committeeHash, decision.attempt, decision.round);
+        ISlasher.HeldSeat memory held;
+        held.rounds = oneRound(request, committee, decision, quorumOf(4));
+        held.seat = 2;
         commitAs(address(this), first, second);
-        slasher.submitDecisions(request, slot, yes, first, _bodyOf(decision), second);
+        slasher.submitDecisions(request, held, decision.round, yes, first, _bodyOf(decision), second);
         assertTrue(slasher.isConsumed(committee[2].agentId(), request.id, 0), "slashed");
     }
 
@@ -474,39 +552,51 @@ contract SlasherTest is ConclaveTest {
         submit(pair);
     }
 
-    function submitDecisionsAbout(
-        Request memory request,
-        uint256 key,
-        ISlasher.DecisionSlot memory slot,
+    /// @dev Shows two decisions that the agent signed in these ballots; the first ballot is the one in the call.
+    function submitBodies(
+        AgentId agentId,
+        uint32 ballot,
         ISlasher.DecisionBody memory first,
+        uint32 otherBallot,
         ISlasher.DecisionBody memory second
     ) external {
-        bytes32 requestHash = keccak256(abi.encode(request));
-        slasher.submitDecisions(
-            request,
-            slot,
-            first,
-            _signDecision(key, requestHash, slot, first),
-            second,
-            _signDecision(key, requestHash, slot, second)
-        );
+        Equivocation memory pair = equivocation(agentId, 0);
+        bytes memory firstSignature = _signDecision(pair, ballot, first);
+        bytes memory secondSignature = _signDecision(pair, otherBallot, second);
+        slasher.submitDecisions(pair.request, pair.held, ballot, first, firstSignature, second, secondSignature);
     }
 
-    function submitBodies(
-        uint256 key,
-        ISlasher.DecisionSlot memory firstSlot,
-        ISlasher.DecisionBody memory first,
-        ISlasher.DecisionSlot memory secondSlot,
-        ISlasher.DecisionBody memory second
-    ) external {
-        slasher.submitDecisions(
-            decidedRequest(0),
-            firstSlot,
-            first,
-            _signDecision(key, _hashOf(0), firstSlot, first),
-            second,
-            _signDecision(key, _hashOf(0), secondSlot, second)
-        );
+    /// @dev Lets the first three seats decide, and returns two payloads that a signer of the first seat signed for one slot.
+    function _decided(
+        Request memory request,
+        Seat[] memory committee,
+        address signer
+    ) private returns (Equivocation memory) {
+        Draft memory decision = decisionFor(4);
+        commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(4)));
+        ISlasher.HeldSeat memory held;
+        held.rounds = oneRound(request, committee, decision, quorumOf(4));
+        return equivocationBy(keys[signer], request, held);
+    }
+
+    /// @dev Signs both payloads with a key, for the place that the proof has now.
+    function _sign(Equivocation memory pair, uint256 key) private view {
+        (bytes32 requestHash, Slot memory place) = (keccak256(abi.encode(pair.request)), placeOf(pair));
+        pair.firstSignature = signMessage(key, requestHash, place, pair.firstPayload);
+        pair.secondSignature = signMessage(key, requestHash, place, pair.secondPayload);
+    }
+
+    function _setState(uint8 status, bytes32 commitment) private {
+        StateStub(address(oracle)).setState(RequestStateLib.make(Status(status), 0, commitment));
+    }
+
+    function _notHeld(Request memory request, uint256 index, uint256 seat) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(ISlasher.SeatNotHeld.selector, request.id, index, seat);
+    }
+
+    function _twice(DecidedRound memory round) private pure returns (DecidedRound[] memory rounds) {
+        rounds = new DecidedRound[](2);
+        (rounds[0], rounds[1]) = (round, round);
     }
 
     function _assertRefused(Equivocation memory pair, bytes memory reason) private {
@@ -520,7 +610,7 @@ contract SlasherTest is ConclaveTest {
             revert NotTrue("refused");
         } catch (bytes memory reason) {
             bytes4 name = bytes4(reason);
-            assertTrue(name == ISlasher.InvalidEvidence.selector || name == ISlasher.UnknownSigner.selector, "reason");
+            assertTrue(name == ISlasher.InvalidEvidence.selector || name == ISlasher.SeatNotHeld.selector, "reason");
         }
     }
 
@@ -530,9 +620,10 @@ contract SlasherTest is ConclaveTest {
         assertEq(position.unbonding, unbonding, "position unbonding");
     }
 
-    /// @dev Returns the hash of a `decidedRequest`.
+    /// @dev Returns the hash of a request of `decideForEvidence`.
     function _hashOf(uint256 index) private view returns (bytes32) {
-        return keccak256(abi.encode(decidedRequest(index)));
+        (Request memory request, ) = decided(index);
+        return keccak256(abi.encode(request));
     }
 
     function _othersHash() private view returns (bytes32 all) {
@@ -572,18 +663,21 @@ contract SlasherTest is ConclaveTest {
             });
     }
 
+    /// @dev Signs a decision in this ballot with the key of the seat.
     function _signDecision(
-        uint256 key,
-        bytes32 requestHash,
-        ISlasher.DecisionSlot memory slot,
+        Equivocation memory pair,
+        uint32 ballot,
         ISlasher.DecisionBody memory body
     ) private view returns (bytes memory) {
-        bytes32 structHash = keccak256(
-            abi.encodePacked(
-                abi.encode(DecisionLib.DECISION_TYPEHASH, requestHash, slot.attempt, slot.committeeHash, slot.round),
-                abi.encode(body)
-            )
+        (Slot memory place, Seat seat) = (placeOf(pair), pair.held.rounds[0].committee[pair.held.seat]);
+        bytes memory head = abi.encode(
+            DecisionLib.DECISION_TYPEHASH,
+            keccak256(abi.encode(pair.request)),
+            place.attempt,
+            place.committeeHash,
+            ballot
         );
-        return signDigest(key, typedDigest("Conclave", address(oracle), structHash));
+        bytes32 structHash = keccak256(abi.encodePacked(head, abi.encode(body)));
+        return signDigest(keys[seat.signer()], typedDigest("Conclave", address(oracle), structHash));
     }
 }

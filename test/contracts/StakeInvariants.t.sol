@@ -16,12 +16,13 @@ contract StakeInvariantsTest is WalkTest {
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
         _walk(0, 1_200);
-        bytes32[11] memory actions = [
+        bytes32[12] memory actions = [
             bytes32("bond"),
             "startUnbonding",
             "withdrawStake",
             "slash",
             "slashAgain",
+            "slashAbsent",
             "rotate",
             "moveReputation",
             "exit",
@@ -96,7 +97,7 @@ contract StakeInvariantsTest is WalkTest {
     }
 
     function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
-        bytes4[14] memory weighted = [
+        bytes4[15] memory weighted = [
             StakeHandler.bond.selector,
             StakeHandler.bond.selector,
             StakeHandler.bond.selector,
@@ -106,6 +107,7 @@ contract StakeInvariantsTest is WalkTest {
             StakeHandler.slash.selector,
             StakeHandler.slash.selector,
             StakeHandler.slashAgain.selector,
+            StakeHandler.slashAbsent.selector,
             StakeHandler.rotate.selector,
             StakeHandler.moveReputation.selector,
             StakeHandler.claim.selector,

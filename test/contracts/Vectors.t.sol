@@ -153,19 +153,17 @@ contract VectorsTest is Assertions {
         uint256 count = 0;
         for (; _exists("messages", count); ++count) {
             string memory at = _at("messages", count);
+            EvidenceLib.ProvenSeat memory seat;
+            seat.requestHash = _bytes32(_join(at, ".message.requestHash"));
+            seat.committeeHash = _bytes32(_join(at, ".message.committeeHash"));
+            seat.attempt = uint32(_number(at, ".message.attempt"));
+            seat.protocol = uint32(_number(at, ".message.protocol"));
+            seat.number = uint32(_number(at, ".message.seat"));
             ISlasher.MessageSlot memory slot = ISlasher.MessageSlot(
-                _bytes32(_join(at, ".message.committeeHash")),
-                uint32(_number(at, ".message.attempt")),
-                uint32(_number(at, ".message.protocol")),
                 uint32(_number(at, ".message.phase")),
-                uint32(_number(at, ".message.round")),
-                uint32(_number(at, ".message.seat"))
+                uint32(_number(at, ".message.round"))
             );
-            bytes32 structHash = this.hashMessage(
-                slot,
-                _bytes32(_join(at, ".message.requestHash")),
-                _bytes32(_join(at, ".message.payloadDigest"))
-            );
+            bytes32 structHash = this.hashMessage(seat, slot, _bytes32(_join(at, ".message.payloadDigest")));
             assertEq(structHash, _bytes32(_join(at, ".structHash")), "structHash");
             assertEq(_digest(".domainSeparator", structHash), _bytes32(_join(at, ".digest")), "digest");
         }
@@ -205,11 +203,11 @@ contract VectorsTest is Assertions {
     }
 
     function hashMessage(
+        EvidenceLib.ProvenSeat calldata seat,
         ISlasher.MessageSlot calldata slot,
-        bytes32 requestHash,
         bytes32 payload
     ) external pure returns (bytes32) {
-        return EvidenceLib.messageHash(slot, requestHash, payload);
+        return EvidenceLib.messageHash(seat, slot, payload);
     }
 
     function verify(

@@ -13,15 +13,8 @@ import {
   recordOf,
   type Committed,
 } from "../support/contracts/course.ts";
-import { submitEquivocation } from "../support/contracts/equivocation.ts";
-import {
-  Currency,
-  agentOf,
-  testKey,
-  unpackRound,
-  type SignedDecision,
-  type Terms,
-} from "../support/contracts/typed-data.ts";
+import { equivocation, submitEquivocation } from "../support/contracts/equivocation.ts";
+import { Currency, agentOf, unpackRound, type SignedDecision, type Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   maxStake,
@@ -206,8 +199,7 @@ describe("secured requests", () => {
     const committed = await play(setting, [no, yes, yes], { duration: week / 5 });
     const [first] = signersOf(committed);
     // It signs twice, too, and is reported before the request is over.
-    const key = testKey(`agent ${first! - 1}`);
-    await submitEquivocation(world, key, committed.request);
+    await submitEquivocation(world, equivocation(world, committed, { index: 0, seat: 0 }));
     await settle(world, committed);
     const left = maxStake - maxStake / 10n;
     const arguments_ = [...recordOf(committed), 0, 1] as const;
@@ -229,13 +221,10 @@ describe("secured requests", () => {
     const committed = await overturned(setting);
     const [first] = signersOf(committed);
     await slasher.submitOverturned(...recordOf(committed), 0, 1);
-    const key = testKey(`agent ${first! - 1}`);
-    await expect(submitEquivocation(world, key, committed.request)).to.be.revertedWithCustomError(
-      slasher,
-      "SlashedRecently",
-    );
+    const proof = equivocation(world, committed, { index: 0, seat: 0 });
+    await expect(submitEquivocation(world, proof)).to.be.revertedWithCustomError(slasher, "SlashedRecently");
     await time.increase(week);
-    await submitEquivocation(world, key, committed.request);
+    await submitEquivocation(world, proof);
     expect(await stakeOf(world, first!)).to.equal(((maxStake - slice) * 9n) / 10n);
   });
 

@@ -10,13 +10,14 @@ import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { createKeystore, openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { runCli } from "../../agents/cli/run-cli.ts";
 import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
-import type { Address, Request, RequestId } from "../../agents/core/types.ts";
+import type { Address, Request, RequestId, SeatInfo } from "../../agents/core/types.ts";
 import { openBank, type Bank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
+import { certify } from "../adapters/chain-questions.ts";
 import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
-import { truthful } from "./world.ts";
+import { truthful, until } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
 const EPOCH_BLOCKS = 160;
@@ -70,8 +71,12 @@ export interface CliWorld extends Cli {
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
   /** Makes, funds and registers an agent of that name, and waits until it can be drawn. */
   enlist(name: string, stake: string): Promise<Address>;
-  /** Asks a question for an agent, whose key pays; `giveUp` ends its only attempt when its time is over. */
-  ask(name: string): Promise<{ readonly request: Request; readonly giveUp: () => Promise<void> }>;
+  /** Asks a question for an agent, whose key pays, and waits for the committee; `decide` signs for the agents of these names. */
+  ask(name: string): Promise<{
+    readonly request: Request;
+    readonly committee: readonly SeatInfo[];
+    readonly decide: (names: readonly string[]) => Promise<void>;
+  }>;
   /** Moves the chain's clock. */
   passTime(seconds: number): Promise<void>;
   close(): Promise<void>;
@@ -186,13 +191,16 @@ export async function startCliWorld(): Promise<CliWorld> {
       const [event] = await reader.requestEvents(requestId);
       assert.ok(event?.kind === "requested");
       const { request, round, seedBlock } = event;
-      const giveUp = async (): Promise<void> => {
-        await rpc(chain.rpcUrl, "evm_increaseTime", [request.terms.duration + 1]);
-        await rpc(chain.rpcUrl, "evm_mine", []);
+      const awaited = { round, attempt: 0, seedBlock, past: [] };
+      await until(async () => (await reader.head()).number > seedBlock);
+      const committee = await reader.committee(request, awaited);
+      const attempt = { domain: reader.domain, request, attempt: 0, committee };
+      const decide = async (names: readonly string[]): Promise<void> => {
+        const keys = await Promise.all(names.map((one) => openKeystore(join(folder, one, "keystore.json"), PASSWORD)));
         const writer = await createChainWriter({ ...source, account: owner });
-        assert.notEqual(await writer.refund(request, { round, attempt: 0, seedBlock, past: [] }), "already");
+        assert.notEqual(await writer.commit(request, awaited, certify(keys, attempt, {})), "already");
       };
-      return { request, giveUp };
+      return { request, committee, decide };
     },
     async passTime(seconds) {
       await rpc(chain.rpcUrl, "evm_increaseTime", [seconds]);

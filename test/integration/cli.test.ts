@@ -6,10 +6,10 @@ import { parseEther } from "viem";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
+import { committeeHash, hashedRequest } from "../../agents/core/encoding/typed-data.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import type { Address } from "../../agents/core/types.ts";
+import type { Address, SeatIndex } from "../../agents/core/types.ts";
 import { proofBy } from "../adapters/chain-questions.ts";
 import { wideId } from "../support/core/committee.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
@@ -250,29 +250,35 @@ describe("command line", () => {
 
   it("lists and submits the evidence that an agent keeps, and shows the reward", async () => {
     const dir = ["--dir", "hot"];
-    for (const name of ["victim", "second", "third", "fourth"]) {
+    const names = ["victim", "second", "third", "fourth"];
+    for (const name of names) {
       await world.bank.fund(await world.init(name), parseEther("20"));
       assert.equal((await world.json("agent", "register", "--dir", name, "--stake", "10")).code, 0);
     }
     const keys = await openKeystore(join(world.folder, "victim", "keystore.json"), PASSWORD);
     const { chainId, oracle } = world.deployment;
     const agentId = Number((await world.json("agent", "status", "--dir", "victim")).value["agentId"]);
-    const { request, giveUp } = await world.ask("second");
+    const { request, committee, decide } = await world.ask("second");
     await assertUndecided(world, String(request.id));
-    const proof = proofBy(keys, agentId, { chainId, oracle }, hashedRequest(request));
+    const seat = committee.findIndex((one) => one.agentId === agentId) as SeatIndex;
+    const place = { committeeHash: committeeHash(committee), seat };
+    const proof = proofBy(keys, agentId, { chainId, oracle }, hashedRequest(request), place);
     const unknown = { ...hashedRequest(request), id: wideId };
     const premature = proofBy(keys, agentId, { chainId, oracle }, unknown);
     assert.deepEqual((await world.json("evidence", "list", ...dir)).value, { proofs: [], unreadable: [], reward: "0" });
     await createFileEvidence(join(world.folder, "hot", "data", "evidence")).keep(proof);
 
     const { stdout } = await world.run(["evidence", "list", ...dir]);
-    assert.match(stdout, /^open +request 1\.0: agent \d+, seat 3, phase 2/m);
+    assert.match(stdout, new RegExp(`^open +request 1\\.0: agent \\d+, seat ${seat}, phase 2`, "m"));
     await createFileEvidence(join(world.folder, "second", "data", "evidence")).keep(premature);
     const early = await world.run(["evidence", "submit", "--dir", "second"]);
     assert.equal(early.code, 1);
-    const refusal = `^refused \\(AttemptNotOver: .*submit it again when .*\\) +request ${wideId}\\.0`;
-    assert.match(early.stdout, new RegExp(refusal, "m"));
-    await giveUp();
+    assert.match(early.stdout, new RegExp(`^refused \\(.* no usable request .*\\) +request ${wideId}\\.0`, "m"));
+    // ST10: the committee has not decided.
+    const undecided = await world.run(["evidence", "submit", ...dir]);
+    assert.equal(undecided.code, 1);
+    assert.match(undecided.stdout, /^refused \(.*no decision .*submit it again when .*\) +request 1\.0/m);
+    await decide(names);
     const hot = (await world.json("agent", "status", ...dir)).value["signer"] as Address;
     await world.bank.fund(hot, 0n);
     const { code, value } = await world.json("evidence", "submit", ...dir);

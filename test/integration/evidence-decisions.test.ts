@@ -170,4 +170,48 @@ describe("evidence of two signed decisions", () => {
     await until(() => reads === 2);
     assert.deepEqual((await own.list()).proofs, []);
   });
+
+  it("ST10: evidence about an attempt that nobody answered is tried a few times, kept, and slashes nobody", async () => {
+    const harness = await createMemoryHarness();
+    const reader = await harness.reader();
+    const writer = await harness.writer(0);
+    const { request, awaited, committee, certifying } = await drawn(harness, { retries: 1 });
+    const attempt = { domain: reader.domain, request, attempt: 0, committee };
+    let tries = 0;
+    const counting: typeof writer = {
+      ...writer,
+      submitEvidence: (...parameters) => {
+        tries += 1;
+        return writer.submitEvidence(...parameters);
+      },
+    };
+    const warned: string[] = [];
+    const log = {
+      ...silentLog,
+      warn: (fields: object) => void warned.push(String((fields as { error?: string }).error)),
+    };
+    const evidence = createMemoryEvidence();
+    const transactions = { certificate: async () => null };
+    const ports = { chain: reader, writer: counting, transactions, evidence, clock: createSystemClock(), log };
+    const keeper = createEvidenceKeeper(ports, 1, new AbortController().signal);
+    const signed = (answer: object) => {
+      const { decision, signatures } = certifying(answer);
+      return { decision, signature: signatures[1]!.signature };
+    };
+    const conflict = { seat: 1 as SeatIndex, first: signed({}), second: signed({ answer: "false" }) };
+    keeper.conflicting(attempt, 0 as SeatIndex, conflict);
+    await until(async () => (await evidence.list()).proofs.length === 1);
+    assert.equal(tries, 0, "the attempt may still be answered");
+    await harness.passTime(request.terms.duration + 1);
+    await writer.replace(request, awaited);
+    await until(() => tries === 5);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(tries, 5);
+    assert.match(
+      warned.at(-1) ?? "",
+      /^Prove what agent \d+ signed: the chain has no decision of its committee in attempt 0/,
+    );
+    assert.equal((await evidence.list()).proofs.length, 1);
+    assert.equal((await reader.agents()).filter(({ stake }) => stake === 0n).length, 0);
+  });
 });

@@ -80,7 +80,8 @@ export function currencyCode(currency: Currency): 0 | 1 {
   return currency === "token" ? 0 : 1;
 }
 
-function decidedOf({ round, committee, decision, relay, appellant }: DecidedRound) {
+/** Returns a round as the settlement and the slasher take it. */
+export function decidedOf({ round, committee, decision, relay, appellant }: DecidedRound) {
   return {
     round,
     committee: committee.map(packSeat),

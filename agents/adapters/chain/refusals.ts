@@ -86,9 +86,8 @@ export const refusals: Readonly<Record<string, string>> = {
   // Evidence
   NoConflict: "hand in two different messages or decisions",
   InvalidEvidence: "hand in two signatures of one key for one place",
-  UnknownSigner: "check the evidence: no agent ever used this key",
+  SeatNotHeld: "check the evidence: another key holds this seat of the round on record",
   KeyHasEnded: "nothing to do: the key was rotated out too long ago to prove anything",
-  AttemptNotOver: "keep the evidence: submit it again when the attempt has its decision or is given up",
   EvidenceConsumed: "nothing to do: the agent has been slashed for this attempt",
   SlashedRecently: "submit again seven days after the agent's last slash",
   NotSecured: "only a request with `--security secured` has stake behind its answer",

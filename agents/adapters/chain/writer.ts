@@ -2,6 +2,7 @@ import { encodeFunctionData, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, AgentId, RequestId } from "../../core/types.ts";
 import type { RequestState } from "../../core/request/events.ts";
+import type { RequestRecord } from "../../core/request/progress.ts";
 import type { ChainWriter, EquivocationProof, Receipt } from "../../ports/chain.ts";
 import {
   isAttemptOver,
@@ -40,7 +41,7 @@ export interface WriterOptions extends ChainOptions, TransactionOptions {
 }
 
 interface Step {
-  readonly call: TransactionCall;
+  readonly call: () => Promise<TransactionCall>;
   /** Reads the request's current state from the chain. */
   readonly isDone: (signal: AbortSignal | undefined) => Promise<boolean>;
 }
@@ -57,7 +58,7 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     signal: AbortSignal | undefined,
   ): Promise<Receipt | "already"> => {
     const step = {
-      call: { ...call, allowance: CREDIT_GAS },
+      call: async () => ({ ...call, allowance: CREDIT_GAS }),
       isDone: async (ended: AbortSignal | undefined) => isDone(await readRequestState(connection, requestId, ended)),
     };
     return submitOnce(sender, step, signal);
@@ -107,7 +108,7 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       return submit(request.id, call, isFinalState, signal);
     },
     wake: (agentId, signal) => submitOnce(sender, wakeStep(connection, agentId), signal),
-    submitEvidence: (proof, signal) => submitEvidence(connection, sender, proof, signal),
+    submitEvidence: (...parameters) => submitEvidence(connection, sender, parameters),
   };
 }
 
@@ -121,18 +122,17 @@ function wakeStep(connection: Connection, agentId: AgentId): Step {
     return !asleep;
   };
   const data = encodeFunctionData({ ...agent, functionName: "wake" });
-  return { call: { to: connection.registry, data, doing }, isDone };
+  return { call: async () => ({ to: connection.registry, data, doing }), isDone };
 }
 
 /** Commits to the proof if the slasher takes it as one, and shows it in a later block. */
 async function submitEvidence(
   connection: Connection,
   sender: Sender,
-  proof: EquivocationProof,
-  signal: AbortSignal | undefined,
+  [proof, readRecord, signal]: Parameters<ChainWriter["submitEvidence"]>,
 ): Promise<Receipt | "already"> {
   const slasher = await readSlasher(connection, signal);
-  const step = evidenceStep(connection, slasher, proof);
+  const step = evidenceStep(connection, slasher, proof, readRecord);
   for (;;) {
     try {
       return await submitOnce(sender, step, signal);
@@ -148,11 +148,17 @@ async function submitEvidence(
   }
 }
 
-function evidenceStep(connection: Connection, slasher: Address, proof: EquivocationProof): Step {
+function evidenceStep(
+  connection: Connection,
+  slasher: Address,
+  proof: EquivocationProof,
+  readRecord: () => Promise<RequestRecord>,
+): Step {
   const doing = `Submit evidence against agent ${proof.agentId}`;
   const isDone = (ended: AbortSignal | undefined): Promise<boolean> =>
     connection.call(doing, ended, (client) => client.readContract(isConsumedCall(slasher, proof)));
-  return { call: { to: slasher, data: encodeEvidence(proof), doing }, isDone };
+  const call: Step["call"] = async () => ({ to: slasher, data: encodeEvidence(proof, await readRecord()), doing });
+  return { call, isDone };
 }
 
 /**
@@ -162,7 +168,7 @@ function evidenceStep(connection: Connection, slasher: Address, proof: Equivocat
 async function submitOnce(sender: Sender, step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> {
   if (await step.isDone(signal)) return "already";
   try {
-    return toReceipt(await sender.send(step.call, signal));
+    return toReceipt(await sender.send(await step.call(), signal));
   } catch (error) {
     if (!(error instanceof ConclaveError)) throw error;
     if (await step.isDone(signal).catch(() => false)) return "already";

@@ -1,6 +1,7 @@
 import { refusals } from "../../adapters/chain/refusals.ts";
 import { createChainWriter } from "../../adapters/chain/writer.ts";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
+import { recordOf } from "../../core/request/progress.ts";
 import type { Receipt } from "../../ports/chain.ts";
 import { formatAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
@@ -8,6 +9,9 @@ import { unreadableRows } from "../shared/unreadable-proofs.ts";
 import { describeProof, keptProofs, type KeptProof } from "./evidence.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
+
+/** Errors of one proof, which say nothing about the next. */
+const REFUSED: ReadonlySet<ErrorCode> = new Set(["CHAIN_REVERTED", "EVIDENCE_UNPROVABLE", "REQUEST_UNKNOWN"]);
 
 interface Submission extends KeptProof {
   readonly result: Receipt | "already" | ConclaveError;
@@ -24,7 +28,8 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
       const keys = await openAgentKeys(agent.config, options, host);
       const writer = await createChainWriter({ ...agent.source, account: keys.viemAccount() }, host.signal);
       for (const one of open) {
-        const result = await writer.submitEvidence(one.proof, host.signal).catch(asRefusal);
+        const readRecord = async () => recordOf(await agent.chain.requestEvents(one.proof.request.id, host.signal));
+        const result = await writer.submitEvidence(one.proof, readRecord, host.signal).catch(asRefusal);
         submissions.push({ ...one, result });
       }
     }
@@ -46,7 +51,7 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
  * Returns the error of a refused proof, so that it does not hold back the others, e.g. if the agent has no stake left.
  */
 function asRefusal(error: unknown): ConclaveError {
-  if (error instanceof ConclaveError && error.code === "CHAIN_REVERTED") return error;
+  if (error instanceof ConclaveError && REFUSED.has(error.code)) return error;
   throw error;
 }
 
@@ -59,6 +64,7 @@ function submissionJson({ proof, result }: Submission): object {
 
 function wordOf(result: Submission["result"]): string {
   if (result instanceof ConclaveError) {
+    if (result.code !== "CHAIN_REVERTED") return `refused (${result.message})`;
     const name = String(result.data["error"]);
     const wayOut = refusals[name];
     return `refused (${wayOut === undefined ? name : `${name}: ${wayOut}`})`;

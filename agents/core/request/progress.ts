@@ -115,6 +115,21 @@ export function roundsOf(progress: Progress): readonly DecidedRound[] | null {
   return last === null ? null : [...progress.past, last];
 }
 
+/** What proves who sat in the rounds of a request that decided or hung so far. */
+export interface RequestRecord {
+  /** From the first. The last one has an appellant if an appeal called the running attempt. */
+  readonly rounds: readonly DecidedRound[];
+  /** The attempt that waits for its decision; null if there is none. */
+  readonly running: AwaitedRound | null;
+}
+
+/** The record after the events of one request, in chain order. */
+export function recordOf(events: readonly ChainEvent[]): RequestRecord {
+  const progress = progressOf(events);
+  if (progress === null) return { rounds: [], running: null };
+  return { rounds: roundsOf(progress) ?? progress.past, running: awaitedOf(progress) };
+}
+
 /** The running attempt; null if a decision stands or the request has ended. */
 export function awaitedOf({ stage, round, attempt, past }: Progress): AwaitedRound | null {
   if (stage.kind !== "requested" && stage.kind !== "drawn") return null;

@@ -7,6 +7,7 @@ import { faultOf, type EvidenceStore } from "../../ports/evidence.ts";
 import type { Log } from "../../ports/log.ts";
 import { persistently } from "../persist.ts";
 import { type CommittedDecision } from "../../core/request/events.ts";
+import { recordOf } from "../../core/request/progress.ts";
 import { isAttemptOver } from "../../core/request/state.ts";
 import { conflictsOnChain, decisionProof, messageProof } from "./proofs.ts";
 import type { SignedBySeat } from "../seat/session.ts";
@@ -15,7 +16,7 @@ import type { SignedBySeat } from "../seat/session.ts";
 const FUTILE: ReadonlySet<string> = new Set(["NothingToSlash", "KeyHasEnded"]);
 
 export interface EvidencePorts {
-  readonly chain: Pick<ChainReader, "requestState">;
+  readonly chain: Pick<ChainReader, "requestState" | "requestEvents">;
   readonly writer: ChainWriter;
   readonly transactions: Pick<TransactionReader, "certificate">;
   readonly evidence: EvidenceStore;
@@ -25,8 +26,9 @@ export interface EvidencePorts {
 
 /**
  * Keeps one proof of equivocation per agent and attempt, and brings it to the chain. It submits the proof as soon as the
- * attempt is over, when the chain takes it, and not when the request is settled: the stake may be unbonding, and a
- * request may never settle. The seats take turns as with certificates, so that only one pays.
+ * attempt is over, and not when the request is settled: the stake may be unbonding, and a request may never settle. The
+ * chain takes it if the attempt has a decision (ST10), also while a later committee is at work. The seats take turns as
+ * with certificates, so that only one pays.
  */
 export interface EvidenceKeeper {
   /** Takes two messages that a seat signed for one slot. */
@@ -45,7 +47,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
   const { chain, evidence, clock, log } = ports;
   const known = new Set<string>();
 
-  /** Waits until the attempt is over: before that the chain takes no evidence about it. */
+  /** Waits until the attempt is over: then it has its decision, or will never have one. Keepers end each attempt by its deadline. */
   const untilOver = async ({ request, slot }: EquivocationProof, turnMs: number): Promise<void> => {
     let isOver = false;
     const look = async (): Promise<void> => {
@@ -113,10 +115,15 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
 }
 
 /** Returns true if nothing is left to do. */
-async function submit({ writer, log }: EvidencePorts, proof: EquivocationProof, signal: AbortSignal): Promise<boolean> {
+async function submit(
+  { chain, writer, log }: EvidencePorts,
+  proof: EquivocationProof,
+  signal: AbortSignal,
+): Promise<boolean> {
   const about = { requestId: String(proof.request.id), agentId: proof.agentId };
   try {
-    const receipt = await writer.submitEvidence(proof, signal);
+    const readRecord = async () => recordOf(await chain.requestEvents(proof.request.id, signal));
+    const receipt = await writer.submitEvidence(proof, readRecord, signal);
     if (receipt !== "already")
       log.info(
         { ...about, transaction: receipt.transactionHash, gas: String(receipt.gasUsed) },

@@ -147,7 +147,7 @@ async function measure(agents: readonly number[]): Promise<Figures> {
   const commits: CommitFigure[] = [];
   for (const n of sizes) if (3 * n <= 2 * largest) commits.push(await measureCommit(world, n));
   const perBatchItem = await measureBatch(world);
-  const evidence = await measureEvidence(world);
+  const evidence = await measureEvidence(await deployWorld(await startProductionChain()));
   const later = await measureLater(world, largest);
   const delivery = await measureDelivery(world);
   const allIn = [...(await measureAllIn(world, `${largest} proven`))];

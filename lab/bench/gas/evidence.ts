@@ -1,14 +1,22 @@
 // What a proof of equivocation costs its reporter.
-import { id, keccak256 } from "ethers";
-import type { ContractTransactionResponse, SigningKey } from "ethers";
+import { TypedDataEncoder, id, keccak256 } from "ethers";
+import type { ContractTransactionResponse } from "ethers";
 
-import { ask, decide } from "../../../test/support/contracts/course.ts";
-import { commitEvidence, signed, submitEquivocation } from "../../../test/support/contracts/equivocation.ts";
+import { ask, decide, type Committed } from "../../../test/support/contracts/course.ts";
 import {
+  commitEvidence,
+  equivocation,
+  heldSeat,
+  keyOf,
+  submitEquivocation,
+  type Place,
+} from "../../../test/support/contracts/equivocation.ts";
+import {
+  agentOf,
   decisionTypes,
+  hashCommittee,
   hashRequest,
   testKey,
-  type RequestWitness,
 } from "../../../test/support/contracts/typed-data.ts";
 import { minStake, nextEpoch, registration } from "../../../test/support/contracts/world.ts";
 import type { World } from "../../../test/support/contracts/world.ts";
@@ -28,26 +36,26 @@ export interface EvidenceFigures {
 }
 
 /**
- * Measures proofs. Except before the first, the treasury and the reporter have claims already, and the agents' words
- * in the array changed before.
+ * Measures proofs about the seats of a committee of four, in a registry of its own with four agents, all of which sit. Except before the
+ * first, the treasury and the reporter have claims already, and the agents' words in the array changed before.
  */
 export async function measureEvidence(world: World): Promise<EvidenceFigures> {
   const rich = await enlist(world, "evidence rich", 4n * minStake);
   const poor = await enlist(world, "evidence poor", minStake);
-  await enlist(world, "evidence last", minStake);
-  await world.registry.startUnbonding(rich.agentId, minStake);
+  for (const label of ["evidence third", "evidence last"]) await enlist(world, label, minStake);
+  await world.registry.startUnbonding(rich, minStake);
   // Waits for a later epoch than the registration, so that its word in the array has changed before; a slash still
   // takes it below the minimum.
   await nextEpoch(world);
-  await world.registry.bond(poor.agentId, minStake / 20n);
+  await world.registry.bond(poor, minStake / 20n);
   await nextEpoch(world);
-  const first = await submitMessages(world, rich.key);
+  const first = await submitMessages(world, rich);
   await nextWeek(world);
-  const messages = await submitMessages(world, rich.key);
+  const messages = await submitMessages(world, rich);
   await nextWeek(world);
-  const decisions = await submitDecisions(world, rich.key);
+  const decisions = await submitDecisions(world, rich);
   await nextWeek(world);
-  return { first, messages, decisions, deactivating: await submitMessages(world, poor.key) };
+  return { first, messages, decisions, deactivating: await submitMessages(world, poor) };
 }
 
 /** An agent is slashed once in seven days. */
@@ -56,37 +64,39 @@ async function nextWeek(world: World): Promise<void> {
   await nextEpoch(world);
 }
 
-async function enlist(
-  world: World,
-  label: string,
-  stake: bigint,
-): Promise<{ readonly key: SigningKey; readonly agentId: bigint }> {
-  const key = testKey(label);
-  await world.registry.register(registration(world, world.deployer.address, key, stake));
-  return { key, agentId: await world.registry.agentCount() };
+/** Registers an agent and returns its number. */
+async function enlist(world: World, label: string, stake: bigint): Promise<bigint> {
+  await world.registry.register(registration(world, world.deployer.address, testKey(label), stake));
+  return world.registry.agentCount();
 }
 
-/** Asks, and lets a committee of four decide. */
-async function decidedRequest(world: World): Promise<RequestWitness> {
-  return (await decide(world, await ask(world, { fee: 0n }))).request;
+/** Lets a committee of four decide, and finds the seat of an agent. */
+async function seated(world: World, agentId: bigint): Promise<{ readonly course: Committed; readonly place: Place }> {
+  const course = await decide(world, await ask(world, { fee: 0n }));
+  const seat = course.rounds[0]!.committee.findIndex((one) => agentOf(one) === agentId);
+  return { course, place: { index: 0, seat } };
 }
 
-async function submitMessages(world: World, key: SigningKey): Promise<number> {
-  return gasOf(submitEquivocation(world, key, await decidedRequest(world)));
+async function submitMessages(world: World, agentId: bigint): Promise<number> {
+  const { course, place } = await seated(world, agentId);
+  return gasOf(submitEquivocation(world, equivocation(world, course, place)));
 }
 
-async function submitDecisions(world: World, key: SigningKey): Promise<number> {
-  const request = await decidedRequest(world);
-  const slot = { committeeHash: id("committee"), attempt: 0, round: 0 };
+async function submitDecisions(world: World, agentId: bigint): Promise<number> {
+  const { course, place } = await seated(world, agentId);
+  const { request } = course;
+  const { committee, decision: decided } = course.rounds[0]!;
+  const key = keyOf(world, course, place);
   const decisionOf = (answer: string) => {
-    const bytes = Buffer.from(answer);
     const outcome = id(answer);
     const common = { status: 2, outcome, confidence: 900_000, transcript: id(`transcript of ${answer}`) };
-    const signature = signed(world, key, decisionTypes, {
-      ...slot,
+    const digest = TypedDataEncoder.hash(world.domain, decisionTypes, {
       ...common,
       requestHash: hashRequest(request),
-      answer: bytes,
+      attempt: decided.attempt,
+      committeeHash: hashCommittee(committee),
+      round: decided.round,
+      answer: Buffer.from(answer),
       reputationChanges: "0x",
       shares: "0x01010101",
     });
@@ -96,11 +106,11 @@ async function submitDecisions(world: World, key: SigningKey): Promise<number> {
       reputationChangesHash: keccak256("0x"),
       sharesHash: keccak256("0x01010101"),
     };
-    return [body, signature] as const;
+    return [body, key.sign(digest).serialized] as const;
   };
   const [yes, no] = [decisionOf("yes"), decisionOf("no")];
   await commitEvidence(world.slasher, [yes[1], no[1]]);
-  return gasOf(world.slasher.submitDecisions(request, slot, ...yes, ...no));
+  return gasOf(world.slasher.submitDecisions(request, heldSeat(course, place), decided.round, ...yes, ...no));
 }
 
 async function gasOf(sent: Promise<ContractTransactionResponse>): Promise<number> {

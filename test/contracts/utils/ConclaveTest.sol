@@ -21,6 +21,7 @@ import {
     Currency,
     DecidedRound,
     Decision,
+    DecisionHead,
     PastRound,
     PriceTerms,
     Relay,
@@ -45,11 +46,22 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     struct Equivocation {
         Request request;
+        ISlasher.HeldSeat held;
         ISlasher.MessageSlot slot;
         bytes32 firstPayload;
         bytes firstSignature;
         bytes32 secondPayload;
         bytes secondSignature;
+    }
+
+    /// @dev Where a signed message belongs, in the order of the type.
+    struct Slot {
+        bytes32 committeeHash;
+        uint32 attempt;
+        uint32 protocol;
+        uint32 phase;
+        uint32 round;
+        uint32 seat;
     }
 
     uint128 internal constant MIN_STAKE = 1 ether;
@@ -74,8 +86,10 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     mapping(RequestId requestId => Round round) internal firstRounds;
     /// @dev The first seed block of each request that `ask` made.
     mapping(RequestId requestId => uint64 seedBlock) internal seedBlocks;
-    /// @dev Requests whose first attempt is over, see `decideForEvidence`.
+    /// @dev Requests that `decideForEvidence` made.
     RequestId[] internal decidedIds;
+    /// @dev Each of them with its record, encoded.
+    bytes[] private _records;
     /// @dev Private keys by signer.
     mapping(address signer => uint256 privateKey) internal keys;
 
@@ -122,56 +136,87 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         oracle.setConsumer(subscriptionId, address(this), type(uint104).max, type(uint104).max);
     }
 
-    /// @dev Returns a request with its own hash and the id of a decided one: the slasher looks at nothing else.
-    function decidedRequest(uint256 index) internal view returns (Request memory request) {
-        request.id = decidedIds[index];
-    }
-
-    /// @dev Makes evidence about the first `count` of `decidedRequest` be about an attempt that is over from now on.
+    /// @dev Makes requests that decide at once. All agents that can be drawn sit in each.
     function decideForEvidence(uint256 count) internal {
+        uint256 size = registry.drawableCount();
         for (uint256 i = 0; i < count; ++i) {
-            (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+            (Request memory request, uint64 seedBlock) = ask(termsFor(size, 0));
             Seat[] memory committee = drawCommittee(request, seedBlock);
-            Draft memory decision = decisionFor(4);
-            commitWith(request, decision.packed(), certify(request, committee, decision, 15));
+            Draft memory decision = decisionFor(size);
+            uint256 all = (1 << size) - 1;
+            commitWith(request, decision.packed(), certify(request, committee, decision, all));
             decidedIds.push(request.id);
+            _records.push(abi.encode(request, oneRound(request, committee, decision, all)));
         }
     }
 
-    /// @dev Returns two payloads that the agent's present key signed for one slot of a request.
-    function equivocation(
-        AgentId agentId,
+    /// @dev Returns the record of a request that its first committee decided.
+    function oneRound(
         Request memory request,
-        uint32 attempt
-    ) internal view returns (Equivocation memory) {
-        return equivocationBy(keys[registry.getAgent(agentId).signer], request, attempt);
+        Seat[] memory committee,
+        Draft memory decision,
+        uint256 signers
+    ) internal view returns (DecidedRound[] memory rounds) {
+        rounds = new DecidedRound[](1);
+        rounds[0] = DecidedRound(firstRounds[request.id], committee, decision.packed(), relayOf(signers), address(0));
     }
 
-    /// @dev Returns the same about the first attempt at a `decidedRequest`.
+    /// @dev Returns what `decideForEvidence` made.
+    function decided(uint256 index) internal view returns (Request memory request, DecidedRound[] memory rounds) {
+        return abi.decode(_records[index], (Request, DecidedRound[]));
+    }
+
+    /// @dev Returns the seat of an agent in the first round.
+    function seatOf(
+        AgentId agentId,
+        DecidedRound[] memory rounds
+    ) internal pure returns (ISlasher.HeldSeat memory held) {
+        held.rounds = rounds;
+        while (AgentId.unwrap(rounds[0].committee[held.seat].agentId()) != AgentId.unwrap(agentId)) ++held.seat;
+    }
+
+    /// @dev Returns two payloads that the agent's seat in a request of `decideForEvidence` signed for one slot.
     function equivocation(AgentId agentId, uint256 index) internal view returns (Equivocation memory) {
-        return equivocation(agentId, decidedRequest(index), 0);
+        (Request memory request, DecidedRound[] memory rounds) = decided(index);
+        ISlasher.HeldSeat memory held = seatOf(agentId, rounds);
+        return equivocationBy(keys[rounds[0].committee[held.seat].signer()], request, held);
     }
 
+    /// @dev Returns two payloads that a key signed for one slot of a seat.
     function equivocationBy(
         uint256 privateKey,
         Request memory request,
-        uint32 attempt
+        ISlasher.HeldSeat memory held
     ) internal view returns (Equivocation memory pair) {
-        pair.request = request;
-        pair.slot = ISlasher.MessageSlot(keccak256("committee"), attempt, 1, 2, 3, 1);
+        (pair.request, pair.held) = (request, held);
+        pair.slot = ISlasher.MessageSlot(2, 3);
         (pair.firstPayload, pair.secondPayload) = (keccak256("yes"), keccak256("no"));
-        pair.firstSignature = signMessage(privateKey, request, pair.slot, pair.firstPayload);
-        pair.secondSignature = signMessage(privateKey, request, pair.slot, pair.secondPayload);
+        (bytes32 requestHash, Slot memory place) = (keccak256(abi.encode(request)), placeOf(pair));
+        pair.firstSignature = signMessage(privateKey, requestHash, place, pair.firstPayload);
+        pair.secondSignature = signMessage(privateKey, requestHash, place, pair.secondPayload);
+    }
+
+    /// @dev Returns the members of the signed message that say where it belongs.
+    function placeOf(Equivocation memory pair) internal pure returns (Slot memory) {
+        DecidedRound memory round = pair.held.rounds[pair.held.index];
+        return
+            Slot({
+                committeeHash: keccak256(abi.encodePacked(round.committee)),
+                attempt: uint8(DecisionHead.unwrap(round.decision.head) >> 72),
+                protocol: uint8(RequestTerms.unwrap(pair.request.terms)),
+                phase: pair.slot.phase,
+                round: pair.slot.round,
+                seat: uint32(pair.held.seat)
+            });
     }
 
     function signMessage(
         uint256 privateKey,
-        Request memory request,
-        ISlasher.MessageSlot memory slot,
+        bytes32 requestHash,
+        Slot memory place,
         bytes32 payload
     ) internal view returns (bytes memory) {
-        bytes32 requestHash = keccak256(abi.encode(request));
-        bytes32 structHash = keccak256(abi.encode(DecisionLib.MESSAGE_TYPEHASH, requestHash, slot, payload));
+        bytes32 structHash = keccak256(abi.encode(DecisionLib.MESSAGE_TYPEHASH, requestHash, place, payload));
         return signDigest(privateKey, typedDigest("Conclave", address(oracle), structHash));
     }
 
@@ -195,6 +240,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     function showPair(Equivocation memory pair) internal {
         slasher.submitMessages(
             pair.request,
+            pair.held,
             pair.slot,
             pair.firstPayload,
             pair.firstSignature,

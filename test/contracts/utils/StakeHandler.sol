@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
-import {AgentId, Currency, Pot, Seat} from "../../../contracts/types/Types.sol";
+import {AgentId, Currency, DecidedRound, Pot, Seat} from "../../../contracts/types/Types.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
 import {vm} from "./Vm.sol";
@@ -28,7 +28,10 @@ contract StakeHandler is ConclaveTest {
     uint256 public broken;
     string public brokenBecause;
     mapping(bytes32 action => uint256 count) public done;
-    Equivocation[] private _submitted;
+    /// @dev Proofs that counted, encoded.
+    bytes[] private _submitted;
+    /// @dev The requests of `decideForEvidence` in which an agent sat and for which it was not slashed, the newest last.
+    mapping(AgentId id => uint256[] indexes) private _open;
     mapping(AgentId id => uint256 time) private _slashTimes;
 
     /// @dev ST2: an action on one agent lowers no share's price and does not change another agent's stake.
@@ -59,7 +62,6 @@ contract StakeHandler is ConclaveTest {
             put[operator] += registration.stake;
         }
         nextEpoch();
-        decideForEvidence(EVIDENCE);
     }
 
     function bond(uint256 agent, uint256 account, uint256 amount, bool small) external keepsPrices(agent) {
@@ -113,17 +115,23 @@ contract StakeHandler is ConclaveTest {
     function slash(uint256 agent, uint256 reporter) external {
         if (_submitted.length == EVIDENCE) return;
         AgentId id = _id(agent);
+        _decide();
+        uint256[] storage open = _open[id];
+        if (open.length == 0) return;
         Pot[2][] memory before = _pots();
         uint256 own = _own(id);
         uint256 owing = _owed();
         bool leaves = _leaves(id);
-        Equivocation memory pair = equivocation(id, _submitted.length);
+        Equivocation memory pair = equivocation(id, open[open.length - 1]);
         address from = accounts[reporter % ACCOUNTS];
         uint256 reward = registry.owedTo(from);
         if (block.timestamp < _slashTimes[id] + 7 days) vm.warp(_slashTimes[id] + 7 days);
+        bool isOver = _hasEnded(pair);
         try this.submitPair(from, pair) {
+            if (isOver) _break("a key that ended counted");
+            open.pop();
             _slashTimes[id] = block.timestamp;
-            _submitted.push(pair);
+            _submitted.push(abi.encode(pair));
             _assertSlash(id, before);
             if (registry.getAgent(id).exited != leaves) _break("a slash ends what is not active, and only that");
             reward = registry.owedTo(from) - reward;
@@ -131,17 +139,31 @@ contract StakeHandler is ConclaveTest {
             slashed += _owed() - owing;
             ++done["slash"];
         } catch {
-            if (before[AgentId.unwrap(id) - 1][0].assets != 0) _break("evidence was refused");
+            if (!isOver && before[AgentId.unwrap(id) - 1][0].assets != 0) _break("evidence was refused");
         }
     }
 
     /// @dev ST6: each proof counts once.
     function slashAgain(uint256 index) external keepsPrices(0) {
         if (_submitted.length == 0) return;
-        try this.submitPair(address(this), _submitted[index % _submitted.length]) {
+        Equivocation memory pair = abi.decode(_submitted[index % _submitted.length], (Equivocation));
+        try this.submitPair(address(this), pair) {
             _break("evidence counted twice");
         } catch {}
         ++done["slashAgain"];
+    }
+
+    /// @dev ST10: a key proves nothing about another agent's seat, nor about a seat of its agent that was drawn with another key.
+    function slashAbsent(uint256 agent) external keepsPrices(0) {
+        if (decidedIds.length == 0) return;
+        Equivocation memory pair;
+        (pair.request, pair.held.rounds) = decided(decidedIds.length - 1);
+        address signer = registry.getAgent(_id(agent)).signer;
+        if (pair.held.rounds[0].committee[0].signer() == signer) return;
+        try this.submitPair(address(this), equivocationBy(keys[signer], pair.request, pair.held)) {
+            _break("a key counted for a seat that it did not hold");
+        } catch {}
+        ++done["slashAbsent"];
     }
 
     function submitPair(address reporter, Equivocation memory pair) external {
@@ -217,6 +239,23 @@ contract StakeHandler is ConclaveTest {
         drawn = new bool[](AGENTS + 1);
         for (uint256 i = 0; i < all.length; ++i) drawn[AgentId.unwrap(all[i].agentId())] = true;
         vm.roll(number);
+    }
+
+    /// @dev Makes a request in which all agents sit that can be drawn, if they are enough for a committee.
+    function _decide() private {
+        nextEpoch();
+        if (registry.drawableCount() < 4) return;
+        decideForEvidence(1);
+        uint256 index = decidedIds.length - 1;
+        (, DecidedRound[] memory rounds) = decided(index);
+        Seat[] memory committee = rounds[0].committee;
+        for (uint256 i = 0; i < committee.length; ++i) _open[committee[i].agentId()].push(index);
+    }
+
+    /// @dev ST6: true if the key of the seat was rotated out longer ago than an unbonding delay.
+    function _hasEnded(Equivocation memory pair) private view returns (bool) {
+        (, uint40 end) = registry.keyOf(pair.held.rounds[0].committee[pair.held.seat].signer());
+        return end != 0 && block.timestamp > end;
     }
 
     function _assertSlash(AgentId id, Pot[2][] memory before) private {

@@ -237,8 +237,13 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
       submit(request, isFinalState, () => ledger.fallBack(request, awaited), signal),
     wake: (agentId, signal) =>
       serve(signal, () => (ledger.agents.get(agentId)?.asleep === true ? ledger.wake(agentId) : "already")),
-    submitEvidence: (proof, signal) =>
-      serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
+    submitEvidence: async (proof, readRecord, signal) => {
+      if (await serve(signal, () => ledger.isConsumed(proof))) return "already";
+      const record = await readRecord();
+      return serve(signal, () =>
+        ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, record, account),
+      );
+    },
   };
 }
 

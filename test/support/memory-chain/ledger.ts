@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ConclaveError } from "../../../agents/core/errors.ts";
 import { ONE_PPM } from "../../../agents/core/types.ts";
 import type {
@@ -6,6 +7,7 @@ import type {
   Certificate,
   Currency,
   Domain,
+  HashedRequest,
   Hex,
   Ppm,
   Request,
@@ -15,7 +17,9 @@ import type {
 } from "../../../agents/core/types.ts";
 import type { AwaitedRound, DecidedRound } from "../../../agents/core/request/events.ts";
 import type { AgentRecord, CertifiedDecision, EquivocationProof, Receipt } from "../../../agents/ports/chain.ts";
-import { faultOf } from "../../../agents/ports/evidence.ts";
+import { hashedRequest } from "../../../agents/core/encoding/typed-data.ts";
+import { recordOf, type RequestRecord } from "../../../agents/core/request/progress.ts";
+import { faultOf, heldSeat, unprovable } from "../../../agents/ports/evidence.ts";
 import { oldestSeedAt } from "../../../agents/adapters/chain/committee.ts";
 import {
   appeal,
@@ -73,7 +77,7 @@ export interface Ledger {
   fallBack(request: Request, awaited: AwaitedRound): Receipt;
   wake(agentId: AgentId): Receipt;
   isConsumed(proof: EquivocationProof): boolean;
-  submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
+  submitEvidence(proof: EquivocationProof, record: RequestRecord, reporter: Address): Receipt;
   certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
   /** Services of an agent, counted up to `PROVEN_SERVICES`. */
   servicesOf(agentId: AgentId): number;
@@ -124,7 +128,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     fallBack: (...parameters) => fallBack(state, ...parameters),
     wake: (agentId) => wake(state, agentId),
     isConsumed: (proof) => state.consumed.has(faultOf(proof)),
-    submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
+    submitEvidence: (...parameters) => submitEvidence(state, ...parameters),
     certificateIn: (transactionHash, requestId) =>
       state.certificates.get(certificateKey(transactionHash, requestId)) ?? null,
     servicesOf: (agentId) => state.services.get(agentId) ?? 0,
@@ -159,16 +163,29 @@ function wake(state: State, agentId: AgentId): Receipt {
   return append(state, [{ kind: "agentsChanged", agentId }]);
 }
 
+/** Refuses a record that is not the one of the chain. */
+function requireRecord({ blocks }: State, request: HashedRequest, record: RequestRecord): void {
+  const events = blocks
+    .flatMap((block) => block.events)
+    .filter((event) =>
+      event.kind === "requested"
+        ? isDeepStrictEqual(hashedRequest(event.request), request)
+        : "requestId" in event && event.requestId === request.id,
+    );
+  if (!isDeepStrictEqual(recordOf(events), record)) throw refused("WitnessMismatch", { requestId: String(request.id) });
+}
+
 /** Slashes like contracts/Slasher.sol; all stake here is the operator's own. */
-function submitEvidence(state: State, proof: EquivocationProof, reporter: Address): Receipt {
+function submitEvidence(state: State, proof: EquivocationProof, record: RequestRecord, reporter: Address): Receipt {
+  const held = heldSeat(proof, record);
+  if (held === null) throw unprovable(proof);
+  requireRecord(state, proof.request, record);
   const signer = equivocator(state.options.domain, proof);
-  const agent = state.agents.values().find((one) => one.signer === signer);
-  if (agent === undefined) throw refused("UnknownSigner", { signer });
-  const { request, slot } = proof;
-  const { status, attempt: latest } = state.requests.get(request.id) ?? { status: "requested", attempt: 0 };
-  if (slot.attempt > latest || (slot.attempt === latest && status === "requested"))
-    throw refused("AttemptNotOver", { requestId: String(request.id), attempt: slot.attempt });
-  const fault = faultOf({ ...proof, agentId: agent.agentId });
+  const seat = record.rounds[held.index]?.committee[held.seat];
+  const agent = state.agents.get(proof.agentId);
+  if (agent === undefined || seat?.signer !== signer)
+    throw refused("SeatNotHeld", { requestId: String(proof.request.id), ...held });
+  const fault = faultOf(proof);
   if (state.consumed.has(fault)) throw refused("EvidenceConsumed", { agentId: agent.agentId });
   const [bonded, unbonding] = [slashOf(agent.stake), slashOf(agent.unbonding)];
   if (bonded + unbonding === 0n) throw refused("NothingToSlash", { agentId: agent.agentId });
