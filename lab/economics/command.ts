@@ -17,7 +17,6 @@ interface Flags {
   readonly quick?: true;
   readonly seed: number;
   readonly modelCost: number;
-  readonly slice: number;
   readonly write?: true;
   readonly json?: true;
 }
@@ -30,12 +29,6 @@ function commandLine(): Command {
     .option("--quick", "fewer and shorter lives: less than ten minutes instead of half an hour")
     .option("--seed <number>", "the same seed gives the same lives", between(0, 999_999), 1)
     .option("--model-cost <dollars>", "what the model calls of a seat cost", amount, MODEL_DOLLARS)
-    .option(
-      "--slice <ppm>",
-      "part of a seat's stake that it loses when larger committees overturn what it signed, in parts per million",
-      between(0, 1_000_000),
-      0,
-    )
     .option("--write", "write the tables into docs/economics.md")
     .option("--json", "print one JSON object instead of tables")
     .addHelpText("after", "\nExample:\n  npm run economics -- --quick --seed 1\n")
@@ -65,7 +58,6 @@ export async function main(argv: readonly string[]): Promise<number> {
       seed: flags.seed,
       settings: SETTINGS,
       modelDollars: flags.modelCost,
-      slicePpm: flags.slice,
     },
     progress,
   );

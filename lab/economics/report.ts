@@ -2,6 +2,8 @@
 import { markdownTable } from "../shared/markdown.ts";
 import type { Estimate } from "./estimate.ts";
 import { conclude, verdictOn, type Exception, type Row } from "./rows.ts";
+import { SHARES } from "./assumptions.ts";
+import { SECURED } from "./security.ts";
 import type { Findings } from "./study.ts";
 
 /** Cents with as many digits as say something. */
@@ -127,9 +129,8 @@ export function tablesText(findings: Findings, stakeOf: (cents: Estimate) => Est
         "and all that appeals call",
         "cost if nobody appeals",
         "if somebody does",
-        "bribes for a quorum",
       ],
-      security.flatMap(({ setting, bribes, coalitions }) =>
+      security.flatMap(({ setting, coalitions }) =>
         coalitions.map(({ share, first, all, unchallenged, challenged }) => [
           setting,
           `${Math.round(100 * share)} %`,
@@ -137,9 +138,29 @@ export function tablesText(findings: Findings, stakeOf: (cents: Estimate) => Est
           once(all),
           dollars(unchallenged),
           dollars(challenged),
-          dollars(bribes),
         ]),
       ),
+    ),
+    "What a secured request secures (SC1 to SC3), in dollars; one that is not secured has 0 in the first two columns:",
+    markdownTable(
+      [
+        "setting",
+        "a wrong first quorum loses, or wants as a bribe",
+        "at the least stake",
+        ...SHARES.map((share) => `${Math.round(100 * share)} % of the stake holds it`),
+        "seats of the last committee",
+        "bribes for it",
+        "bonds up to it",
+      ],
+      SECURED.map(({ setting, slices, leastSlices, captures, last, bonds }) => [
+        setting,
+        dollars(slices),
+        dollars(leastSlices),
+        ...captures.map(once),
+        `${last}`,
+        "0",
+        dollars(bonds),
+      ]),
     ),
   ].join("\n\n");
 }
