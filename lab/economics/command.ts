@@ -9,9 +9,10 @@ import { MODEL_DOLLARS, SEATS_A_WEEK, SETTINGS, STAKE_TOKENS } from "./assumptio
 import { openStage } from "./chain.ts";
 import { scaled, type Estimate } from "./estimate.ts";
 import { EXCEPTIONS } from "./exceptions.ts";
-import { failuresText, tablesText } from "./report.ts";
+import { failuresText, securedText, tablesText, yearText } from "./report.ts";
 import { conclude } from "./rows.ts";
 import { LONG, QUICK, study, type Findings } from "./study.ts";
+import { yearRows } from "./year.ts";
 
 interface Flags {
   readonly quick?: true;
@@ -64,12 +65,13 @@ export async function main(argv: readonly string[]): Promise<number> {
   const seconds = (performance.now() - began) / 1000;
   const provenance = provenanceOf("economics", argv, flags.seed, null, seconds);
   const sections = sectionsOf(findings, provenanceText(provenance));
+  const arithmetic = { year: yearText(yearRows(flags.seed)), secured: securedText() };
   if (flags.json === true) console.log(toJson({ ...findings, ...conclude(findings.rows, EXCEPTIONS), provenance }));
-  else console.log(Object.values(sections).join("\n\n"));
+  else console.log(Object.values({ ...sections, ...arithmetic }).join("\n\n"));
   if (flags.write === true) {
     const length = flags.quick === true ? "quick" : "long";
     const named = Object.fromEntries(Object.entries(sections).map(([name, text]) => [`${name}-${length}`, text]));
-    writeSections("docs/economics.md", named, { check: false, study: "economics" });
+    writeSections("docs/economics.md", { ...named, ...arithmetic }, { check: false, study: "economics" });
   }
   return exitCodeFor(findings);
 }

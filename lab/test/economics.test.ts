@@ -14,6 +14,8 @@ import { failuresText } from "../economics/report.ts";
 import { conclude, verdictOn, type Row } from "../economics/rows.ts";
 import { SECURED, bondsToLast, certaintyOf, securityOf, slicesOf } from "../economics/security.ts";
 import { POLICIES, study, type Options } from "../economics/study.ts";
+import { liveYear, type Career, type YearPolicy } from "../economics/year.ts";
+import { createRandom } from "../../sim/random.ts";
 import { assertAbove, assertAtMost, assertClose } from "../../test/support/assertions.ts";
 
 const [smallest, usual] = SETTINGS as readonly [(typeof SETTINGS)[number], (typeof SETTINGS)[number]];
@@ -115,6 +117,29 @@ describe("economics: the arithmetic", () => {
       assertAbove(first, all);
       assertAbove(challenged, unchallenged);
     }
+  });
+});
+
+describe("economics: a year", () => {
+  const career = { seats: 4, aWeek: 20, steps: 1 };
+  const yearOf = (policy: YearPolicy, change: Partial<Career> = {}) =>
+    liveYear(policy, { ...career, ...change }, createRandom(1, "year"));
+
+  it("the same seed gives the same year; an honest one earns, and keeps most of its reputation", () => {
+    assert.deepEqual(yearOf("honest"), yearOf("honest"));
+    assertAbove(yearOf("honest").cents, 2);
+    assertAbove(yearOf("honest").reputation, 0.8);
+  });
+
+  it("whoever hides what most do not say falls as often as whoever shows it, and earns no more", () => {
+    assertAtMost(yearOf("wait").reputation, yearOf("bold").reputation + 0.05);
+    assertAtMost(yearOf("wait").cents, yearOf("honest").cents);
+  });
+
+  it("a deeper fall makes whoever is always sure lose, and costs an honest agent a good part of its profit", () => {
+    const deep = { steps: 2 };
+    assertAbove(yearOf("honest", deep).cents, yearOf("bold", deep).cents);
+    assertAbove(0.9 * yearOf("honest").cents, yearOf("honest", deep).cents);
   });
 });
 
