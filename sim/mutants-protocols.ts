@@ -43,6 +43,15 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["pay", "no-honest-slash"],
   },
   {
+    id: "PY10-order",
+    bug: "an answer that the order comes to too late counts as never shown",
+    file: "agents/core/protocols/hashgraph/conclude.ts",
+    find: "if (shown === undefined || shown.proposal === null || shown.salt === null) return null;",
+    replace: "return null;",
+    sim: "--protocol hashgraph --n 4 --byzantine 1",
+    expect: ["no-honest-slash"],
+  },
+  {
     id: "MB4-opening",
     bug: "a reveal counts whatever its seat had committed to",
     file: "agents/core/phases/proposals.ts",
