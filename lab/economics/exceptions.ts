@@ -20,8 +20,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     strategies: [POLICIES.bold, POLICIES.wait],
-    most: 2,
-    says: "**A seat that always states the top tier gains over one that says how sure it is**: a share cannot be negative, and at 20 seats a week a fall costs little. What mends it: a deeper fall (PY5 takes one step, and a committee of 13 may take three).",
+    most: 1.2,
+    says: "**In a life of two weeks a seat that always states the top tier gains over one that says how sure it is**, whether it waits for the others' reveals or not: a share cannot be negative, and one fall a week counts (RE4). In a year it gains [little or nothing](#sure-in-every-answer). A deeper fall would cost honest agents more.",
   },
   {
     strategies: (["copy", "rule"] as const).flatMap((plan) => SHARES.map((share) => coalitionName(plan, share))),
