@@ -17,6 +17,15 @@ export const SETTINGS: readonly Setting[] = [
   { name: "n = 4, K = 2", committeeSize: 4, appeals: 2, limit: 5 },
 ];
 
+/** Terms that may ask for stake behind the first answer (SC1). */
+export const SECURABLE: readonly Pick<Setting, "committeeSize" | "appeals">[] = [
+  { committeeSize: 4, appeals: 2 },
+  { committeeSize: 7, appeals: 2 },
+  { committeeSize: 13, appeals: 2 },
+  { committeeSize: 4, appeals: 3 },
+  { committeeSize: 7, appeals: 3 },
+];
+
 /** Agents in the registry: enough for the largest setting and its appeals. */
 export const AGENTS = 60;
 
@@ -39,6 +48,8 @@ export const SEATS_A_WEEK = 20;
 export const WEEK_SECONDS = 7 * 24 * 3600;
 /** Stake of an agent, in tokens: the example of docs/operating.md. */
 export const STAKE_TOKENS = 1_000;
+/** The least stake of an agent, in tokens (docs/deploying.md). */
+export const LEAST_STAKE_TOKENS = 100;
 
 /** An honest model: right in 85 of 100 questions, with a stated confidence that is nearly what it is worth. */
 export const MODEL = {

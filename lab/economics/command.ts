@@ -9,15 +9,15 @@ import { MODEL_DOLLARS, SEATS_A_WEEK, SETTINGS, STAKE_TOKENS } from "./assumptio
 import { openStage } from "./chain.ts";
 import { scaled, type Estimate } from "./estimate.ts";
 import { EXCEPTIONS } from "./exceptions.ts";
-import { failuresText, tablesText } from "./report.ts";
+import { failuresText, securedText, tablesText, yearText } from "./report.ts";
 import { conclude } from "./rows.ts";
 import { LONG, QUICK, study, type Findings } from "./study.ts";
+import { yearRows } from "./year.ts";
 
 interface Flags {
   readonly quick?: true;
   readonly seed: number;
   readonly modelCost: number;
-  readonly slice: number;
   readonly write?: true;
   readonly json?: true;
 }
@@ -30,12 +30,6 @@ function commandLine(): Command {
     .option("--quick", "fewer and shorter lives: less than ten minutes instead of half an hour")
     .option("--seed <number>", "the same seed gives the same lives", between(0, 999_999), 1)
     .option("--model-cost <dollars>", "what the model calls of a seat cost", amount, MODEL_DOLLARS)
-    .option(
-      "--slice <ppm>",
-      "part of a seat's stake that it loses when larger committees overturn what it signed, in parts per million",
-      between(0, 1_000_000),
-      0,
-    )
     .option("--write", "write the tables into docs/economics.md")
     .option("--json", "print one JSON object instead of tables")
     .addHelpText("after", "\nExample:\n  npm run economics -- --quick --seed 1\n")
@@ -65,19 +59,19 @@ export async function main(argv: readonly string[]): Promise<number> {
       seed: flags.seed,
       settings: SETTINGS,
       modelDollars: flags.modelCost,
-      slicePpm: flags.slice,
     },
     progress,
   );
   const seconds = (performance.now() - began) / 1000;
   const provenance = provenanceOf("economics", argv, flags.seed, null, seconds);
   const sections = sectionsOf(findings, provenanceText(provenance));
+  const arithmetic = { year: yearText(yearRows(flags.seed)), secured: securedText() };
   if (flags.json === true) console.log(toJson({ ...findings, ...conclude(findings.rows, EXCEPTIONS), provenance }));
-  else console.log(Object.values(sections).join("\n\n"));
+  else console.log(Object.values({ ...sections, ...arithmetic }).join("\n\n"));
   if (flags.write === true) {
     const length = flags.quick === true ? "quick" : "long";
     const named = Object.fromEntries(Object.entries(sections).map(([name, text]) => [`${name}-${length}`, text]));
-    writeSections("docs/economics.md", named, { check: false, study: "economics" });
+    writeSections("docs/economics.md", { ...named, ...arithmetic }, { check: false, study: "economics" });
   }
   return exitCodeFor(findings);
 }

@@ -1,6 +1,6 @@
 import { GAS_LEVELS, PRICES, SHARES } from "./assumptions.ts";
 import type { Exception } from "./rows.ts";
-import { BRIBES, HONEST_APPEAL, KEEPING, POLICIES, coalitionName } from "./study.ts";
+import { BRIBES, BRIBES_LAST, HONEST_APPEAL, KEEPING, POLICIES, coalitionName } from "./study.ts";
 
 const CAP_GWEI = Number(PRICES.token.gasPriceCap) / 1e9;
 const belowCap = GAS_LEVELS.filter((gwei) => gwei <= CAP_GWEI);
@@ -11,22 +11,17 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     strategies: [BRIBES],
     most: 5_000_000,
-    says: "**Bribes pay whatever hangs on the answer: against them a request secures 0 dollars unless it is secured (SC1).** Otherwise no wrong answer costs stake, so a seat risks nothing that a cent would not pay. `--slice PPM` says what stake behind answers changes.",
+    says: "**Bribes pay whatever hangs on the answer: against them a request secures 0 dollars unless it is secured (SC1).** Otherwise no wrong answer costs stake, so a seat risks nothing that a cent would not pay. [What a secured one secures](#what-a-secured-request-secures).",
   },
   {
-    strategies: [POLICIES.wait],
-    most: 2.5,
-    says: "**A seat that waits for the others' reveals and shows its answer only if most say the same gains over honest work**: it states the top tier and is never wrong. What mends it: a commitment without its reveal falls like a wrong one (Limits of [pay](spec/pay.md)).",
+    strategies: [BRIBES_LAST],
+    most: 500,
+    says: "**The last committee of a secured request is bribed for nothing, too**: nobody can overturn it, so its seats risk no stake. Whoever bribes it pays the bonds of the appeals up to it.",
   },
   {
-    strategies: [POLICIES.withhold],
-    most: 1.5,
-    says: "**A seat without a model that guesses, waits and shows only what most say has as much as an honest one**, because a model's calls cost what it loses by wrong guesses. The same rule mends it.",
-  },
-  {
-    strategies: [POLICIES.bold],
-    most: 2,
-    says: "**A seat that always states the top tier gains over one that says how sure it is**: a share cannot be negative, and at 20 seats a week a fall costs little. What mends it: a deeper fall (PY5 takes one step, and a committee of 13 may take three).",
+    strategies: [POLICIES.bold, POLICIES.wait],
+    most: 1.2,
+    says: "**In a life of two weeks a seat that always states the top tier gains over one that says how sure it is**, whether it waits for the others' reveals or not: a share cannot be negative, and one fall a week counts (RE4). In a year it gains [little or nothing](#sure-in-every-answer). A deeper fall would cost honest agents more.",
   },
   {
     strategies: (["copy", "rule"] as const).flatMap((plan) => SHARES.map((share) => coalitionName(plan, share))),

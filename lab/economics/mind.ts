@@ -37,8 +37,8 @@ export function askModel({ truth, isTrap }: Question, random: Random): Belief {
 
 /**
  * `honest` asks its model and says what it believes. `timid` and `bold` do, at the lowest and the highest tier. `wait` does, at the
- * highest, and reveals only an answer that most share. `lazy` guesses at the lowest tier, `sure` at the highest, both then say what
- * most said. `withhold` guesses at the highest tier and reveals only a guess that most share. `echo` answers nothing and signs.
+ * highest, and never shows an answer that most do not share. `lazy` guesses at the lowest tier, `sure` at the highest, both then say what
+ * most said. `withhold` guesses at the highest tier and shows only a guess that most share. `echo` answers nothing and signs.
  * `absent` does nothing. `sulk` says nothing after its answer, so that nothing is decided.
  */
 export type Policy = "honest" | "timid" | "bold" | "wait" | "lazy" | "sure" | "withhold" | "echo" | "absent" | "sulk";
@@ -58,16 +58,20 @@ export function deliberate(attempt: Attempt, { truth }: Question, minds: readonl
   let tally = emptyTally;
   let said = firstAnswers(minds);
   for (let round = 0; round < limits.deliberationRounds; round++) {
-    const most = mostOf(said);
+    const most = mostOf(shownOf(said));
     tally = addRound(tally, attempt, round, actsOf(said, most, truth, minds));
     const conclusion = mbft.conclude(attempt, tally);
     if (conclusion.kind === "final") return conclusion.outcome;
-    said = said.map((one, seat) => revised(one, most, minds[seat] as Mind));
+    said = shownOf(said).map((one, seat) => revised(one, most, minds[seat] as Mind));
   }
   throw new Error("mbft is open after its last round");
 }
 
-type Said = Belief | null;
+/** What a seat committed to; null if nothing. */
+type Said = (Belief & { readonly isHidden?: boolean }) | null;
+
+/** What the others see. */
+const shownOf = (said: readonly Said[]): readonly Said[] => said.map((one) => (one?.isHidden === true ? null : one));
 
 function firstAnswers(minds: readonly Mind[]): readonly Said[] {
   const open = minds.map(({ policy, belief, random }): Said => {
@@ -94,7 +98,9 @@ function firstAnswers(minds: readonly Mind[]): readonly Said[] {
   // Who waits sees what the others revealed.
   const waits = minds.map(({ policy }) => policy === "withhold" || policy === "wait");
   const most = mostOf(open.map((said, seat) => (waits[seat] === true ? null : said)));
-  return open.map((said, seat) => (waits[seat] === true && said?.answer !== most ? null : said));
+  return open.map((said, seat) =>
+    waits[seat] === true && said !== null ? { ...said, isHidden: said.answer !== most } : said,
+  );
 }
 
 function mostOf(said: readonly Said[]): Text {
@@ -108,7 +114,8 @@ function revised(said: Said, most: Text, { policy, random }: Mind): Said {
   return said !== null && said.answer !== most && random.chance(MODEL.revises) ? { answer: most, tier: MEDIUM } : said;
 }
 
-function actsOf(said: readonly Said[], most: Text, truth: Text, minds: readonly Mind[]): readonly SeatActs[] {
+function actsOf(committed: readonly Said[], most: Text, truth: Text, minds: readonly Mind[]): readonly SeatActs[] {
+  const said = shownOf(committed);
   const shown = (["yes", "no"] as const).flatMap((text) => {
     const seat = said.findIndex((one) => one?.answer === text);
     return seat < 0 ? [] : [{ text, seat }];
@@ -123,13 +130,13 @@ function actsOf(said: readonly Said[], most: Text, truth: Text, minds: readonly 
     list.flatMap(({ seat, text, verdict }) => (verdict === "reject" ? [{ author, seat, text }] : [])),
   );
   return minds.map((mind, self): SeatActs => {
-    const one = said[self] ?? null;
+    const one = committed[self] ?? null;
     const judged = proofs.flatMap(({ author, seat, text }) => {
       const ruling = author === self ? null : rulingOn(text, most, truth, mind);
       return ruling === null ? [] : [[`${author}>${seat}`, ruling] as const];
     });
     return {
-      ...(one === null ? {} : { answer: one.answer, tier: one.tier }),
+      ...(one === null ? {} : { answer: one.answer, tier: one.tier, hides: one.isHidden ?? false }),
       votes: Object.fromEntries((votes[self] ?? []).map(({ seat, verdict }) => [seat, { verdict, tier: MEDIUM }])),
       judgements: Object.fromEntries(judged),
       silent: mind.policy === "absent",

@@ -2,7 +2,10 @@
 import { markdownTable } from "../shared/markdown.ts";
 import type { Estimate } from "./estimate.ts";
 import { conclude, verdictOn, type Exception, type Row } from "./rows.ts";
+import { SHARES } from "./assumptions.ts";
+import { SECURED } from "./security.ts";
 import type { Findings } from "./study.ts";
+import type { YearRow } from "./year.ts";
 
 /** Cents with as many digits as say something. */
 function cents(value: number): string {
@@ -127,9 +130,8 @@ export function tablesText(findings: Findings, stakeOf: (cents: Estimate) => Est
         "and all that appeals call",
         "cost if nobody appeals",
         "if somebody does",
-        "bribes for a quorum",
       ],
-      security.flatMap(({ setting, bribes, coalitions }) =>
+      security.flatMap(({ setting, coalitions }) =>
         coalitions.map(({ share, first, all, unchallenged, challenged }) => [
           setting,
           `${Math.round(100 * share)} %`,
@@ -137,11 +139,60 @@ export function tablesText(findings: Findings, stakeOf: (cents: Estimate) => Est
           once(all),
           dollars(unchallenged),
           dollars(challenged),
-          dollars(bribes),
         ]),
       ),
     ),
   ].join("\n\n");
+}
+
+/** What stands behind a secured request's answer: arithmetic, the same in every run. */
+export function securedText(): string {
+  return markdownTable(
+    [
+      "setting",
+      "a wrong first quorum loses, or wants as a bribe",
+      "at the least stake",
+      ...SHARES.map((share) => `${Math.round(100 * share)} % of the stake holds it`),
+      "seats of the last committee",
+      "bribes for it",
+      "bonds up to it",
+    ],
+    SECURED.map(({ setting, slices, leastSlices, captures, last, bonds }) => [
+      setting,
+      dollars(slices),
+      dollars(leastSlices),
+      ...captures.map(once),
+      `${last}`,
+      "0",
+      dollars(bonds),
+    ]),
+  );
+}
+
+/** What a year brings, in cents for each draw. */
+export function yearText(rows: readonly YearRow[]): string {
+  return markdownTable(
+    [
+      "seats",
+      "draws a week",
+      "steps of a fall",
+      "honest",
+      "its mean reputation",
+      "gain: always sure",
+      "always sure, and hides what most do not say",
+      "sure once it has fallen in a week",
+    ],
+    rows.map(({ seats, aWeek, steps, honest, reputation, gains }) => [
+      `${seats}`,
+      `${aWeek}`,
+      `${steps}`,
+      cell(honest),
+      reputation.toFixed(2),
+      cell(gains.bold),
+      cell(gains.wait),
+      cell(gains.spent),
+    ]),
+  );
 }
 
 function once(chance: number): string {

@@ -1,7 +1,16 @@
 // What a request secures: what a decision of its own costs a coalition that asks itself, what bribes cost, and when an appeal pays.
+import { OVERTURN_SLASH_PPM } from "../../agents/cli/request/security.ts";
 import { quorum } from "../../test/support/contracts/course.ts";
 import { appealSizes } from "../complexity/committee-odds.ts";
-import { HONEST_CERTAINTY, PRICES, SHARES, STAKE_TOKENS, type Setting } from "./assumptions.ts";
+import {
+  HONEST_CERTAINTY,
+  LEAST_STAKE_TOKENS,
+  PRICES,
+  SECURABLE,
+  SHARES,
+  STAKE_TOKENS,
+  type Setting,
+} from "./assumptions.ts";
 import { odds } from "./coalition.ts";
 import { sum } from "./estimate.ts";
 
@@ -14,8 +23,6 @@ export interface Costs {
 
 export interface Security {
   readonly setting: string;
-  /** Dollars that bribes for a quorum of the first committee cost, at what the seats risk. */
-  readonly bribes: number;
   readonly coalitions: readonly Holding[];
 }
 
@@ -38,10 +45,44 @@ export const holds = (n: number, share: number): number =>
 /** Dollars of a request's pay that come back to a share of the stake. */
 export const paidBack = (n: number, share: number): number => share * 2 * n * UNIT_DOLLARS;
 
-/** Dollars of bribes for a quorum, at what its seats risk. */
-export const bribesFor = (n: number, slicePpm: number): number => (quorum(n) * STAKE_TOKENS * slicePpm) / 1e6;
+/** Dollars that the quorum of a secured request's first committee loses if two larger committees overturn it, so bribes for it cost as much. */
+export const slicesOf = (n: number, stake = STAKE_TOKENS): number =>
+  (quorum(n) * stake * Number(OVERTURN_SLASH_PPM)) / 1e6;
 
-export function securityOf({ name, committeeSize, appeals }: Setting, costs: Costs, slicePpm: number): Security {
+/** Dollars of all bonds up to the last committee. Its seats risk nothing: nobody can overturn them. */
+export const bondsToLast = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "appeals">): number =>
+  sum(
+    appealSizes(committeeSize, appeals)
+      .slice(1)
+      .map((n) => 2 * n * UNIT_DOLLARS),
+  );
+
+/** What stands behind the answer of a request that is secured, in dollars. Behind that of one that is not stands 0. */
+export interface Secured {
+  readonly setting: string;
+  /** What the quorum of the first committee loses, with the stake of the study and with the least. */
+  readonly slices: number;
+  readonly leastSlices: number;
+  /** How often each share of the stake holds the first committee. */
+  readonly captures: readonly number[];
+  /** Seats of the last committee, and the bonds to get there. */
+  readonly last: number;
+  readonly bonds: number;
+}
+
+export const SECURED: readonly Secured[] = SECURABLE.map((terms) => {
+  const { committeeSize: n, appeals } = terms;
+  return {
+    setting: `n = ${n}, K = ${appeals}`,
+    slices: slicesOf(n),
+    leastSlices: slicesOf(n, LEAST_STAKE_TOKENS),
+    captures: SHARES.map((share) => holds(n, share)),
+    last: appealSizes(n, appeals).at(-1)!,
+    bonds: bondsToLast(terms),
+  };
+});
+
+export function securityOf({ name, committeeSize, appeals }: Setting, costs: Costs): Security {
   const sizes = appealSizes(committeeSize, appeals);
   const coalitions = SHARES.map((share): Holding => {
     const chances = sizes.map((n) => holds(n, share));
@@ -54,7 +95,7 @@ export function securityOf({ name, committeeSize, appeals }: Setting, costs: Cos
     const challenged = appeals === 0 ? unchallenged : Math.min((costs.request - back) / all, byAppeals);
     return { share, first: chances[0]!, all, unchallenged, challenged };
   });
-  return { setting: name, bribes: bribesFor(committeeSize, slicePpm), coalitions };
+  return { setting: name, coalitions };
 }
 
 /** How sure an appellant has to be. */

@@ -8,11 +8,12 @@ import { live, seatsMissed, type Life } from "./lives.ts";
 import type { Policy } from "./mind.ts";
 import type { Row } from "./rows.ts";
 import {
-  bribesFor,
+  bondsToLast,
   certaintyOf,
   holds,
   paidBack,
   securityOf,
+  slicesOf,
   type Certainty,
   type Costs,
   type Security,
@@ -35,8 +36,6 @@ export interface Options {
   readonly seed: number;
   readonly settings: readonly Setting[];
   readonly modelDollars: number;
-  /** Part of a seat's stake that it loses when two larger committees overturn its decision, in parts per million. */
-  readonly slicePpm: number;
 }
 
 export interface Findings {
@@ -59,7 +58,7 @@ export async function study(stage: Stage, options: Options, progress: (line: str
     const others = await otherRows(stage, setting, options, progress);
     rows.push(...others.rows);
     certainties.push(...others.certainties);
-    security.push(securityOf(setting, others.costs, options.slicePpm));
+    security.push(securityOf(setting, others.costs));
   }
   return { rows, security, certainties, faults };
 }
@@ -211,6 +210,11 @@ const JUDGED: readonly Judged[] = [
 /** For the most that may hang on the answer, by docs/asking.md. */
 const BUYS = "a fifth of the stake asks until a committee is its own";
 export const BRIBES = "bribes a quorum at what it risks";
+/** SC1: of requests with two appeals. */
+export const BRIBES_SECURED = "bribes the first committee of a secured request";
+export const BRIBES_LAST = "bribes the last committee of a secured request, and appeals up to it";
+/** SC1. */
+const SECURABLE_APPEALS = 2;
 
 /** What relayers and keepers do for others. */
 export const KEEPING = JUDGED.filter(({ kind }) => kind === "duty").map(({ strategy }) => strategy);
@@ -221,7 +225,7 @@ export const FALSE_APPEAL = `appellant that is ${FALSE_CERTAINTY * 100} % sure`;
 async function otherRows(
   stage: Stage,
   setting: Setting,
-  { size, seed, slicePpm }: Options,
+  { size, seed }: Options,
   progress: (line: string) => void,
 ): Promise<Others> {
   const rows: Row[] = [];
@@ -252,8 +256,15 @@ async function otherRows(
     const held = holds(setting.committeeSize, fifth) * setting.limit + paidBack(setting.committeeSize, fifth);
     const bought = estimateOf((await centsOf("relay", ["asker"])).map((cost) => cost + CENTS * held));
     add("attack", BUYS, bought, bought);
-    const bribed = certain(CENTS * (setting.limit - bribesFor(setting.committeeSize, slicePpm)));
-    add("attack", BRIBES, bribed, bribed);
+    const bribe = (strategy: string, cost: number): void => {
+      const bribed = certain(CENTS * (setting.limit - cost));
+      add("attack", strategy, bribed, bribed);
+    };
+    bribe(BRIBES, 0);
+    if (setting.appeals >= SECURABLE_APPEALS) {
+      bribe(BRIBES_SECURED, slicesOf(setting.committeeSize));
+      bribe(BRIBES_LAST, bondsToLast(setting));
+    }
     let appealed = 0;
     if (setting.appeals > 0) {
       const [wins, losses] = [await centsOf("upheld", ["appellant"]), await centsOf("lost", ["appellant"])];

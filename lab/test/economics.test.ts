@@ -12,8 +12,10 @@ import { faultsBetween, readLedger } from "../economics/ledger.ts";
 import { live, seatsMissed } from "../economics/lives.ts";
 import { failuresText } from "../economics/report.ts";
 import { conclude, verdictOn, type Row } from "../economics/rows.ts";
-import { certaintyOf, securityOf } from "../economics/security.ts";
+import { SECURED, bondsToLast, certaintyOf, securityOf, slicesOf } from "../economics/security.ts";
 import { POLICIES, study, type Options } from "../economics/study.ts";
+import { liveYear, type Career, type YearPolicy } from "../economics/year.ts";
+import { createRandom } from "../../sim/random.ts";
 import { assertAbove, assertAtMost, assertClose } from "../../test/support/assertions.ts";
 
 const [smallest, usual] = SETTINGS as readonly [(typeof SETTINGS)[number], (typeof SETTINGS)[number]];
@@ -58,7 +60,7 @@ describe("economics: what the study concludes", () => {
   });
 
   it("refuses bad options, and says what is wanted", async () => {
-    await assert.rejects(main(["--slice", "1000001"]), /from 0 to 1000000/);
+    await assert.rejects(main(["--seed", "1000000"]), /from 0 to 999999/);
     await assert.rejects(main(["--model-cost", "cheap"]), /amount of dollars/);
     await assert.rejects(main(["--nonsense"]), /unknown option/);
   });
@@ -100,14 +102,44 @@ describe("economics: the arithmetic", () => {
     assertClose(HONEST_CERTAINTY * win, (1 - HONEST_CERTAINTY) * loss, 1e-6);
   });
 
-  it("bribes cost what seats risk: nothing without a slice", () => {
+  it("bribes for the first committee of a secured request cost a twentieth of its quorum's stake; for the last, only bonds", () => {
+    const [four] = SECURED;
+    assert.deepEqual([slicesOf(4), slicesOf(13, 100), four!.slices, four!.leastSlices], [150, 45, 150, 15]);
+    // Committees of 9 and 19, two units of 2.5 cents a seat.
+    assert.deepEqual([four!.setting, four!.last], ["n = 4, K = 2", 19]);
+    assertClose(four!.bonds, 1.4, 1e-9);
+    assertClose(bondsToLast({ committeeSize: 4, appeals: 0 }), 0, 1e-9);
+  });
+
+  it("whoever holds all committees holds the first; what somebody appeals against costs more", () => {
     const costs = { request: 1, appealed: 2 };
-    assert.equal(securityOf(usual, costs, 0).bribes, 0);
-    assert.equal(securityOf(usual, costs, 100_000).bribes, 500);
-    for (const { first, all, unchallenged, challenged } of securityOf(usual, costs, 0).coalitions) {
+    for (const { first, all, unchallenged, challenged } of securityOf(usual, costs).coalitions) {
       assertAbove(first, all);
       assertAbove(challenged, unchallenged);
     }
+  });
+});
+
+describe("economics: a year", () => {
+  const career = { seats: 4, aWeek: 20, steps: 1 };
+  const yearOf = (policy: YearPolicy, change: Partial<Career> = {}) =>
+    liveYear(policy, { ...career, ...change }, createRandom(1, "year"));
+
+  it("the same seed gives the same year; an honest one earns, and keeps most of its reputation", () => {
+    assert.deepEqual(yearOf("honest"), yearOf("honest"));
+    assertAbove(yearOf("honest").cents, 2);
+    assertAbove(yearOf("honest").reputation, 0.8);
+  });
+
+  it("whoever hides what most do not say falls as often as whoever shows it, and earns no more", () => {
+    assertAtMost(yearOf("wait").reputation, yearOf("bold").reputation + 0.05);
+    assertAtMost(yearOf("wait").cents, yearOf("honest").cents);
+  });
+
+  it("a deeper fall makes whoever is always sure lose, and costs an honest agent a good part of its profit", () => {
+    const deep = { steps: 2 };
+    assertAbove(yearOf("honest", deep).cents, yearOf("bold", deep).cents);
+    assertAbove(0.9 * yearOf("honest").cents, yearOf("honest", deep).cents);
   });
 });
 
@@ -155,7 +187,7 @@ describe("economics: the chain", () => {
 
   it("where models cost more than seats earn, guessing pays: exit code 1", async () => {
     const size = { lives: 2, chances: 4, samples: 2, episodes: 2 };
-    const options: Options = { size, seed: 1, settings: [smallest], modelDollars: 0.5, slicePpm: 0 };
+    const options: Options = { size, seed: 1, settings: [smallest], modelDollars: 0.5 };
     const found = await study(stage, options, () => {});
     const guesses = found.rows.find(({ strategy }) => strategy === POLICIES.lazy)!;
     assert.equal(verdictOn(guesses), "fails");

@@ -1,8 +1,16 @@
+import type { SeatIndex } from "../../agents/core/types.ts";
+import type { Fault } from "../options.ts";
 import { honestSeats, type Trace } from "../trace.ts";
+import { boundTo } from "./pay.ts";
+import { transcribed } from "./transcript.ts";
+
+/** Faults that can keep an answer from the others until they have decided: processes that die, and links that fail. */
+const HIDING: readonly Fault[] = ["crash", "partition", "drop", "delay", "reorder", "skew", "storm"];
 
 /**
  * SI4: with at most f Byzantine seats and honest models that do not err, no certificate lowers the reputation of an
- * honest seat. In every world, no honest seat signs two payloads for one slot, or two decisions in one ballot.
+ * honest seat; only a fault that hid its answer costs it one step (PY10). In every world, no honest seat signs two
+ * payloads for one slot, or two decisions in one ballot.
  */
 export function checkNoHonestSlash(trace: Trace): readonly string[] {
   const honest = new Set(honestSeats(trace).map(({ seat }) => seat));
@@ -17,9 +25,12 @@ export function checkNoHonestSlash(trace: Trace): readonly string[] {
       .map((one) => `seat ${seat} has evidence against honest seat ${one}`),
   );
   if (!trace.tolerable || !trace.truthful) return [...doubled, ...accused];
+  const messages = transcribed(trace) ?? [];
+  const isHidden = (seat: SeatIndex): boolean =>
+    trace.faults.some((fault) => HIDING.includes(fault)) && boundTo(trace, messages, seat)?.shown === null;
   const slashed = honestSeats(trace).flatMap(({ seat, certificates }) =>
     (certificates.at(-1)?.certificate.decision.reputationChanges ?? [])
-      .filter((change) => change.steps < 0 && honest.has(change.seat))
+      .filter(({ seat: of, steps }) => steps < 0 && honest.has(of) && !(steps === -1 && isHidden(of)))
       .map((change) => `the certificate of seat ${seat} slashes honest seat ${change.seat} by ${-change.steps}`),
   );
   return [...doubled, ...accused, ...slashed];

@@ -1,8 +1,15 @@
 import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { ABSENT, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
+import {
+  ABSENT,
+  type Decision,
+  type Message,
+  type SeatIndex,
+  type Terms,
+  type Value,
+} from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
-import { honestSeats, type Trace } from "../trace.ts";
+import { honestSeats, slotOf, type Trace } from "../trace.ts";
 import { fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
@@ -10,11 +17,15 @@ const REVEAL = 2;
 const DRAFT = 10;
 const TOP_TIER = 900_000;
 const [FLAT, SAFE, SURE] = [1, 30, 240];
+/** Protocols that also slash for opinions. */
+const OWN_SLASHES = ["mbft", "escalating"];
 
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
  * show: it bound itself to an answer of the first round, or wrote the first draft (PY7). If one can tell by the answer alone, it is the
- * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6). Who said nothing, and nobody else, is absent (PY9).
+ * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6). Who said nothing, and nobody else, is absent (PY9). Where
+ * more than 2/3 are paid for the decided answer, whoever bound itself and was wrong when sure, or never showed its answer, falls; nobody
+ * else does (PY5, PY10).
  */
 export function checkPay(trace: Trace): readonly string[] {
   const certificate = firstCertificate(trace);
@@ -27,24 +38,71 @@ export function checkPay(trace: Trace): readonly string[] {
       .filter(({ certificate: other }) => paidBy(other.decision) !== paidBy(decision))
       .map(() => `seat ${seat} holds other shares or reputation changes`),
   );
+  const bound = trace.attempt.committee.map((_, seat) => boundTo(trace, messages, seat as SeatIndex));
   const unearned = decision.shares.flatMap((share, seat): readonly string[] => {
     const isSilent = !messages.some(({ header }) => header.seat === seat);
     // Nobody is asked anything in a refused attempt.
     if (isSilent !== (share === ABSENT) && messages.length > 0)
       return [`seat ${seat} ${isSilent ? "said nothing" : "spoke"}, and its share is ${share}`];
     if (share === 0 || share === ABSENT) return [];
-    const answered = blindAnswer(trace, messages, seat as SeatIndex);
-    if (answered === null) return [`seat ${seat} is paid and answered nothing blind`];
+    const shown = bound[seat]?.shown ?? null;
+    if (shown === null) return [`seat ${seat} is paid and answered nothing blind`];
     if (decision.status === "hung") return share === FLAT ? [] : [`seat ${seat} is paid ${share} for a Hung attempt`];
-    if (terms.kind === "text" || terms.kind === "policies") return [];
-    const { answer, tier } = answered;
-    if (typeof answer !== "string" || !agrees(terms, answer, decision.answer))
+    if (!canTell(terms)) return [];
+    const { answer, tier } = shown;
+    if (!isSame(terms, answer, decision.answer))
       return [`seat ${seat} is paid and answered ${JSON.stringify(answer)}, not ${JSON.stringify(decision.answer)}`];
     return share === (tier === TOP_TIER ? SURE : SAFE)
       ? []
       : [`seat ${seat} is paid ${share} for tier ${JSON.stringify(tier)}`];
   });
-  return [...differing, ...unearned];
+  return [...differing, ...unearned, ...fallsIn(trace, messages, decision, bound)];
+}
+
+/** PY5, PY10: the errors in who falls. A seat with two messages for one slot falls for that. */
+function fallsIn(
+  trace: Trace,
+  messages: readonly Message[],
+  { status, answer, shares, reputationChanges }: Decision,
+  bound: readonly (Bound | null)[],
+): readonly string[] {
+  const { attempt, protocol } = trace;
+  const { terms } = attempt.request;
+  const isMost = (those: readonly unknown[]): boolean => 3 * those.length > 2 * attempt.committee.length;
+  const shownBy = (seat: number): Fields | null => bound[seat]?.shown ?? null;
+  const seats = attempt.committee.map((_, seat) => seat);
+  // Policies that agree by half earn half.
+  const paid = seats.filter((seat) => status === "decided" && shares[seat] !== ABSENT && 2 * shares[seat]! >= SAFE);
+  const right = seats.filter((seat) => status === "decided" && isSame(terms, shownBy(seat)?.["answer"], answer));
+  const slots = messages.map((message) => slotOf(message));
+  const isForked = ({ header }: Message, index: number, seat: number): boolean =>
+    header.seat === seat && slots.indexOf(slots[index]!) !== slots.lastIndexOf(slots[index]!);
+  return seats.flatMap((seat): readonly string[] => {
+    const [own, shown] = [bound[seat] ?? null, shownBy(seat)];
+    if (messages.some((message, index) => isForked(message, index, seat)) || (shown !== null && !canTell(terms)))
+      return [];
+    const differs = (other: number): boolean =>
+      shown === null || !isSame(terms, shownBy(other)?.["answer"], shown["answer"]);
+    const isWrong = shown === null || (shown["tier"] === TOP_TIER && !isSame(terms, shown["answer"], answer));
+    const falls = reputationChanges.some((change) => change.seat === seat && change.steps < 0);
+    if (!falls)
+      return own !== null && isWrong && isMost(paid.filter(differs))
+        ? [`seat ${seat} ${shown === null ? "never showed what it bound itself to" : "was wrong when sure"}, and stays`]
+        : [];
+    if (OWN_SLASHES.includes(protocol.id) || !canTell(terms)) return [];
+    return own !== null && isWrong && isMost(right.filter(differs))
+      ? []
+      : [`seat ${seat} falls, and was not wrong when sure`];
+  });
+}
+
+/** True if one can tell by the answers alone whether two agree. */
+function canTell({ kind }: Terms): boolean {
+  return kind !== "text" && kind !== "policies";
+}
+
+function isSame(terms: Terms, answer: Value | undefined, other: Value | undefined): boolean {
+  return typeof answer === "string" && typeof other === "string" && agrees(terms, answer, other);
 }
 
 function paidBy({
@@ -59,11 +117,17 @@ function paidBy({
 
 type Fields = ReturnType<typeof fieldsOf>;
 
-/** What a seat bound itself to before it could see others' answers; null if nothing. */
-function blindAnswer({ protocol }: Trace, messages: readonly Message[], seat: SeatIndex): Fields | null {
+/** A seat bound itself to an answer before it could see others' answers. */
+interface Bound {
+  /** Null if it never showed the answer. */
+  readonly shown: Fields | null;
+}
+
+/** What a seat bound itself to; null if nothing. */
+export function boundTo({ protocol }: Trace, messages: readonly Message[], seat: SeatIndex): Bound | null {
   if (protocol.id === "adversarial") {
     const draft = messages.find(({ header, payload }) => header.phase === DRAFT && proposalIn(payload) !== null);
-    return draft?.header.seat === seat ? proposalIn(draft.payload) : null;
+    return draft?.header.seat === seat ? { shown: proposalIn(draft.payload) } : null;
   }
   const own = messages.filter(({ header }) => header.seat === seat);
   if (protocol.id === "hashgraph") {
@@ -81,18 +145,19 @@ function proposalIn(payload: Value | undefined): Fields | null {
   return proposal === null || proposal === undefined ? null : fieldsOf(proposal);
 }
 
-/** The revealed answer, if it opens the commitment (PH1). */
+/** The commitment, with the revealed answer if it opens it (PH1). */
 function opened(
   message: Message | undefined,
   round: number,
   commit: Value | undefined,
   reveal: Value | undefined,
-): Fields | null {
+): Bound | null {
   const [commitment, proposal] = [fieldsOf(commit)["commitment"], proposalIn(reveal)];
-  if (message === undefined || proposal === null || !(commitment instanceof Uint8Array)) return null;
+  if (message === undefined || !(commitment instanceof Uint8Array)) return null;
+  if (proposal === null) return { shown: null };
   const { seat, attempt } = message.header;
   const { answer = null, proof = null, tier = null, salt = null } = proposal;
   const requestId = encodeRequestId(message.header.requestId);
   const opening = digestOf({ requestId, attempt, round, seat, answer, proof, tier, salt });
-  return bytesToHex(commitment) === opening ? proposal : null;
+  return { shown: bytesToHex(commitment) === opening ? proposal : null };
 }

@@ -9,6 +9,7 @@ import { EVENT, EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/co
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { Conclusion, Protocol } from "../../agents/core/protocol.ts";
 import { settle } from "../../agents/core/phases/outcome.ts";
+import { NOBODY_BLIND } from "../../agents/core/phases/pay.ts";
 import type { Tally } from "../../agents/core/seat/tally.ts";
 import { keyOf, signMessage, timing } from "../support/core/committee.ts";
 import { hashgraphAttempt } from "../support/core/hashgraph-scripts.ts";
@@ -21,10 +22,10 @@ const through = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
 const winner = { answer: "yes", confidence: 1_000_000, alike: [] } as never;
 const hung = {
   kind: "final",
-  outcome: settle(attempt, { winner: null, slashes, blind: [], completed: [] }),
+  outcome: settle(attempt, { winner: null, slashes, blind: NOBODY_BLIND, completed: [] }),
   through,
 } as const;
-const decided = { ...hung, outcome: settle(attempt, { winner, slashes, blind: [], completed: [] }) } as const;
+const decided = { ...hung, outcome: settle(attempt, { winner, slashes, blind: NOBODY_BLIND, completed: [] }) } as const;
 const open: Conclusion = { kind: "open" };
 
 const eventOf = (seat: number) => eventMessage(attempt, seat, 0, bareEvent);

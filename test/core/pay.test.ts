@@ -3,7 +3,15 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { settle } from "../../agents/core/phases/outcome.ts";
-import { SAFE_RIGHT, SURE_RIGHT, SURE_WRONG, scoreOf, type BlindAnswer } from "../../agents/core/phases/pay.ts";
+import {
+  SAFE_RIGHT,
+  SURE_RIGHT,
+  SURE_WRONG,
+  scoreOf,
+  type BlindAnswer,
+  type Overdue,
+} from "../../agents/core/phases/pay.ts";
+import { commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
 import { TIERS, TIER_MAX, tierOf } from "../../agents/core/phases/tiers.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
@@ -39,12 +47,20 @@ function answerOf(attempt: Attempt, seat: number, text: string, tier: Ppm = TIER
 }
 
 /** The outcome if "yes", or another answer, is decided and every seat did all that was asked. */
-function settled(attempt: Attempt, blind: readonly BlindAnswer[], decided: string | null = "yes"): Outcome {
+function settled(
+  attempt: Attempt,
+  answers: readonly BlindAnswer[],
+  decided: string | null = "yes",
+  {
+    overdue = [],
+    slashes = attempt.committee.map(() => 0),
+  }: { overdue?: readonly Overdue[]; slashes?: readonly number[] } = {},
+): Outcome {
   const answer = decided === null ? null : canonicalAnswer(attempt.request.terms, decided);
   return settle(attempt, {
     winner: answer && { answer, alike: [], confidence: ONE_PPM },
-    blind,
-    slashes: attempt.committee.map(() => 0),
+    blind: { answers, overdue },
+    slashes,
     completed: attempt.committee.map((_, seat) => seat as SeatIndex),
   });
 }
@@ -152,6 +168,128 @@ describe("pay: the score", () => {
     assert.deepEqual(settled(attempt, blind, "Paris").shares, [SURE_RIGHT, 0, 0, 0]);
   });
 });
+
+describe("pay: commitments without their reveal", () => {
+  const fallen = (...seats: readonly number[]) => seats.map((seat) => ({ seat, steps: -1 }));
+  const answersOf = (attempt: Attempt, texts: readonly string[]) =>
+    texts.map((text, seat) => answerOf(attempt, seat, text));
+
+  it("PY10: whoever never shows what it committed to falls, if more than 2/3 of the seats were right", () => {
+    const attempt = attemptOf(6);
+    const changes = (texts: readonly string[], decided: string | null = "yes") =>
+      settled(attempt, answersOf(attempt, texts), decided, { overdue: [{ seat: 5 as SeatIndex, late: null }] })
+        .reputationChanges;
+    assert.deepEqual(changes(["yes", "yes", "yes", "yes", "yes"]), fallen(5));
+    assert.deepEqual(changes(["yes", "yes", "yes", "yes", "no"]), []);
+    assert.deepEqual(changes(["yes", "yes", "yes", "yes", "yes"], null), []);
+  });
+
+  it("PY10: an answer that is shown too late earns nothing, and costs what it would have cost in time", () => {
+    const attempt = attemptOf(4);
+    const outcome = (text: string, tier: Ppm) => {
+      const { answer } = answerOf(attempt, 3, text);
+      const overdue = [{ seat: 3 as SeatIndex, late: { answer, tier } }];
+      const { shares, reputationChanges } = settled(attempt, answersOf(attempt, ["yes", "yes", "yes"]), "yes", {
+        overdue,
+      });
+      assert.equal(shares[3], 0);
+      return reputationChanges;
+    };
+    assert.deepEqual(outcome("no", TIER_MAX), fallen(3));
+    for (const [text, tier] of [
+      ["yes", TIER_MAX],
+      ["no", MEDIUM],
+      ["no", LOW],
+    ] as const)
+      assert.deepEqual(outcome(text, tier), [], `${text} ${tier}`);
+  });
+
+  it("PY10: a slashed seat loses what the slash takes, and nothing besides", () => {
+    const attempt = attemptOf(4);
+    const overdue = [{ seat: 3 as SeatIndex, late: null }];
+    const { reputationChanges } = settled(attempt, answersOf(attempt, ["yes", "yes", "yes"]), "yes", {
+      overdue,
+      slashes: [0, 0, 0, 2],
+    });
+    assert.deepEqual(reputationChanges, [{ seat: 3, steps: -2 }]);
+  });
+
+  it("PY10: nobody gains by hiding an answer, or by showing it late, whatever it and the others say", () => {
+    const said = fc.record({ text: fc.constantFrom("yes", "no"), tier: fc.constantFrom(...TIERS) });
+    fc.assert(
+      fc.property(fc.array(said, { minLength: 7, maxLength: 7 }), fc.constantFrom("yes", "no"), (acts, decided) => {
+        const attempt = attemptOf(7);
+        const all = acts.map(({ text, tier }, seat) => answerOf(attempt, seat, text, tier));
+        const [own, others] = [all[6]!, all.slice(0, 6)];
+        const lossOf = ({ reputationChanges }: Outcome) => reputationChanges.find(({ seat }) => seat === 6)?.steps ?? 0;
+        const told = settled(attempt, all, decided);
+        const late = settled(attempt, others, decided, { overdue: [{ seat: own.seat, late: own }] });
+        const hidden = settled(attempt, others, decided, { overdue: [{ seat: own.seat, late: null }] });
+        assert.deepEqual([late.shares[6], hidden.shares[6]], [0, 0]);
+        // Who is right and shows it late loses pay, and nothing else.
+        assert.equal(lossOf(late), lossOf(told));
+        assertAtMost(lossOf(hidden), lossOf(told));
+        assert.deepEqual(
+          [late, hidden].map(({ shares }) => shares.slice(0, 6)),
+          [told, told].map(({ shares }) => shares.slice(0, 6)),
+        );
+      }),
+    );
+  });
+
+  const three = { answer: "yes" } as const;
+  it("PY10: mbft: a hidden answer costs a step, also if too few saw its commitment for it to have counted", () => {
+    const attempt = attemptOf(4);
+    for (const sees of [() => true, (phase: number, seat: number) => phase !== commitForm.phase || seat !== 3]) {
+      const acts = [{ ...three, sees }, { ...three, sees }, three, { answer: "no", hides: true }];
+      const { reputationChanges, shares } = outcomeIn(attempt, acts);
+      assert.deepEqual([reputationChanges, shares[3]], [fallen(3), 0]);
+    }
+    assert.deepEqual(outcomeIn(attempt, [three, three, three, {}]).reputationChanges, []);
+  });
+
+  it("PY10: mbft: a reveal that f seats overlook costs an honest seat nothing but its pay", () => {
+    const attempt = attemptOf(4);
+    const late = (phase: number, seat: number) => phase !== revealForm.phase || seat !== 3;
+    const acts = (answer: string) => [...[three, three, three].map((act) => ({ ...act, sees: late })), { answer }];
+    const right = outcomeIn(attempt, acts("yes"));
+    assert.deepEqual([right.reputationChanges, right.shares[3]], [[], 0]);
+    assert.deepEqual(outcomeIn(attempt, acts("no")).reputationChanges, fallen(3));
+  });
+
+  for (const protocol of protocols)
+    it(`PY10: ${protocol.id}: who stops after its commitment falls where more than 2/3 of the seats answer blind`, () => {
+      const attempt = attemptOf(4, { protocol: protocol.code });
+      for (const seat of [0, 1, 2, 3]) {
+        let stopped = false;
+        const stopping: SeatScript = {
+          ...believing("yes"),
+          say: (effect) => {
+            // Phase 1 is COMMIT, or hashgraph's events, whose later stages show answers.
+            stopped ||= effect.phase > commitForm.phase || stageOf(effect.payload) > 0;
+            return stopped ? [] : [effect];
+          },
+        };
+        const scripts = attempt.committee.map((_, at) => (at === seat ? stopping : believing("yes", `steps of ${at}`)));
+        const { decision } = runCommittee(protocol, attempt, scripts).certificates.find((one) => one !== null)!;
+        assert.equal(decision.answer, "yes");
+        const few = ["leaderless", "adversarial"].includes(protocol.id);
+        assert.deepEqual(decision.reputationChanges, few ? [] : fallen(seat), `seat ${seat}`);
+      }
+    });
+});
+
+/** The stage of the record in an event of hashgraph; 0 for any other payload. */
+function stageOf(payload: unknown): number {
+  return (payload as { readonly record?: { readonly stage: number } | null }).record?.stage ?? 0;
+}
+
+/** The outcome of one round of mbft. */
+function outcomeIn(attempt: Attempt, acts: readonly SeatActs[]): Outcome {
+  const conclusion = mbft.conclude(attempt, roundOf(attempt, acts));
+  assert.equal(conclusion.kind, "final");
+  return (conclusion as { readonly outcome: Outcome }).outcome;
+}
 
 /** A seat without a model: its first answer is a guess at some confidence, and then it says what most said. */
 function echoing(guess: string, most: string, confidence: number): SeatScript {

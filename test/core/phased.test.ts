@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { settle } from "../../agents/core/phases/outcome.ts";
+import { NOBODY_BLIND } from "../../agents/core/phases/pay.ts";
 import { phased } from "../../agents/core/phases/phased.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../agents/core/phases/proposals.ts";
@@ -54,7 +55,7 @@ const soloist = phased<null>({
     const slashes = book.attempt.committee.map(() => 0);
     return {
       carry: null,
-      outcome: settle(book.attempt, { winner: winner ?? null, blind: [], slashes, completed: [] }),
+      outcome: settle(book.attempt, { winner: winner ?? null, blind: NOBODY_BLIND, slashes, completed: [] }),
     };
   },
   calls: (view, phase) =>

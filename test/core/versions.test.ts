@@ -10,20 +10,20 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
-const TASKS = { tasks: 2, pay: 2 };
+const TASKS = { tasks: 2, pay: 3 };
 const SCORES = { ...TASKS, scores: 2 };
-const CHAIR = { ...TASKS, chair: 4 };
+const CHAIR = { ...TASKS, chair: 5 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 8, TASKS],
-  ["mbft-bayesian", 4, TASKS],
-  ["wbft", 6, SCORES],
-  ["leaderless", 6, SCORES],
-  ["hashgraph", 10, TASKS],
-  ["unanimous", 4, TASKS],
-  ["council", 4, CHAIR],
-  ["debate", 4, CHAIR],
-  ["adversarial", 4, CHAIR],
-  ["escalating", 10, { ...CHAIR, mbft: 8 }],
+  ["mbft", 9, TASKS],
+  ["mbft-bayesian", 5, TASKS],
+  ["wbft", 7, SCORES],
+  ["leaderless", 7, SCORES],
+  ["hashgraph", 11, TASKS],
+  ["unanimous", 5, TASKS],
+  ["council", 5, CHAIR],
+  ["debate", 5, CHAIR],
+  ["adversarial", 5, CHAIR],
+  ["escalating", 11, { ...CHAIR, mbft: 9 }],
 ];
 
 function current(name: string): number | undefined {

@@ -66,6 +66,16 @@ describe("checkers", () => {
     return { ...good, messages };
   };
 
+  /** The trace with a transcript that lacks these messages. */
+  const without = (trace: Trace, ...left: readonly Message[]): Trace => ({
+    ...trace,
+    block: (digest) => {
+      const bytes = trace.block(digest);
+      const isLeft = ({ signature }: Message) => Buffer.from(bytes ?? []).includes(Buffer.from(hexToBytes(signature)));
+      return left.some(isLeft) ? null : bytes;
+    },
+  });
+
   it("SI1 agreement: reports another answer and another transcript", () => {
     assertIncludes(says("agreement", decide({ answer: "maybe" })), "maybe");
     assertIncludes(says("agreement", decide({ transcript: `0x${"ab".repeat(32)}` as Digest })), "0xabababab");
@@ -303,17 +313,43 @@ describe("checkers", () => {
     assertIncludes(says("pay", absent), `seat ${last} spoke, and its share is ${ABSENT}`);
     assertIncludes(says("pay", decide({ status: "hung" })), "for a Hung attempt");
     const commit = good.messages.get(`1.0.${last}`)![0]!;
-    const without = (...left: readonly Message[]): Trace => ({
-      ...good,
-      block: (digest) => {
-        const bytes = good.block(digest);
-        const isLeft = ({ signature }: Message) =>
-          Buffer.from(bytes ?? []).includes(Buffer.from(hexToBytes(signature)));
-        return left.some(isLeft) ? null : bytes;
-      },
-    });
-    assertIncludes(says("pay", without(commit)), `seat ${last} is paid and answered nothing blind`);
+    assertIncludes(says("pay", without(good, commit)), `seat ${last} is paid and answered nothing blind`);
     const own = [...good.messages.values()].flat().filter(({ header }) => header.seat === last);
-    assertIncludes(says("pay", without(...own)), `seat ${last} said nothing, and its share is`);
+    assertIncludes(says("pay", without(good, ...own)), `seat ${last} said nothing, and its share is`);
+  });
+
+  it("SI11 pay: reports who hid its answer or was wrong when sure and stays, and who falls for neither", () => {
+    const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
+    const { seat } = honest(good);
+    const { reputationChanges } = honest(good).certificates[0]!.certificate.decision;
+    const falls = reputationChanges.filter(({ steps }) => steps < 0);
+    assert.deepEqual(falls, [{ seat: liar, steps: -1 }]);
+    const spared = decide({ reputationChanges: [] });
+    assertIncludes(says("pay", spared), `seat ${liar} was wrong when sure, and stays`);
+    const reveal = good.messages.get(`2.0.${liar}`)![0]!;
+    assertIncludes(
+      says("pay", without(spared, reveal)),
+      `seat ${liar} never showed what it bound itself to, and stays`,
+    );
+    assert.equal(says("pay", without(good, reveal)), "");
+    // Under mbft a seat can be slashed for a counter-proof.
+    const plain = (trace: Trace): Trace => ({ ...trace, protocol: { ...trace.protocol, id: "unanimous" } });
+    const fallen = plain(decide({ reputationChanges: [...falls, { seat, steps: -1 }] }));
+    assertIncludes(says("pay", fallen), `seat ${seat} falls, and was not wrong when sure`);
+    const hung = plain(decide({ status: "hung", shares: [0, 0, 0, 0] }));
+    assertIncludes(says("pay", hung), `seat ${liar} falls, and was not wrong when sure`);
+  });
+
+  it("SI4 no honest slash: a step of a seat whose answer a dead process kept from the rest is none; of any other, or without such a fault, it is", () => {
+    const { seat } = honest(good);
+    const reveal = good.messages.get(`2.0.${seat}`)![0]!;
+    const fallen = (steps: number) => decide({ reputationChanges: [{ seat, steps }] });
+    const hidden = (faults: Trace["faults"], steps: number) => without({ ...fallen(steps), faults }, reveal);
+    assert.equal(says("no-honest-slash", hidden(["crash"], -1)), "");
+    const slashed = `slashes honest seat ${seat}`;
+    assertIncludes(says("no-honest-slash", hidden([], -1)), slashed);
+    assertIncludes(says("no-honest-slash", hidden(["model"], -1)), slashed);
+    assertIncludes(says("no-honest-slash", hidden(["crash"], -2)), slashed);
+    assertIncludes(says("no-honest-slash", { ...fallen(-1), faults: ["crash"] }), slashed);
   });
 });

@@ -4,8 +4,8 @@ import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
 import { percent, type Row } from "../shared/output.ts";
 
-/** OVERTURN_SLASH_PPM of contracts/types/Limits.sol. */
-const SLICE = 50_000n;
+/** As in contracts/types/Limits.sol. */
+export const OVERTURN_SLASH_PPM = 50_000n;
 const ONE = 1_000_000n;
 /** Parts of the draw's weight that an attacker may hold. */
 const SHARES = [200_000 as Ppm, 330_000 as Ppm] as const;
@@ -53,8 +53,8 @@ export function securityOf(
   const least = sumOf(cheapest.slice(0, quorum));
   return {
     quorum,
-    value: (seats * BigInt(quorum) * SLICE) / (total * ONE),
-    leastValue: (least * SLICE) / ONE,
+    value: (seats * BigInt(quorum) * OVERTURN_SLASH_PPM) / (total * ONE),
+    leastValue: (least * OVERTURN_SLASH_PPM) / ONE,
     capture,
     concentration: { operators: holdingBy(({ operator }) => operator), models: holdingBy(({ model }) => model) },
   };
@@ -85,7 +85,7 @@ export function securityRows({ committeeSize, security }: Terms, found: Security
   const secures =
     security === "none"
       ? "0: no stake stands behind the answer"
-      : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats sign an answer, and each loses ${percent(Number(SLICE))} of its stake if two larger committees overturn it; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
+      : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats sign an answer, and each loses ${percent(Number(OVERTURN_SLASH_PPM))} of its stake if two larger committees overturn it; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
   const chances = capture.map(({ share, probability }) => `${percent(share)} of the weight: ${chance(probability)}`);
   return [
     ["secures", secures],

@@ -2,6 +2,7 @@ import { isSameAnswer } from "../request/answer.ts";
 import { isMapOf } from "../encoding/codec.ts";
 import { compareHex, concat, hexToBytes, sha256 } from "../encoding/bytes.ts";
 import { settle, type Resolution } from "./outcome.ts";
+import { NOBODY_BLIND } from "./pay.ts";
 import { canonicalRanks } from "../seat/order.ts";
 import type { Call, SeatView } from "./phased-rules.ts";
 import type { Prompt } from "../prompts/prompt.ts";
@@ -33,7 +34,7 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
  */
 
 /** Version of council, debate and adversarial: raised with every change of rules, wording or fields, and with TASKS_VERSION. */
-export const CHAIR_VERSION = 4;
+export const CHAIR_VERSION = 5;
 
 /** CH10: the most seats, since a prompt has one letter per answer. */
 export const MOST_SEATS = 26;
@@ -167,6 +168,6 @@ export function settleChair(attempt: Attempt, resolution: ChairResolution): Outc
   const isText = attempt.request.terms.kind === "text";
   const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
   // PY8: else a chair could name what it alone answered, and take all pay.
-  const paid = isText || isMajority(agreeing.length, of) ? blind : [];
+  const paid = isText || isMajority(agreeing.length, of) ? blind : NOBODY_BLIND;
   return settle(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
 }

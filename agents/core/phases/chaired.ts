@@ -13,10 +13,10 @@ import {
 } from "./chair.ts";
 import { settle } from "./outcome.ts";
 import type { PhasedState } from "./drive.ts";
-import type { BlindAnswer } from "./pay.ts";
+import { NOBODY_BLIND, type Blind } from "./pay.ts";
 import { phased } from "./phased.ts";
 import type { Call, JudgedRound, SeatView } from "./phased-rules.ts";
-import { candidatesOf, proposalFrom, type Candidate } from "./proposals.ts";
+import { blindIn, proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
 import { closeForm, type AnyForm, type RoundBook, type Closure } from "./round-book.ts";
@@ -43,7 +43,7 @@ export interface ChairedRules {
 export interface ChairedCarry {
   readonly answers: readonly Candidate[];
   /** PY7: the first answers of round 0. */
-  readonly blind: readonly BlindAnswer[];
+  readonly blind: Blind;
   /** Number of slashes per seat. */
   readonly slashes: readonly number[];
   /** Seats that gave no synthesis in their turn as chair. */
@@ -69,7 +69,7 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     rounds: triesOf,
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
     speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
-    initial: (attempt) => ({ answers: [], blind: [], slashes: attempt.committee.map(() => 0), failed: [] }),
+    initial: (attempt) => ({ answers: [], blind: NOBODY_BLIND, slashes: attempt.committee.map(() => 0), failed: [] }),
     judgeRound: (book, carry) => judgeChairedRound(rules, book, carry),
     calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
     say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
@@ -94,7 +94,7 @@ function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
 function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): JudgedRound<ChairedCarry> {
   const { attempt, round } = book;
   const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
-  const blind = round === 0 ? candidatesOf(book, "closed") : carry.blind;
+  const blind = round === 0 ? blindIn(book) : carry.blind;
   const slashes = withEquivocators(carry.slashes, book);
   const turn = inTurn(attempt, round);
   const failed = [...carry.failed, turn];

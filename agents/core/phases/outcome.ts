@@ -1,28 +1,28 @@
 import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
-import { meritsOf, type BlindAnswer, type Decided } from "./pay.ts";
+import { meritsOf, type Blind, type Decided } from "./pay.ts";
 
 /** The result of a deliberation, before reputations and shares are settled. */
 export interface Resolution {
   /** The winning answer; null if the attempt is Hung. */
   readonly winner: (Decided & { readonly confidence: Ppm }) | null;
-  /** PY1: the answers that can earn. */
-  readonly blind: readonly BlindAnswer[];
+  readonly blind: Blind;
   /** Per seat: the number of slashes it deserves. */
   readonly slashes: readonly number[];
   /** Seats that did all that the deciding round asked of them. */
   readonly completed: readonly SeatIndex[];
 }
 
-/** Settles an outcome (PH8, PY4, PY5, PY6): what blind answers earn or cost, beside the slashes. */
+/** Settles an outcome (PH8, PY4, PY5, PY6, PY10): what blind answers earn or cost, beside the slashes. */
 export function settle(attempt: Attempt, { winner, blind, slashes, completed }: Resolution): Outcome {
-  const heard = blind.filter(({ seat }) => slashes[seat] === 0);
+  const isClean = ({ seat }: { readonly seat: SeatIndex }): boolean => slashes[seat] === 0;
+  const heard = { answers: blind.answers.filter(isClean), overdue: blind.overdue.filter(isClean) };
   const merits = meritsOf(attempt, winner, heard);
   const meritOf = (seat: SeatIndex) => merits.find((one) => one.seat === seat);
   const shares = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (meritOf(seat)?.share ?? 0) : 0));
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {
-    const falls = meritOf(seat)?.misled === true ? 1 : Math.min(slashes[seat] as number, limits.maxSlashes);
+    const falls = meritOf(seat)?.falls === true ? 1 : Math.min(slashes[seat] as number, limits.maxSlashes);
     if (falls > 0) return [{ seat, steps: -falls }];
     return shares[seat] !== 0 && attempt.committee[seat]?.reputation !== ONE_PPM ? [{ seat, steps: 1 }] : [];
   });

@@ -7,7 +7,7 @@ import { TIER_MAX } from "./tiers.ts";
 /** What a seat's blind work earns (docs/spec/pay.md). One rule for all protocols. */
 
 /** Raised with every change of this rule; every protocol rises with it. */
-export const PAY_VERSION = 2;
+export const PAY_VERSION = 3;
 
 /** PY1: an answer that its seat bound itself to before it could see another seat's. */
 export interface BlindAnswer {
@@ -15,6 +15,22 @@ export interface BlindAnswer {
   readonly answer: CanonicalAnswer;
   readonly tier: Ppm;
 }
+
+/** PY10: an answer commit whose reveal does not count. */
+export interface Overdue {
+  readonly seat: SeatIndex;
+  /** What it was opened to all the same, too late; null if it never was. */
+  readonly late: Pick<BlindAnswer, "answer" | "tier"> | null;
+}
+
+/** What the seats bound themselves to. */
+export interface Blind {
+  /** PY7: the blind answers, which can earn. */
+  readonly answers: readonly BlindAnswer[];
+  readonly overdue: readonly Overdue[];
+}
+
+export const NOBODY_BLIND: Blind = { answers: [], overdue: [] };
 
 /** What blind answers are compared with. */
 export interface Decided {
@@ -56,36 +72,45 @@ function overlap(own: readonly number[], decided: readonly number[]): Ppm {
   return Math.floor((ONE_PPM * both) / (own.length + decided.length - both)) as Ppm;
 }
 
-/** What a seat's blind answer brings it. */
+/** What it brings a seat that it bound itself to an answer. */
 export interface Merit {
   readonly seat: SeatIndex;
   /** PY4: 0..SURE_RIGHT. */
   readonly share: number;
-  /** PY5: true if it was wrong when sure, against the right answers of more than 2/3 of the seats. */
-  readonly misled: boolean;
+  /** PY5, PY10: true if it was wrong when sure, or never opened its commitment, and more than 2/3 of the seats knew better. */
+  readonly falls: boolean;
 }
 
 /** PY6: what each blind answer earns where nothing can be scored: no draw is free (ADR 11). */
 const FLAT = 1;
 
-export function meritsOf(attempt: Attempt, decided: Decided | null, blind: readonly BlindAnswer[]): readonly Merit[] {
+export function meritsOf(attempt: Attempt, decided: Decided | null, blind: Blind): readonly Merit[] {
   const merits = decided === null || decided.alike === null ? [] : scored(attempt, decided, blind);
   const isScored = merits.some(({ share }) => share > 0) || (decided !== null && attempt.request.terms.kind !== "text");
-  return isScored ? merits : blind.map(({ seat }) => ({ seat, share: FLAT, misled: false }));
+  return isScored ? merits : blind.answers.map(({ seat }) => ({ seat, share: FLAT, falls: false }));
 }
 
-function scored(attempt: Attempt, decided: Decided, blind: readonly BlindAnswer[]): readonly Merit[] {
-  const scores = blind.map(({ seat, answer, tier }) => {
+function scored(attempt: Attempt, decided: Decided, { answers, overdue }: Blind): readonly Merit[] {
+  const rate = ({ answer, tier }: Pick<BlindAnswer, "answer" | "tier">) => {
     const agreement = agreementWith(attempt, decided, answer);
-    return { seat, answer, score: scoreOf(tier, agreement), isRight: isAgreed(agreement) };
-  });
-  const right = scores.filter(({ isRight }) => isRight);
-  return scores.map(({ seat, answer, score, isRight }) => {
+    return { answer, score: scoreOf(tier, agreement), isRight: isAgreed(agreement) };
+  };
+  const rated = answers.map((one) => ({ seat: one.seat, ...rate(one) }));
+  const right = rated.filter(({ isRight }) => isRight);
+  const areMost = (those: typeof right): boolean => isSupermajority(those.length, attempt.committee.length);
+  const isMisled = ({ answer, score, isRight }: ReturnType<typeof rate>): boolean =>
     // A chair may decide at the edge of what the right ones said: then some of them agree with this seat as well.
-    const against = right.filter((one) => !isAgreed(agreementWith(attempt, { ...one, alike: null }, answer)));
-    const misled = !isRight && score < 0 && isSupermajority(against.length, attempt.committee.length);
-    return { seat, share: Math.max(0, score), misled };
-  });
+    !isRight &&
+    score < 0 &&
+    areMost(right.filter((one) => !isAgreed(agreementWith(attempt, { ...one, alike: null }, answer))));
+  return [
+    ...rated.map((one) => ({ seat: one.seat, share: Math.max(0, one.score), falls: isMisled(one) })),
+    ...overdue.map(({ seat, late }) => ({
+      seat,
+      share: 0,
+      falls: late === null ? areMost(right) : isMisled(rate(late)),
+    })),
+  ];
 }
 
 function isAgreed(agreement: Ppm): boolean {

@@ -7,7 +7,8 @@ import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
 import { asDigest, isTextOf } from "../encoding/payload.ts";
 import type { Answered, SeatView } from "./phased-rules.ts";
-import { allVariants, counted, type Form, type RoundBook, type Closure } from "./round-book.ts";
+import type { Blind, BlindAnswer, Overdue } from "./pay.ts";
+import { allVariants, counted, said, type Form, type RoundBook, type Closure } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms, Value } from "../types.ts";
 
@@ -152,6 +153,25 @@ function openingOf(book: RoundBook, seat: SeatIndex, proposal: Proposal & { read
   const opening = commitmentOf(book.attempt, book.round, seat, proposal, proposal.salt);
   openings.set(proposal, opening);
   return opening;
+}
+
+/** PY7, PY10: what the seats bound themselves to in a round; `answers` are those that can earn. */
+export function blindIn(book: RoundBook, answers: readonly BlindAnswer[] = candidatesOf(book, "closed")): Blind {
+  const overdue = seatsOf(book.attempt).flatMap((seat) =>
+    answers.some((one) => one.seat === seat) ? [] : overdueOf(book, seat),
+  );
+  return { answers, overdue };
+}
+
+/** PY10: nobody has to have seen the commitment in time: else a seat could wait until it knows whether to list its own. */
+function overdueOf(book: RoundBook, seat: SeatIndex): readonly Overdue[] {
+  const commitment = said(book, commitForm, seat)?.body.commitment ?? null;
+  if (commitment === null) return [];
+  const reveal = said(book, revealForm, seat);
+  const proposal = reveal?.body.proposal ?? null;
+  if (reveal === null || proposal === null || openingOf(book, seat, proposal) !== commitment)
+    return [{ seat, late: null }];
+  return [{ seat, late: candidateFrom(book.attempt, seat, reveal.digest, proposal) }];
 }
 
 const revealed = new WeakMap<RoundBook, readonly Candidate[]>();

@@ -23,6 +23,8 @@ interface SeatVote {
 export interface SeatActs {
   readonly answer?: string;
   readonly tier?: number;
+  /** The seat commits to its answer, and never shows it. */
+  readonly hides?: boolean;
   readonly votes?: Readonly<Record<number, SeatVote>>;
   /** `author>accused` -> verdict. */
   readonly judgements?: Readonly<Record<string, "uphold" | "refute" | "abstain">>;
@@ -43,7 +45,7 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
   const committed = commits.map((commit) => commitForm.encode(commit));
   const reveals = acts.map((act, seat) =>
     encodeReveal(
-      act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) },
+      act.answer === undefined || act.hides ? null : { ...proposalOf(act), salt: keyOf(seat) },
       heldBy(act, COMMIT, acts, committed),
     ),
   );

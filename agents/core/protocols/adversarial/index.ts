@@ -12,7 +12,7 @@ import {
 } from "../../phases/chair.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { BlindAnswer } from "../../phases/pay.ts";
+import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
@@ -42,7 +42,7 @@ interface AdversarialCarry {
   /** AD9: seats that drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
   /** PY7: the first draft, if it counts; null before the first. */
-  readonly blind: readonly BlindAnswer[] | null;
+  readonly blind: Blind | null;
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
@@ -162,22 +162,22 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
       agreeing: followed(attempt, reviewed, final),
       of: attempt.committee.length - 1,
       degraded: round > 0 || reviewed.reviews.length < leastReviews(attempt),
-      blind: blind ?? [],
+      blind: blind ?? NOBODY_BLIND,
       slashes,
       completed,
     });
     return { carry: next, outcome };
   }
   if (round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
-  return { carry: next, outcome: settle(attempt, { winner: null, blind: blind ?? [], slashes, completed }) };
+  return { carry: next, outcome: settle(attempt, { winner: null, blind: blind ?? NOBODY_BLIND, slashes, completed }) };
 }
 
 /** PY7: null if the round has no draft at all. Later drafters can have seen one that does not count. */
-function firstDraft(book: RoundBook): readonly BlindAnswer[] | null {
+function firstDraft(book: RoundBook): Blind | null {
   const said = allVariants(book, draftForm, drafterOf(book.attempt, book.round));
   if (said.every(({ body }) => body.proposal === null)) return null;
   const draft = draftIn(book, "closed");
-  return draft === null ? [] : [draft];
+  return draft === null ? NOBODY_BLIND : { answers: [draft], overdue: [] };
 }
 
 /** Seats that failed in their turn. */

@@ -1,9 +1,9 @@
 import type { AnswerGroup } from "../../request/answer.ts";
 import { inTurn, withEquivocators } from "../../phases/chair.ts";
 import { settle } from "../../phases/outcome.ts";
-import { outcomesOf } from "../../phases/pay.ts";
+import { NOBODY_BLIND, outcomesOf } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
-import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
+import { blindIn, candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import {
@@ -65,7 +65,7 @@ function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
   const { slashes } = next.mbft;
   return {
     carry: next,
-    outcome: isWhole ? null : settle(attempt, { winner: null, blind: [], slashes, completed: [] }),
+    outcome: isWhole ? null : settle(attempt, { winner: null, blind: NOBODY_BLIND, slashes, completed: [] }),
   };
 }
 
@@ -73,7 +73,7 @@ function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
   const { attempt } = book;
   const candidates = candidatesOf(book, "closed");
   const agreement = agreementIn(book, candidates, "closed");
-  const mbft = { ...slashEquivocators(book, carry.mbft), blind: candidates };
+  const mbft = { ...slashEquivocators(book, carry.mbft), blind: blindIn(book) };
   const accepted = acceptedOf(attempt, agreement);
   return {
     carry: { ...carry, mbft, isContested: isContested(attempt, agreement) },
@@ -114,7 +114,12 @@ function accept(
     confidence: confidenceOf(attempt, accepted),
     alike: outcomesOf(candidates, seats),
   };
-  return settle(attempt, { winner, blind: blind ?? [], slashes, completed: candidates.map(({ seat }) => seat) });
+  return settle(attempt, {
+    winner,
+    blind: blind ?? NOBODY_BLIND,
+    slashes,
+    completed: candidates.map(({ seat }) => seat),
+  });
 }
 
 /** SG4: the proposals that count. With documents, a proposal must cite something, and every citation must be exact. */

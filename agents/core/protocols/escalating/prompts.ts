@@ -6,7 +6,7 @@ import { letter } from "../../request/kinds.ts";
 import type { Attempt, Terms } from "../../types.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 10;
+export const VERSION = 11;
 
 const CITE_TASK: Task = {
   name: "cite",

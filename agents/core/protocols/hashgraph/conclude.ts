@@ -1,13 +1,16 @@
 import { seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
-import { outcomesOf, type BlindAnswer } from "../../phases/pay.ts";
+import { outcomesOf, type Blind, type Overdue } from "../../phases/pay.ts";
+import { commitmentOf } from "../../phases/proposals.ts";
 import type { Conclusion, Position } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../seat/tally.ts";
+import { canonicalAnswer } from "../../request/answer.ts";
 import type { CanonicalAnswer } from "../../request/kinds.ts";
 import type { Attempt, Digest, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
+import type { OpenCommit } from "./ledger.ts";
 import { judgeBatches, type AnswerRound, type Deliberated } from "./rules.ts";
 import { hasEnded, graphViewOf, type Told, type GraphView } from "./view.ts";
 
@@ -47,11 +50,6 @@ export function isGivenUp(graph: GraphView): boolean {
   return isSupermajority(seats.filter((seat) => hasEnded(graph, seat)).length, seats.length);
 }
 
-/** PY7: the answers of round 0. */
-function blindIn([first]: readonly AnswerRound[]): readonly BlindAnswer[] {
-  return (first?.outputs ?? []).map(({ seat, answer, proposal: { tier } }) => ({ seat, answer, tier }));
-}
-
 /** The outcomes of the decided class, and of the classes that it was agreed on in the rounds before without a gap (HG18). */
 function alikeIn(rounds: readonly AnswerRound[], { outcome }: CanonicalAnswer): readonly Digest[] {
   // No round comes before round 0, so it is not stable.
@@ -63,12 +61,29 @@ function alikeIn(rounds: readonly AnswerRound[], { outcome }: CanonicalAnswer): 
   });
 }
 
-const outcomes = new WeakMap<GraphView["forks"], Map<Deliberated, Outcome>>();
+/** PY7: the answers of round 0. PY10: an answer that came too late for the order is among the events that the judgement rests on. */
+function blindIn(graph: GraphView, { rounds, openCommits }: Deliberated, through: Position): Blind {
+  const answers = (rounds[0]?.outputs ?? []).map(({ seat, answer, proposal: { tier } }) => ({ seat, answer, tier }));
+  const overdue = openCommits.map((commit) => ({ seat: commit.seat, late: openedBy(graph, commit, through) }));
+  return { answers, overdue };
+}
+
+function openedBy({ attempt, lines }: GraphView, { seat, commitment }: OpenCommit, through: Position): Overdue["late"] {
+  const records = (lines[seat] ?? []).slice(0, through.round + 1).flatMap(([told]) => told?.body.record ?? []);
+  const shown = records.find((record) => record.kind === "output");
+  if (shown === undefined || shown.proposal === null || shown.salt === null) return null;
+  if (commitmentOf(attempt, 0, seat, shown.proposal, shown.salt) !== commitment) return null;
+  const answer = canonicalAnswer(attempt.request.terms, shown.proposal.answer);
+  return answer && { answer, tier: shown.proposal.tier };
+}
+
+const outcomes = new WeakMap<GraphView, Outcome>();
 
 /** HG21: the outcome: proven forkers are slashed; first answers earn if their seat answered in the last round that counted, too. */
-function outcomeOf({ attempt, forks }: GraphView, judgement: Deliberated, through: Position): Outcome {
-  const known = outcomes.get(forks)?.get(judgement);
+function outcomeOf(graph: GraphView, judgement: Deliberated, through: Position): Outcome {
+  const known = outcomes.get(graph);
   if (known !== undefined) return known;
+  const { attempt, forks } = graph;
   const { ending, rounds } = judgement;
   const last = rounds.findLast(({ outputs }) => outputs.length > 0);
   const completed = seatsOf(attempt).filter((seat) => last?.outputs.some((output) => output.seat === seat) === true);
@@ -77,7 +92,7 @@ function outcomeOf({ attempt, forks }: GraphView, judgement: Deliberated, throug
       ? null
       : { answer: ending.answer, confidence: ending.confidence, alike: alikeIn(rounds, ending.answer) };
   const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
-  const outcome = settle(attempt, { winner, blind: blindIn(rounds), slashes, completed });
-  outcomes.set(forks, (outcomes.get(forks) ?? new Map<Deliberated, Outcome>()).set(judgement, outcome));
+  const outcome = settle(attempt, { winner, blind: blindIn(graph, judgement, through), slashes, completed });
+  outcomes.set(graph, outcome);
   return outcome;
 }

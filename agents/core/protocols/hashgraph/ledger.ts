@@ -105,3 +105,16 @@ function opensCommitment(ledger: Ledger, seat: SeatIndex, proposal: Proposal, sa
   if (!isMajority(witnesses.length, attempt.committee.length)) return false;
   return commit.record.commitment === commitmentOf(attempt, 0, seat, proposal, salt);
 }
+
+/** PY10: an answer commit that no first answer opens which counts. */
+export interface OpenCommit {
+  readonly seat: SeatIndex;
+  readonly commitment: Digest;
+}
+
+/** PY10: the answer commits beside those of `outputs`, the first answers that count. */
+export function openCommitsOf(ledger: Ledger, outputs: readonly Output[]): readonly OpenCommit[] {
+  return recordsOf(ledger, 0, "commit").flatMap(({ told: { seat }, record: { commitment } }) =>
+    commitment === null || outputs.some((output) => output.seat === seat) ? [] : [{ seat, commitment }],
+  );
+}

@@ -5,7 +5,17 @@ import { bySupport, classesBy } from "../../phases/equivalence.ts";
 import { holdsHonest, isMajority, isSupermajority } from "../../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { ROUNDS, endOf, stagesOf } from "./config.ts";
-import { addToLedger, emptyLedger, isClosed, outputsOf, recordsOf, type Ledger, type Output } from "./ledger.ts";
+import {
+  addToLedger,
+  emptyLedger,
+  isClosed,
+  openCommitsOf,
+  outputsOf,
+  recordsOf,
+  type Ledger,
+  type OpenCommit,
+  type Output,
+} from "./ledger.ts";
 import type { Told } from "./view.ts";
 
 /** An answer round by the consensus order. */
@@ -32,6 +42,8 @@ export interface Ending {
 /** State of the deliberation after some batches of the consensus order. */
 export interface Deliberated {
   readonly rounds: readonly AnswerRound[];
+  /** PY10: once round 0 is closed. */
+  readonly openCommits: readonly OpenCommit[];
   /** The two leading answers while a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
   /** Null while the deliberation goes on. */
@@ -73,7 +85,11 @@ function closeRounds(ledger: Ledger, closed: readonly AnswerRound[]): readonly A
 
 function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Deliberated, "batches"> {
   const ending = agreementIn(ledger.attempt, rounds);
-  const deliberated = { rounds: ending === null ? rounds : rounds.slice(0, ending.round + 1), closed: ledger.closed };
+  const deliberated = {
+    rounds: ending === null ? rounds : rounds.slice(0, ending.round + 1),
+    openCommits: rounds[0] === undefined ? [] : openCommitsOf(ledger, rounds[0].outputs),
+    closed: ledger.closed,
+  };
   if (ending !== null) return { ...deliberated, candidates: null, ending };
   const last = rounds[ROUNDS - 1];
   return last === undefined

@@ -2,9 +2,9 @@ import { isSameAnswer } from "../../request/answer.ts";
 import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/bytes.ts";
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { BlindAnswer } from "../../phases/pay.ts";
+import type { Blind } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
-import { candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
+import { blindIn, candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { deliveries, relayForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
 import { equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -32,7 +32,7 @@ export interface LeaderlessCarry {
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
   /** PY7: the answers of the first workers; null before their round was judged. */
-  readonly blind: readonly BlindAnswer[] | null;
+  readonly blind: Blind | null;
 }
 
 export function initialCarry({ committee }: Attempt): LeaderlessCarry {
@@ -117,7 +117,7 @@ export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): 
     (count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0),
   );
   const ratings = ratingsOf(book);
-  const blind = before.blind ?? ratings.map(({ candidate }) => candidate);
+  const blind = before.blind ?? blindIn(book, answersOf(book, "closed"));
   const carry = { slashes, blind };
   const best = bestOf(attempt, rolesOf(attempt, round).evaluators.length, ratings);
   if (best === null && round + 1 < ROUNDS) return { carry, outcome: null };

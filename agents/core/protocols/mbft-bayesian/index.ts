@@ -3,14 +3,14 @@ import { settle } from "../../phases/outcome.ts";
 import { outcomesOf } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
+import { blindIn, candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, decidedBy } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 4;
+const VERSION = 5;
 
 /** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the evidence is counted. */
 export const mbftBayesian = phased<null>({
@@ -57,11 +57,11 @@ function judgeBayesianRound(book: RoundBook): JudgedRound<null> {
   const { attempt } = book;
   const belief = beliefOf(book);
   const decided = decidedBy(belief, attempt.request.terms.assurance);
-  const blind = candidatesOf(book, "closed");
+  const blind = blindIn(book);
   const winner = decided && {
     answer: decided.answer,
     confidence: belief.posterior,
-    alike: outcomesOf(blind, decided.seats),
+    alike: outcomesOf(blind.answers, decided.seats),
   };
   const equivocators = equivocatorsIn(book);
   const slashes = attempt.committee.map((_, seat) => (equivocators.includes(seat as SeatIndex) ? 1 : 0));

@@ -1,7 +1,7 @@
 import { settle } from "../../phases/outcome.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
-import type { BlindAnswer } from "../../phases/pay.ts";
-import type { Candidate } from "../../phases/proposals.ts";
+import type { Blind } from "../../phases/pay.ts";
+import { blindIn, type Candidate } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
 import { mbftConfig } from "./config.ts";
@@ -14,7 +14,7 @@ export interface MbftCarry {
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
   /** PY7: the answers of the first round; null before it was judged. */
-  readonly blind: readonly BlindAnswer[] | null;
+  readonly blind: Blind | null;
   /** Result of the round before; null in the first. */
   readonly result: RoundResult | null;
 }
@@ -38,7 +38,7 @@ export function judgeMbftRound(
   const { attempt } = book;
   const result = evaluateRound(book, mbftConfig(attempt), reputations, candidates);
   const { winner, participants } = result;
-  const blind = before ?? candidates;
+  const blind = before ?? blindIn(book);
   const total = slashes.map((count, seat) => count + (result.slashes[seat] as number));
   const carry = { reputations: applySlashes(reputations, result.slashes), slashes: total, blind, result };
   if (winner === null && !isLast) return { carry, outcome: null };

@@ -1,16 +1,19 @@
 import { canonicalAnswer } from "../../request/answer.ts";
 import { letter } from "../../request/kinds.ts";
 import { settle } from "../../phases/outcome.ts";
-import { outcomesOf, type Decided } from "../../phases/pay.ts";
+import { outcomesOf, type Blind, type Decided } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
+import { blindIn } from "../../phases/proposals.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../../types.ts";
+import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
 import { gradePolicies, isSettled, judgeTurn, type Turn } from "./rules.ts";
 
 /** What rounds leave behind for later ones. */
 export interface UnanimousCarry {
   readonly turns: readonly Turn[];
+  /** PY7: the answers of the first turn; null before it was judged. */
+  readonly blind: Blind | null;
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
   /** True if the next round is the conclusion round. */
@@ -20,7 +23,7 @@ export interface UnanimousCarry {
 type Winner = Decided & { readonly confidence: Ppm };
 
 export function initialCarry(attempt: Attempt): UnanimousCarry {
-  return { turns: [], slashes: attempt.committee.map(() => 0), concluding: false };
+  return { turns: [], blind: null, slashes: attempt.committee.map(() => 0), concluding: false };
 }
 
 /** UN2: true for policies, which are prioritised; all other kinds are definitive. The request fixes it. */
@@ -38,21 +41,22 @@ export function judgeUnanimousRound(
   const turn = judgeTurn(book, carry.turns);
   const slashes = addSlashes(carry.slashes, equivocatorsIn(book));
   const turns = [...carry.turns, turn];
+  const blind = carry.blind ?? blindIn(book);
   const end = (winner: Winner | null): JudgedRound<UnanimousCarry> => ({
     // PH7: other seats may have gone on from here; their next round is a conclusion round again.
-    carry: { turns, slashes, concluding: carry.concluding },
-    outcome: outcomeOf(attempt, turns, slashes, winner),
+    carry: { turns, blind, slashes, concluding: carry.concluding },
+    outcome: settle(attempt, { winner, blind, slashes, completed: turn.candidates.map(({ seat }) => seat) }),
   });
   if (!isPrioritised(attempt)) {
     const winner = agreement(turn);
-    return winner === null && round < maxTurns ? next({ turns, slashes, concluding: false }) : end(winner);
+    return winner === null && round < maxTurns ? next({ turns, blind, slashes, concluding: false }) : end(winner);
   }
   if (carry.concluding) {
     const winner = graded(attempt, turn);
-    return winner === null && round <= maxTurns ? next({ turns, slashes, concluding: true }) : end(winner);
+    return winner === null && round <= maxTurns ? next({ turns, blind, slashes, concluding: true }) : end(winner);
   }
   const concluding = round >= maxTurns || isSettled(attempt, turn, carry.turns);
-  return next({ turns, slashes, concluding });
+  return next({ turns, blind, slashes, concluding });
 }
 
 function next(carry: UnanimousCarry): JudgedRound<UnanimousCarry> {
@@ -77,17 +81,6 @@ function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
   const answer = canonicalAnswer(attempt.request.terms, accepted.map(letter).join(","));
   if (answer === null || confidence === null) return null;
   return { answer, confidence, alike: [] };
-}
-
-function outcomeOf(
-  attempt: Attempt,
-  turns: readonly Turn[],
-  slashes: readonly number[],
-  winner: Winner | null,
-): Outcome {
-  const [first, last] = [turns[0] as Turn, turns.at(-1) as Turn];
-  const completed = last.candidates.map(({ seat }) => seat);
-  return settle(attempt, { winner, blind: first.candidates, slashes, completed });
 }
 
 function addSlashes(slashes: readonly number[], seats: readonly SeatIndex[]): readonly number[] {

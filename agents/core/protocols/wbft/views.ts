@@ -1,8 +1,8 @@
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle, type Resolution } from "../../phases/outcome.ts";
-import type { BlindAnswer } from "../../phases/pay.ts";
+import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
 import type { JudgedRound, SeatView } from "../../phases/phased-rules.ts";
-import type { Candidate } from "../../phases/proposals.ts";
+import { blindIn, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
@@ -20,6 +20,8 @@ export interface WbftCarry {
   /** The classes of view 0; null before it was judged. */
   readonly classes: readonly WeighedClass[] | null;
   readonly weights: readonly number[];
+  /** PY7: the answers of view 0. */
+  readonly blind: Blind;
   /** The highest prepare certificate. */
   readonly certificate: ClassLock | null;
   /** Per seat, its last FINAL vote in a view with a prepare certificate. */
@@ -48,7 +50,7 @@ export function leaderOf(attempt: Attempt, view: number): SeatIndex {
 
 export function initialCarry({ committee }: Attempt): WbftCarry {
   const locks = committee.map(() => null);
-  return { classes: null, weights: [], certificate: null, locks, slashes: committee.map(() => 0) };
+  return { classes: null, weights: [], blind: NOBODY_BLIND, certificate: null, locks, slashes: committee.map(() => 0) };
 }
 
 /** The classes of view 0, whatever the current view. */
@@ -104,6 +106,7 @@ export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<
   const { attempt, round } = book;
   const classes = before.classes ?? weighedClasses(book);
   const weights = before.classes === null ? weightsOf(book, classes) : before.weights;
+  const blind = before.classes === null ? blindIn(book) : before.blind;
   const slashes = before.slashes.map(
     (count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0),
   );
@@ -114,12 +117,12 @@ export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<
   // A FINAL vote without a certificate in the set moves no lock.
   const lock = isPrepared ? { view: round, outcome: led.class.answer.outcome } : null;
   const locks = before.locks.map((old, seat) => (lock !== null && finalists.includes(seat as SeatIndex) ? lock : old));
-  const carry = { classes, weights, certificate: lock ?? before.certificate, locks, slashes };
+  const carry = { classes, weights, blind, certificate: lock ?? before.certificate, locks, slashes };
   if (!isDecided && round + 1 < viewsOf(attempt)) return { carry, outcome: null };
   const winner = isDecided && led ? winnerOf(weights, led, finalists) : null;
   return {
     carry,
-    outcome: settle(attempt, { winner, blind: blindIn(classes), slashes, completed: completedIn(book, classes) }),
+    outcome: settle(attempt, { winner, blind, slashes, completed: completedIn(book, classes) }),
   };
 }
 
@@ -138,11 +141,6 @@ function winnerOf(
   const weight = sumOf(finalists.map((seat) => weights[seat] as number));
   const part = (BigInt(weight) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
   return { answer, confidence: Number(part) as Ppm, alike: members.map((member) => member.answer.outcome) };
-}
-
-/** PY7: the answers of view 0. */
-function blindIn(classes: readonly WeighedClass[]): readonly BlindAnswer[] {
-  return classes.flatMap(({ members }) => members);
 }
 
 /** WB17: seats whose answer counted, and whose PREPARE and FINAL count in the last view. */
