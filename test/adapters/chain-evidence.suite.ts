@@ -5,7 +5,7 @@ import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
 import { recordOf, type RequestRecord } from "../../agents/core/request/progress.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { decisionProofBy, drawn, drawNext, lastOf, proofBy, seated } from "./chain-questions.ts";
+import { decisionProofBy, drawn, drawNext, lastOf, proofBy, seated, wordOf } from "./chain-questions.ts";
 import type { ChainHarness, Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 
@@ -66,6 +66,28 @@ export function chainEvidenceSuite(name: string, createHarness: () => Promise<Ch
         assert.notEqual(await writer.submitEvidence(proof, read), "already");
         assert.equal(await stakeOf(proof.agentId), slashed(full));
       }
+    });
+
+    it("ST10: nor does a retry: what a committee that hung has signed is proven while another one is awaited, and when nobody answers", async () => {
+      const one = await drawn(harness, { retries: 1 });
+      const { request, awaited } = one;
+      const read = reading(request.id);
+      const writer = await harness.writer(0);
+      await writer.commit(request, awaited, one.certifying({ status: "hung", outcome: wordOf(0n), answer: "" }));
+      const { running, rounds } = await read();
+      assert.ok(running !== null);
+      assert.equal(rounds.length, 1);
+      const first = proofIn(one, await innocentSeat(one));
+      assert.notEqual(await writer.submitEvidence(first, read), "already");
+      assert.equal(await stakeOf(first.agentId), slashed(full));
+
+      await harness.passTime(request.terms.duration + 1);
+      await writer.fallBack(request, running);
+      const ended = await read();
+      assert.deepEqual([ended.running, ended.rounds], [null, rounds]);
+      const second = proofIn(one, await innocentSeat(one));
+      assert.notEqual(await writer.submitEvidence(second, read), "already");
+      assert.equal(await stakeOf(second.agentId), slashed(full));
     });
 
     it("ST10: slashes an equivocator once per attempt, whoever submits the proof", async () => {
