@@ -111,11 +111,11 @@ contract Slasher is ISlasher {
     ) external {
         RequestId requestId = request_.id;
         RequestTerms terms = request_.terms;
-        _requireRecord(request_, rounds);
+        bool stands = _requireRecord(request_, rounds);
         require(terms.security() == RequestTermsLib.SECURED, NotSecured(requestId));
         uint256 end = rounds[rounds.length - 1].round.deadline() + EVIDENCE_WINDOW;
         require(block.timestamp <= end, EvidenceTooLate(requestId, end));
-        require(OverturnLib.isOverturned(terms, rounds, first, second), NotOverturned(requestId));
+        require(stands && OverturnLib.isOverturned(terms, rounds, first, second), NotOverturned(requestId));
         DecidedRound calldata round = rounds[first];
         uint256 reward = _slashSigners(requestId, round) / REWARD_LOSS_DIVISOR;
         // Both halves are rounded down, in favour of the treasury.
@@ -156,10 +156,15 @@ contract Slasher is ISlasher {
     }
 
     /// @dev Reverts unless these are all rounds of the request, and it is settled.
-    function _requireRecord(Request calldata request_, DecidedRound[] calldata rounds) private view {
+    /// @return stands false if nobody answered an attempt after the last round: then the request hung, whatever that decided
+    function _requireRecord(
+        Request calldata request_,
+        DecidedRound[] calldata rounds
+    ) private view returns (bool stands) {
         RequestState state = IDecisionOracle(oracle).stateOf(request_.id);
         require(state.has(RequestStateLib.SETTLED), NotSettled(request_.id));
         require(state.covers(HistoryLib.commitment(request_, rounds)), IDecisionOracle.WitnessMismatch(request_.id));
+        stands = rounds[rounds.length - 1].decision.head.attempt() == state.attempt();
     }
 
     /// @param held as in the call

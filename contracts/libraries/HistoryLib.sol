@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {AgentId, DecidedRound, Decision, PastRound, Request, RequestId, Round, Seat, Status} from "../types/Types.sol";
 import {DecisionLib} from "./DecisionLib.sol";
 import {RequestLib} from "./RequestLib.sol";

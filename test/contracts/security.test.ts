@@ -6,6 +6,7 @@ import {
   ask,
   bondOf,
   decide,
+  fallBackArgs,
   hung,
   latestOf,
   no,
@@ -134,6 +135,19 @@ describe("secured requests", () => {
     await slasher.submitOverturned(...recordOf(committed), 0, 1);
     // Bob's appeal called the committee that hung and the one that replaced it.
     expect(await world.registry.owedTo(setting.bob.address)).to.equal(slice / 4n);
+  });
+
+  it("SC2: nothing is overturned if nobody answers an appeal against the last decision", async () => {
+    const setting = await loadFixture(many);
+    const { world, alice, slasher } = setting;
+    const committed = await play(setting, [no, yes, yes], { appeals: 3 });
+    const unanswered = await appeal(world, committed, world.oracle.connect(alice));
+    await passDeadline(world, unanswered.round);
+    await world.oracle.fallBack(...fallBackArgs(unanswered));
+    await settle(world, committed);
+    await expect(slasher.submitOverturned(...recordOf(committed), 0, 1))
+      .to.be.revertedWithCustomError(slasher, "NotOverturned")
+      .withArgs(committed.request.id);
   });
 
   it("SC4: an operator that appeals against its own decision loses more than it gets", async () => {
