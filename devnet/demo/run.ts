@@ -36,7 +36,7 @@ const EPOCH_BLOCKS = 160;
 const START_TIMEOUT_MS = 180_000;
 const DECIDE_TIMEOUT_MS = 300_000;
 /** Above the quote under the default prices, most of which is gas at the cap and comes back. */
-const FEE = parseEther("10");
+const FEE = parseEther("20");
 const STAKE = parseEther("1000");
 
 export interface DemoReport extends DemoFacts {

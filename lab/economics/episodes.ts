@@ -11,7 +11,7 @@ import {
   hung,
   no,
   passDeadline,
-  quorum,
+  firstSeats,
   refundArgs,
   reopenedBy,
   type Asked,
@@ -21,9 +21,8 @@ import type { SignedDecision, Terms } from "../../test/support/contracts/typed-d
 import { anyAmount, subscription, unbondingDelay } from "../../test/support/contracts/world.ts";
 import { createRandom, type Random } from "../../sim/random.ts";
 import type { Setting } from "./assumptions.ts";
-import { agentsOf, askFor, commitBy, drawBy, passTime, priceGas, quoteOf, reputationOf, type Stage } from "./chain.ts";
+import { agentsOf, askFor, commitBy, drawBy, passTime, priceGas, quoteOf, type Stage } from "./chain.ts";
 import { askerOwns, gainOf, ownedBy } from "./ledger.ts";
-import { seatsMissed } from "./lives.ts";
 import { close } from "./request.ts";
 
 /** Dollars that parties gained by one episode. */
@@ -34,8 +33,6 @@ export interface Episode {
   readonly proposer: number;
   readonly appellant: number;
   readonly latecomer: number;
-  /** Seats that others will miss because of it. */
-  readonly harm: number;
 }
 
 /** An episode plays one request at a gas price, from the same chain each time. */
@@ -50,8 +47,6 @@ interface Scene {
 
 export const EPISODES = {
   relay: async (scene) => whole(scene, {}),
-  drop: async (scene) => whole(scene, { leavesOut: "paid" }),
-  spite: async (scene) => whole(scene, { leavesOut: "unpaid" }),
   tip: async (scene) => whole(scene, { tip: 1 }),
   overbid: async (scene) => whole(scene, { tip: 3 }),
   pad: async (scene) => whole(scene, { padding: 1_000 }),
@@ -105,24 +100,17 @@ export async function play(
   const before = await owned();
   await EPISODES[name]({ stage, setting, gwei, random });
   const after = await owned();
-  const { agentCount } = world.registry;
-  let harm = 0;
-  for (let agent = 1; agent <= Number(await agentCount()); agent++)
-    harm += seatsMissed((await reputationOf(world, agent)).reputation);
   return {
     asker: gainOf(before.asker, after.asker),
     relayer: gainOf(before.relayer, after.relayer),
     proposer: gainOf(before.proposer, after.proposer),
     appellant: gainOf(before.appellant, after.appellant),
     latecomer: gainOf(before.latecomer, after.latecomer),
-    harm,
   };
 }
 
 interface Manner {
   readonly decision?: Partial<SignedDecision>;
-  /** The relayer keeps a quorum's signatures and leaves out others: of seats with a share first, or of seats without one. */
-  readonly leavesOut?: "paid" | "unpaid";
   readonly tip?: number;
   /** Bytes of no use behind the call's data. */
   readonly padding?: number;
@@ -133,7 +121,7 @@ async function whole(scene: Scene, manner: Manner): Promise<void> {
   await answerAndClose(scene, asked, manner);
 }
 
-/** All seats sign; the last one answered wrong, and has no share. */
+/** The last seat answered wrong, and has no share. As agents do, the relayer sends the signatures of the smallest quorum. */
 function decisionOfSeats(drawn: Drawn, overrides: Partial<SignedDecision>): SignedDecision {
   const shares = drawn.committee.map((_, seat) => (seat === drawn.committee.length - 1 ? 0 : SURE_RIGHT));
   return decisionFor(drawn, { shares: hexlify(Uint8Array.from(shares)), ...overrides });
@@ -143,7 +131,7 @@ async function answerAndClose({ stage, gwei, random }: Scene, asked: Asked, mann
   const { world, relayer } = stage;
   const drawn = await drawBy(world, asked, random.fork("draw"));
   const decision = decisionOfSeats(drawn, manner.decision ?? {});
-  const args = commitArgs(world, drawn, decision, signersOf(drawn.committee.length, manner));
+  const args = commitArgs(world, drawn, decision);
   const data = concat([
     world.oracle.interface.encodeFunctionData("commit", args),
     new Uint8Array(manner.padding ?? 0).fill(1),
@@ -153,13 +141,6 @@ async function answerAndClose({ stage, gwei, random }: Scene, asked: Asked, mann
   // A transaction with a tail is no call of the interface, but its logs are the same.
   const receipt = (await sent.wait()) as unknown as ContractTransactionReceipt;
   await close(stage, committedBy(world, drawn, decision, receipt), gwei);
-}
-
-/** The last seat is the one without a share. */
-function signersOf(size: number, { leavesOut }: Manner): number[] {
-  const seats = Array.from({ length: size }, (_, seat) => seat);
-  if (leavesOut === undefined) return seats;
-  return leavesOut === "paid" ? seats.slice(size - quorum(size)) : seats.slice(0, quorum(size));
 }
 
 async function giveUp({ world, relayer }: Stage, asked: Asked, gwei: number): Promise<void> {
@@ -195,12 +176,11 @@ async function appealed(
 ): Promise<void> {
   const { world, appellant } = stage;
   const drawn = await drawBy(world, await askFor(world, setting, gwei), random.fork("draw"));
-  const everybody = (one: Drawn): readonly number[] => one.committee.map((_, seat) => seat);
   const committed = await commitBy(
     stage,
     drawn,
     decisionOfSeats(drawn, first),
-    everybody(drawn),
+    firstSeats(drawn.committee.length),
     await priceGas(world, gwei),
   );
   const reopened = await appeal(world, committed, world.oracle.connect(appellant), await priceGas(world, gwei));
@@ -209,7 +189,7 @@ async function appealed(
     stage,
     again,
     decisionOfSeats(again, second),
-    everybody(again),
+    firstSeats(again.committee.length),
     await priceGas(world, gwei),
   );
   await close(stage, decided, gwei);

@@ -3,7 +3,6 @@ import type { Exception } from "./rows.ts";
 import { BRIBES, BRIBES_LAST, HONEST_APPEAL, KEEPING, POLICIES, coalitionName } from "./study.ts";
 
 const CAP_GWEI = Number(PRICES.token.gasPriceCap) / 1e9;
-const belowCap = GAS_LEVELS.filter((gwei) => gwei <= CAP_GWEI);
 const aboveCap = GAS_LEVELS.filter((gwei) => gwei > CAP_GWEI);
 
 /** What does not hold. docs/economics.md and every run say it first, with the figures of the run. A figure above `most` is a fault all the same. */
@@ -38,26 +37,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     settings: ["n = 4, K = 0"],
     most: 6,
     says: "**A relayer of four seats gains by a tip**: it is paid for more gas than the commit uses.",
-  },
-  {
-    strategies: ["relayer leaves out signatures of paid seats", "relayer leaves out signatures of unpaid seats"],
-    most: 6,
-    isOfGas: true,
-    says: "**A relayer gains by leaving out signatures beyond the quorum.** It harms nobody: who was absent is what the committee attests (PY9).",
-  },
-  {
-    strategies: ["relays a text of 1,024 bytes"],
-    gwei: belowCap,
-    most: 4,
-    isOfGas: true,
-    says: "**Who relays a long text is not paid for its bytes** (SE13).",
-  },
-  {
-    strategies: ["relays and keeps a request with an upheld appeal", "relays and keeps a request with a lost appeal"],
-    gwei: belowCap,
-    most: 50,
-    isOfGas: true,
-    says: "**The gas of an appealed request is not paid in full**: its commits and its settlement use more than SE13 pays.",
   },
   {
     strategies: [HONEST_APPEAL],

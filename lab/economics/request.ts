@@ -6,6 +6,7 @@ import {
   appeal,
   latestOf,
   passDeadline,
+  quorum,
   recordOf,
   type Committed,
   type Drawn,
@@ -38,12 +39,12 @@ export function mindsOf(drawn: Drawn, { question, random }: Fate, { policyOf }: 
   });
 }
 
-/** Lets the committee deliberate and commits what it decides. All but absent seats sign. */
+/** Lets the committee deliberate and commits what it decides, with the signatures of the first quorum of those who are there. */
 export async function decideBy(stage: Stage, drawn: Drawn, fate: Fate, cast: Cast, gwei: number): Promise<Committed> {
   const minds = mindsOf(drawn, fate, cast);
   const decision = decisionOf(drawn, deliberate(attemptFor(drawn), fate.question, minds));
   const signers = minds.flatMap(({ policy }, seat) => (policy === "absent" ? [] : [seat]));
-  return commitBy(stage, drawn, decision, signers, await priceGas(stage.world, gwei));
+  return commitBy(stage, drawn, decision, signers.slice(0, quorum(minds.length)), await priceGas(stage.world, gwei));
 }
 
 /**
