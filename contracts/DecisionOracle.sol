@@ -270,8 +270,8 @@ contract DecisionOracle is Accounts, Requests {
         Prices prices = _pricesOf(request_);
         uint256 gas = PricesLib.deliveryGas(terms);
         // Without a decision, every attempt but the first followed a call of `replace`.
-        // Never below 0. The reserve holds all calls of `replace` beside a delivery; without appeals and retries it
-        // holds no DELIVERY_GAS, but the relay that nobody made, and RELAY_BASE_GAS + PAY_BASE_GAS is more.
+        // Never below 0: the reserve holds all those calls beside a delivery. Without appeals and retries it holds the
+        // callback alone, but the relay and the pay that nobody made, too, and those are more than DELIVERY_GAS.
         _giveBack(request_, attempt, terms.fee() - prices.replaceReserve(attempt) - prices.atCap(gas));
         _payCaller(request_, gas, 0);
         // A callback that fails changes nothing, and nobody repeats it: the consumer can read `statusOf`.

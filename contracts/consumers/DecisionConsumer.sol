@@ -9,8 +9,8 @@ import {Currency, Request, RequestId, Round, Status, Terms} from "../types/Types
 /// @title Base contract of consumers
 /// @notice Derive from it. Let the owner of a funded subscription allow the contract with
 /// `oracle.setConsumer(subscriptionId, this, tokens, coins)`. Ask with `_ask`, act in `_onDecision`, and end what waits in
-/// `_onNoDecision`. The unspent part of a fee goes back to the subscription. If the contract paid directly (subscription 0), that part becomes its credit,
-/// which `_withdrawCredit` pays out.
+/// `_onNoDecision`. The unspent part of a fee goes back to the subscription. If the contract paid directly (subscription
+/// 0), that part becomes its credit, which `_withdrawCredit` pays out.
 abstract contract DecisionConsumer is IDecisionConsumer {
     /// @notice The only contract that may deliver decisions.
     IDecisionOracle public immutable oracle;

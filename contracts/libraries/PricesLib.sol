@@ -147,7 +147,7 @@ library PricesLib {
         }
     }
 
-    /// @notice Returns the gas for which the caller of `finalize` or `fallBack` is paid, with the callback.
+    /// @notice Returns the gas for which the caller of `finalize`, `fallBack` or `refund` is paid, with the callback.
     function deliveryGas(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // The limit is a uint32.

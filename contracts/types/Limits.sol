@@ -68,7 +68,7 @@ uint256 constant SETTLE_GAS = 50_000;
 uint256 constant SETTLE_ROUND_GAS = 35_000;
 /// @dev Gas that the caller of `replace` is paid for.
 uint256 constant REPLACE_GAS = 70_000;
-/// @dev Gas that the caller of `finalize` or `fallBack` is paid for, without the callback's gas: what `npm run
+/// @dev Gas that the caller of `finalize`, `fallBack` or `refund` is paid for, without the callback's gas: what `npm run
 /// bench:gas` measures, with a first credit, and a callback that fails.
 uint256 constant DELIVERY_GAS = 70_000;
 /// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
