@@ -254,37 +254,6 @@ contract RewardsTest is ConclaveTest {
         registry.acceptOperator(AGENT);
     }
 
-    /// @dev RW7, ST9: the new operator answers with its own stake, so a proof always pays its reporter.
-    function test_anOperatorWithoutStakeTakesNoAgent() public {
-        registry.transferOperator(AGENT, BOB);
-        _refuse(BOB, 0);
-        _bond(BOB, MIN_STAKE - 1);
-        _refuse(BOB, MIN_STAKE - 1);
-        _bond(BOB, 1);
-        vm.prank(BOB);
-        registry.acceptOperator(AGENT);
-        assertTrue(registry.getAgent(AGENT).active, "active");
-    }
-
-    /// @dev The account that is to take over an agent may bond while it is not active, and nobody else.
-    function test_anAgentThatIsNotActiveIsTakenOver() public {
-        registry.startUnbonding(AGENT, MIN_STAKE);
-        registry.transferOperator(AGENT, BOB);
-        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentNotActive.selector, AGENT));
-        vm.prank(ALICE);
-        registry.bond(AGENT, MIN_STAKE);
-        _bond(BOB, MIN_STAKE);
-        vm.prank(BOB);
-        registry.acceptOperator(AGENT);
-        assertTrue(registry.getAgent(AGENT).active, "active");
-    }
-
-    function _refuse(address account, uint128 own) private {
-        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.StakeBelowMinimum.selector, own, MIN_STAKE));
-        vm.prank(account);
-        registry.acceptOperator(AGENT);
-    }
-
     function test_commissionHasABound() public {
         bytes memory refusal = abi.encodeWithSelector(
             IAgentRegistry.CommissionAboveMaximum.selector,
