@@ -34,9 +34,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     strategies: ["relayer tips 1 gwei"],
-    settings: ["n = 4, K = 0"],
-    most: 6,
-    says: "**A relayer of four seats gains by a tip**: it is paid for more gas than the commit uses.",
+    most: 7,
+    says: "**A relayer gains by a tip**: it is paid for the gas that a commit uses at most (SE13), and most use less.",
   },
   {
     strategies: [HONEST_APPEAL],
