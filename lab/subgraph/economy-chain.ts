@@ -23,8 +23,10 @@ export async function startEconomyChain(engine: LocalChain["engine"], operators:
   await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
   const chain = await startLocalChain({ engine, accounts: accountsFor(operators) });
   const { network } = await import("hardhat");
-  // Connects by a network of the configuration; the plugin adds ethers to the connection.
-  const connection: object = await network.create({ network: "custom", override: { url: chain.rpcUrl } });
+  // Connects by a network of the configuration; the plugin adds ethers to the connection. The gas limit is that of the
+  // default network, for the same reason.
+  const override = { url: chain.rpcUrl, gas: 16_777_216n };
+  const connection: object = await network.create({ network: "custom", override });
   const { ethers } = connection as { readonly ethers: HardhatEthers };
   waitForReceipts(ethers);
   return { chain, ethers, client: createPublicClient({ transport: http(chain.rpcUrl, { batch: true }) }) };

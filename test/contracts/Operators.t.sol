@@ -15,9 +15,8 @@ contract OperatorsTest is ConclaveTest {
     function setUp() public {
         deployConclave();
         registry.register(registrationOf(address(this), MIN_STAKE));
-        token.mint(BOB, MIN_STAKE);
-        vm.prank(BOB);
-        token.approve(address(registry), MIN_STAKE);
+        _fund(ALICE);
+        _fund(BOB);
     }
 
     /// @dev ST9: the new operator answers with its own stake, so a proof always pays its reporter.
@@ -49,6 +48,12 @@ contract OperatorsTest is ConclaveTest {
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.StakeBelowMinimum.selector, own, MIN_STAKE));
         vm.prank(account);
         registry.acceptOperator(AGENT);
+    }
+
+    function _fund(address account) private {
+        token.mint(account, MIN_STAKE);
+        vm.prank(account);
+        token.approve(address(registry), MIN_STAKE);
     }
 
     function _bond(uint128 amount) private {
