@@ -552,8 +552,7 @@ contract Handler is ConclaveTest {
             (entry.request, entry.round, seed, certificate, decision.packed())
         );
         uint256 gas = _callAs(relayer, address(oracle), call) + _transactionGas(call);
-        // The constants are measured in the production build. This one may use a little more.
-        uint256 most = _relayGas(entry, certificate.length) + 2_000;
+        uint256 most = _relayGas(entry, certificate.length);
         _decided(index, decision, signers, relayer);
         // What `_settle` says of a settlement holds of a commit that settles.
         if (entry.settled) most += entry.terms.callbackGasLimit + 180_000 + 90_000 * entry.committee.length;
