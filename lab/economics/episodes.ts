@@ -8,10 +8,10 @@ import {
   commitArgs,
   committedBy,
   decisionFor,
+  firstSeats,
   hung,
   no,
   passDeadline,
-  firstSeats,
   refundArgs,
   reopenedBy,
   type Asked,
@@ -121,12 +121,13 @@ async function whole(scene: Scene, manner: Manner): Promise<void> {
   await answerAndClose(scene, asked, manner);
 }
 
-/** The last seat answered wrong, and has no share. As agents do, the relayer sends the signatures of the smallest quorum. */
+/** The last seat answered wrong, and has no share. */
 function decisionOfSeats(drawn: Drawn, overrides: Partial<SignedDecision>): SignedDecision {
   const shares = drawn.committee.map((_, seat) => (seat === drawn.committee.length - 1 ? 0 : SURE_RIGHT));
   return decisionFor(drawn, { shares: hexlify(Uint8Array.from(shares)), ...overrides });
 }
 
+/** As agents do, the relayer sends the signatures of the smallest quorum. */
 async function answerAndClose({ stage, gwei, random }: Scene, asked: Asked, manner: Manner): Promise<void> {
   const { world, relayer } = stage;
   const drawn = await drawBy(world, asked, random.fork("draw"));

@@ -22,10 +22,10 @@ export async function startEconomyChain(engine: LocalChain["engine"], operators:
   // Hardhat's ethers deploys the last build, however old it is.
   await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
   const chain = await startLocalChain({ engine, accounts: accountsFor(operators) });
-  const { network } = await import("hardhat");
+  const { config, network } = await import("hardhat");
   // Connects by a network of the configuration; the plugin adds ethers to the connection. The gas limit is that of the
   // default network, for the same reason.
-  const override = { url: chain.rpcUrl, gas: 16_777_216n };
+  const override = { url: chain.rpcUrl, gas: config.networks["default"]!.gas };
   const connection: object = await network.create({ network: "custom", override });
   const { ethers } = connection as { readonly ethers: HardhatEthers };
   waitForReceipts(ethers);

@@ -2,13 +2,13 @@
 import type { PublicClient } from "viem";
 
 import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
+import { limits } from "../../agents/core/limits.ts";
 import { usage } from "./price-options.ts";
 
 /** As in contracts/types/Limits.sol. */
 const MIN_EPOCH_BLOCKS = 25;
 const MAX_EPOCH_BLOCKS = 7_200;
 const DRAW_BLOCKS = 16;
-const MIN_DURATION_SECONDS = 30 * 60;
 
 /** On a local chain blocks come with transactions, so agents would wait too long for the next epoch. */
 const LOCAL_EPOCH_BLOCKS = 64;
@@ -31,9 +31,9 @@ export async function readEpochBlocks(
     throw usage("--epoch-blocks", `is a whole number from ${MIN_EPOCH_BLOCKS} to ${MAX_EPOCH_BLOCKS}`);
   if (isLocal) return blocks;
   const seconds = await secondsOfABlock(client);
-  const least = Math.ceil(MIN_DURATION_SECONDS / seconds) - DRAW_BLOCKS;
+  const least = Math.ceil(limits.minDurationSeconds / seconds) - DRAW_BLOCKS;
   if (blocks >= least) return blocks;
-  const rule = `is at least ${least} on this chain: a block takes ${seconds.toFixed(1)} seconds, and a committee must have the ${MIN_DURATION_SECONDS / 60} minutes of the shortest request`;
+  const rule = `is at least ${least} on this chain: a block takes ${seconds.toFixed(1)} seconds, and a committee must have the ${limits.minDurationSeconds / 60} minutes of the shortest request`;
   throw usage(
     "--epoch-blocks",
     least > MAX_EPOCH_BLOCKS ? `${rule}; no epoch is that long, so choose another chain` : rule,

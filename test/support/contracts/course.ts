@@ -167,7 +167,7 @@ export function certificateFor(
 }
 
 /** The hot key of the seat's signer. */
-function keyOfSeat(world: World, seat: string): SigningKey {
+export function keyOfSeat(world: World, seat: string): SigningKey {
   const signer = world.ethers.getAddress(`0x${seat.slice(-40)}`);
   const key = world.keys.get(signer);
   if (key === undefined) throw new Error(`No key for signer ${signer}`);

@@ -2,7 +2,7 @@
 import { AbiCoder, TypedDataEncoder, id, keccak256 } from "ethers";
 import type { ContractTransactionResponse, Signer, SigningKey } from "ethers";
 
-import { packDecided, type Asked, type Committed } from "./course.ts";
+import { keyOfSeat, packDecided, type Asked, type Committed } from "./course.ts";
 import { hashCommittee, hashRequest, messageTypes } from "./typed-data.ts";
 import type { World } from "./world.ts";
 
@@ -24,10 +24,8 @@ export function heldSeat(course: Course, { index, seat }: Place) {
 }
 
 /** The hot key of a seat. */
-export function keyOf(world: World, course: Course, { index, seat }: Place): SigningKey {
-  const signer = world.ethers.getAddress(`0x${roundsOf(course)[index]!.committee[seat]!.slice(-40)}`);
-  return world.keys.get(signer)!;
-}
+export const keyOf = (world: World, course: Course, { index, seat }: Place): SigningKey =>
+  keyOfSeat(world, roundsOf(course)[index]!.committee[seat]!);
 
 /** The arguments of `submitMessages`: a yes and a no that a key signed for one slot of the seat, by default the seat's own key. */
 export function equivocation(world: World, course: Course, place: Place, key = keyOf(world, course, place)) {
