@@ -190,12 +190,10 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed, uint256 ownLoss) {
+    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed) {
         _requireSlasher();
         _requireKnown(agentId);
-        uint128 bonded;
-        uint128 unbonding;
-        (bonded, unbonding, ownLoss) = _book.slash(_rules(), agentId, OVERTURN_SLASH_PPM);
+        (uint128 bonded, uint128 unbonding, ) = _book.slash(_rules(), agentId, OVERTURN_SLASH_PPM);
         slashed = uint256(bonded) + unbonding;
         _owed[treasury] += slashed;
         emit StakeSlashed(agentId, appellant, bonded, unbonding, 0);

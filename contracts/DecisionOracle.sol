@@ -27,7 +27,7 @@ import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
 import {
     CANCEL_BLOCKS,
-    DELIVERY_GAS,
+    FALL_BACK_GAS,
     MAX_CALLS,
     MAX_QUESTION_BYTES,
     MIN_PREVRANDAO,
@@ -36,9 +36,9 @@ import {
 } from "./types/Limits.sol";
 import {
     Currency,
-    DecidedRound,
     Decision,
     DecisionHead,
+    HashedRound,
     Payout,
     Prices,
     PriceTerms,
@@ -196,7 +196,8 @@ contract DecisionOracle is Accounts, Requests {
         _requireAfter(requestId, round);
         _states[requestId] = state.clear(RequestStateLib.PROVISIONAL);
         emit DecisionFinalized(requestId, decision.head.attempt());
-        _payCaller(request_, PricesLib.deliveryGas(request_.terms), 0);
+        RequestTerms terms = request_.terms;
+        _payCaller(request_, PricesLib.fallBackGas(terms), PricesLib.deliveryGas(terms), 0);
         _deliver(request_, decision);
     }
 
@@ -257,7 +258,7 @@ contract DecisionOracle is Accounts, Requests {
         uint256 attempt = state.attempt();
         require(round.hasRetry(request_.terms.retries(), attempt), NoRetriesLeft(request_.id));
         _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0));
-        _payCaller(request_, REPLACE_GAS, 0);
+        _payCaller(request_, REPLACE_GAS, REPLACE_GAS, 0);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -273,7 +274,7 @@ contract DecisionOracle is Accounts, Requests {
         // Never below 0: the reserve holds all those calls beside a delivery. Without appeals and retries it holds the
         // callback alone, but the relay and the pay that nobody made, too, and those are more than DELIVERY_GAS.
         _giveBack(request_, attempt, terms.fee() - prices.replaceReserve(attempt) - prices.atCap(gas));
-        _payCaller(request_, gas, 0);
+        _payCaller(request_, gas, gas, 0);
         // A callback that fails changes nothing, and nobody repeats it: the consumer can read `statusOf`.
         if (!CallbackLib.tryEnd(request_, Status.Refunded)) emit RefundCallbackFailed(requestId);
     }
@@ -293,27 +294,28 @@ contract DecisionOracle is Accounts, Requests {
     }
 
     /// @inheritdoc IDecisionOracle
-    function fallBack(Request calldata request_, Round round, uint64 seedBlock, DecidedRound calldata last) external {
+    function fallBack(Request calldata request_, Round round, uint64 seedBlock, HashedRound calldata last) external {
         RequestId requestId = request_.id;
         RequestState state = _requireGivenUp(request_, round, seedBlock);
-        (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
+        uint256 link = last.round.linkAfter(last.committeeHash, last.structHash, last.relay, last.appellant);
         RequestLib.requireMatch(requestId, link == round.link());
 
         uint32 attempt = state.attempt();
         _states[requestId] = RequestStateLib.make(
             Status.Hung,
             attempt,
-            RequestLib.settledCommitment(structHash, last.relay, last.round)
+            RequestLib.settledCommitment(last.structHash, last.relay, last.round)
         );
         (uint256 bond, uint256 cost) = (0, 0);
         if (last.appellant != address(0)) {
             // Never below 0: the bond holds a relay of at least nine seats, which is more gas than this call.
-            cost = PricesLib.gasCost(_pricesOf(request_), DELIVERY_GAS, RelayLib.paidGasPrice());
+            cost = PricesLib.gasCost(_pricesOf(request_), FALL_BACK_GAS, RelayLib.paidGasPrice());
             bond = _bondOf(request_, last.round) - cost;
             _credit(request_.terms.currency(), last.appellant, bond);
         }
         emit AttemptUnanswered(requestId, attempt, last.appellant, bond);
-        _payCaller(request_, PricesLib.deliveryGas(request_.terms), cost);
+        uint256 gas = PricesLib.fallBackGas(request_.terms);
+        _payCaller(request_, gas, gas, cost);
         _noteDelivery(request_, CallbackLib.tryEnd(request_, Status.Hung));
     }
 
@@ -391,13 +393,15 @@ contract DecisionOracle is Accounts, Requests {
 
     /// @dev Pays the caller for this gas here, out of the reserve that held it, since the settlement cannot know who
     /// called at which gas price. The rest goes back to the asker.
+    /// @param held the gas that the reserve held for the call
+    /// @param gas what the caller is paid for
     /// @param more what goes back to the asker beside that
-    function _payCaller(Request calldata request_, uint256 gas, uint256 more) private {
+    function _payCaller(Request calldata request_, uint256 held, uint256 gas, uint256 more) private {
         RequestId requestId = request_.id;
         Currency currency = request_.terms.currency();
         Prices prices = _pricesOf(request_);
         uint256 pay = prices.gasCost(gas, RelayLib.paidGasPrice());
-        uint256 rest = prices.atCap(gas) - pay + more;
+        uint256 rest = prices.atCap(held) - pay + more;
         emit CallerPaid(requestId, msg.sender, pay, rest);
         _credit(currency, msg.sender, pay);
         _refund(requestId.subscription(), request_.consumer, currency, rest);

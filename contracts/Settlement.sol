@@ -286,7 +286,7 @@ contract Settlement is ISettlement {
         // The oracle has paid who called `replace`, and has given back the rest of what was reserved for that.
         book.rest = terms.fee() - prices.replaceReserve(_replaced(request.id, rounds.length, last.decision));
         // Otherwise the oracle has done the same for the delivery (SE13).
-        if (!_isFinalAtOnce(terms, last)) book.rest -= prices.atCap(PricesLib.deliveryGas(terms));
+        if (!_isFinalAtOnce(terms, last)) book.rest -= prices.atCap(PricesLib.fallBackGas(terms));
         book.payments = new Payment[](3 * rounds.length + 1);
         book.services = new Service[](book.seats);
     }

@@ -14,7 +14,7 @@ import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
-import {EVIDENCE_WINDOW, FALL_PERIOD, OVERTURN_SLASH_PPM, PPM_ONE, REWARD_LOSS_DIVISOR} from "./types/Limits.sol";
+import {EVIDENCE_WINDOW, FALL_PERIOD, OVERTURN_REWARD_PPM, PPM_ONE} from "./types/Limits.sol";
 import {
     AgentId,
     DecidedRound,
@@ -117,10 +117,9 @@ contract Slasher is ISlasher {
         require(block.timestamp <= end, EvidenceTooLate(requestId, end));
         require(stands && OverturnLib.isOverturned(terms, rounds, first, second), NotOverturned(requestId));
         DecidedRound calldata round = rounds[first];
-        uint256 reward = _slashSigners(requestId, round) / REWARD_LOSS_DIVISOR;
-        // Both halves are rounded down, in favour of the treasury.
-        registry.rewardAppellant(round.appellant, reward / 2);
-        registry.rewardAppellant(OverturnLib.lastAppellant(rounds), reward / 2);
+        uint256 reward = _slashSigners(requestId, round);
+        registry.rewardAppellant(round.appellant, reward);
+        registry.rewardAppellant(OverturnLib.lastAppellant(rounds), reward);
     }
 
     /// @inheritdoc ISlasher
@@ -129,30 +128,30 @@ contract Slasher is ISlasher {
     }
 
     /// @dev Slashes the seats that signed the round's decision, but not twice for it, and nobody who was slashed in the last week.
-    /// @return bound the least that an operator lost of its own; at least what it loses of the least stake of an active agent, in case
-    /// the agent was handed over; at most all that was taken
-    function _slashSigners(RequestId requestId, DecidedRound calldata round) private returns (uint256 bound) {
+    /// @return reward what each appellant gets: the part of its reward that belongs to the slashed seats, so that calls that slash
+    /// one seat after the other pay no more than one call; at most half of what was taken, rounded down in favour of the treasury
+    function _slashSigners(RequestId requestId, DecidedRound calldata round) private returns (uint256 reward) {
         uint32 attempt = round.decision.head.attempt();
         uint64 signers = round.relay.signers();
         uint256 total = 0;
-        bound = type(uint256).max;
+        uint256 signed = 0;
+        uint256 slashed = 0;
         // There are at most 64 seats, and the oracle has checked that only they signed.
         for (uint256 seat = 0; signers != 0; (++seat, signers >>= 1)) {
             if (signers & 1 == 0) continue;
+            ++signed;
             AgentId agentId = round.committee[seat].agentId();
             bytes32 overturnId = keccak256(abi.encode(agentId, requestId, attempt, Fault.Overturned));
             if (_consumed[overturnId] || block.timestamp < _slashTimes[agentId] + FALL_PERIOD) continue;
             _consumed[overturnId] = true;
             _slashTimes[agentId] = block.timestamp;
             emit DecisionOverturned(agentId, requestId, round.appellant, attempt);
-            (uint256 slashed, uint256 ownLoss) = registry.slashOverturned(agentId, round.appellant);
-            total += slashed;
-            if (ownLoss < bound) bound = ownLoss;
+            total += registry.slashOverturned(agentId, round.appellant);
+            ++slashed;
         }
         require(total != 0, NobodyToSlash(requestId, attempt));
-        uint256 least = (uint256(registry.minStake()) * OVERTURN_SLASH_PPM) / PPM_ONE;
-        if (bound < least) bound = least;
-        if (bound > total) bound = total;
+        reward = (uint256(registry.minStake()) * OVERTURN_REWARD_PPM * slashed) / (PPM_ONE * signed);
+        if (reward > total / 2) reward = total / 2;
     }
 
     /// @dev Reverts unless these are all rounds of the request, and it is settled.
@@ -163,7 +162,7 @@ contract Slasher is ISlasher {
     ) private view returns (bool stands) {
         RequestState state = IDecisionOracle(oracle).stateOf(request_.id);
         require(state.has(RequestStateLib.SETTLED), NotSettled(request_.id));
-        require(state.covers(HistoryLib.commitment(request_, rounds)), IDecisionOracle.WitnessMismatch(request_.id));
+        RequestLib.requireMatch(request_.id, state.covers(HistoryLib.commitment(request_, rounds)));
         stands = rounds[rounds.length - 1].decision.head.attempt() == state.attempt();
     }
 

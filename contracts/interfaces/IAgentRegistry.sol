@@ -476,8 +476,7 @@ interface IAgentRegistry {
     /// @param agentId the agent
     /// @param appellant who appealed against the decision, for the event
     /// @return slashed what was taken from both pots; 0 if there was nothing
-    /// @return ownLoss what the operator's own stake lost of it
-    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed, uint256 ownLoss);
+    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed);
 
     /// @notice Gives an appellant a part of what `slashOverturned` took. Only the slasher may call, in the same transaction.
     /// @param appellant is owed the amount

@@ -12,6 +12,8 @@ interface IDecisionConsumer {
     /// @dev Warning: check that `msg.sender` is the oracle. The call gets `callbackGasLimit` gas and no more; if it
     /// reverts or runs out of gas, the end stands. Anybody may retry the callback of a decision later, when the
     /// consumer's state may have changed. A consumer that missed a refund finds it by `statusOf`.
+    /// @dev Warning: whoever refunds chooses when this is called, also from within a call of yours that calls others. A
+    /// reentrancy guard that makes it fail then loses the news of the refund.
     /// @dev A consumer that cancels its request is not called: it knows.
     /// @param requestId the request
     /// @param status `Decided`, `Hung` or `Refunded`

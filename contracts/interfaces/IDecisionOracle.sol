@@ -2,9 +2,9 @@
 pragma solidity 0.8.34;
 
 import {
-    DecidedRound,
     Decision,
     DecisionHead,
+    HashedRound,
     Payout,
     Relay,
     Request,
@@ -379,7 +379,7 @@ interface IDecisionOracle is IAccounts {
     /// @param round as in the latest `RequestReopened` event
     /// @param seedBlock as in the same event
     /// @param last the round before
-    function fallBack(Request calldata request_, Round round, uint64 seedBlock, DecidedRound calldata last) external;
+    function fallBack(Request calldata request_, Round round, uint64 seedBlock, HashedRound calldata last) external;
 
     /// @notice The committee of a running attempt, proven as `commit` proves it. The same arguments give the same
     /// committee for as long as the seed can be proven.

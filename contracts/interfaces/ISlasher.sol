@@ -184,9 +184,9 @@ interface ISlasher {
 
     /// @notice Slashes the seats that certified a decision about a secured request which two larger committees overturned, after the
     /// request was settled. Anybody may call, until seven days after the last deadline on record.
-    /// @dev A half of the least that one of their operators lost of its own goes to two appellants in equal parts: to the one against the
-    /// decision, and to the one whose appeal called the last committee. The caller gets nothing, so there is nothing to copy. An
-    /// operator that appealed against its own decision loses at least twice of what it gets.
+    /// @dev A small fixed reward goes to two appellants in equal parts: to the one against the decision, and to the one whose appeal
+    /// called the last committee. It is less than what the appeals cost them, and belongs to the seats in equal parts.
+    /// The caller gets nothing, so there is nothing to copy.
     /// @dev Seats that were slashed in the last seven days are left out; call again after that.
     /// @param request_ as in the `Requested` event
     /// @param rounds all rounds, as in `settlement.settle`

@@ -75,16 +75,6 @@ library HistoryLib {
         RequestLib.requireMatch(request.id, leads && state.covers(expected));
     }
 
-    /// @notice Returns the link of the round after this one, and the struct hash of this one's decision.
-    function linkAfter(
-        bytes32 requestHash,
-        DecidedRound calldata one
-    ) internal pure returns (uint256 link, bytes32 structHash) {
-        bytes32 committeeHash = one.committee.hash();
-        structHash = one.decision.structHash(requestHash, committeeHash, one.committee.length);
-        link = one.round.linkAfter(committeeHash, structHash, one.relay, one.appellant);
-    }
-
     /// @dev Reverts unless the rounds lead from one to the next and there is at least one. At most MAX_APPEALS + MAX_RETRIES + 1 rounds
     /// lead to a link or a commitment that exists.
     /// @return link the link of the round after the last one
@@ -98,9 +88,19 @@ library HistoryLib {
         bytes32 structHash;
         for (uint256 i = 0; i < rounds.length; ++i) {
             RequestLib.requireMatch(request.id, rounds[i].round.link() == link);
-            (link, structHash) = linkAfter(requestHash, rounds[i]);
+            (link, structHash) = _linkAfter(requestHash, rounds[i]);
         }
         DecidedRound calldata last = rounds[rounds.length - 1];
         settled = RequestLib.settledCommitment(structHash, last.relay, last.round);
+    }
+
+    /// @dev Returns the link of the round after this one, and the struct hash of this one's decision.
+    function _linkAfter(
+        bytes32 requestHash,
+        DecidedRound calldata one
+    ) private pure returns (uint256 link, bytes32 structHash) {
+        bytes32 committeeHash = one.committee.hash();
+        structHash = one.decision.structHash(requestHash, committeeHash, one.committee.length);
+        link = one.round.linkAfter(committeeHash, structHash, one.relay, one.appellant);
     }
 }

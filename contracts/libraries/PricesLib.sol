@@ -6,6 +6,7 @@ import {
     BOND_UNIT_CAP,
     DECIDED_UNITS,
     DELIVERY_GAS,
+    FALL_BACK_GAS,
     GAS_PRICE_UNIT,
     GAS_RATE_WEI,
     MAX_ANSWER_BYTES,
@@ -99,7 +100,7 @@ library PricesLib {
             if (appeals + retries == 0) {
                 gas = settlingGas(terms, MAX_ANSWER_BYTES);
             } else {
-                gas = _relaysGas(terms, 0, appeals) + answerGas(terms, MAX_ANSWER_BYTES) + deliveryGas(terms);
+                gas = _relaysGas(terms, 0, appeals) + answerGas(terms, MAX_ANSWER_BYTES) + fallBackGas(terms);
                 gas += retries * REPLACE_GAS + settleGas(terms.mostSeats(), appeals + retries + 1);
             }
             return atCap(prices, gas);
@@ -147,7 +148,16 @@ library PricesLib {
         }
     }
 
-    /// @notice Returns the gas for which the caller of `finalize`, `fallBack` or `refund` is paid, with the callback.
+    /// @notice Returns the gas for which the caller of `fallBack` is paid, with the callback: the most for any delivery, so
+    /// the reserve holds it.
+    function fallBackGas(RequestTerms terms) internal pure returns (uint256) {
+        unchecked {
+            // The limit is a uint32.
+            return FALL_BACK_GAS + terms.callbackGasLimit();
+        }
+    }
+
+    /// @notice Returns the gas for which the caller of `finalize` or `refund` is paid, with the callback.
     function deliveryGas(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // The limit is a uint32.

@@ -158,6 +158,7 @@ library RequestTermsLib {
         _check(
             security_ == 0 ||
                 (security_ == SECURED &&
+                    assurance == ASSURANCE_HIGH &&
                     appeals_ >= MIN_SECURED_APPEALS &&
                     seconds_ * (2 * appeals_ + retries_ + 1) <= MAX_DURATION),
             "security",

@@ -66,11 +66,13 @@ uint256 constant PAY_SEAT_GAS = 8_000;
 uint256 constant SETTLE_GAS = 50_000;
 /// @dev Gas that the caller of `settle` is paid for each round of the record: its decision in calldata, its credits and its events.
 uint256 constant SETTLE_ROUND_GAS = 35_000;
-/// @dev Gas that the caller of `replace` is paid for.
-uint256 constant REPLACE_GAS = 70_000;
-/// @dev Gas that the caller of `finalize`, `fallBack` or `refund` is paid for, without the callback's gas: what `npm run
-/// bench:gas` measures, with a first credit, and a callback that fails.
-uint256 constant DELIVERY_GAS = 70_000;
+/// @dev Gas that the caller of `replace` is paid for: with the first credit of a payer.
+uint256 constant REPLACE_GAS = 72_000;
+/// @dev Gas that the caller of `finalize` or `refund` is paid for, without the callback's gas: with the first credit of a
+/// payer, and a callback that fails (delivery-cost.test.ts).
+uint256 constant DELIVERY_GAS = 75_000;
+/// @dev Gas that the caller of `fallBack` is paid for, likewise, and with the first credit of an appellant.
+uint256 constant FALL_BACK_GAS = 105_000;
 /// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
 /// relaying is paid below its cost; where it is much, the cap of the price list is the bound.
 uint256 constant MAX_TIP = 1 gwei;
@@ -151,6 +153,9 @@ uint256 constant EQUIVOCATION_SLASH_PPM = 100_000;
 /// @dev The cost of certifying a decision that two larger committees overturned, in parts per million of the bonded and of the
 /// unbonding stake: half of an equivocation, which no honest agent commits, while honest models can be wrong (SC3).
 uint256 constant OVERTURN_SLASH_PPM = 50_000;
+/// @dev What each of two appellants gets for it, in parts per million of minStake. Together it is less than half of what the
+/// committees of two appeals earn at the least, so nobody gains by asking what is sure to be overturned (docs/adr/020).
+uint256 constant OVERTURN_REWARD_PPM = 3_125;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
 uint256 constant REPORTER_PPM = 100_000;
 /// @dev The least reward, where the operator's own loss allows it, is minStake divided by this: half of what an active agent

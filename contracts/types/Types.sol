@@ -74,7 +74,7 @@ enum Status {
 /// 64 seats, and all committees with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
 /// @param security 0 none, 1 secured: the seats that certified a decision lose stake if two larger committees overturn it
-/// (docs/spec/security.md). Needs at least 2 appeals, and all periods together may last at most seven days
+/// (docs/spec/security.md). Needs high assurance and at least 2 appeals, and all periods together may last at most seven days
 /// @param currency the currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
 /// @param options choice and policies only: how many options or policies, 2 to 26
@@ -142,6 +142,20 @@ struct Seed {
 struct PastRound {
     Round round;
     Seat[] committee;
+    bytes32 structHash;
+    Relay relay;
+    address appellant;
+}
+
+/// @notice An earlier round of a request, as the link of the round after it is hashed.
+/// @param round as it was when the decision was made; of a provisional decision with the end of its appeal period
+/// @param committeeHash the hash of its committee, see `SeatLib`
+/// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
+/// @param relay as in the `DecisionCommitted` event
+/// @param appellant who appealed against the decision; 0 if it hung and was retried
+struct HashedRound {
+    Round round;
+    bytes32 committeeHash;
     bytes32 structHash;
     Relay relay;
     address appellant;

@@ -10,6 +10,7 @@ import {
     AgentId,
     Currency,
     DecidedRound,
+    HashedRound,
     PastRound,
     PriceTerms,
     Relay,
@@ -92,7 +93,7 @@ contract AttackTest is ConclaveTest {
         }
         vm.warp(round.deadline() + 1);
         oracle.refund(request, round, seedBlock);
-        assertEq(balance(), 1e24 - 3 * 70_000 * 20 gwei, "the asker has paid for three calls");
+        assertEq(balance(), 1e24 - 3 * 72_000 * 20 gwei, "the asker has paid for three calls");
     }
 
     /// @dev Mallory holds three of four seats, decides wrongly, and unbonds two agents elsewhere, so that fewer than nine
@@ -120,7 +121,8 @@ contract AttackTest is ConclaveTest {
     function test_anUnansweredAppealEndsAsHung() public {
         uint64 seedBlock = _appealedLie();
         vm.warp(_second.deadline() + 1);
-        DecidedRound memory last = DecidedRound(_first, _committee, _lie.packed(), _relay, ALICE);
+        bytes32 structHash = structHashOf(_request, _committee, _lie);
+        HashedRound memory last = HashedRound(_first, SeatLib.hashMemory(_committee), structHash, _relay, ALICE);
         oracle.fallBack(_request, _second, seedBlock, last);
         assertTrue(statusOf(_request) == Status.Hung, "no answer");
         assertEq(oracle.creditOf(ALICE, Currency.Token), 18 ether, "gas is free here: her whole bond");

@@ -33,7 +33,7 @@ import {
     Terms
 } from "../../contracts/types/Types.sol";
 import {
-    DELIVERY_GAS,
+    FALL_BACK_GAS,
     PAST_SEAT_GAS,
     PAY_BASE_GAS,
     PAY_SEAT_GAS,
@@ -224,10 +224,10 @@ contract LibrariesTest is Assertions {
             // One round decided at each level; the others hung.
             uint256 rounds = 1 + last + RequestTermsLib.retries(terms) - retries;
             left -= PricesLib.atCap(prices, PricesLib.settleGas(seats, rounds));
-            left -= PricesLib.atCap(prices, atOnce ? callback : PricesLib.deliveryGas(terms));
+            left -= PricesLib.atCap(prices, atOnce ? callback : PricesLib.fallBackGas(terms));
         }
         // The call that ends an unanswered appeal takes its gas out of the bond.
-        assertTrue(PricesLib.relayGas(9, 4) >= DELIVERY_GAS, "the least bond holds the gas of fallBack");
+        assertTrue(PricesLib.relayGas(9, 4) >= FALL_BACK_GAS, "the least bond holds the gas of fallBack");
     }
 
     /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds and of one delivery at the
@@ -252,7 +252,7 @@ contract LibrariesTest is Assertions {
         uint256[3] memory sizes = [uint256(4), 9, 19];
         // Each attempt's relay, each seat's place in a committee and its pay.
         uint256 gas = callbackGas + PAY_BASE_GAS + retries * REPLACE_GAS;
-        if (appeals + retries != 0) gas += 70_000 + SETTLE_GAS + (1 + appeals + retries) * SETTLE_ROUND_GAS;
+        if (appeals + retries != 0) gas += FALL_BACK_GAS + SETTLE_GAS + (1 + appeals + retries) * SETTLE_ROUND_GAS;
         uint256 units = retries * sizes[appeals];
         uint256 seats = 0;
         for (uint256 level = 0; level <= appeals; ++level) {

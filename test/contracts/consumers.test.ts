@@ -12,6 +12,7 @@ import {
   decisionFor,
   draw,
   latestOf,
+  hashedRound,
   packDecided,
   passDeadline,
   priceGas,
@@ -167,7 +168,7 @@ describe("callbacks", () => {
       [encode("commit", committing), "WrongStatus"],
       [encode("replace", refundArgs(entry)), "WrongStatus"],
       [encode("refund", refundArgs(entry)), "WrongStatus"],
-      [encode("fallBack", [...refundArgs(entry), packDecided(decided)]), "WrongStatus"],
+      [encode("fallBack", [...refundArgs(entry), hashedRound(entry.request, decided)]), "WrongStatus"],
     ] as const) {
       await consumer.getFunction("setReentry")(oracle.target, data);
       await settleAt();

@@ -12,10 +12,10 @@ import {
   draw,
   fallBackArgs,
   givenUp,
+  hashedRound,
   hung,
   latestOf,
   no,
-  packDecided,
   passDeadline,
   recordOf,
   refundArgs,
@@ -173,7 +173,7 @@ describe("an attempt that nobody answers", () => {
     await expect(oracle.refund(...refundArgs(later)))
       .to.be.revertedWithCustomError(oracle, "HasEarlierDecision")
       .withArgs(later.request.id);
-    await expect(oracle.fallBack(...refundArgs(first), packDecided(committed.rounds[0]!)))
+    await expect(oracle.fallBack(...refundArgs(first), hashedRound(first.request, committed.rounds[0]!)))
       .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
       .withArgs(first.request.id);
     await expect(oracle.refund(...refundArgs(first)))
@@ -196,8 +196,8 @@ describe("an attempt that nobody answers", () => {
         { ...last, appellant: stranger.address },
         { ...last, relay: ZeroHash },
         { ...last, round },
-        { ...last, committee: last.committee.toReversed() },
-        { ...last, decision: { ...last.decision, outcome: ZeroHash } },
+        { ...last, committeeHash: ZeroHash },
+        { ...last, structHash: ZeroHash },
       ]) {
         await expect(oracle.fallBack(request, round, seedBlock, wrong))
           .to.be.revertedWithCustomError(oracle, "WitnessMismatch")

@@ -35,7 +35,16 @@ import {
   type PriceTerms,
 } from "../support/contracts/world.ts";
 import { courses, yes, type Answer } from "./utils/courses.ts";
-import { Books, currencies, deliveryPayOf, payOf, quoteOf, replacePayOf, unansweredCostOf } from "./utils/money.ts";
+import {
+  Books,
+  currencies,
+  deliveryPayOf,
+  fallBackPayOf,
+  payOf,
+  quoteOf,
+  replacePayOf,
+  unansweredCostOf,
+} from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -101,14 +110,16 @@ async function start() {
     const before = await books.credits(currency);
     const receipt = (await (await send(await priceGas(world, gasPrice))).wait())!;
     const [, , amount, rest] = findEvent(world.oracle, receipt, "CallerPaid").args;
-    expect(amount).to.equal(deliveryPayOf(terms, list, gasPrice));
-    // An unanswered appeal pays for the call without the callback.
     const [unanswered] = findEvents(world.oracle, receipt, "AttemptUnanswered");
+    const [refunded] = findEvents(world.oracle, receipt, "RequestRefunded");
+    expect(amount).to.equal((unanswered === undefined ? deliveryPayOf : fallBackPayOf)(terms, list, gasPrice));
+    const held = (refunded === undefined ? fallBackPayOf : deliveryPayOf)(terms, list, list.gasPriceCap);
+    // An unanswered appeal pays for the call without the callback.
     const isAppeal = unanswered !== undefined && unanswered.args["appellant"] !== ZeroAddress;
     const cost = isAppeal ? unansweredCostOf(list, gasPrice) : 0n;
-    expect(amount + rest).to.equal(deliveryPayOf(terms, list, list.gasPriceCap) + cost);
+    expect(amount + rest).to.equal(held + cost);
     expect((await books.credits(currency)).get(deployer)).to.equal(before.get(deployer)! + amount);
-    books.escrow[currency as 0 | 1] -= deliveryPayOf(terms, list, list.gasPriceCap);
+    books.escrow[currency as 0 | 1] -= held;
     await books.expectBalanced();
     return receipt;
   };
@@ -268,7 +279,7 @@ describe("pay", () => {
       const before = [await creditOf(appellant.address), await creditOf(deployer.address)] as const;
       await oracle.connect(appellant).finalize(...latestOf(committed), await priceGas(world, 6n * gwei));
       const pay = deliveryPayOf(asking, list, 6n * gwei);
-      const rest = deliveryPayOf(asking, list, list.gasPriceCap) - pay;
+      const rest = fallBackPayOf(asking, list, list.gasPriceCap) - pay;
       expect(await creditOf(appellant.address)).to.equal(before[0] + pay);
       expect(await creditOf(deployer.address)).to.equal(before[1] + rest);
       books.escrow[currency] += fee - pay - rest;

@@ -8,8 +8,8 @@ import {
   decisionFor,
   draw,
   givenUp,
+  hashedRound,
   latestOf,
-  packDecided,
   passDeadline,
   priceGas,
   refundArgs,
@@ -137,7 +137,7 @@ describe("the callback of a refund", () => {
     expect(await call("calls")()).to.equal(1n);
   });
 
-  it("SE13: is paid for, with 70,000 gas, out of the reserve, whether or not it fails", async () => {
+  it("SE13: is paid for, with 75,000 gas, out of the reserve, whether or not it fails", async () => {
     const { world, oracle, expired, refund } = await loadFixture(hostile);
     await oracle.setPrices(Currency.Token, { ...freeTokens, gasRate: 10n ** 18n, gasPriceCap: 10n * gwei });
     for (const mode of [Mode.Accept, Mode.BurnGas]) {
@@ -147,10 +147,10 @@ describe("the callback of a refund", () => {
       const asked = await expired(mode, { ...terms, fee: least });
       const before = (await oracle.creditOf(world.deployer.address, Currency.Token)) as bigint;
       const receipt = await refund(asked, await priceGas(world, 7n * gwei));
-      const pay = 2_070_000n * 7n * gwei;
+      const pay = 2_075_000n * 7n * gwei;
       const [, caller, amount, rest] = findEvent(oracle, receipt, "CallerPaid").args;
-      expect([caller, amount, rest]).to.deep.equal([world.deployer.address, pay, 2_070_000n * 3n * gwei]);
-      expect(findEvent(oracle, receipt, "FeeRefunded").args["amount"]).to.equal(least - 2_070_000n * 10n * gwei);
+      expect([caller, amount, rest]).to.deep.equal([world.deployer.address, pay, 2_075_000n * 3n * gwei]);
+      expect(findEvent(oracle, receipt, "FeeRefunded").args["amount"]).to.equal(least - 2_075_000n * 10n * gwei);
       expect(await oracle.creditOf(world.deployer.address, Currency.Token)).to.equal(before + pay);
     }
   });
@@ -165,7 +165,7 @@ describe("the callback of a refund", () => {
       encode("refund", refundArgs(asked)),
       encode("cancel", refundArgs(asked)),
       encode("replace", refundArgs(asked)),
-      encode("fallBack", [...refundArgs(asked), packDecided(decided)]),
+      encode("fallBack", [...refundArgs(asked), hashedRound(asked.request, decided)]),
       encode("commit", commit),
       encode("retryCallback", latest),
     ]) {

@@ -30,12 +30,14 @@ const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;
 
 const week = 7 * 24 * 3600;
-const secured = { security: 1, appeals: 2, fee: 0n } as const;
+const secured = { security: 1, assurance: 1, appeals: 2, fee: 0n } as const;
 const yes = {};
 /** A quorum of the first four seats signs. */
 const signers = 3n;
 /** A twentieth of the stake. */
 const slice = maxStake / 20n;
+/** What each appellant gets: a sixteenth of a twentieth of the least stake. */
+const reward = minStake / 320n;
 
 /** Makes as many agents as four seats and two appeals need. Alice appeals first, Bob second; a stranger reports. */
 async function makeAgents(count: number, stake: bigint) {
@@ -100,7 +102,7 @@ async function allStake(world: World): Promise<bigint> {
 }
 
 describe("secured requests", () => {
-  it("SC2, SC3, SC4: whoever captures a first committee loses stake, and the two appellants earn by it", async () => {
+  it("SC2, SC3, SC4: whoever captures a first committee loses stake, and the two appellants get a part of it", async () => {
     const setting = await loadFixture(full);
     const { world, alice, bob, stranger, slasher } = setting;
     const { registry } = world;
@@ -116,15 +118,12 @@ describe("secured requests", () => {
       expect(await stakeOf(world, agentId)).to.equal(maxStake - slice);
     }
     expect(before - (await allStake(world))).to.equal(signers * slice);
-    // Half of what one operator lost, in two equal parts.
     for (const appellant of [alice, bob]) {
-      await expect(sent)
-        .to.emit(registry, "AppellantRewarded")
-        .withArgs(appellant.address, slice / 4n);
-      expect(await registry.owedTo(appellant.address)).to.equal(slice / 4n);
+      await expect(sent).to.emit(registry, "AppellantRewarded").withArgs(appellant.address, reward);
+      expect(await registry.owedTo(appellant.address)).to.equal(reward);
     }
     expect(await registry.owedTo(stranger.address)).to.equal(0n);
-    expect(await registry.owedTo(treasury)).to.equal(signers * slice - slice / 2n);
+    expect(await registry.owedTo(treasury)).to.equal(signers * slice - 2n * reward);
     await registry.connect(bob).claim(bob.address);
   });
 
@@ -134,7 +133,7 @@ describe("secured requests", () => {
     const committed = await settle(world, await play(setting, [no, yes, hung, yes], { retries: 1 }));
     await slasher.submitOverturned(...recordOf(committed), 0, 1);
     // Bob's appeal called the committee that hung and the one that replaced it.
-    expect(await world.registry.owedTo(setting.bob.address)).to.equal(slice / 4n);
+    expect(await world.registry.owedTo(setting.bob.address)).to.equal(reward);
   });
 
   it("SC2: nothing is overturned if nobody answers an appeal against the last decision", async () => {
@@ -150,23 +149,19 @@ describe("secured requests", () => {
       .withArgs(committed.request.id);
   });
 
-  it("SC4: an operator that appeals against its own decision loses more than it gets", async () => {
+  it("SC4: whoever the operators are by now, the reward stays the same", async () => {
     const setting = await loadFixture(least);
-    const { world, operator, slasher } = setting;
+    const { world, operator, stranger, slasher } = setting;
     const committed = await play(setting, [no, yes, yes], {}, [operator, operator]);
-    // It cannot get more by handing an agent over, whose stake stays its own.
     const [first] = signersOf(committed);
-    const { stranger } = setting;
     await world.registry.connect(operator).transferOperator(first, stranger.address);
     await world.token.mint(stranger.address, minStake);
     await world.token.connect(stranger).approve(world.registry.target, minStake);
     await world.registry.connect(stranger).bond(first, minStake);
     await world.registry.connect(stranger).acceptOperator(first);
     await slasher.submitOverturned(...recordOf(await settle(world, committed)), 0, 1);
-    const gained = (await world.registry.owedTo(operator.address)) as bigint;
-    // Nor does it take the reward from others: this is half of what one seat with the least stake loses.
-    expect(gained).to.equal(minStake / 40n);
-    expect(2n * minStake - (await stakeOf(world, first!))).to.equal(4n * gained);
+    expect(await world.registry.owedTo(operator.address)).to.equal(2n * reward);
+    expect(2n * minStake - (await stakeOf(world, first!))).to.equal((2n * minStake) / 20n);
   });
 
   it("SC5: stake that began to leave when its agent was drawn is there until the time is over", async () => {
@@ -219,12 +214,17 @@ describe("secured requests", () => {
     const arguments_ = [...recordOf(committed), 0, 1] as const;
     await slasher.submitOverturned(...arguments_);
     expect(await stakeOf(world, first!)).to.equal(left);
+    const { registry } = world;
+    const appellant = setting.bob.address;
+    expect(await registry.owedTo(appellant)).to.equal((reward * 2n) / 3n);
     await expect(slasher.submitOverturned(...arguments_))
       .to.be.revertedWithCustomError(slasher, "NobodyToSlash")
       .withArgs(committed.request.id, 0);
     await time.increase(week);
     await slasher.submitOverturned(...arguments_);
     expect(await stakeOf(world, first!)).to.equal(left - left / 20n);
+    // Both calls together pay what one would have paid.
+    expect(await registry.owedTo(appellant)).to.equal((reward * 2n) / 3n + reward / 3n);
     await expect(slasher.submitOverturned(...arguments_)).to.be.revertedWithCustomError(slasher, "NobodyToSlash");
     expect(await slasher.isConsumed(first, committed.request.id, 0)).to.equal(true);
   });

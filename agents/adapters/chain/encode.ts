@@ -65,8 +65,13 @@ export function encodeUnanswered(
 export function encodeFallBack(request: Request, { round, seedBlock, past }: AwaitedRound): Hex {
   const last = past.at(-1);
   if (last === undefined) throw new RangeError(`encodeFallBack: request ${request.id} has no earlier decision`);
-  const args = [hashedRequest(request), round, seedBlock, decidedOf(last)] as const;
-  return encodeFunctionData({ abi, functionName: "fallBack", args });
+  const { structHash, relay, appellant } = pastOf(request, last);
+  const hashed = { round: last.round, committeeHash: committeeHash(last.committee), structHash, relay, appellant };
+  return encodeFunctionData({
+    abi,
+    functionName: "fallBack",
+    args: [hashedRequest(request), round, seedBlock, hashed],
+  });
 }
 
 /** Encodes a call of the settlement contract. */

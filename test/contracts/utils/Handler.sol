@@ -10,6 +10,7 @@ import {
     AgentId,
     Currency,
     DecidedRound,
+    HashedRound,
     PastRound,
     PriceTerms,
     Relay,
@@ -42,8 +43,11 @@ contract Handler is ConclaveTest {
     uint256 private constant MAX_OPEN = 8;
     /// @dev Enough agents for four seats with three appeals (71), too few for five seats with three (86).
     uint256 private constant AGENTS = 80;
-    uint256 private constant REPLACE_GAS = 70_000;
-    uint256 private constant DELIVERY_GAS = 70_000;
+    uint256 private constant REPLACE_GAS = 72_000;
+    uint256 private constant DELIVERY_GAS = 75_000;
+    uint256 private constant FALL_BACK_GAS = 105_000;
+    /// @dev What a credit takes more where the account had none before.
+    uint256 private constant FIRST_CREDIT_GAS = 17_100;
     uint256 private constant AT_CAP = type(uint256).max;
 
     /// @param round the running round
@@ -551,7 +555,7 @@ contract Handler is ConclaveTest {
             oracle.commit,
             (entry.request, entry.round, seed, certificate, decision.packed())
         );
-        uint256 gas = _callAs(relayer, address(oracle), call) + _transactionGas(call);
+        uint256 gas = _callAs(relayer, address(oracle), call);
         uint256 most = _relayGas(entry, certificate.length);
         _decided(index, decision, signers, relayer);
         // What `_settle` says of a settlement holds of a commit that settles.
@@ -743,7 +747,9 @@ contract Handler is ConclaveTest {
             oracle.finalize,
             (entry.request, last.round, committeeHash, last.decision, last.relay)
         );
-        _delivers(entry, caller, _callAs(caller, address(oracle), call));
+        uint256 callback = entry.terms.callbackGasLimit;
+        uint256 used = _callAs(caller, address(oracle), call);
+        _paid(entry, caller, FALL_BACK_GAS + callback, DELIVERY_GAS + callback, used);
         entry.provisional = false;
         _delivered(entry);
         ++done["finalize"];
@@ -757,7 +763,7 @@ contract Handler is ConclaveTest {
 
     function _replace(Entry storage entry, address caller) private {
         bytes memory call = abi.encodeCall(oracle.replace, (entry.request, entry.round, entry.seedBlock));
-        _paid(entry, caller, REPLACE_GAS, _callAs(caller, address(oracle), call));
+        _paid(entry, caller, REPLACE_GAS, REPLACE_GAS, _callAs(caller, address(oracle), call));
         ++entry.attempt;
         ++entry.replaced;
         _opened(entry, RoundLib.pack(entry.round.link(), entry.round.appeals(), _deadline(entry)));
@@ -766,7 +772,8 @@ contract Handler is ConclaveTest {
 
     function _refund(Entry storage entry, address caller) private {
         bytes memory call = abi.encodeCall(oracle.refund, (entry.request, entry.round, entry.seedBlock));
-        _delivers(entry, caller, _callAs(caller, address(oracle), call));
+        uint256 gas = DELIVERY_GAS + entry.terms.callbackGasLimit;
+        _paid(entry, caller, gas, gas, _callAs(caller, address(oracle), call));
         _tookRefund(entry);
         _givenBack(entry);
         ++done[entry.replaced == 0 ? bytes32("refund") : bytes32("refund:replaced")];
@@ -805,12 +812,15 @@ contract Handler is ConclaveTest {
 
     function _fallBack(Entry storage entry, address caller) private {
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
-        bytes memory call = abi.encodeCall(oracle.fallBack, (entry.request, entry.round, entry.seedBlock, last));
+        bytes memory call = abi.encodeCall(
+            oracle.fallBack,
+            (entry.request, entry.round, entry.seedBlock, _hashed(entry))
+        );
         uint256 gas = _callAs(caller, address(oracle), call);
         if (last.appellant != address(0)) {
             // The bond comes back less the gas of the call without the callback, which the asker gets.
             uint256 bond = _model.bondOf(entry.terms, entry.prices, last.round.appeals());
-            uint256 cost = _model.cost(entry.prices, DELIVERY_GAS, _paidPrice());
+            uint256 cost = _model.cost(entry.prices, FALL_BACK_GAS, _paidPrice());
             entry.bonds -= bond;
             _credits[last.appellant][entry.terms.currency] += bond - cost;
             _toAsker(entry, cost);
@@ -818,7 +828,8 @@ contract Handler is ConclaveTest {
         } else {
             ++done["unanswered:retry"];
         }
-        _delivers(entry, caller, gas);
+        uint256 paid = FALL_BACK_GAS + entry.terms.callbackGasLimit;
+        _paid(entry, caller, paid, paid, gas);
         (entry.status, entry.round, entry.committee) = (Status.Hung, last.round, last.committee);
         entry.unanswered = true;
         _delivered(entry);
@@ -907,18 +918,18 @@ contract Handler is ConclaveTest {
         } catch {}
         ++done["endTooEarly"];
         if (entry.rounds.length == 0) return;
-        try oracle.fallBack(entry.request, entry.round, entry.seedBlock, entry.rounds[entry.rounds.length - 1]) {
+        try oracle.fallBack(entry.request, entry.round, entry.seedBlock, _hashed(entry)) {
             _break("SE8: fell back before its time");
         } catch {}
     }
 
-    /// @return used the gas of the call, without that of a transaction
+    /// @return used the gas of a transaction that makes this call
     function _callAs(address caller, address target, bytes memory call) private returns (uint256 used) {
         vm.prank(caller);
         used = gasleft();
         (bool success, bytes memory reason) = target.call(call);
         used -= gasleft();
-        if (success) return used;
+        if (success) return used + _transactionGas(call);
         assembly {
             revert(add(reason, 0x20), mload(reason))
         }
@@ -944,16 +955,15 @@ contract Handler is ConclaveTest {
         }
     }
 
-    function _delivers(Entry storage entry, address caller, uint256 used) private {
-        _paid(entry, caller, DELIVERY_GAS + entry.terms.callbackGasLimit, used);
-    }
-
     /// @dev SE13: books the pay of a caller, out of the reserve, and the rest of what was put by, for the asker.
+    /// @param held the gas that the reserve held for the call
     /// @param gas what the caller is paid for
-    /// @param used what the call used, without the transaction's own gas
-    function _paid(Entry storage entry, address caller, uint256 gas, uint256 used) private {
-        if (used > gas + overrun) overrun = used - gas;
-        uint256 most = _model.cost(entry.prices, gas, AT_CAP);
+    /// @param used what the caller's transaction used
+    function _paid(Entry storage entry, address caller, uint256 held, uint256 gas, uint256 used) private {
+        // A credit where the caller had none is the caller's own cost: it need not withdraw the last of it.
+        uint256 bearable = gas + (_credits[caller][0] + _credits[caller][1] == 0 ? FIRST_CREDIT_GAS : 0);
+        if (used > bearable + overrun) overrun = used - bearable;
+        uint256 most = _model.cost(entry.prices, held, AT_CAP);
         uint256 pay = _model.cost(entry.prices, gas, _paidPrice());
         entry.spent += most;
         _credits[caller][entry.terms.currency] += pay;
@@ -1023,6 +1033,14 @@ contract Handler is ConclaveTest {
         seed = Seed(entry.seedBlock, withHeader ? HeaderMaker.make(entry.seedBlock) : bytes(""), new PastRound[](0));
         if (withHeader && vm.getBlockNumber() > entry.seedBlock && !_isExpired(entry)) headerOf(entry.seedBlock);
         (seed.past, ) = _tool.past(entry.rounds, entry.structHashes);
+    }
+
+    /// @dev Returns the last round that decided or hung.
+    function _hashed(Entry storage entry) private view returns (HashedRound memory) {
+        uint256 i = entry.rounds.length - 1;
+        DecidedRound storage last = entry.rounds[i];
+        bytes32 committeeHash = SeatLib.hashMemory(last.committee);
+        return HashedRound(last.round, committeeHash, entry.structHashes[i], last.relay, last.appellant);
     }
 
     /// @dev Returns the link of the round after the last one.

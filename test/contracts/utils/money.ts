@@ -24,8 +24,9 @@ export const paidGas = {
   paySeat: 8_000n,
   settle: 50_000n,
   settleRound: 35_000n,
-  replace: 70_000n,
-  delivery: 70_000n,
+  replace: 72_000n,
+  delivery: 75_000n,
+  fallBack: 105_000n,
 } as const;
 
 const sizeAfter = (terms: Terms, appeals: number): number => 2 ** appeals * (terms.committeeSize + 1) - 1;
@@ -81,9 +82,6 @@ const settleGasOf = (rounds: number): bigint => paidGas.settle + paidGas.settleR
 /** Returns the gas of paying so many seats. */
 export const payGasOf = (seats: number): bigint => paidGas.payBase + paidGas.paySeat * BigInt(seats);
 
-/** Returns the gas of finalize or fallBack, with the callback. */
-const deliveryGasOf = (terms: Terms): bigint => paidGas.delivery + BigInt(terms.callbackGasLimit);
-
 const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
   (gas * (gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap) * prices.gasRate) / 10n ** 18n;
 
@@ -92,7 +90,7 @@ export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
   const levels = levelsOf(terms);
   const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
   const callback =
-    sizes.length === 1 ? BigInt(terms.callbackGasLimit) : deliveryGasOf(terms) + settleGasOf(sizes.length);
+    BigInt(terms.callbackGasLimit) + (sizes.length === 1 ? 0n : paidGas.fallBack + settleGasOf(sizes.length));
   const replaces = BigInt(terms.retries) * paidGas.replace;
   const relays = sizes.map((size, index) => relayGasOf(size, sum(sizes.slice(0, index))));
   const others = callback + payGasOf(sum(sizes)) + replaces + answerGasOf(terms, LONGEST_TEXT);
@@ -108,11 +106,15 @@ export const replacePayOf = (prices: PriceTerms, gasPrice: bigint): bigint => co
 
 /** Returns what fallBack takes of a bond. */
 export const unansweredCostOf = (prices: PriceTerms, gasPrice: bigint): bigint =>
-  costOf(prices, paidGas.delivery, gasPrice);
+  costOf(prices, paidGas.fallBack, gasPrice);
 
-/** Returns the pay for finalize or fallBack. */
+/** Returns the pay for finalize or refund. */
 export const deliveryPayOf = (terms: Terms, prices: PriceTerms, gasPrice: bigint): bigint =>
-  costOf(prices, deliveryGasOf(terms), gasPrice);
+  costOf(prices, paidGas.delivery + BigInt(terms.callbackGasLimit), gasPrice);
+
+/** Returns the pay for fallBack. At the cap it is what the reserve holds for a delivery. */
+export const fallBackPayOf = (terms: Terms, prices: PriceTerms, gasPrice: bigint): bigint =>
+  costOf(prices, paidGas.fallBack + BigInt(terms.callbackGasLimit), gasPrice);
 
 /** Returns the smallest fee (SE18). */
 export const quoteOf = (terms: Terms, prices: PriceTerms): bigint =>
@@ -147,7 +149,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
   let rest = BigInt(terms.fee);
   rest -= BigInt(payees.replaced ?? 0) * replacePayOf(prices, prices.gasPriceCap);
   // The oracle paid this when the request was finalized.
-  if (!isFinalAtOnce(terms, rounds.at(-1)!)) rest -= deliveryPayOf(terms, prices, prices.gasPriceCap);
+  if (!isFinalAtOnce(terms, rounds.at(-1)!)) rest -= fallBackPayOf(terms, prices, prices.gasPriceCap);
   const credit = (account: string, amount: bigint): void => {
     rest -= amount;
     const key = account.toLowerCase();

@@ -294,8 +294,21 @@ export async function replace(world: World, running: Asked): Promise<Asked> {
   return reopenedBy(world, running.request, running.past, (await sent.wait())!);
 }
 
+/** `HashedRound` of contracts/types/Types.sol. */
+export const hashedRound = (
+  request: RequestWitness,
+  { committee, decision, round, relay, appellant }: DecidedRound,
+) => ({
+  round,
+  committeeHash: hashCommittee(committee),
+  structHash: structHashOf(request, committee, decision),
+  relay,
+  appellant,
+});
+
 /** The arguments of `fallBack`. */
-export const fallBackArgs = (running: Asked) => [...refundArgs(running), packDecided(running.past.at(-1)!)] as const;
+export const fallBackArgs = (running: Asked) =>
+  [...refundArgs(running), hashedRound(running.request, running.past.at(-1)!)] as const;
 
 /** Record of a request after an attempt was given up. */
 export const givenUp = (running: Asked): Committed => ({
