@@ -35,15 +35,15 @@ async function priced() {
   const prices = { unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: 30n * gwei, treasuryPpm: 50_000n };
   const world = await deployWorld(ethers, { token: prices });
   await registerAgents(world, 60);
-  const [, keeper, payer, appellant] = (await ethers.getSigners()) as [Signer, Signer, Signer, Signer];
-  for (const account of [payer, appellant]) {
+  const [, keeper, payer, appellant] = await ethers.getSigners();
+  for (const account of [payer!, appellant!]) {
     await world.token.mint(account, 10n ** 24n);
     await world.token.connect(account).approve(world.oracle.target, 10n ** 24n);
   }
   const known = await ask(world);
   await passDeadline(world, known.round);
-  await world.oracle.connect(keeper).refund(...refundArgs(known), await priceGas(world, 6n * gwei));
-  return { world, keeper: world.oracle.connect(keeper), payer, appellant: world.oracle.connect(appellant) };
+  await world.oracle.connect(keeper!).refund(...refundArgs(known), await priceGas(world, 6n * gwei));
+  return { world, keeper: world.oracle.connect(keeper!), payer: payer!, appellant: world.oracle.connect(appellant!) };
 }
 
 async function askAs(asker: Asker, world: World, payer: Signer, overrides: Partial<Terms>): Promise<Asked> {
