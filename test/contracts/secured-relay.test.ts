@@ -1,0 +1,59 @@
+import { expect } from "chai";
+import hre from "hardhat";
+
+import {
+  appeal,
+  ask,
+  bondOf,
+  commitArgs,
+  committedBy,
+  decide,
+  decisionFor,
+  draw,
+  no,
+  recordOf,
+  type Committed,
+} from "../support/contracts/course.ts";
+import { agentOf } from "../support/contracts/typed-data.ts";
+import { deployWorld, maxStake, registerAgents, type World } from "../support/contracts/world.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture } = networkHelpers;
+
+async function setting() {
+  const world = await deployWorld(ethers);
+  const { oracle, token, registry } = world;
+  const [, operator, chair] = await ethers.getSigners();
+  await token.mint(operator!.address, 10n ** 24n);
+  await token.connect(operator!).approve(registry.target, 10n ** 24n);
+  await registerAgents(world, 32, { operator: operator!, stake: maxStake });
+  await token.mint(chair!.address, 10n ** 24n);
+  await token.connect(chair!).approve(oracle.target, 10n ** 24n);
+  return { world, chair: chair! };
+}
+
+const stakeOf = async ({ registry }: World, seat: string): Promise<bigint> =>
+  (await registry.getAgent(agentOf(seat))).bonded.assets as bigint;
+
+describe("who relays a secured decision", () => {
+  // Seat 0 chairs, lies, and relays the signatures of the others, who certify that the chair said so.
+  it("SC3, SC4: must not choose whose stake is at risk, and earn by it", async () => {
+    const { world, chair } = await loadFixture(setting);
+    const drawn = await draw(world, await ask(world, { security: 1, appeals: 2, fee: 0n }));
+    const lie = decisionFor(drawn, no);
+    const sent = await world.oracle.connect(chair).commit(...commitArgs(world, drawn, lie, [1, 2, 3]));
+    let committed: Committed = committedBy(world, drawn, lie, (await sent.wait())!);
+    const held = (await world.token.balanceOf(chair.address)) as bigint;
+    for (let index = 0; index < 2; index++)
+      committed = await decide(world, await appeal(world, committed, world.oracle.connect(chair)));
+    const bonds = held - ((await world.token.balanceOf(chair.address)) as bigint);
+    await world.settlement.settle(...recordOf(committed));
+    await world.slasher.submitOverturned(...recordOf(committed), 0, 1);
+    const [liar, ...honest] = await Promise.all(drawn.committee.map((seat) => stakeOf(world, seat)));
+    const back = (await world.oracle.creditOf(chair.address, 0)) as bigint;
+    const reward = (await world.registry.owedTo(chair.address)) as bigint;
+    expect(honest).to.deep.equal(Array(3).fill(maxStake - maxStake / 20n));
+    expect(liar).to.equal(maxStake - maxStake / 20n);
+    expect(reward).to.equal(0n);
+  });
+});
