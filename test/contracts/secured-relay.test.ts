@@ -15,7 +15,7 @@ import {
   type Committed,
 } from "../support/contracts/course.ts";
 import { agentOf } from "../support/contracts/typed-data.ts";
-import { deployWorld, maxStake, registerAgents, type World } from "../support/contracts/world.ts";
+import { deployWorld, maxStake, minStake, registerAgents, type World } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -55,5 +55,25 @@ describe("who relays a secured decision", () => {
     expect(honest).to.deep.equal(Array(3).fill(maxStake - maxStake / 20n));
     expect(liar).to.equal(maxStake - maxStake / 20n);
     expect(reward).to.equal(0n);
+  });
+
+  // The operator keeps its stake, as a delegator.
+  it("SC4: a seat that is handed over after its decision does not take the reward from the appellants", async () => {
+    const { world, chair } = await loadFixture(setting);
+    const { registry, token } = world;
+    let committed: Committed = await decide(world, await ask(world, { security: 1, appeals: 2, fee: 0n }), no);
+    for (let index = 0; index < 2; index++)
+      committed = await decide(world, await appeal(world, committed, world.oracle.connect(chair)));
+    await world.settlement.settle(...recordOf(committed));
+    const [, operator, , heir] = await ethers.getSigners();
+    const agentId = agentOf(committed.rounds[0]!.committee[0]!);
+    await registry.connect(operator!).startUnbonding(agentId, minStake);
+    await registry.connect(operator!).transferOperator(agentId, heir!.address);
+    await token.mint(heir!.address, minStake);
+    await token.connect(heir!).approve(registry.target, minStake);
+    await registry.connect(heir!).bond(agentId, minStake);
+    await registry.connect(heir!).acceptOperator(agentId);
+    await world.slasher.submitOverturned(...recordOf(committed), 0, 1);
+    expect(await registry.owedTo(chair.address)).to.equal(maxStake / 40n);
   });
 });
