@@ -4,7 +4,6 @@ import hre from "hardhat";
 import {
   appeal,
   ask,
-  bondOf,
   commitArgs,
   committedBy,
   decide,
@@ -42,15 +41,12 @@ describe("who relays a secured decision", () => {
     const drawn = await draw(world, await ask(world, { security: 1, appeals: 2, fee: 0n }));
     const lie = decisionFor(drawn, no);
     const sent = await world.oracle.connect(chair).commit(...commitArgs(world, drawn, lie, [1, 2, 3]));
-    let committed: Committed = committedBy(world, drawn, lie, (await sent.wait())!);
-    const held = (await world.token.balanceOf(chair.address)) as bigint;
+    let committed: Committed = committedBy(world, drawn, lie, await sent.wait());
     for (let index = 0; index < 2; index++)
       committed = await decide(world, await appeal(world, committed, world.oracle.connect(chair)));
-    const bonds = held - ((await world.token.balanceOf(chair.address)) as bigint);
     await world.settlement.settle(...recordOf(committed));
     await world.slasher.submitOverturned(...recordOf(committed), 0, 1);
     const [liar, ...honest] = await Promise.all(drawn.committee.map((seat) => stakeOf(world, seat)));
-    const back = (await world.oracle.creditOf(chair.address, 0)) as bigint;
     const reward = (await world.registry.owedTo(chair.address)) as bigint;
     expect(honest).to.deep.equal(Array(3).fill(maxStake - maxStake / 20n));
     expect(liar).to.equal(maxStake - maxStake / 20n);
