@@ -28,7 +28,7 @@ describe("who can put honest stake at risk (SC3, SC7)", () => {
     });
   }
 
-  it("council: a chair that lies leaves its own signature out, and honest seats alone certify its word", () => {
+  it("debate: a chair that lies leaves its own signature out, and honest seats alone certify its word", () => {
     const attempt = attemptOf(4, { protocol: 8, kind: "boolean", security: "secured", appeals: 2 });
     const liar = silentIn(believing("no"), PRECOMMIT);
     const run = watched(byCode(8), attempt, byRank(attempt, believing("yes"), { 0: liar }));
