@@ -43,10 +43,10 @@ function certifiedByAll(run: CommitteeRun): Decision {
 }
 
 describe("secured terms: who can put the stake of others at risk", () => {
-  for (const { id, code, assurance } of protocols) {
+  for (const { id, assurance } of protocols) {
     if (assurance === "chair")
       it(`SC1, CH7: agents refuse secured terms of ${id}, whose answer is one seat's word`, () => {
-        const attempt = attemptOf(SEATS, { ...secured, ...BOOLEAN, protocol: code });
+        const attempt = attemptOf(SEATS, { ...secured, ...BOOLEAN, protocol: byId(id).code });
         assert.match(byId(id).refuseRequest(attempt) ?? "", /assurance/);
       });
     else
