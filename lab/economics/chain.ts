@@ -4,7 +4,7 @@ import type { ContractTransactionReceipt, ContractTransactionResponse, Overrides
 import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
-import type { Attempt, Outcome, Ppm } from "../../agents/core/types.ts";
+import { ASSURANCES, type Attempt, type Outcome, type Ppm } from "../../agents/core/types.ts";
 import type { Random } from "../../sim/random.ts";
 import {
   ask,
@@ -36,7 +36,7 @@ import {
   type World,
 } from "../../test/support/contracts/world.ts";
 import { attemptOf } from "../../test/support/core/committee.ts";
-import { AGENTS, PRICES, type Setting } from "./assumptions.ts";
+import { AGENTS, ASSURANCE, PRICES, type Setting } from "./assumptions.ts";
 
 const GWEI = 1e9;
 /** As in contracts/types/Limits.sol (ADR 10). */
@@ -101,7 +101,7 @@ export async function askFor(
   terms: Partial<Terms> = {},
   fee = 1,
 ): Promise<Asked> {
-  const all = { committeeSize, appeals, ...terms };
+  const all = { committeeSize, appeals, assurance: ASSURANCES.indexOf(ASSURANCE), ...terms };
   const quote = await quoteOf(world, all);
   const overrides = await priceGas(world, gwei);
   return ask(world, { ...all, fee: (quote * BigInt(Math.round(fee * 1000))) / 1000n }, undefined, (packed, question) =>
@@ -136,7 +136,7 @@ const attempts = new Map<number, Attempt>();
 /** The attempt as the core sees it. */
 export function attemptFor({ committee }: Drawn): Attempt {
   const size = committee.length;
-  const known = attempts.get(size) ?? attemptOf(size);
+  const known = attempts.get(size) ?? attemptOf(size, { assurance: ASSURANCE });
   attempts.set(size, known);
   const seats = known.committee.map((seat, index) => ({
     ...seat,

@@ -12,9 +12,11 @@ import {
   hung,
   no,
   passDeadline,
+  recordOf,
   refundArgs,
   reopenedBy,
   type Asked,
+  type Committed,
   type Drawn,
 } from "../../test/support/contracts/course.ts";
 import type { SignedDecision, Terms } from "../../test/support/contracts/typed-data.ts";
@@ -75,6 +77,7 @@ export const EPISODES = {
   upheld: async (scene) => appealed(scene, no, {}),
   lost: async (scene) => appealed(scene, {}, {}),
   unclear: async (scene) => appealed(scene, no, hung),
+  overturned: async (scene) => overturned(scene),
   late: async (scene) => stakeLate(scene),
 } as const satisfies Record<string, Play>;
 export type EpisodeName = keyof typeof EPISODES;
@@ -175,25 +178,39 @@ async function appealed(
   first: Partial<SignedDecision>,
   second: Partial<SignedDecision>,
 ): Promise<void> {
+  const asked = await askFor(stage.world, setting, gwei);
+  const committed = await decideAs({ stage, gwei, random: random.fork("draw") }, asked, first);
+  const reopened = await appealBy(stage, committed, gwei);
+  await close(stage, await decideAs({ stage, gwei, random: random.fork("again") }, reopened, second), gwei);
+}
+
+/** A secured request whose answer changes after the first committee: the appellant makes both appeals, and brings the record. */
+async function overturned({ stage, setting, gwei, random }: Scene): Promise<void> {
   const { world, appellant } = stage;
-  const drawn = await drawBy(world, await askFor(world, setting, gwei), random.fork("draw"));
-  const committed = await commitBy(
-    stage,
-    drawn,
-    decisionOfSeats(drawn, first),
-    firstSeats(drawn.committee.length),
-    await priceGas(world, gwei),
-  );
-  const reopened = await appeal(world, committed, world.oracle.connect(appellant), await priceGas(world, gwei));
-  const again = await drawBy(world, reopened, random.fork("again"));
-  const decided = await commitBy(
-    stage,
-    again,
-    decisionOfSeats(again, second),
-    firstSeats(again.committee.length),
-    await priceGas(world, gwei),
-  );
-  await close(stage, decided, gwei);
+  let asked = await askFor(world, setting, gwei, { security: 1 });
+  let committed = await decideAs({ stage, gwei, random: random.fork("draw") }, asked, no);
+  for (const again of ["again", "at last"]) {
+    asked = await appealBy(stage, committed, gwei);
+    committed = await decideAs({ stage, gwei, random: random.fork(again) }, asked, {});
+  }
+  await close(stage, committed, gwei);
+  const slasher = world.slasher.connect(appellant);
+  await slasher.submitOverturned(...recordOf(committed), 0, 1, await priceGas(world, gwei));
+}
+
+async function appealBy({ world, appellant }: Stage, committed: Committed, gwei: number): Promise<Asked> {
+  return appeal(world, committed, world.oracle.connect(appellant), await priceGas(world, gwei));
+}
+
+/** Draws a committee, and commits what it says with the signatures of the first quorum. */
+async function decideAs(
+  { stage, gwei, random }: Pick<Scene, "stage" | "gwei" | "random">,
+  asked: Asked,
+  answer: Partial<SignedDecision>,
+): Promise<Committed> {
+  const drawn = await drawBy(stage.world, asked, random);
+  const signers = firstSeats(drawn.committee.length);
+  return commitBy(stage, drawn, decisionOfSeats(drawn, answer), signers, await priceGas(stage.world, gwei));
 }
 
 /** Bonds to an agent between its committee's decision and the settlement, claims, and leaves. */

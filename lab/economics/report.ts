@@ -150,7 +150,7 @@ export function securedText(): string {
   return markdownTable(
     [
       "setting",
-      "a wrong first quorum loses, or wants as a bribe",
+      "a wrong first quorum loses at least, or wants as a bribe",
       "at the least stake",
       ...SHARES.map((share) => `${Math.round(100 * share)} % of the stake holds it`),
       "seats of the last committee",

@@ -1,5 +1,5 @@
 // What a request secures: what a decision of its own costs a coalition that asks itself, what bribes cost, and when an appeal pays.
-import { OVERTURN_SLASH_PPM } from "../../agents/cli/request/security.ts";
+import { OVERTURN_SLASH_PPM, ownSeatsOf } from "../../agents/cli/request/security.ts";
 import { quorum } from "../../test/support/contracts/course.ts";
 import { appealSizes } from "../complexity/committee-odds.ts";
 import {
@@ -45,22 +45,41 @@ export const holds = (n: number, share: number): number =>
 /** Dollars of a request's pay that come back to a share of the stake. */
 export const paidBack = (n: number, share: number): number => share * 2 * n * UNIT_DOLLARS;
 
-/** Dollars that the quorum of a secured request's first committee loses if two larger committees overturn it, so bribes for it cost as much. */
-export const slicesOf = (n: number, stake = STAKE_TOKENS): number =>
-  (quorum(n) * stake * Number(OVERTURN_SLASH_PPM)) / 1e6;
+/** Tokens that a seat loses if two larger committees overturn what it certified. */
+const sliceOf = (stake: number): number => (stake * Number(OVERTURN_SLASH_PPM)) / 1e6;
 
-/** Dollars of all bonds up to the last committee. Its seats risk nothing: nobody can overturn them. */
-export const bondsToLast = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "appeals">): number =>
+/** Dollars that a wrong quorum of a secured request's first committee loses at least, so bribes for it cost as much: the other signatures can be honest ones (SC7). */
+export const slicesOf = (n: number, stake = STAKE_TOKENS): number => ownSeatsOf(n) * sliceOf(stake);
+
+/** Dollars that both appellants get together for an overturned decision (SC4): each a sixteenth of the least slice. */
+export const APPELLANTS_REWARD = (2 * sliceOf(LEAST_STAKE_TOKENS)) / 16;
+
+/** Dollars that a share of the stake earns in the committees that appeals call. */
+const calledPay = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "appeals">, share: number): number =>
   sum(
     appealSizes(committeeSize, appeals)
       .slice(1)
-      .map((n) => 2 * n * UNIT_DOLLARS),
+      .map((n) => paidBack(n, share)),
   );
+
+/**
+ * What an asker gains that chooses a question whose answer changes between the committees, and makes both appeals itself.
+ * @param spent dollars that the request, both appeals and the call cost it, without the reward
+ * @param share part of the stake that it has in the committees that it calls
+ */
+export const gainOfChange = (
+  spent: number,
+  setting: Pick<Setting, "committeeSize" | "appeals">,
+  share: number,
+): number => APPELLANTS_REWARD + calledPay(setting, share) - spent;
+
+/** Dollars of all bonds up to the last committee. Its seats risk nothing: nobody can overturn them. */
+export const bondsToLast = (setting: Pick<Setting, "committeeSize" | "appeals">): number => calledPay(setting, 1);
 
 /** What stands behind the answer of a request that is secured, in dollars. Behind that of one that is not stands 0. */
 export interface Secured {
   readonly setting: string;
-  /** What the quorum of the first committee loses, with the stake of the study and with the least. */
+  /** What a wrong quorum of the first committee loses at least, with the stake of the study and with the least. */
   readonly slices: number;
   readonly leastSlices: number;
   /** How often each share of the stake holds the first committee. */

@@ -10,6 +10,7 @@ import type { Row } from "./rows.ts";
 import {
   bondsToLast,
   certaintyOf,
+  gainOfChange,
   holds,
   paidBack,
   securityOf,
@@ -199,6 +200,11 @@ export const BRIBES = "bribes a quorum at what it risks";
 /** SC1: of requests with two appeals. */
 export const BRIBES_SECURED = "bribes the first committee of a secured request";
 export const BRIBES_LAST = "bribes the last committee of a secured request, and appeals up to it";
+/** SC4: of requests with two appeals; the larger share is that of whoever makes them. */
+export const CHANGES = [
+  { strategy: "asks a secured question whose answer changes, and makes both appeals", share: 0 },
+  { strategy: "the same, with half of the stake in the committees that it calls", share: 0.5 },
+] as const;
 /** SC1. */
 const SECURABLE_APPEALS = 2;
 
@@ -250,6 +256,11 @@ async function otherRows(
     if (setting.appeals >= SECURABLE_APPEALS) {
       bribe(BRIBES_SECURED, slicesOf(setting.committeeSize));
       bribe(BRIBES_LAST, bondsToLast(setting));
+      const cents = await centsOf("overturned", ["asker", "appellant"]);
+      for (const { strategy, share } of CHANGES) {
+        const gain = estimateOf(cents.map((one) => CENTS * gainOfChange(-one / CENTS, setting, share)));
+        add("attack", strategy, gain, gain);
+      }
     }
     let appealed = 0;
     if (setting.appeals > 0) {

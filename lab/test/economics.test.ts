@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { network } from "hardhat";
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
-import { HONEST_CERTAINTY, SETTINGS } from "../economics/assumptions.ts";
+import { GAS_LEVELS, HONEST_CERTAINTY, SETTINGS } from "../economics/assumptions.ts";
 import { openStage, type Stage } from "../economics/chain.ts";
 import { exitCodeFor, main } from "../economics/command.ts";
 import { odds } from "../economics/coalition.ts";
@@ -12,8 +12,16 @@ import { faultsBetween, readLedger } from "../economics/ledger.ts";
 import { live, seatsMissed } from "../economics/lives.ts";
 import { failuresText } from "../economics/report.ts";
 import { conclude, verdictOn, type Row } from "../economics/rows.ts";
-import { SECURED, bondsToLast, certaintyOf, securityOf, slicesOf } from "../economics/security.ts";
-import { POLICIES, study, type Options } from "../economics/study.ts";
+import {
+  APPELLANTS_REWARD,
+  SECURED,
+  bondsToLast,
+  certaintyOf,
+  gainOfChange,
+  securityOf,
+  slicesOf,
+} from "../economics/security.ts";
+import { CHANGES, POLICIES, study, type Options } from "../economics/study.ts";
 import { liveYear, type Career, type YearPolicy } from "../economics/year.ts";
 import { createRandom } from "../../sim/random.ts";
 import { assertAbove, assertAtMost, assertClose } from "../../test/support/assertions.ts";
@@ -102,13 +110,24 @@ describe("economics: the arithmetic", () => {
     assertClose(HONEST_CERTAINTY * win, (1 - HONEST_CERTAINTY) * loss, 1e-6);
   });
 
-  it("bribes for the first committee of a secured request cost a twentieth of its quorum's stake; for the last, only bonds", () => {
+  it("bribes for the first committee of a secured request cost a twentieth of the stake whose signatures they need; for the last, only bonds", () => {
     const [four] = SECURED;
-    assert.deepEqual([slicesOf(4), slicesOf(13, 100), four!.slices, four!.leastSlices], [150, 45, 150, 15]);
+    assert.deepEqual([slicesOf(4), slicesOf(13, 100), four!.slices, four!.leastSlices], [100, 25, 100, 10]);
     // Committees of 9 and 19, two units of 2.5 cents a seat.
     assert.deepEqual([four!.setting, four!.last], ["n = 4, K = 2", 19]);
     assertClose(four!.bonds, 1.4, 1e-9);
     assertClose(bondsToLast({ committeeSize: 4, appeals: 0 }), 0, 1e-9);
+  });
+
+  it("SC4: both appellants get 0.625 tokens, less than half of the pay of the committees that they call", () => {
+    assert.equal(APPELLANTS_REWARD, 0.625);
+    const changing = { committeeSize: 4, appeals: 2 };
+    assertClose(gainOfChange(1.4, changing, 0), 0.625 - 1.4, 1e-9);
+    assertClose(gainOfChange(1.4, changing, 0.5), 0.625 - 0.7, 1e-9);
+  });
+
+  it("an asker that gains by both appeals ends with exit code 1", () => {
+    for (const { strategy } of CHANGES) assert.equal(exitCodeFor({ rows: [row({ strategy })], faults: [] }), 1);
   });
 
   it("whoever holds all committees holds the first; what somebody appeals against costs more", () => {
@@ -183,6 +202,14 @@ describe("economics: the chain", () => {
     const { relayer } = await play(stage, smallest, "relay", 0.5, 1);
     assertAbove(relayer, 0);
     assertAbove(relayer, (await play(stage, smallest, "pad", 0.5, 1)).relayer);
+  });
+
+  it("SC4: an asker of secured questions whose answers change loses by both appeals, even with half of the stake and at the least gas price", async () => {
+    const secured = SETTINGS.find(({ appeals }) => appeals === 2)!;
+    const { asker, appellant } = await play(stage, secured, "overturned", GAS_LEVELS[0], 1);
+    const spent = -asker - appellant;
+    assertAbove(spent, 1.4);
+    for (const { share } of CHANGES) assertAbove(0, gainOfChange(spent, secured, share));
   });
 
   it("where models cost more than seats earn, guessing pays: exit code 1", async () => {

@@ -2,6 +2,7 @@
 import type { PublicClient } from "viem";
 
 import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
+import { readServedHashes } from "../../agents/adapters/chain/committee.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { usage } from "./price-options.ts";
 
@@ -17,8 +18,9 @@ const SAMPLE_BLOCKS = 1_000n;
 
 /**
  * Reads `--epoch-blocks`. A seed can be proven until the epoch after its own ends, so for DRAW_BLOCKS and an epoch at
- * least. Off local chains that must be as long as the shortest period of a request. Otherwise honest seats come too
- * late, and who asked draws again for nothing (docs/adr/011). Throws USAGE.
+ * least, and only while the chain serves the hash of its block. Off local chains that must be as long as the shortest
+ * period of a request. Otherwise honest seats come too late, and who asked draws again for nothing (docs/adr/011).
+ * Throws USAGE.
  */
 export async function readEpochBlocks(
   flag: string | undefined,
@@ -31,9 +33,17 @@ export async function readEpochBlocks(
     throw usage("--epoch-blocks", `is a whole number from ${MIN_EPOCH_BLOCKS} to ${MAX_EPOCH_BLOCKS}`);
   if (isLocal) return blocks;
   const seconds = await secondsOfABlock(client);
-  const least = Math.ceil(limits.minDurationSeconds / seconds) - DRAW_BLOCKS;
+  const needed = Math.ceil(limits.minDurationSeconds / seconds);
+  const why = `a block takes ${seconds.toFixed(1)} seconds, and a committee must have the ${limits.minDurationSeconds / 60} minutes of the shortest request`;
+  const hashes = await readServedHashes(client);
+  if (needed > hashes)
+    throw usage(
+      "--network",
+      `names a chain that serves the hashes of its latest ${hashes} blocks alone, but committees need ${needed}: ${why}; choose another chain, such as one with EIP-2935`,
+    );
+  const least = needed - DRAW_BLOCKS;
   if (blocks >= least) return blocks;
-  const rule = `is at least ${least} on this chain: a block takes ${seconds.toFixed(1)} seconds, and a committee must have the ${limits.minDurationSeconds / 60} minutes of the shortest request`;
+  const rule = `is at least ${least} on this chain: ${why}`;
   throw usage(
     "--epoch-blocks",
     least > MAX_EPOCH_BLOCKS ? `${rule}; no epoch is that long, so choose another chain` : rule,

@@ -291,9 +291,10 @@ describe("deploy", () => {
   });
 
   it("refuses epochs in which a committee has less time than the shortest request, off local chains", async () => {
-    const epochOf = (chainId: number, blockSeconds: number, flag?: string) =>
+    const epochOf = (chainId: number, blockSeconds: number, flag?: string, historyCode = "0x60") =>
       withRpcServer(
-        ({ params }) => {
+        ({ method, params }) => {
+          if (method === "eth_getCode") return { result: historyCode };
           const number = params?.[0] === "latest" ? 5_000 : Number(params?.[0]);
           return { result: { number: toHex(number), timestamp: toHex(number * blockSeconds), transactions: [] } };
         },
@@ -307,6 +308,17 @@ describe("deploy", () => {
       `Correct the command line: --epoch-blocks is at least ${least} on this chain: a block takes ${seconds} seconds, and a committee must have the 30 minutes of the shortest request`;
     await assert.rejects(epochOf(1, 12, "133"), { code: "USAGE", message: rule(134, "12.0") });
     await assert.rejects(epochOf(1, 2, "883"), { code: "USAGE", message: rule(884, "2.0") });
+    // Without EIP-2935 a seed ends with its block's hash, 256 blocks later, however long the epoch is.
+    assert.equal(await epochOf(1, 8, "7200", "0x"), 7_200);
+    for (const [seconds, needed] of [
+      [7, 258],
+      [2, 900],
+    ] as const)
+      await assert.rejects(epochOf(1, seconds, "7200", "0x"), {
+        code: "USAGE",
+        message: `Correct the command line: --network names a chain that serves the hashes of its latest 256 blocks alone, but committees need ${needed}: a block takes ${seconds}.0 seconds, and a committee must have the 30 minutes of the shortest request; choose another chain, such as one with EIP-2935`,
+      });
+    assert.equal(await epochOf(1, 7, "7200"), 7_200);
     for (const flag of ["", "24", "7201", "64.5", "many"])
       await assert.rejects(epochOf(1, 12, flag), {
         code: "USAGE",

@@ -7,11 +7,12 @@ import { captureProbability, securityOf, securityRows } from "../../agents/cli/r
 import { requireTakers, termsOf, type TermsFlags } from "../../agents/cli/request/terms.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { policiesOf } from "../../agents/core/request/kinds.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { packTerms } from "../../agents/core/encoding/words.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import { ONE_PPM, type Address, type Ppm, type Terms } from "../../agents/core/types.ts";
+import { ONE_PPM, type Address, type Assurance, type Ppm, type Terms } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
 
 const flags: TermsFlags = {
@@ -28,6 +29,7 @@ const flags: TermsFlags = {
   security: "none",
   callbackGas: "0",
 };
+const secured = defaultTerms({ protocol: 1, appeals: 2, assurance: "high", security: "secured" });
 const unit = { symbol: "FEE", decimals: 18 };
 const [first] = protocols;
 assert.ok(first);
@@ -146,8 +148,8 @@ describe("command line: terms", () => {
     assert.ok(!(ask({ committee: "64", retries: "1" }) instanceof ConclaveError));
   });
 
-  it("SC1: takes security with two appeals whose periods last at most a week together", () => {
-    const kind = { kind: "boolean", options: undefined as never };
+  it("SC1: takes security at high assurance, with two appeals whose periods last at most a week together", () => {
+    const kind = { kind: "boolean", options: undefined as never, assurance: "high" };
     for (const [change, expected] of [
       [{ appeals: "2", duration: "33h" }, "secured"],
       [{ appeals: "2", duration: "34h" }, "TERMS_INVALID"],
@@ -159,15 +161,29 @@ describe("command line: terms", () => {
       const terms = ask({ ...kind, security: "secured", ...change });
       assert.equal(terms instanceof ConclaveError ? terms.code : terms.security, expected, JSON.stringify(change));
     }
+    for (const { id } of protocols) {
+      const { code, data, message } = refusal({
+        ...kind,
+        security: "secured",
+        appeals: "2",
+        protocol: id,
+        assurance: "normal",
+      });
+      assert.deepEqual([code, data["field"], data["value"]], ["TERMS_INVALID", "security", "secured"], id);
+      assert.match(message, /security = "secured": it needs --assurance high/);
+    }
   });
 
-  it("SC7: an attacker captures a committee as often as the binomial distribution says", () => {
-    const oneIn = (size: number, share: number): number => Math.round(1 / captureProbability(size, share as Ppm));
+  it("SC7: an attacker decides as often as it holds a quorum, at normal assurance a majority, under a chair that chair", () => {
+    const oneIn = (committeeSize: number, share: number, assurance: Assurance = "high", protocol = 1): number =>
+      Math.round(1 / captureProbability({ committeeSize, assurance, protocol }, share as Ppm));
     assert.deepEqual([oneIn(4, 200_000), oneIn(4, 330_000), oneIn(4, 1_000_000)], [37, 9, 1]);
     assert.deepEqual([oneIn(13, 200_000), oneIn(13, 300_000)], [6024, 248]);
+    assert.deepEqual([oneIn(4, 200_000, "normal"), oneIn(13, 200_000, "normal")], [37, 143]);
+    assert.deepEqual(oneIn(13, 200_000, "normal", 8), 5);
   });
 
-  it("SC7: values what a quorum of the first committee would lose", () => {
+  it("SC7: values what the fewest seats that lied would lose, where whoever relays leaves their signatures out", () => {
     const agent = { reputation: ONE_PPM, proven: true, active: true };
     const agents = [
       { ...agent, stake: 100n },
@@ -176,12 +192,17 @@ describe("command line: terms", () => {
       { ...agent, stake: 400n },
       { ...agent, stake: 900n, active: false },
     ] as AgentRecord[];
-    const found = securityOf({ committeeSize: 4, security: "secured" }, agents);
-    // A seat has (100^2 + 300^2 + 300^2 / 2 + 400^2) / (100 + 300 + 150 + 400) on average, and a twentieth of it is lost.
-    assert.deepEqual([found.quorum, found.value, found.leastValue], [3, (305_000n * 3n) / (950n * 20n), 35n]);
-    const unsecured = securityOf({ committeeSize: 4, security: "none" }, agents);
+    const found = securityOf(secured, agents);
+    // Three seats must agree, and the fourth signs, too, so two of them must sign. A seat has (100^2 + 300^2 + 300^2 / 2 + 400^2) / (100 + 300 + 150 + 400) on average, and a twentieth of it is lost.
+    assert.deepEqual(
+      [found.quorum, found.own, found.value, found.leastValue],
+      [3, 2, (305_000n * 2n) / (950n * 20n), 20n],
+    );
+    const ownOf = (committeeSize: number): number => securityOf({ ...secured, committeeSize }, agents).own;
+    assert.deepEqual([5, 6, 7, 13].map(ownOf), [3, 4, 3, 5]);
+    const unsecured = securityOf({ ...secured, security: "none" }, agents);
     assert.deepEqual([unsecured.value, unsecured.leastValue, unsecured.concentration], [0n, 0n, null]);
-    assert.deepEqual(securityOf({ committeeSize: 4, security: "secured" }, []).value, 0n);
+    assert.deepEqual(securityOf(secured, []).value, 0n);
   });
 
   it("says before it pays who holds most of the draw's weight", () => {
@@ -194,13 +215,12 @@ describe("command line: terms", () => {
       { ...by("0xc", "n"), reputation: ONE_PPM / 2 },
       { ...by("0xd", "o"), active: false },
     ] as AgentRecord[];
-    const terms = { committeeSize: 4, security: "secured" } as Terms;
-    const found = securityOf(terms, agents);
+    const found = securityOf(secured, agents);
     assert.deepEqual(found.concentration, {
       operators: { holders: 3, largest: 666_666 },
       models: { holders: 2, largest: 500_000 },
     });
-    const [, , concentrated] = securityRows(terms, found, unit);
+    const [, , concentrated] = securityRows(secured, found, unit);
     assert.deepEqual(concentrated, [
       "concentrated",
       "66.67 % of the weight at the largest of 3 operators, 50.00 % of the weight at the largest of 2 declared models; nothing proves that two of them are not one",

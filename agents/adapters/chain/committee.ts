@@ -1,3 +1,4 @@
+import type { PublicClient } from "viem";
 import { decisionOracleAbi, agentRegistryAbi } from "conclave/abi";
 import { ConclaveError } from "../../core/errors.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
@@ -46,13 +47,19 @@ export async function readCommittee(
 /** Reads what never changes: the registry's epochs, and whether the chain has EIP-2935. */
 export async function readSeedWindow(connection: Connection, signal?: AbortSignal): Promise<SeedWindow> {
   const { registry } = connection;
-  const [epochBlocks, history] = await connection.call("Read the length of an epoch", signal, (client) =>
+  const [epochBlocks, hashes] = await connection.call("Read the length of an epoch", signal, (client) =>
     Promise.all([
       client.readContract({ address: registry, abi: agentRegistryAbi, functionName: "epochBlocks" }),
-      client.getCode({ address: HISTORY }),
+      readServedHashes(client),
     ]),
   );
-  return { epochBlocks, hashes: history === undefined || history === "0x" ? OPCODE_HASHES : HISTORY_HASHES };
+  return { epochBlocks, hashes };
+}
+
+/** Reads of how many latest blocks the chain serves the hashes. */
+export async function readServedHashes(client: Pick<PublicClient, "getCode">): Promise<bigint> {
+  const history = await client.getCode({ address: HISTORY });
+  return history === undefined || history === "0x" ? OPCODE_HASHES : HISTORY_HASHES;
 }
 
 /** The oldest block at this head that can still prove a committee. */

@@ -28,7 +28,8 @@ export const request: CommandSpec<Options> = {
   example:
     'conclave request --question "What is 27 plus 38?" --kind number --keystore ./keystore.json --wait\n' +
     'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +
-    'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --currency native --fee 0.05',
+    'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --currency native --fee 0.05\n' +
+    'conclave request --question "Is 720 more than 500?" --kind boolean --security secured --assurance high --appeals 2',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
     {
@@ -74,7 +75,8 @@ export const request: CommandSpec<Options> = {
     },
     {
       flags: "--security <class>",
-      description: "none, or secured: who certifies an answer that two larger committees overturn loses stake",
+      description:
+        "none, or secured: who certifies an answer that two larger committees overturn loses stake; needs --assurance high and --appeals 2",
       default: "none",
     },
     {

@@ -1,4 +1,6 @@
 // What a request secures, and how likely an attacker holds its first committee (docs/spec/security.md).
+import { protocolByCode } from "../../core/protocols/index.ts";
+import { isMajority, isSupermajority } from "../../core/quorum.ts";
 import type { Ppm, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
@@ -11,9 +13,11 @@ const ONE = 1_000_000n;
 const SHARES = [200_000 as Ppm, 330_000 as Ppm] as const;
 
 export interface Security {
-  /** Seats that must sign a wrong answer. */
+  /** Seats that must agree on a wrong answer, and whose signatures certify it. */
   readonly quorum: number;
-  /** What they lose together, if each has the stake that a drawn seat has on average; 0 if the request is not secured. */
+  /** How many of these signatures must be of seats that lied: honest seats sign, too, and whoever relays chooses the signatures. */
+  readonly own: number;
+  /** What so many seats lose together, if each has the stake that a drawn seat has on average; 0 if the request is not secured. */
   readonly value: bigint;
   /** What they lose if the agents with the least stake were drawn. */
   readonly leastValue: bigint;
@@ -29,16 +33,18 @@ interface Holding {
   readonly largest: Ppm;
 }
 
-/** SC7: the value at stake if a quorum of the first committee certifies a wrong answer. */
+/** SC7: what liars have at stake if the first committee certifies a wrong answer. */
 export function securityOf(
-  { committeeSize, security }: Pick<Terms, "committeeSize" | "security">,
+  terms: Pick<Terms, "committeeSize" | "security" | "assurance" | "protocol">,
   agents: readonly AgentRecord[],
 ): Security {
+  const { committeeSize, security } = terms;
   const quorum = quorumOf(committeeSize);
-  const capture = SHARES.map((share) => ({ share, probability: captureProbability(committeeSize, share) }));
+  const own = ownSeatsOf(committeeSize);
+  const capture = SHARES.map((share) => ({ share, probability: captureProbability(terms, share) }));
   const drawn = agents.filter(({ active }) => active);
   if (security === "none" || drawn.length === 0)
-    return { quorum, value: 0n, leastValue: 0n, capture, concentration: null };
+    return { quorum, own, value: 0n, leastValue: 0n, capture, concentration: null };
   const weights = drawn.map(({ stake, reputation, proven }) => stake * BigInt(reputation) * (proven ? 2n : 1n));
   const total = sumOf(weights);
   const holdingBy = (holder: (agent: AgentRecord) => string): Holding => {
@@ -50,10 +56,11 @@ export function securityOf(
   };
   const seats = drawn.reduce((sum, { stake }, index) => sum + stake * (weights[index] ?? 0n), 0n);
   const cheapest = drawn.map(({ stake }) => stake).sort((a, b) => (a < b ? -1 : 1));
-  const least = sumOf(cheapest.slice(0, quorum));
+  const least = sumOf(cheapest.slice(0, own));
   return {
     quorum,
-    value: (seats * BigInt(quorum) * OVERTURN_SLASH_PPM) / (total * ONE),
+    own,
+    value: (seats * BigInt(own) * OVERTURN_SLASH_PPM) / (total * ONE),
     leastValue: (least * OVERTURN_SLASH_PPM) / ONE,
     capture,
     concentration: { operators: holdingBy(({ operator }) => operator), models: holdingBy(({ model }) => model) },
@@ -62,15 +69,20 @@ export function securityOf(
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
 
-/** The probability that at least a quorum of the seats is an attacker's, of a registry that is large beside the committee. */
-export function captureProbability(size: number, share: Ppm): number {
+/** How often an attacker decides what the first committee answers, of a registry that is large beside the committee. */
+export function captureProbability(
+  { committeeSize, assurance, protocol }: Pick<Terms, "committeeSize" | "assurance" | "protocol">,
+  share: Ppm,
+): number {
   const held = share / Number(ONE);
+  if (protocolByCode(protocol)?.assurance === "chair") return held;
+  const decides = assurance === "high" ? isSupermajority : isMajority;
   /** The probability that exactly so many seats are the attacker's. */
-  let exactly = held ** size;
+  let exactly = held ** committeeSize;
   let sum = 0;
-  for (let seats = size; seats >= quorumOf(size); seats--) {
+  for (let seats = committeeSize; decides(seats, committeeSize); seats--) {
     sum += exactly;
-    exactly *= (seats / (size - seats + 1)) * ((1 - held) / held);
+    exactly *= (seats / (committeeSize - seats + 1)) * ((1 - held) / held);
   }
   return sum;
 }
@@ -80,12 +92,17 @@ function quorumOf(size: number): number {
   return Math.floor((2 * size) / 3) + 1;
 }
 
+/** SC7: how many of the signatures on a lie must be of a quorum of liars, where all other seats sign it, too. */
+export function ownSeatsOf(size: number): number {
+  return 2 * quorumOf(size) - size;
+}
+
 export function securityRows({ committeeSize, security }: Terms, found: Security, stakeToken: Unit): Row[] {
-  const { quorum, value, leastValue, capture, concentration } = found;
+  const { quorum, own, value, leastValue, capture, concentration } = found;
   const secures =
     security === "none"
       ? "0: no stake stands behind the answer"
-      : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats sign an answer, and each loses ${percent(Number(OVERTURN_SLASH_PPM))} of its stake if two larger committees overturn it; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
+      : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats must agree on an answer, and each whose signature is sent loses ${percent(Number(OVERTURN_SLASH_PPM))} of its stake if two larger committees overturn it. Seats that disagreed sign, too, so a quorum that lies loses it for ${own} of its own seats at least; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
   const chances = capture.map(({ share, probability }) => `${percent(share)} of the weight: ${chance(probability)}`);
   return [
     ["secures", secures],

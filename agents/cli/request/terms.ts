@@ -61,13 +61,14 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
   if (duration > limits.maxDurationSeconds) throw invalid("duration", flags.duration, "7d is the longest");
   const currency = parseChoice(flags.currency, "--currency", CURRENCIES);
   const committee = committeeTerms(kind, flags);
+  const assurance = assuranceOf(flags, protocol, registry);
   return {
     ...defaultTerms({ protocol: protocol.code, kind, currency, duration }),
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
     ...committee,
-    security: securityOf(flags, duration, committee),
-    assurance: assuranceOf(flags, protocol, registry),
+    security: securityOf(flags, duration, assurance, committee),
+    assurance,
     ...answerTerms(kind, flags),
   };
 }
@@ -136,14 +137,24 @@ function assuranceOf(flags: TermsFlags, protocol: Protocol, registry: readonly P
   );
 }
 
-/** SC1: two larger committees must be able to overturn the first, before stake that leaves is gone. */
+/**
+ * SC1: who puts the stake of others at risk must hold a quorum, and two larger committees must be able to overturn the first, before
+ * stake that leaves is gone.
+ */
 function securityOf(
   flags: TermsFlags,
   duration: number,
+  assurance: Assurance,
   { appeals, retries }: Pick<Terms, "appeals" | "retries">,
 ): Terms["security"] {
   const security = parseChoice(flags.security, "--security", SECURITIES);
   if (security === "none") return security;
+  if (assurance !== "high")
+    throw invalid(
+      "security",
+      security,
+      "it needs --assurance high: otherwise fewer than a quorum decide for all seats",
+    );
   if (appeals < limits.minSecuredAppeals)
     throw invalid("security", security, `it needs at least --appeals ${limits.minSecuredAppeals}`);
   const periods = 2 * appeals + retries + 1;
