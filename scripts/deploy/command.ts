@@ -28,7 +28,8 @@ export async function main(argv: readonly string[], streams: Streams = process):
   try {
     program.parse(argv, { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) return reported(usageFailure(error), argv.includes("--json"), EXIT_USAGE, streams);
+    if (error instanceof CommanderError)
+      return reported(usageFailure(error), argv.includes("--json"), EXIT_USAGE, streams);
     throw error;
   }
   const flags = program.opts<Flags>();
