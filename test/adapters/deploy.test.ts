@@ -61,7 +61,7 @@ interface SolcOutput {
   >;
 }
 
-const usual = ["--network", "custom", "--profile", "default", "--json"];
+const everyRun = ["--network", "custom", "--profile", "default", "--json"];
 
 const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string; version(): string };
 
@@ -88,7 +88,7 @@ describe("deploy", () => {
   /** Runs the command in this process. */
   const run = async (...args: readonly string[]): Promise<Ended> => {
     let [stdout, stderr] = ["", ""];
-    const code = await main([...usual, ...args], {
+    const code = await main([...everyRun, ...args], {
       stdout: { write: (printed) => (stdout += printed) },
       stderr: { write: (printed) => (stderr += printed) },
     });
@@ -97,7 +97,7 @@ describe("deploy", () => {
   /** Runs it in a process of its own. */
   const runAt = async (rpcUrl: string, ...args: readonly string[]): Promise<Ended> => {
     const env = { ...process.env, CONCLAVE_RPC: rpcUrl };
-    const child = spawn(process.execPath, [script, ...usual, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [script, ...everyRun, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
     return { code: code as number, stdout, stderr };
   };

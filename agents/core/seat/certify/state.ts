@@ -92,6 +92,4 @@ export interface CertifyContext extends SeatContext {
   readonly protocol: Protocol;
   /** Deliberation messages now held. */
   readonly tally: Tally;
-  /** The same messages by the digest of their block. */
-  readonly byBlock: ReadonlyMap<Digest, Message>;
 }
