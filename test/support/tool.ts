@@ -17,7 +17,7 @@ export interface Ended {
  * modules for longer than most commands take.
  */
 export function tool(script: string): (...words: readonly string[]) => Promise<Ended> {
-  const host = fork(join(import.meta.dirname, "tool-host.ts"), [join(root, script)], { cwd: root });
+  const host = fork(join(import.meta.dirname, "fixtures/tool-host.ts"), [join(root, script)], { cwd: root });
   const exited = once(host, "exit");
   after(async () => {
     host.disconnect();

@@ -1,6 +1,6 @@
 import type { FinalConclusion, Protocol, SeatContext } from "../../protocol.ts";
 import { emptyTally, type Tally } from "../tally.ts";
-import type { Decision, Digest, Hex, Message, SeatIndex } from "../../types.ts";
+import type { Decision, Digest, Hex, SeatIndex } from "../../types.ts";
 
 /** A proposed transcript and what this seat's own replay made of it. */
 export type ProposedRoot =
