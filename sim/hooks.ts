@@ -17,7 +17,6 @@ const MEMO_URL = new URL("./fast/memo.ts", import.meta.url).href;
 /** Pure functions of the core by file and name, and the key by which their results are remembered (fast/memo.ts). */
 const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory>>>> = {
   [new URL("core/encoding/transcript.ts", AGENTS).href]: {
-    encodeMessage: "byIdentity",
     decodeMessage: "byBytes",
     forgeryIn: "byBoth",
     readRoot: "byThird",
@@ -28,7 +27,6 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
     requestHash: "byIdentity",
     committeeHash: "byIdentity",
   },
-  [new URL("core/seat/order.ts", AGENTS).href]: { canonicalOrder: "byIdentity" },
   [new URL("node/seat/records.ts", AGENTS).href]: { encodeInput: "byMessage" },
 };
 

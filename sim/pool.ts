@@ -21,7 +21,8 @@ interface Reply {
   readonly error?: Error;
 }
 
-const SEEDS_PER_TASK = 20;
+/** Few, so that a run ends soon after `enough`: a world costs far more than a message. */
+const SEEDS_PER_TASK = 2;
 
 export async function createPool(jobs: number, data: WorkerData): Promise<Pool> {
   const workers = await Promise.all(Array.from({ length: jobs }, () => startWorker(data)));

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runMonteCarlo, statedRows, wilson } from "../attacks/monte-carlo.ts";
 import { drawAt } from "../attacks/random.ts";
@@ -17,8 +15,10 @@ import {
   assertFields,
   assertIncludes,
 } from "../../test/support/assertions.ts";
+import { tool } from "../../test/support/tool.ts";
 
-const root = join(import.meta.dirname, "../..");
+const lab = tool("lab/main.ts");
+const attacks = (...words: readonly string[]) => lab("attacks", ...words);
 const attack = (id: string) => scriptedAttacks().find((one) => one.id === id)!;
 const honest = (count: number): readonly Role[] => Array.from({ length: count }, () => "honest");
 const liars: Setting = {
@@ -118,13 +118,9 @@ describe("attacks on the reference and on the sound rules", () => {
     assertBelow(Math.max(...draws), 1);
   });
 
-  it("the command prints JSON with every row and names where the sound rules are still bad", () => {
-    const output = execFileSync(process.execPath, ["lab/main.ts", "attacks", "--json", "--trials", "5"], {
-      cwd: root,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const report = JSON.parse(output) as { scripted: object[]; monteCarlo: object[]; limits: string[]; trials: number };
+  it("the command prints JSON with every row and names where the sound rules are still bad", async () => {
+    const { out } = await attacks("--json", "--trials", "5");
+    const report = JSON.parse(out) as { scripted: object[]; monteCarlo: object[]; limits: string[]; trials: number };
     assert.equal(report.trials, 5);
     assert.equal(report.scripted.length, 4);
     assert.equal(report.monteCarlo.length, 6);
@@ -132,9 +128,9 @@ describe("attacks on the reference and on the sound rules", () => {
   });
 
   for (const args of [["--trials", "0"], ["--trials", "1e3"], ["--seed", "-1"], ["--unknown"]])
-    it(`refuses ${args.join(" ")} with exit code 2`, () => {
-      const run = spawnSync(process.execPath, ["lab/main.ts", "attacks", ...args], { cwd: root, encoding: "utf8" });
-      assert.equal(run.status, 2);
-      assertExcludes(run.stderr, "    at ");
+    it(`refuses ${args.join(" ")} with exit code 2`, async () => {
+      const { code, err } = await attacks(...args);
+      assert.equal(code, 2);
+      assertExcludes(err, "    at ");
     });
 });

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { tool } from "../../test/support/tool.ts";
 
 const vectorFile = (name: string): string => fileURLToPath(new URL(`../../test/vectors/${name}.json`, import.meta.url));
-const script = fileURLToPath(new URL("../main.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "conclave-conformance-"));
 
 interface Case {
@@ -60,23 +59,22 @@ function written(text: string): string {
   return path;
 }
 
-function conformance(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [script, "conformance", ...args], { encoding: "utf8" });
-}
+const lab = tool("lab/main.ts");
+const conformance = (...args: readonly string[]) => lab("conformance", ...args);
 
 describe("conformance command", () => {
   after(() => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("matches all shared files", () => {
-    const result = conformance(
+  it("matches all shared files", async () => {
+    const result = await conformance(
       ...["mbft-reference", "mbft-bayesian-reference", "hashgraph"].map((name) => vectorFile(name)),
     );
-    assert.deepEqual(result, { ...result, status: 0, stdout: "matched 239, differed 0\n", stderr: "" });
+    assert.deepEqual(result, { code: 0, out: "matched 239, differed 0\n", err: "" });
   });
 
-  it("compares every field of a hashgraph case", () => {
+  it("compares every field of a hashgraph case", async () => {
     const changes: readonly (readonly [string, (entry: HashgraphCase) => void])[] = [
       ["round.w13", ({ round }) => (round["w13"] = 2)],
       ["witness.a23", ({ witness }) => (witness["a23"] = true)],
@@ -86,48 +84,48 @@ describe("conformance command", () => {
       [`coinVotes.["w41","w00"]`, ({ coinVotes }) => coinVotes.pop()],
     ];
     for (const [field, change] of changes) {
-      const { status, stdout } = conformance(changedHashgraph(change));
-      assert.equal(status, 1, field);
-      assert.ok(stdout.includes(`: babble-funky: ${field}: expected `), stdout);
-      assert.ok(stdout.endsWith("matched 2, differed 1\n"), stdout);
+      const { code, out } = await conformance(changedHashgraph(change));
+      assert.equal(code, 1, field);
+      assert.ok(out.includes(`: babble-funky: ${field}: expected `), out);
+      assert.ok(out.endsWith("matched 2, differed 1\n"), out);
     }
     // A file may also list the events that are no witnesses; the order of coin votes has no meaning.
     const same = changedHashgraph(({ witness, coinVotes }) => {
       witness["a23"] = false;
       coinVotes.reverse();
     });
-    assert.equal(conformance(same).status, 0);
+    assert.equal((await conformance(same)).code, 0);
   });
 
-  it("prints each difference with scenario, field, expected and got, and exits 1", () => {
+  it("prints each difference with scenario, field, expected and got, and exits 1", async () => {
     const path = changed("mbft-reference", ({ scenarios: [first], edges: [edge], sequences: [sequence] }) => {
       assert.ok(first && edge && sequence?.tasks[2]);
       Object.assign(first.expect, { leader: "zz" });
       edge.expect.history.pop();
       sequence.tasks[2].reputation["b"] = 0.9;
     });
-    const { status, stdout } = conformance(path);
-    assert.equal(status, 1);
-    const lines = stdout.trimEnd().split("\n");
+    const { code, out } = await conformance(path);
+    assert.equal(code, 1);
+    const lines = out.trimEnd().split("\n");
     assert.equal(lines[0], `${path}: m529: leader: expected "zz", got "a0"`);
     assert.match(lines[1] ?? "", /: readme-demo: history\[3\]: expected nothing, got \{"round":3/);
     assert.equal(lines[2], `${path}: reputation-capture-n4: tasks[2].reputation.b: expected 0.9, got 1`);
     assert.deepEqual(lines.slice(3), ["matched 128, differed 3"]);
   });
 
-  it("shows twenty differences, then a count; as JSON, too", () => {
+  it("shows twenty differences, then a count; as JSON, too", async () => {
     const path = changed("mbft-reference", ({ scenarios }) => {
       for (const { expect } of scenarios) expect["value"] = "another";
     });
-    const lines = conformance(path).stdout.trimEnd().split("\n");
+    const lines = (await conformance(path)).out.trimEnd().split("\n");
     assert.deepEqual(lines.slice(20), ["... and 100 more differences", "matched 11, differed 120"]);
-    const { status, stdout } = conformance("--json", path, vectorFile("mbft-bayesian-reference"));
-    const report = JSON.parse(stdout) as {
+    const { code, out } = await conformance("--json", path, vectorFile("mbft-bayesian-reference"));
+    const report = JSON.parse(out) as {
       matched: number;
       differed: number;
       files: { format: string; differenceCount: number; differences: object[] }[];
     };
-    assert.equal(status, 1);
+    assert.equal(code, 1);
     assert.deepEqual([report.matched, report.differed], [116, 120]);
     assert.deepEqual(
       report.files.map(({ format, differenceCount, differences }) => [format, differenceCount, differences.length]),
@@ -138,27 +136,27 @@ describe("conformance command", () => {
     );
   });
 
-  it("tolerates differences in the last bits of posteriors only", () => {
-    const nudge = (field: "posterior" | "logBf", amount: number): number | null => {
+  it("tolerates differences in the last bits of posteriors only", async () => {
+    const nudge = async (field: "posterior" | "logBf", amount: number): Promise<number> => {
       const path = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
         const [round] = first?.expect.history ?? [];
         assert.ok(round);
         if (field === "posterior") round.posterior["FALSE"] = (round.posterior["FALSE"] ?? 0) * (1 + amount);
         else round.logBf += amount;
       });
-      return conformance(path).status;
+      return (await conformance(path)).code;
     };
-    assert.deepEqual([nudge("posterior", 5e-16), nudge("posterior", 2e-15)], [0, 1]);
-    assert.deepEqual([nudge("logBf", 2e-15), nudge("logBf", 1e-14)], [0, 1]);
+    assert.deepEqual([await nudge("posterior", 5e-16), await nudge("posterior", 2e-15)], [0, 1]);
+    assert.deepEqual([await nudge("logBf", 2e-15), await nudge("logBf", 1e-14)], [0, 1]);
     const reputation = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
       assert.ok(first);
       first.expect.finalReputation["a5"] = 0.045;
     });
-    assert.equal(conformance(reputation).status, 1);
+    assert.equal((await conformance(reputation)).code, 1);
   });
 
-  it("accepts either order of tied hypotheses, but no third result", () => {
-    const tie = (finalReputation: Record<string, number>): number | null => {
+  it("accepts either order of tied hypotheses, but no third result", async () => {
+    const tie = async (finalReputation: Record<string, number>): Promise<number> => {
       const path = changed("mbft-bayesian-reference", (vectors) => {
         const [first] = vectors.scenarios;
         assert.ok(first);
@@ -177,12 +175,15 @@ describe("conformance command", () => {
         });
         vectors.scenarios = [first];
       });
-      return conformance(path).status;
+      return (await conformance(path)).code;
     };
-    assert.deepEqual([tie({ a0: 1, a1: 0.5 }), tie({ a0: 0.5, a1: 1 }), tie({ a0: 1, a1: 1 })], [0, 0, 1]);
+    assert.deepEqual(
+      [await tie({ a0: 1, a1: 0.5 }), await tie({ a0: 0.5, a1: 1 }), await tie({ a0: 1, a1: 1 })],
+      [0, 0, 1],
+    );
   });
 
-  it("names the file and field that it cannot use, and exits 2", () => {
+  it("names the file and field that it cannot use, and exits 2", async () => {
     const unusable: readonly (readonly [string, RegExp])[] = [
       [join(folder, "absent.json"), /absent\.json": it cannot be read: ENOENT/],
       [written("{"), /it is not JSON/],
@@ -229,19 +230,19 @@ describe("conformance command", () => {
       ],
     ];
     for (const [path, reason] of unusable) {
-      const { status, stdout, stderr } = conformance(path);
-      assert.deepEqual([status, stdout], [2, ""], path);
-      assert.match(stderr, reason);
-      assert.ok(stderr.startsWith(`error USAGE: Correct <files> ${JSON.stringify(path)}: it `));
-      assert.match(stderr, /; name files in a format of test\/vectors\nway out: see --help of the command\n$/);
+      const { code, out, err } = await conformance(path);
+      assert.deepEqual([code, out], [2, ""], path);
+      assert.match(err, reason);
+      assert.ok(err.startsWith(`error USAGE: Correct <files> ${JSON.stringify(path)}: it `));
+      assert.match(err, /; name files in a format of test\/vectors\nway out: see --help of the command\n$/);
     }
   });
 
-  it("explains itself", () => {
-    const help = conformance("--help");
-    assert.equal(help.status, 0);
-    assert.match(help.stdout, /Example:\n {2}npm run conformance -- test\/vectors/);
-    assert.equal(conformance().status, 2);
-    assert.equal(conformance("--unknown", "x").status, 2);
+  it("explains itself", async () => {
+    const help = await conformance("--help");
+    assert.equal(help.code, 0);
+    assert.match(help.out, /Example:\n {2}npm run conformance -- test\/vectors/);
+    assert.equal((await conformance()).code, 2);
+    assert.equal((await conformance("--unknown", "x")).code, 2);
   });
 });

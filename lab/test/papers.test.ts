@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -19,6 +19,7 @@ import { STUDIES } from "../papers/studies.ts";
 import type { Chart, Claim, Comparison, Findings } from "../papers/study.ts";
 import { provenanceOf } from "../shared/provenance.ts";
 import { assertAbove, assertClose, assertIncludes, assertWithin } from "../../test/support/assertions.ts";
+import { tool } from "../../test/support/tool.ts";
 
 const root = join(import.meta.dirname, "../..");
 const CHART: Chart = {
@@ -254,18 +255,11 @@ describe("claims about MBFT follow the figures", () => {
 });
 
 describe("npm run papers", () => {
-  const run = (
-    ...words: readonly string[]
-  ): { readonly code: number | null; readonly out: string; readonly err: string } => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/main.ts", "papers", ...words], {
-      cwd: root,
-      encoding: "utf8",
-    });
-    return { code: status, out: stdout, err: stderr };
-  };
+  const lab = tool("lab/main.ts");
+  const run = (...words: readonly string[]) => lab("papers", ...words);
 
-  it("mbft: prints claims, tables and charts as JSON", () => {
-    const { code, out, err } = run("mbft", "--size", "40", "--json");
+  it("mbft: prints claims, tables and charts as JSON", async () => {
+    const { code, out, err } = await run("mbft", "--size", "40", "--json");
     assert.equal(code, 0, err);
     const { claims, tables, charts } = JSON.parse(out) as Findings;
     assert.equal(claims.filter(({ agrees }) => agrees === "no").length, 5);
@@ -284,14 +278,14 @@ describe("npm run papers", () => {
     }
   });
 
-  it("explains a wrong command line, with exit code 2", () => {
+  it("explains a wrong command line, with exit code 2", async () => {
     for (const words of [[], ["chess"], ["mbft", "--seed", "x"], ["mbft", "--model", "a@9"]])
-      assert.equal(run(...words).code, 2, words.join(" "));
+      assert.equal((await run(...words)).code, 2, words.join(" "));
   });
 
-  it("refuses a model file that is not there before any work, also where the study asks no model", () => {
+  it("refuses a model file that is not there before any work, also where the study asks no model", async () => {
     for (const id of ["mbft", "decentllms"]) {
-      const { code, out, err } = run(id, "--model", "nope.gguf");
+      const { code, out, err } = await run(id, "--model", "nope.gguf");
       assert.deepEqual([code, out], [2, ""], id);
       // Nothing but the error: no line of progress.
       assert.match(

@@ -7,7 +7,7 @@ import { errorFailure, usageFailure } from "../../agents/cli/shared/failure.ts";
 import { toJson } from "../../agents/cli/shared/output.ts";
 import { isUsage } from "../../agents/cli/shared/reasons.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import { EXIT_USAGE, reported } from "../shared/arguments.ts";
+import { EXIT_USAGE, reported, type Streams } from "../shared/arguments.ts";
 import { addressFrom, readAccount } from "./account.ts";
 import type { Deployment } from "./deployment.ts";
 import { commandLine, type Flags } from "./flags.ts";
@@ -23,36 +23,39 @@ interface Result {
 const EXIT_FAILED = 1;
 
 /** Deploys, or shows the plan, and returns the exit code. */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function main(argv: readonly string[], streams: Streams = process): Promise<number> {
   const program = commandLine();
   try {
     program.parse(argv, { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) return reported(usageFailure(error), argv.includes("--json"));
+    if (error instanceof CommanderError)
+      return reported(usageFailure(error), argv.includes("--json"), EXIT_USAGE, streams);
     throw error;
   }
   const flags = program.opts<Flags>();
   try {
-    const { json, text } = await run(flags);
-    console.log(flags.json === true ? toJson(json) : text);
+    const { json, text } = await run(flags, (line) => void streams.stderr.write(`${line}\n`));
+    streams.stdout.write(`${flags.json === true ? toJson(json) : text}\n`);
     return 0;
   } catch (error) {
     // Anything else is a bug or a broken build, and its stack helps.
     if (!(error instanceof ConclaveError)) throw error;
-    return reported(errorFailure(error), flags.json === true, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED);
+    return reported(errorFailure(error), flags.json === true, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED, streams);
   }
 }
 
-async function run(flags: Flags): Promise<Result> {
+type Progress = (line: string) => void;
+
+async function run(flags: Flags, progress: Progress): Promise<Result> {
   const network = await networkOf(flags.network);
   try {
-    return await runOn(network, flags);
+    return await runOn(network, flags, progress);
   } catch (error) {
     throw error instanceof BaseError ? toChainError(error, "Deploy the contracts", network.rpcUrl) : error;
   }
 }
 
-async function runOn(network: Network, flags: Flags): Promise<Result> {
+async function runOn(network: Network, flags: Flags, progress: Progress): Promise<Result> {
   const { chainId, rules } = await readRules(flags, network);
   // Loaded only here: Ignition takes a second, and a wrong flag is refused before.
   const { deploy, planDeployment } = await import("./deployment.ts");
@@ -68,9 +71,9 @@ async function runOn(network: Network, flags: Flags): Promise<Result> {
   }
   const account = await readAccount(flags);
   if (flags.reset === true) await rm(directory, { recursive: true, force: true });
-  const options = { ...rules, account, directory, progress: (line: string) => console.error(line) };
+  const options = { ...rules, account, directory, progress };
   const plan = await planDeployment(options);
-  options.progress(`compiling the contracts (${rules.buildProfile} build); the first time takes minutes`);
+  progress(`compiling the contracts (${rules.buildProfile} build); the first time takes minutes`);
   const deployment = await deploy(options);
   const { writeVerification } = await import("./verification.ts");
   await writeVerification(join(folder, "verification"), plan, rules.buildProfile);

@@ -20,11 +20,22 @@ export function scriptCommand(name: string, description: string): Command {
     .exitOverride((error) => process.exit(reported(usageFailure(error), false)));
 }
 
+/** Where a tool prints. */
+export interface Streams {
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+}
+
 /** Prints a failure as `conclave` does, and returns the exit code: 0 for none, else `exitCode`. */
-export function reported(failure: Failure | null, json: boolean, exitCode = EXIT_USAGE): number {
+export function reported(
+  failure: Failure | null,
+  json: boolean,
+  exitCode = EXIT_USAGE,
+  { stdout, stderr }: Streams = process,
+): number {
   if (failure === null) return 0;
-  if (json) process.stdout.write(failureJson(failure));
-  else process.stderr.write(failureText(failure));
+  if (json) stdout.write(failureJson(failure));
+  else stderr.write(failureText(failure));
   return exitCode;
 }
 

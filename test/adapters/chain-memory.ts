@@ -26,7 +26,7 @@ export async function createMemoryHarness(): Promise<ChainHarness> {
     },
     mine: async (blocks) => chain.mine(blocks),
     reorganize: async (blocks) => chain.reorganize(BigInt(chain.blocks.length - blocks)),
-    passTime: async (seconds) => chain.mine(seconds / BLOCK_SECONDS),
+    passTime: async (seconds) => chain.passTime(seconds),
     setReachable: async (reachable) => chain.setReachable(reachable),
     services: async (agentId) => chain.servicesOf(agentId),
     stop: async () => {},

@@ -33,7 +33,7 @@ describe("claims", () => {
       return request;
     };
     const final = await decide();
-    chain.mine(3_601);
+    chain.passTime(3_601);
     await writer.finalize(final, await lastOf(reader, final.id));
     const all = new Map<AgentId, number>();
     for (let id = 1; id <= keys.length; id += 1)

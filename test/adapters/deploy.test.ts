@@ -15,6 +15,7 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import { maskImmutables, type ImmutableReferences } from "../../agents/adapters/artifacts/artifacts.ts";
+import { main } from "../../scripts/deploy/command.ts";
 import { commandLine, type Flags } from "../../scripts/deploy/flags.ts";
 import { readEpochBlocks } from "../../scripts/deploy/epoch.ts";
 import { readPrices } from "../../scripts/deploy/price-options.ts";
@@ -60,6 +61,8 @@ interface SolcOutput {
   >;
 }
 
+const everyRun = ["--network", "custom", "--profile", "default", "--json"];
+
 const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string; version(): string };
 
 describe("deploy", () => {
@@ -68,6 +71,8 @@ describe("deploy", () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "conclave-deploy-"));
     chain = await startLocalChain();
+    delete process.env["CONCLAVE_DEPLOYER_KEY"];
+    for (const name of ["CONCLAVE_RPC", "SEPOLIA_RPC_URL"]) process.env[name] = chain.rpcUrl;
     await writeFile(join(folder, "key.env"), `CONCLAVE_DEPLOYER_KEY=${chain.accounts[3]?.privateKey}\n`);
   });
   after(async () => {
@@ -80,12 +85,19 @@ describe("deploy", () => {
     readonly stdout: string;
     readonly stderr: string;
   }
-  const run = (...args: readonly string[]): Promise<Ended> => runAt(chain.rpcUrl, ...args);
+  /** Runs the command in this process. */
+  const run = async (...args: readonly string[]): Promise<Ended> => {
+    let [stdout, stderr] = ["", ""];
+    const code = await main([...everyRun, ...args], {
+      stdout: { write: (printed) => (stdout += printed) },
+      stderr: { write: (printed) => (stderr += printed) },
+    });
+    return { code, stdout, stderr };
+  };
+  /** Runs it in a process of its own. */
   const runAt = async (rpcUrl: string, ...args: readonly string[]): Promise<Ended> => {
-    const { CONCLAVE_DEPLOYER_KEY: _, ...rest } = process.env;
-    const env = { ...rest, CONCLAVE_RPC: rpcUrl, SEPOLIA_RPC_URL: rpcUrl };
-    const usual = ["--network", "custom", "--profile", "default", "--json"];
-    const child = spawn(process.execPath, [script, ...usual, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, CONCLAVE_RPC: rpcUrl };
+    const child = spawn(process.execPath, [script, ...everyRun, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
     return { code: code as number, stdout, stderr };
   };
@@ -96,7 +108,7 @@ describe("deploy", () => {
     const file = join(folder, "out.json");
     const args = ["--test-token", "--key-file", join(folder, "key.env"), "--out", file];
     const admin = chain.accounts[4]?.address ?? "0x";
-    const first = await run(...args, "--admin", admin);
+    const first = await runAt(chain.rpcUrl, ...args, "--admin", admin);
     assert.equal(first.code, 0, first.stderr);
     const deployment = JSON.parse(await readFile(file, "utf8")) as Deployment;
     assert.deepEqual(JSON.parse(first.stdout), deployment);

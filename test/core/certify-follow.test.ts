@@ -41,7 +41,7 @@ const goodRoot = (name: string, tally: Tally, conclusion: typeof hung | typeof d
 
 function contextOf(concludes: (tally: Tally) => Conclusion): CertifyContext {
   const protocol: Protocol = { ...(hashgraph as Protocol), conclude: (_, tally) => concludes(tally) };
-  return { attempt, self, secret: keyOf(99), timing, protocol, tally: some, byBlock: new Map() };
+  return { attempt, self, secret: keyOf(99), timing, protocol, tally: some };
 }
 
 /** What a seat that held `inTime` says to a fresh root. */

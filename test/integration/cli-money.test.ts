@@ -16,7 +16,7 @@ import { openBank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { courseNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
-import { assertNoSecrets, createCli, lighten, type Cli } from "./cli-world.ts";
+import { agentFolders, assertNoSecrets, createCli, type Cli } from "./cli-world.ts";
 import { until } from "./world.ts";
 
 const hung: Partial<Decision> = { status: "hung", outcome: wordOf(0n), answer: "" };
@@ -27,10 +27,12 @@ let harness: NodeHarness;
 let reader: ChainReader;
 let writer: ChainWriter;
 let cli: Cli;
+let makeFolder: ReturnType<typeof agentFolders>;
 before(async () => {
   harness = await createNodeHarness();
   [reader, writer] = [await harness.reader(), await harness.writer(0)];
   cli = createCli(await mkdtemp(join(tmpdir(), "conclave-money-")));
+  makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
   const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
   await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
 });
@@ -41,10 +43,7 @@ after(async () => {
 
 /** Makes an account with a keystore in a folder of that name, 10 coins and some tokens. */
 async function accountOf(name: string, tokens: bigint): Promise<Address> {
-  const model = ["--model-url", "http://127.0.0.1:1", "--model-name", "none"];
-  const { code, value } = await cli.json("agent", "init", "--dir", name, "--deployment", "deployment.json", ...model);
-  assert.equal(code, 0, JSON.stringify(value));
-  const address = await lighten(join(cli.folder, name, "keystore.json"));
+  const address = await makeFolder(name);
   await bankOf().fund(address, tokens);
   return address;
 }

@@ -1,5 +1,5 @@
 import { globSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ export interface CliWorld extends Cli {
   readonly chain: LocalChain;
   readonly deployment: Deployment;
   readonly bank: Bank;
-  /** Runs `agent init` with a config that suits a test, and returns the signer's address. */
+  /** Makes an agent's folder with a config that suits a test, and returns the signer's address. */
   init(name: string): Promise<Address>;
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
   /** Makes, funds and registers an agent of that name, and waits until it can be drawn. */
@@ -150,18 +150,12 @@ export async function startCliWorld(): Promise<CliWorld> {
     await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, "utf8")) as ConfigJson)));
   };
 
-  const init: CliWorld["init"] = async (name) => {
-    const address = ["--model-url", model.url, "--model-name", "truthful", "--listen", "/ip4/127.0.0.1/tcp/0"];
-    const { code, value } = await json("agent", "init", "--dir", name, "--deployment", "deployment.json", ...address);
-    assert.equal(code, 0);
-    await editConfig(name, (config) => ({
-      ...config,
-      chain: { ...config.chain, pollIntervalMs: 100 },
-      timing: { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_000, certifyDeltaMs: 500, relayStaggerMs: 1_000 },
-    }));
-    assert.match(String(value["signer"]), /^0x[0-9a-f]{40}$/);
-    return lighten(join(folder, name, "keystore.json"));
-  };
+  const address = ["--model-url", model.url, "--model-name", "truthful", "--listen", "/ip4/127.0.0.1/tcp/0"];
+  const init = agentFolders(cli, address, (config) => ({
+    ...config,
+    chain: { ...config.chain, pollIntervalMs: 100 },
+    timing: { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_000, certifyDeltaMs: 500, relayStaggerMs: 1_000 },
+  }));
 
   const nextEpoch = (): Promise<void> => chain.nextEpoch(EPOCH_BLOCKS);
 
@@ -214,11 +208,34 @@ export async function startCliWorld(): Promise<CliWorld> {
   };
 }
 
-/** Replaces a keystore by that of a new key which opens at once: each command would take half a second for scrypt. */
-export async function lighten(path: string): Promise<Address> {
-  await rm(path);
-  const { address } = await createKeystore(path, PASSWORD, { scryptN: 1 << 12 });
-  return address;
+/**
+ * Returns a function that makes an agent's folder and returns the signer's address. `agent init` makes the first config;
+ * the others are the same. Each folder gets a new key that opens at once: scrypt as `init` uses it would take half a
+ * second for each command.
+ */
+export function agentFolders(
+  cli: Cli,
+  flags: readonly string[],
+  suited: (config: ConfigJson) => ConfigJson = (config) => config,
+): (name: string) => Promise<Address> {
+  const configOf = async (name: string): Promise<string> => {
+    const init = ["agent", "init", "--dir", name, "--deployment", "deployment.json", ...flags];
+    const { code, value } = await cli.json(...init);
+    assert.equal(code, 0, JSON.stringify(value));
+    assert.match(String(value["signer"]), /^0x[0-9a-f]{40}$/);
+    const path = join(cli.folder, name, "conclave.json");
+    return JSON.stringify(suited(JSON.parse(await readFile(path, "utf8")) as ConfigJson));
+  };
+  let config: Promise<string> | null = null;
+  return async (name) => {
+    const text = await (config ??= configOf(name));
+    const folder = join(cli.folder, name);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "conclave.json"), text);
+    const keystore = join(folder, "keystore.json");
+    await rm(keystore, { force: true });
+    return (await createKeystore(keystore, PASSWORD, { scryptN: 1 << 12 })).address;
+  };
 }
 
 async function rpc(url: string, method: string, params: readonly unknown[]): Promise<void> {

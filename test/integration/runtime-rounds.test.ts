@@ -58,7 +58,7 @@ async function appeal(play: Play): Promise<void> {
 /** Moves the chain beyond the deadline of the running period. */
 async function passDeadline(play: Play, { round }: Progress): Promise<void> {
   const { timestamp } = await play.world.chain.reader().head();
-  play.world.chain.mine(Math.max(0, unpackRound(round).deadline - timestamp) + 1);
+  play.world.chain.passTime(Math.max(0, unpackRound(round).deadline - timestamp) + 1);
 }
 
 describe("the runtime when a request has rounds", () => {

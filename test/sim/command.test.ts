@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { optionsOf } from "../../sim/arguments.ts";
@@ -15,13 +14,9 @@ import {
   assertIncludesAll,
   assertSameMembers,
 } from "../support/assertions.ts";
+import { tool } from "../support/tool.ts";
 
-const sim = (
-  ...words: readonly string[]
-): { readonly code: number | null; readonly out: string; readonly err: string } => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["sim/main.ts", ...words], { encoding: "utf8" });
-  return { code: status, out: stdout, err: stderr };
-};
+const sim = tool("sim/main.ts");
 
 const options: SimOptions = {
   protocol: "mbft",
@@ -34,8 +29,8 @@ const options: SimOptions = {
 };
 
 describe("npm run sim", () => {
-  it("prints one JSON object with all options and results", () => {
-    const { code, out } = sim(
+  it("prints one JSON object with all options and results", async () => {
+    const { code, out } = await sim(
       "--protocol",
       "mbft",
       "--n",
@@ -67,8 +62,8 @@ describe("npm run sim", () => {
     assert.deepEqual(report["violations"], []);
   });
 
-  it("prints an error as one JSON object with --json", () => {
-    const { code, out, err } = sim("--protocol", "mbft", "--n", "4", "--byzantine", "4", "--json");
+  it("prints an error as one JSON object with --json", async () => {
+    const { code, out, err } = await sim("--protocol", "mbft", "--n", "4", "--byzantine", "4", "--json");
     assert.deepEqual({ code, err }, { code: 2, err: "" });
     const { error } = JSON.parse(out) as { readonly error: object };
     assertFields(error, { code: "TERMS_INVALID", data: { field: "byzantine", value: 4 } });
@@ -115,26 +110,26 @@ describe("npm run sim", () => {
     ["a flag of another program", ["--protocol", "mbft", "--n", "4", "--fast"], /unknown option/],
   ];
   for (const [what, words, message] of bad)
-    it(`refuses ${what}`, () => {
-      const { code, err } = sim(...words);
+    it(`refuses ${what}`, async () => {
+      const { code, err } = await sim(...words);
       assert.equal(code, 2);
       assert.match(err, message);
     });
 
-  it("allows K > f, and names the checkers that are off on stderr, in the summary and in JSON", () => {
+  it("allows K > f, and names the checkers that are off on stderr, in the summary and in JSON", async () => {
     const words = "--protocol mbft --n 4 --byzantine 2 --seeds 2 --jobs 1 --faults none --byzantine-kinds silent".split(
       " ",
     );
-    const { code, out, err } = sim(...words);
+    const { code, out, err } = await sim(...words);
     assertIncludes([0, 1], code);
     assertIncludes(err, "expect violations or hung");
     assertIncludes(out, "more than f seats misbehave: validity, no-honest-slash, termination, omission are off");
-    const report = JSON.parse(sim(...words, "--json").out) as { readonly [key: string]: unknown };
+    const report = JSON.parse((await sim(...words, "--json")).out) as { readonly [key: string]: unknown };
     assertFields(report, { beyondF: true });
     assert.deepEqual(report["checkersOff"], ["validity", "no-honest-slash", "termination", "omission"]);
   });
 
-  it('explains every name after "struck:" in --help', () => {
+  it('explains every name after "struck:" in --help', async () => {
     const sources = globSync("sim/**/*.ts").map((path) => readFileSync(path, "utf8"));
     const names = sources.flatMap((text) =>
       [...text.matchAll(/recorder\.count\(([^;`]*)\)/g)].flatMap(([, inside]) =>
@@ -142,7 +137,7 @@ describe("npm run sim", () => {
       ),
     );
     assertIncludesAll(names, ["drop", "delay", "second twin"]);
-    const { out } = sim("--help");
+    const { out } = await sim("--help");
     const struck = out.slice(out.indexOf("struck"));
     for (const name of names) assert.match(struck, new RegExp(`\\b${name}\\b`), name);
   });
@@ -167,29 +162,33 @@ describe("npm run sim", () => {
     ]);
   });
 
-  it("finds a planted bug: exit code 1, a command that repeats it, and a shrunk one", { timeout: 120_000 }, () => {
-    const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant MB11-refuted --json".split(" ");
-    const { code, out } = sim(...words);
-    assert.equal(code, 1);
-    const { violations, shrunk } = JSON.parse(out) as {
-      readonly violations: readonly { readonly checker: string; readonly command: string }[];
-      readonly shrunk: string;
-    };
-    const checkers = new Set(violations.map(({ checker }) => checker));
-    for (const command of [violations[0]!.command, shrunk]) {
-      assertIncludes(command, "--mutant MB11-refuted");
-      assertIncludes(command, "--seeds 1 ");
-      const again = sim(...command.replace("npm run sim -- ", "").split(" "), "--json");
-      assert.equal(again.code, 1);
-      const found = (JSON.parse(again.out) as { readonly violations: readonly { readonly checker: string }[] })
-        .violations;
-      assert.equal(
-        found.some(({ checker }) => checkers.has(checker)),
-        true,
-      );
-    }
-    assertIncludes(shrunk, "--faults none");
-  });
+  it(
+    "finds a planted bug: exit code 1, a command that repeats it, and a shrunk one",
+    { timeout: 120_000 },
+    async () => {
+      const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant MB11-refuted --json".split(" ");
+      const { code, out } = await sim(...words);
+      assert.equal(code, 1);
+      const { violations, shrunk } = JSON.parse(out) as {
+        readonly violations: readonly { readonly checker: string; readonly command: string }[];
+        readonly shrunk: string;
+      };
+      const checkers = new Set(violations.map(({ checker }) => checker));
+      for (const command of [violations[0]!.command, shrunk]) {
+        assertIncludes(command, "--mutant MB11-refuted");
+        assertIncludes(command, "--seeds 1 ");
+        const again = await sim(...command.replace("npm run sim -- ", "").split(" "), "--json");
+        assert.equal(again.code, 1);
+        const found = (JSON.parse(again.out) as { readonly violations: readonly { readonly checker: string }[] })
+          .violations;
+        assert.equal(
+          found.some(({ checker }) => checkers.has(checker)),
+          true,
+        );
+      }
+      assertIncludes(shrunk, "--faults none");
+    },
+  );
 });
 
 describe("commands and shrinking", () => {

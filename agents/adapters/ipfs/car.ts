@@ -1,10 +1,17 @@
 import * as dagCbor from "@ipld/dag-cbor";
 import { CID } from "multiformats/cid";
 import { varint } from "multiformats";
-import { sha256 } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import { cidOf, decodeLinks, otherKind, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
+import {
+  cidOf,
+  decodeLinks,
+  otherKind,
+  sha256,
+  MAX_BLOCK_BYTES,
+  MAX_PINNED_BLOCKS,
+  MAX_PINNED_BYTES,
+} from "./block.ts";
 import { walkDag } from "./walk.ts";
 
 /**

@@ -1,10 +1,9 @@
 import { create, type KuboRPCClient } from "kubo-rpc-client";
 import { cidString } from "../../core/encoding/codec.ts";
-import { sha256 } from "../../core/encoding/bytes.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { credentialsApart } from "../http.ts";
-import { blockMissing, cidOf } from "./block.ts";
+import { blockMissing, cidOf, sha256 } from "./block.ts";
 
 /** Kubo reports a timeout itself; after this grace without a report it counts as gone. */
 const GRACE_MS = 2_000;

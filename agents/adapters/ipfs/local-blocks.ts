@@ -8,10 +8,10 @@ import { type AbortOptions, NotFoundError } from "@libp2p/interface";
 import type { InputPair, Pair } from "interface-blockstore";
 import { base32upper } from "multiformats/bases/base32";
 import type { CID } from "multiformats/cid";
-import { bytesToHex, sha256 } from "../../core/encoding/bytes.ts";
+import { bytesToHex } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import { cidOf, MAX_BLOCK_BYTES, SHA2_256_CODE, verifiedBlock } from "./block.ts";
+import { cidOf, MAX_BLOCK_BYTES, sha256, SHA2_256_CODE, verifiedBlock } from "./block.ts";
 
 /** Blocks remembered as flushed; beyond this number all are flushed again. */
 const MAX_FLUSHED = 65_536;

@@ -37,14 +37,32 @@ export interface Transcript {
   readonly blocks: readonly Uint8Array[];
 }
 
-/** TR1: the payload's digest is not stored: it is computed, so it cannot differ. */
-export function encodeMessage(message: Message): Uint8Array {
+/** Blocks that were made. A message never changes, and goes to journal, peers and transcript as one block. */
+const madeBlocks = new WeakMap<Message, Block>();
+
+interface Block {
+  readonly digest: Digest;
+  readonly bytes: Uint8Array;
+}
+
+/** The block that holds a message. TR1: the payload's digest is not stored: it is computed, so it cannot differ. */
+export function blockOf(message: Message): Block {
+  const made = madeBlocks.get(message);
+  if (made !== undefined) return made;
   const { requestId, attempt, protocol, phase, round, seat } = message.header;
-  return encode({
+  const bytes = encode({
     header: { requestId: encodeRequestId(requestId), attempt, protocol, phase, round, seat },
     payload: message.payload,
     signature: hexToBytes(message.signature),
   });
+  const block = { digest: sha256(bytes), bytes };
+  madeBlocks.set(message, block);
+  return block;
+}
+
+/** The bytes of a message's block. */
+export function encodeMessage(message: Message): Uint8Array {
+  return blockOf(message).bytes;
 }
 
 /** How long a message of the phase may be, encoded. */
@@ -130,15 +148,16 @@ function rootOf(attempt: Attempt, protocol: Protocol, messages: readonly BlockLi
 
 /** TR2: the messages up to a position, ordered by round, phase, seat, payload digest, block digest. */
 export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tally, through: Position): Transcript {
-  const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
-  const links = entries.map((bytes) => ({ link: sha256(bytes) }));
+  const messages = [...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0);
+  const blocks = messages.toSorted(compareMessages).map(blockOf);
+  const links = blocks.map(({ digest }) => ({ link: digest }));
   const rootBlock = encodeBlock(rootOf(attempt, protocol, links));
-  return { root: sha256(rootBlock), rootBlock, blocks: entries };
+  return { root: sha256(rootBlock), rootBlock, blocks: blocks.map(({ bytes }) => bytes) };
 }
 
 /** Message blocks as a root links them. */
 export function encodeInOrder(messages: readonly Message[]): readonly Uint8Array[] {
-  return messages.toSorted(compareMessages).map((message) => encodeMessage(message));
+  return messages.toSorted(compareMessages).map(encodeMessage);
 }
 
 function compareMessages(a: Message, b: Message): number {

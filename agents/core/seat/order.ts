@@ -6,22 +6,36 @@ export function seatsOf(attempt: Attempt): readonly SeatIndex[] {
   return attempt.committee.map((_, seat) => seat as SeatIndex);
 }
 
-/** Canonical order of seats (PH13): lowest sha256(requestId || attempt || agentId) first, never the order of the list. */
-export function canonicalOrder(attempt: Attempt): readonly SeatIndex[] {
-  const keys = attempt.committee.map((info) => tieBreak(attempt, info.agentId));
-  return seatsOf(attempt).toSorted((a, b) => compareHex(keys[a] as Digest, keys[b] as Digest) || a - b);
+interface Ordered {
+  readonly order: readonly SeatIndex[];
+  readonly ranks: readonly number[];
 }
 
-const ranksOfAttempt = new WeakMap<Attempt, readonly number[]>();
+/** Canonical order of seats (PH13): lowest sha256(requestId || attempt || agentId) first, never the order of the list. */
+export function canonicalOrder(attempt: Attempt): readonly SeatIndex[] {
+  return ordered(attempt).order;
+}
 
-/** Position of each seat in the canonical order. Computed once per attempt. */
+/** Position of each seat in the canonical order. */
 export function canonicalRanks(attempt: Attempt): readonly number[] {
-  const known = ranksOfAttempt.get(attempt);
-  if (known !== undefined) return known;
+  return ordered(attempt).ranks;
+}
+
+/** Computed once per attempt, which never changes. */
+const known = new WeakMap<Attempt, Ordered>();
+
+function ordered(attempt: Attempt): Ordered {
+  const found = known.get(attempt) ?? inOrder(attempt);
+  known.set(attempt, found);
+  return found;
+}
+
+function inOrder(attempt: Attempt): Ordered {
+  const keys = attempt.committee.map((info) => tieBreak(attempt, info.agentId));
+  const order = seatsOf(attempt).toSorted((a, b) => compareHex(keys[a] as Digest, keys[b] as Digest) || a - b);
   const ranks: number[] = [];
-  canonicalOrder(attempt).forEach((seat, rank) => (ranks[seat] = rank));
-  ranksOfAttempt.set(attempt, ranks);
-  return ranks;
+  order.forEach((seat, rank) => (ranks[seat] = rank));
+  return { order, ranks };
 }
 
 function tieBreak(attempt: Attempt, agentId: number): Digest {

@@ -2,12 +2,10 @@ import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify/messages.ts";
 import { newConflicts } from "./certify/evidence.ts";
 import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify/certify.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "./certify/state.ts";
-import { sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { comparePositions, type Effect, type Input, type Protocol } from "../protocol.ts";
 import type { Position, Rejection, SeatContext, Step } from "../protocol.ts";
 import { addMessage, emptyTally, missingFrom, roundSlots, type Tally } from "./tally.ts";
-import { encodeMessage } from "../encoding/transcript.ts";
 import type { Attempt, Digest, Message } from "../types.ts";
 
 /** One seat in one attempt: deliberation by its protocol, then certification. The host runs the effects. */
@@ -15,7 +13,6 @@ export interface SeatState {
   /** The state of the protocol's deliberation. */
   readonly deliberation: unknown;
   readonly tally: Tally;
-  readonly byBlock: ReadonlyMap<Digest, Message>;
   readonly certify: CertifyState;
   /** The place that the latest conclusion rests on; null before the first. */
   readonly concluded: Position | null;
@@ -27,7 +24,6 @@ export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatSt
   const state: SeatState = {
     deliberation: started.state,
     tally: emptyTally,
-    byBlock: new Map(),
     certify: initialCertify,
     concluded: null,
   };
@@ -99,8 +95,7 @@ function deliberationMessage(
   if (added.kind === "duplicate") return { state, effects: [] };
   if (added.kind === "full") return dropped(state, "slot-full", message);
   const evidence: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
-  const byBlock = new Map(state.byBlock).set(sha256(encodeMessage(message)), message);
-  const next = deliberate(protocol, context, { ...state, tally: added.tally, byBlock }, { kind: "message", message });
+  const next = deliberate(protocol, context, { ...state, tally: added.tally }, { kind: "message", message });
   return {
     state: next.state,
     effects: [...evidence, ...shareEvidence(evidence), ...next.effects],
@@ -167,7 +162,7 @@ function follow(protocol: Protocol, context: SeatContext, step: Step<SeatState>)
 }
 
 function view(protocol: Protocol, context: SeatContext, state: SeatState): CertifyContext {
-  return { ...context, protocol, tally: state.tally, byBlock: state.byBlock };
+  return { ...context, protocol, tally: state.tally };
 }
 
 function liftCertify(state: SeatState, { state: certify, effects }: Step<CertifyState>): Step<SeatState> {

@@ -45,7 +45,7 @@ export class Bench {
     );
     // This seat proposes in no round that the tests reach.
     this.self = proposerOf(this.attempt, seats - 1);
-    const { tally, byBlock } = run.states[this.self]!;
+    const { tally } = run.states[this.self]!;
     const spare = proposerOf(this.attempt, 0);
     const fewer = [...messagesOf(tally)].filter(({ header }) => header.phase !== JUDGE || header.seat !== spare);
     this.inTime = fewer.reduce((sum: Tally, message) => addMessage(sum, message).tally, emptyTally);
@@ -58,7 +58,6 @@ export class Bench {
       timing,
       protocol: mbft,
       tally,
-      byBlock,
     };
     this.take(startCertify(this.state, this.context, this.inTime));
   }

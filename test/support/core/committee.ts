@@ -5,7 +5,7 @@ import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typ
 import type { Effect, Input, MessageBlock, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
 import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";
-import { encodeMessage, forgeryIn, messageBlock } from "../../../agents/core/encoding/transcript.ts";
+import { blockOf, forgeryIn, messageBlock } from "../../../agents/core/encoding/transcript.ts";
 import type {
   Address,
   AgentId,
@@ -164,13 +164,9 @@ export function runCommittee(
     }
     queue.splice(low, 0, { at, seat, input });
   };
-  const stored = new Set<Message>();
   const deliver = (to: number, message: Message, delayMs: number) => {
-    if (!stored.has(message)) {
-      stored.add(message);
-      const bytes = encodeMessage(message);
-      store.set(sha256(bytes), bytes);
-    }
+    const { digest, bytes } = blockOf(message);
+    store.set(digest, bytes);
     if (verified(attempt, message)) later(to, { kind: "message", message }, delayMs);
   };
   const signed = new Map<string, Message>();

@@ -20,7 +20,7 @@ import {
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { Block, LedgerOptions } from "./state.ts";
 
-/** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
+/** One chain that its readers and writers share; blocks are made by transactions, `mine` and `passTime`, never by real time. */
 export interface MemoryChain extends Omit<
   Ledger,
   | "commit"
@@ -73,6 +73,7 @@ export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryC
   return {
     ...ledger,
     mine,
+    passTime: (seconds) => andWake(ledger.passTime(seconds), wake),
     reorganize: (from) => andWake(ledger.reorganize(from), wake),
     setReachable: (value) => {
       reachable = value;

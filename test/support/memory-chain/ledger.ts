@@ -59,6 +59,8 @@ export interface Ledger {
   creditOf(account: Address, currency: Currency): bigint;
   /** Appends empty blocks. */
   mine(count?: number): void;
+  /** Appends an empty block that is so many seconds later. */
+  passTime(seconds: number): void;
   addAgent(agent: NewAgent): AgentRecord;
   ask(consumer: Address, terms: Terms, question: string): AskedRequest;
   committeeOf(request: Request, awaited: AwaitedRound): readonly SeatInfo[];
@@ -92,6 +94,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     options,
     blocks: [],
     agents: new Map(),
+    passedSeconds: 0,
     snapshot: null,
     services: new Map(),
     falls: new Map(),
@@ -111,6 +114,10 @@ export function createLedger(options: LedgerOptions): Ledger {
     creditOf: (account, currency) => creditOf(state, account, currency),
     mine: (count = 1) => {
       for (let index = 0; index < count; index += 1) append(state, []);
+    },
+    passTime: (seconds) => {
+      state.passedSeconds += seconds - options.blockSeconds;
+      append(state, []);
     },
     addAgent: (agent) => addAgent(state, agent),
     ask: (...parameters) => ask(state, ...parameters),

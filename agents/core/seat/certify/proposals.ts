@@ -6,7 +6,7 @@ import { canonicalOrder } from "../order.ts";
 import { comparePositions, type Effect, type MessageBlock, type Step } from "../../protocol.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { addMessage, messagesOf, missingFrom, variants, type Tally } from "../tally.ts";
-import { buildTranscript, readRoot, replay } from "../../encoding/transcript.ts";
+import { blockOf, buildTranscript, readRoot, replay } from "../../encoding/transcript.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
 
 /** Prefix of the timer that loads an unavailable root again. */
@@ -148,9 +148,14 @@ function admit(
   }
   const loading = { kind: "loading", from, tries, rootBlock: offer.rootBlock, messages: read.messages } as const;
   const next = withRoot(state, offer.root, loading);
-  const missing = read.messages.filter((digest) => !context.byBlock.has(digest));
+  const held = byBlock(context.tally);
+  const missing = read.messages.filter((digest) => !held.has(digest));
   if (missing.length === 0) return replayLoaded(next, context, offer.root, loading, []);
   return { state: next, effects: [{ kind: "load", root: offer.root, blocks: missing }] };
+}
+
+function byBlock(tally: Tally): ReadonlyMap<Digest, Message> {
+  return new Map([...messagesOf(tally)].map((message) => [blockOf(message).digest, message]));
 }
 
 function withRoot(state: CertifyState, root: Digest, proposed: ProposedRoot): CertifyState {
@@ -165,7 +170,8 @@ export function replayLoaded(
   loading: Extract<ProposedRoot, { kind: "loading" }>,
   loaded: readonly (MessageBlock | null)[],
 ): Step<CertifyState> {
-  const missing = loading.messages.filter((digest) => !context.byBlock.has(digest));
+  const held = byBlock(context.tally);
+  const missing = loading.messages.filter((digest) => !held.has(digest));
   const fetched = new Map(loaded.flatMap((block) => (block === null ? [] : [[block.digest, block] as const])));
   if (missing.some((digest) => !fetched.has(digest))) {
     const tries = loading.tries + 1;
@@ -178,7 +184,7 @@ export function replayLoaded(
   }
   const entries = loading.messages.map((digest) => ({
     digest,
-    message: context.byBlock.get(digest) ?? fetched.get(digest)?.message ?? null,
+    message: held.get(digest) ?? fetched.get(digest)?.message ?? null,
   }));
   const result = replay(context.attempt, context.protocol, root, entries);
   if (result.kind === "failed") {

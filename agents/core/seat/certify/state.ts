@@ -1,6 +1,6 @@
 import type { FinalConclusion, Protocol, SeatContext } from "../../protocol.ts";
 import { emptyTally, type Tally } from "../tally.ts";
-import type { Decision, Digest, Hex, Message, SeatIndex } from "../../types.ts";
+import type { Decision, Digest, Hex, SeatIndex } from "../../types.ts";
 
 /** A proposed transcript and what this seat's own replay made of it. */
 export type ProposedRoot =
@@ -92,6 +92,4 @@ export interface CertifyContext extends SeatContext {
   readonly protocol: Protocol;
   /** Deliberation messages now held. */
   readonly tally: Tally;
-  /** The same messages by the digest of their block. */
-  readonly byBlock: ReadonlyMap<Digest, Message>;
 }
