@@ -51,8 +51,11 @@ const sliceOf = (stake: number): number => (stake * Number(OVERTURN_SLASH_PPM)) 
 /** Dollars that a wrong quorum of a secured request's first committee loses at least, so bribes for it cost as much: the other signatures can be honest ones (SC7). */
 export const slicesOf = (n: number, stake = STAKE_TOKENS): number => ownSeatsOf(n) * sliceOf(stake);
 
-/** Dollars that both appellants get together for an overturned decision (SC4): each a sixteenth of the least slice. */
-export const APPELLANTS_REWARD = (2 * sliceOf(LEAST_STAKE_TOKENS)) / 16;
+/** As in contracts/types/Limits.sol. */
+const OVERTURN_REWARD_PPM = 3_125;
+
+/** Dollars that both appellants get together for an overturned decision (SC4). */
+export const APPELLANTS_REWARD = (2 * LEAST_STAKE_TOKENS * OVERTURN_REWARD_PPM) / 1e6;
 
 /** Dollars that a share of the stake earns in the committees that appeals call. */
 const calledPay = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "appeals">, share: number): number =>

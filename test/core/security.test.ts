@@ -42,14 +42,16 @@ function certifiedByAll(run: CommitteeRun): Decision {
   return decisionOf(run);
 }
 
+const refusalOf = (id: string, terms: Partial<Terms>): string | null =>
+  byId(id).refuseRequest(attemptOf(SEATS, { ...secured, ...terms, protocol: byId(id).code }));
+
 describe("secured terms: who can put the stake of others at risk", () => {
   for (const { id, assurance } of protocols) {
     if (assurance === "chair")
       it(`SC1, CH7: agents refuse secured terms of ${id}, whose answer is one seat's word`, () => {
-        const attempt = attemptOf(SEATS, { ...secured, ...BOOLEAN, protocol: byId(id).code });
-        assert.match(byId(id).refuseRequest(attempt) ?? "", /assurance/);
+        assert.match(refusalOf(id, BOOLEAN) ?? "", /assurance/);
       });
-    else
+    else if (id !== "mbft-bayesian")
       it(`SC1: a majority of ${id} that is no quorum decides no lie at high assurance`, () => {
         assert.equal(decisionOf(lyingTo(byId(id), LIARS, { ...secured, ...BOOLEAN })).status, "hung");
       });
@@ -63,14 +65,17 @@ describe("secured terms: who can put the stake of others at risk", () => {
     assert.equal(certifiedByAll(lyingTo(byId("mbft"), LIARS + 1, { ...secured, ...BOOLEAN })).answer, "no");
   });
 
-  it("limit of SC1: in mbft-bayesian f + 1 sure liars decide where all others are unsure", () => {
-    const run = lyingTo(byId("mbft-bayesian"), 3, { ...secured, ...BOOLEAN }, { confidence: 400_000 });
-    assert.equal(certifiedByAll(run).answer, "no");
+  it("SC1: agents refuse secured terms of mbft-bayesian, where f + 1 sure liars decide if all others are unsure", () => {
+    const open = lyingTo(byId("mbft-bayesian"), 3, { ...BOOLEAN, assurance: "high" }, { confidence: 400_000 });
+    assert.equal(certifiedByAll(open).answer, "no");
+    assert.match(refusalOf("mbft-bayesian", BOOLEAN) ?? "", /quorum/);
   });
 
-  it("limit of SC1: in unanimous more than half take a policy out of the answer", () => {
-    const terms = { ...secured, kind: "policies", options: 3 } as const;
-    const run = lyingTo(byId("unanimous"), LIARS, terms, { truth: "A,B", lie: "A" });
-    assert.equal(certifiedByAll(run).answer, "A");
+  it("SC1: agents refuse secured policies of unanimous, where more than half take a policy out of the answer", () => {
+    const policies = { kind: "policies", options: 3 } as const;
+    const open = lyingTo(byId("unanimous"), LIARS, { ...policies, assurance: "high" }, { truth: "A,B", lie: "A" });
+    assert.equal(certifiedByAll(open).answer, "A");
+    assert.match(refusalOf("unanimous", policies) ?? "", /quorum/);
+    assert.equal(refusalOf("unanimous", BOOLEAN), null);
   });
 });

@@ -15,11 +15,11 @@ const SCORES = { ...TASKS, scores: 2 };
 const CHAIR = { ...TASKS, chair: 5 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
   ["mbft", 9, TASKS],
-  ["mbft-bayesian", 5, TASKS],
+  ["mbft-bayesian", 6, TASKS],
   ["wbft", 7, SCORES],
   ["leaderless", 7, SCORES],
   ["hashgraph", 11, TASKS],
-  ["unanimous", 5, TASKS],
+  ["unanimous", 6, TASKS],
   ["council", 5, CHAIR],
   ["debate", 5, CHAIR],
   ["adversarial", 5, CHAIR],

@@ -10,7 +10,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, decidedBy } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 5;
+const VERSION = 6;
 
 /** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the evidence is counted. */
 export const mbftBayesian = phased<null>({
@@ -19,6 +19,7 @@ export const mbftBayesian = phased<null>({
   version: VERSION,
   title: "Bayesian metacognitive BFT, sound mode",
   assurance: "byzantine",
+  refuseRequest: refuseSecured,
   rounds: () => 1,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
   // BA1: requests and rounds carry nothing over.
@@ -27,6 +28,13 @@ export const mbftBayesian = phased<null>({
   calls,
   say,
 });
+
+/** SC1: where all others are unsure, f + 1 that are sure decide, and all of them sign. */
+function refuseSecured({ request: { terms } }: Attempt): string | null {
+  return terms.security === "secured"
+    ? "mbft-bayesian answers no secured request: fewer than a quorum may decide; choose another protocol"
+    : null;
+}
 
 function calls(view: SeatView<null>, phase: number): readonly Call[] {
   switch (phase) {
