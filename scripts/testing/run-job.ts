@@ -32,7 +32,7 @@ export interface JobOptions {
 
 /** A test that takes longer than this hangs. */
 const TEST_TIMEOUT_MS = 300_000;
-/** `npm test` searches this far; the production step of `.ci/run` makes all runs. */
+/** `npm test` searches this far; the fuzz step of `.ci/run` makes all runs. */
 const FEW_RUNS = { FUZZ_RUNS: "32", INVARIANT_RUNS: "2" };
 const METER = /\0cpu (\d+)\0\n?/;
 const meter = ["--import", join(import.meta.dirname, "meter.ts")];
