@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import * as dagCbor from "@ipld/dag-cbor";
 import type { CID } from "multiformats/cid";
 import { createUnsafe } from "multiformats/block";
@@ -26,7 +26,7 @@ export type Block = BlockView<unknown, number, number, 0 | 1>;
 
 /** As the core's function, by native code: in a tenth of the time for a long block. */
 export function sha256(bytes: Uint8Array): Digest {
-  return `0x${hash("sha256", bytes)}` as Digest;
+  return `0x${createHash("sha256").update(bytes).digest("hex")}` as Digest;
 }
 
 /** Returns the digest of a block to be stored. Throws BLOCK_INVALID if it is too long for others to fetch. */
