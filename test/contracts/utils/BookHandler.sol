@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {EQUIVOCATION_SLASH_PPM, PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
+import {EQUIVOCATION_SLASH_PPM, PPM_ONE, PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
 import {AgentAccount} from "../../../contracts/libraries/AgentAccountLib.sol";
 import {AgentBook} from "../../../contracts/libraries/AgentBook.sol";
 import {Candidate, CandidateLib, Candidates} from "../../../contracts/libraries/Candidates.sol";
@@ -94,8 +94,20 @@ contract BookHandler is Assertions {
         }
     }
 
-    function slash(uint256 agent) external {
-        _book.slash(_rules(), _id(agent), EQUIVOCATION_SLASH_PPM);
+    /// @dev SC3: no more is taken than allowed, but for rounding: up to a part per million of the stake less, up to a unit in each pot more.
+    function slash(uint256 agent, uint256 most) external {
+        StakePool.State storage pool = _book.records[_id(agent)].pool;
+        uint256 stake = uint256(pool.bonded.assets) + pool.unbonding.assets;
+        // One in two slashes is bounded by this.
+        most = bound(most, 0, stake / 5);
+        (uint128 bonded, uint128 unbonding, ) = _book.slash(_rules(), _id(agent), EQUIVOCATION_SLASH_PPM, most);
+        uint256 taken = uint256(bonded) + unbonding;
+        uint256 allowed = most < stake / 10 ? most : stake / 10;
+        assertTrue(taken + stake / PPM_ONE + 1 >= allowed, "too little was slashed");
+        // A rest that is worth next to nothing is taken as well.
+        bool isEmptied = (bonded != 0 && pool.bonded.assets == 0) || (unbonding != 0 && pool.unbonding.assets == 0);
+        assertTrue(isEmptied || taken <= allowed + 3, "too much was slashed");
+        if (most < stake / 10) ++done["slashBounded"];
         ++done["slash"];
     }
 
