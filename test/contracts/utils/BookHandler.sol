@@ -75,8 +75,13 @@ contract BookHandler is Assertions {
         bool missed = (steps >> 4) % 4 == 0;
         // An agent that is off misses some seats in a row.
         uint256 seats = missed ? 1 + ((steps >> 6) % 3) : 1;
+        uint256 reputation = record.account.reputation();
         for (uint256 i = 0; i < seats; ++i)
             _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
+        // RE4: all these seats are of one week, so only one of their falls counts. A miss costs one slash at least.
+        if (missed && change < -1) reputation = _fallen(reputation, uint8(-change));
+        else if (missed) reputation = _fallen(reputation, 1);
+        if (missed) assertEq(record.account.reputation(), reputation, "the falls of one week");
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];
         if (record.account.service() == PROVEN_SERVICE) ++done["proven"];
         if (record.account.exited()) ++done["exited"];
@@ -180,6 +185,12 @@ contract BookHandler is Assertions {
         uint256 count = _book.active.countIn(epoch_);
         AgentId[] memory nobody = new AgentId[](0);
         hash = keccak256(abi.encode(hash, count, this.drawn(epoch_, count / 2, nobody)));
+    }
+
+    /// @dev Four fifths for each slash, rounded down, but not below a hundredth.
+    function _fallen(uint256 reputation, uint256 slashes) private pure returns (uint256) {
+        for (uint256 i = 0; i < slashes; ++i) reputation = reputation * 4 > 50_000 ? (reputation * 4) / 5 : 10_000;
+        return reputation;
     }
 
     function _create(uint128 stake) private {
