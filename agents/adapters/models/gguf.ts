@@ -14,6 +14,12 @@ export interface GgufHeader {
   readonly prompt: "user-only" | "chat";
   /** Tokens that the model was trained for; null if the file does not say. */
   readonly contextLength: number | null;
+  /** e.g. "llama"; null if the file does not say. */
+  readonly architecture: string | null;
+  /** True if the file says how a chat is written down. Without that a model was not trained to answer. */
+  readonly hasTemplate: boolean;
+  /** True if the template has a place for thoughts before the answer. */
+  readonly thinks: boolean;
 }
 
 const bounds = {
@@ -47,7 +53,17 @@ const BLOCKS: Readonly<Record<number, readonly [number, number]>> = {
   14: [256, 210],
   30: [1, 2],
 };
-const WANTED = new Set(["general.name", "general.version", "conclave.prompt", "general.alignment"]);
+const TEMPLATE = "tokenizer.chat_template";
+const WANTED = new Set([
+  "general.architecture",
+  "general.name",
+  "general.version",
+  "conclave.prompt",
+  "general.alignment",
+  TEMPLATE,
+]);
+/** How templates of models that think mark their thoughts: Qwen and DeepSeek, Mistral, Gemma, gpt-oss. */
+const THOUGHTS = /<\/?think>|\[THINK\]|<\|?channel\|?>|enable_thinking/u;
 
 /**
  * Reads the header and checks it and the extent of every tensor, because the native loader aborts the process on an
@@ -107,6 +123,13 @@ export function checkContext(path: string, { contextLength }: GgufHeader, wanted
   throw new ConclaveError("MODEL_CONTEXT_TOO_SMALL", message, { path, contextLength, contextSize: wanted });
 }
 
+/** Throws MODEL_TEMPLATE_MISSING if the file does not say how its model is asked. */
+export function checkTemplate(path: string, { hasTemplate, prompt }: GgufHeader): void {
+  if (hasTemplate || prompt === "user-only") return;
+  const message = `Check model ${path} failed: it has no chat template (${TEMPLATE}), so it is a base model; choose its instruct or chat version`;
+  throw new ConclaveError("MODEL_TEMPLATE_MISSING", message, { path });
+}
+
 export function brokenFile(path: string, reason: string, cause?: unknown): ConclaveError {
   const wayOut = "restore or download the GGUF file again, or set another model in the config";
   return new ConclaveError(
@@ -152,11 +175,15 @@ function parse(file: number, path: string): GgufHeader {
   const start = Math.ceil(read.offset() / alignment) * alignment;
   const end = start + ends.reduce((most, one) => Math.max(most, one), 0);
   if (end > size) throw new RangeError(`it is cut short: its tensors end at byte ${end}, the file at ${size}`);
+  const template = metadata.get(TEMPLATE);
   return {
     name: label(metadata.get("general.name")) ?? label(basename(path).replace(/\.gguf$/iu, "")) ?? "model",
     version: label(metadata.get("general.version")),
     prompt: metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat",
     contextLength: Number(metadata.get("context_length") ?? 0) || null,
+    architecture: label(metadata.get("general.architecture")),
+    hasTemplate: template !== undefined,
+    thinks: typeof template === "string" && THOUGHTS.test(template),
   };
 }
 
