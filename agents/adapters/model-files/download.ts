@@ -12,7 +12,7 @@ import { Interrupted, openFile, pullFailed, type OpenedFile } from "./server-fil
 /** A file to download. */
 export interface Wanted {
   readonly url: string;
-  readonly token?: string | undefined;
+  readonly authorization?: string | undefined;
   readonly format: keyof typeof MAGIC;
   /** The sha256 that it must have, as 64 lower-case hex digits; any if absent. */
   readonly sha256?: string | undefined;
@@ -52,7 +52,6 @@ export async function download(wanted: Wanted, path: string, watch: Watch): Prom
       return await attempt(wanted, path, watch);
     } catch (error) {
       watch.signal.throwIfAborted();
-      if ((error as NodeJS.ErrnoException).code === "ENOSPC") throw diskFull(path, null, 0, error);
       if (!(error instanceof Interrupted)) throw error;
       failures = (await sizeOf(path)) - before >= PROGRESS_BYTES ? 1 : failures + 1;
       if (failures >= TRIES) throw pullFailed(wanted.url, error.message, REPEAT, error);
@@ -84,7 +83,12 @@ async function attempt(wanted: Wanted, path: string, watch: Watch): Promise<stri
   const idle = new AbortController();
   const timer = setTimeout(() => idle.abort(), IDLE_MS);
   try {
-    const opened = await openFile(wanted.url, wanted.token, range, AbortSignal.any([watch.signal, idle.signal]));
+    const opened = await openFile(
+      wanted.url,
+      wanted.authorization,
+      range,
+      AbortSignal.any([watch.signal, idle.signal]),
+    );
     const { response, stated } = opened;
     if (stated !== null && wanted.sha256 !== undefined) {
       const way = "give the sha256 of this file, or the reference of the right one; nothing was downloaded";
@@ -138,7 +142,7 @@ async function receive(
   const free = await freeBytes(dirname(path));
   if (total !== null && total - start > free) {
     await body?.cancel();
-    throw diskFull(path, total - start, free);
+    throw diskFull(dirname(path), { needed: total - start, free });
   }
   const validator = headers.get("etag")?.startsWith('"') ? headers.get("etag") : headers.get("last-modified");
   if (validator === null) await rm(validatorOf(path), { force: true });
@@ -190,9 +194,12 @@ async function freeOn(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-function diskFull(path: string, needed: number | null, free: number, cause?: unknown): ConclaveError {
-  const folder = dirname(path);
-  const size = needed === null ? "" : `: ${needed} bytes are to come, ${free} are free`;
+export function diskFull(
+  folder: string,
+  room: { readonly needed: number; readonly free: number } | null,
+  cause?: unknown,
+): ConclaveError {
+  const size = room === null ? "" : `: ${room.needed} bytes are to come, ${room.free} are free`;
   const message = `Pull into ${folder} failed: the disk is full${size}; free some space, then repeat the command, which goes on with what is here, or name another folder with --dir`;
-  return new ConclaveError("DISK_FULL", message, { path: folder, free, ...(needed !== null && { needed }) }, cause);
+  return new ConclaveError("DISK_FULL", message, { path: folder, ...room }, cause);
 }

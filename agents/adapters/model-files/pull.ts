@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ConclaveError } from "../../core/errors.ts";
 import { lockDirectory } from "../lock.ts";
 import { digestGguf, readGgufHeader } from "../models/gguf.ts";
-import { checkDigest, download, forget, type Watch } from "./download.ts";
+import { checkDigest, diskFull, download, forget, type Watch } from "./download.ts";
 import type { ModelPlace } from "./reference.ts";
 
 /** A model file in a folder of models. */
@@ -22,13 +22,13 @@ type Make = (path: string) => Promise<string | undefined>;
 
 /** Downloads a GGUF file into a folder. Throws what `download` and `keepModel` throw. */
 export async function pullModel(
-  { url, file, token }: ModelPlace,
+  { url, file, authorization }: ModelPlace,
   folder: string,
   sha256: string | undefined,
   watch: Watch,
 ): Promise<PulledModel> {
   return await keepModel(folder, file, sha256, async (path) => {
-    const stated = await download({ url, token, format: "GGUF", sha256 }, path, watch);
+    const stated = await download({ url, authorization, format: "GGUF", sha256 }, path, watch);
     return sha256 ?? stated ?? undefined;
   });
 }
@@ -36,7 +36,7 @@ export async function pullModel(
 /**
  * Makes a model file unless it is there, and gives it its name once its digest and header are right; until then it is
  * called `FILE.part`. Throws MODEL_PULL_FAILED if another process pulls into the folder, MODEL_DIGEST_WRONG,
- * MODEL_FILE_BROKEN, and what `make` throws.
+ * MODEL_FILE_BROKEN, DISK_FULL, and what `make` throws.
  */
 export async function keepModel(
   folder: string,
@@ -66,6 +66,9 @@ export async function keepModel(
     await rename(part, path);
     await forget(part);
     return { path, bytes: (await stat(path)).size, sha256: found, isNew: true };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOSPC") throw diskFull(folder, null, error);
+    throw error;
   } finally {
     release();
   }

@@ -1,7 +1,7 @@
 import { ConclaveError } from "../../core/errors.ts";
 import { hasNoCredentials } from "../api-key.ts";
 import { isLoopback } from "../http-server.ts";
-import { connectionFailure } from "../http.ts";
+import { boundedBody, connectionFailure } from "../http.ts";
 
 /** An answer to a request for a file, after all redirects. */
 export interface OpenedFile {
@@ -22,16 +22,17 @@ export class Interrupted extends Error {
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 const MAX_REDIRECTS = 8;
+const MAX_PAGE_BYTES = 1 << 22;
 /** How Hugging Face states the digest of a file, before it redirects to where the bytes are. */
 const STATED = "x-linked-etag";
 
 /**
  * Requests a file and follows redirects. Each place on the way must be https, or http on this machine. Only the first
- * server gets the token. Throws MODEL_PULL_FAILED, and Interrupted if the connection failed.
+ * server gets the key. Throws MODEL_PULL_FAILED, and Interrupted if the connection failed.
  */
 export async function openFile(
   url: string,
-  token: string | undefined,
+  authorization: string | undefined,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<OpenedFile> {
@@ -39,8 +40,8 @@ export async function openFile(
   let stated: string | null = null;
   for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
     const isFirst = new URL(at).origin === new URL(url).origin;
-    const authorization = token !== undefined && isFirst ? { authorization: `Bearer ${token}` } : {};
-    const all = { "accept-encoding": "identity", ...headers, ...authorization };
+    const key = authorization !== undefined && isFirst ? { authorization } : {};
+    const all = { "accept-encoding": "identity", ...headers, ...key };
     const response = await fetch(at, { headers: all, redirect: "manual", signal }).catch((error: unknown) => {
       throw new Interrupted(connectionFailure(error));
     });
@@ -54,6 +55,26 @@ export async function openFile(
     at = next;
   }
   throw pullFailed(url, `it redirects more than ${MAX_REDIRECTS} times`, "give the URL of another server");
+}
+
+/** Returns a page that says where a file is. `way`: what to do if it does not come. Throws MODEL_PULL_FAILED. */
+export async function readPage(
+  url: string,
+  authorization: string | undefined,
+  headers: Readonly<Record<string, string>>,
+  way: string,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    const { response } = await openFile(url, authorization, headers, signal);
+    const body = await boundedBody(response, MAX_PAGE_BYTES, () => pullFailed(url, "its answer is too long", way));
+    if (!response.ok) throw pullFailed(url, `the server answers ${response.status}`, way);
+    return body.toString();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ConclaveError) throw error;
+    throw pullFailed(url, error instanceof Interrupted ? error.message : connectionFailure(error), way, error);
+  }
 }
 
 /** Says why nothing is fetched from a URL; null if it is all right. */

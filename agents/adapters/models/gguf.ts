@@ -106,8 +106,8 @@ export function describeGguf({ name, version }: GgufHeader, sha256: string): str
   return `${versioned} sha256:${sha256.slice(0, 16)}`;
 }
 
-/** Hashes a file, once per process. */
-async function fileDigest(path: string): Promise<string> {
+/** Returns a file's sha256; a file that did not change is hashed once per process. */
+export async function fileDigest(path: string): Promise<string> {
   const { size, mtimeMs } = await stat(path);
   const key = `${path} ${size} ${mtimeMs}`;
   const hash = hashes.get(key) ?? hashFile(path);

@@ -109,9 +109,8 @@ async function checkKind(
     };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ConclaveError && error.code === "MODEL_FAILED")
-      return { ...nothing, reason: `${error.data["kind"]}: ${error.message}` };
-    throw error;
+    if (!(error instanceof ConclaveError && error.code === "MODEL_FAILED")) throw error;
+    return { ...nothing, reason: error.message };
   }
 }
 
@@ -159,14 +158,15 @@ function textOf(report: Report): string {
     ],
     ["answers", `${valid} of ${report.answers.length} kinds are valid; whether an answer is right is not checked`],
   ]);
-  const lines = report.answers.map(({ kind, answer, reason, promptTokens, outputTokens, readMs, writeMs }) => [
+  const lines = report.answers.map(({ kind, answer, promptTokens, outputTokens, readMs, writeMs }) => [
     kind,
-    printable(shortened(answer ?? reason ?? "")),
+    answer === null ? "" : printable(shortened(answer)),
     answer === null ? "NO" : "yes",
     `${promptTokens} read, ${outputTokens} written`,
     `${readMs + writeMs} ms`,
   ]);
-  return `${head}\n\n${grid(["kind", "answer", "valid", "tokens", "time"], lines)}`;
+  const why = report.answers.flatMap(({ kind, reason }) => (reason === null ? [] : [`${kind}: ${printable(reason)}`]));
+  return [head, "", grid(["kind", "answer", "valid", "tokens", "time"], lines), ...why].join("\n");
 }
 
 function shortened(text: string): string {

@@ -1,11 +1,9 @@
-import { resolve } from "node:path";
-import { listModels, listUnfinished, modelsFolder, type ListedModel } from "../../adapters/model-files/folder.ts";
+import { listModels, listUnfinished, type ListedModel } from "../../adapters/model-files/folder.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { parseFolder } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { grid, printable } from "../shared/output.ts";
 import { megabytes } from "../shared/progress.ts";
-import { folderOption } from "./pull.ts";
+import { folderOf, folderOption } from "./folder.ts";
 
 interface Options {
   readonly dir?: string;
@@ -17,8 +15,7 @@ export const modelList: CommandSpec<Options> = {
   example: "conclave model list\nconclave model list --dir /models --json",
   options: [folderOption],
   run: async ({ options, host }) => {
-    const folder =
-      options.dir === undefined ? modelsFolder(host.environment) : resolve(host.cwd, parseFolder(options.dir, "--dir"));
+    const folder = folderOf(options.dir, host);
     const models = await listModels(folder);
     const unfinished = await listUnfinished(folder);
     const rest = unfinished.map(

@@ -1,21 +1,15 @@
-import { resolve } from "node:path";
-import { modelsFolder } from "../../adapters/model-files/folder.ts";
 import { pullModel } from "../../adapters/model-files/pull.ts";
 import { placeOf } from "../../adapters/model-files/reference.ts";
-import { parseDigest, parseFolder } from "../shared/arguments.ts";
-import type { CommandSpec, OptionSpec } from "../shared/command.ts";
+import { parseDigest } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
+import { folderOf, folderOption } from "./folder.ts";
 import { createProgress, megabytes } from "../shared/progress.ts";
 
 interface Options {
   readonly sha256?: string;
   readonly dir?: string;
 }
-
-export const folderOption: OptionSpec = {
-  flags: "--dir <dir>",
-  description: "folder of models (default: the variable CONCLAVE_MODELS, else ~/.conclave/models)",
-};
 
 export const modelPull: CommandSpec<Options> = {
   example: [
@@ -28,8 +22,7 @@ export const modelPull: CommandSpec<Options> = {
     folderOption,
   ],
   run: async ({ args: [reference = ""], options, host, tell }) => {
-    const folder =
-      options.dir === undefined ? modelsFolder(host.environment) : resolve(host.cwd, parseFolder(options.dir, "--dir"));
+    const folder = folderOf(options.dir, host);
     const wanted = options.sha256 === undefined ? undefined : parseDigest(options.sha256, "--sha256");
     const place = await placeOf(reference, host.environment, host.signal);
     const watch = { signal: host.signal, ...createProgress(place.file, tell) };
