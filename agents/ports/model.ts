@@ -1,6 +1,6 @@
-import type { Origin, OutputSchema } from "../core/prompts/prompt.ts";
+import type { Origin, OutputSchema, TextForm } from "../core/prompts/prompt.ts";
 
-export type { OutputSchema };
+export type { OutputSchema, TextForm };
 
 export interface ModelRequest {
   /** Instructions; small user-only models do not see it. */

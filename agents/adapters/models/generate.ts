@@ -74,10 +74,11 @@ export async function generate(
       if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
       firstTokenMs ??= performance.now() - startMs;
       written.add(token, isMeasured ? probabilityAtOne(token, step, temperature) : null);
+      const isClosed = written.closeIfDue();
       if (!written.canTurn()) continue;
       given = written.given();
       const isAbout = written.cursor.property() === ask.confidenceOf;
-      if (given.length === 0 && isAbout === isMeasured) continue;
+      if (given.length === 0 && isAbout === isMeasured && !isClosed) continue;
       last = token;
       break;
     }
