@@ -1,4 +1,4 @@
-import type { OutputSchema } from "../../ports/model.ts";
+import type { OutputProperty, OutputSchema } from "../../ports/model.ts";
 import { formRules } from "./forms.ts";
 
 /**
@@ -41,7 +41,7 @@ export function partsOf(schema: OutputSchema): readonly Part[] {
   return [...parts, { kind: "one-of", texts: ["}"], property: "" }];
 }
 
-function textOf({ name: property, form, maxLength }: OutputSchema["properties"][number]): Text {
+function textOf({ name: property, form, maxLength }: OutputProperty): Text {
   if (form !== undefined) return { kind: "form", ...formRules(form), property };
   const most = maxLength === undefined || maxLength > MAX_REPETITION ? "*" : `{0,${maxLength}}`;
   return { kind: "free", rule: `character${most}`, maxLength, property };
