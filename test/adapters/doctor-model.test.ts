@@ -288,6 +288,6 @@ describe("conclave doctor: a model in a file", () => {
 
   it("is not called broken when it does not load in time", async () => {
     const path = gguf();
-    assert.equal(await probeFile(path, readGgufHeader(path), "tiny", AbortSignal.abort()), false);
+    assert.equal(await probeFile(path, readGgufHeader(path), 0, "tiny", AbortSignal.abort()), false);
   });
 });

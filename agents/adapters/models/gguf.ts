@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
 
 /** The part of a GGUF file's header that we use. */
 export interface GgufHeader {
@@ -20,6 +21,8 @@ export interface GgufHeader {
   readonly hasTemplate: boolean;
   /** True if the template has a place for thoughts before the answer. */
   readonly thinks: boolean;
+  /** Parameters in this file. */
+  readonly parameters: number;
 }
 
 const bounds = {
@@ -116,11 +119,33 @@ export async function fileDigest(path: string): Promise<string> {
   return await hash;
 }
 
-/** Throws MODEL_CONTEXT_TOO_SMALL if the model was not trained for that many tokens. */
-export function checkContext(path: string, { contextLength }: GgufHeader, wanted: number): void {
-  if (contextLength === null || wanted <= contextLength) return;
-  const message = `Load model ${path} failed: it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${wanted}; lower it or choose a model with a longer context`;
-  throw new ConclaveError("MODEL_CONTEXT_TOO_SMALL", message, { path, contextLength, contextSize: wanted });
+/** Fewest tokens that thoughts and answer must leave for a prompt. */
+const LEAST_PROMPT_TOKENS = 1024;
+
+interface WantedContext {
+  readonly contextSize?: number | undefined;
+  readonly thinkingTokens?: number | undefined;
+}
+
+/** Throws MODEL_CONTEXT_TOO_SMALL if the model was not trained for that many tokens, or thoughts leave no room for prompts. */
+export function checkContext(path: string, { contextLength }: GgufHeader, wanted: WantedContext): void {
+  const { contextSize = contextLength, thinkingTokens = 0 } = wanted;
+  if (contextSize === null) return;
+  const fail = (reason: string): ConclaveError =>
+    new ConclaveError("MODEL_CONTEXT_TOO_SMALL", `Load model ${path} failed: ${reason}`, {
+      path,
+      contextSize,
+      thinkingTokens,
+    });
+  if (contextLength !== null && contextSize > contextLength)
+    throw fail(
+      `it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${contextSize}; lower it or choose a model with a longer context`,
+    );
+  const most = contextSize - LEAST_PROMPT_TOKENS - limits.modelOutputTokens;
+  if (thinkingTokens === 0 || thinkingTokens <= most) return;
+  const reason = `model.thinkingTokens is ${thinkingTokens}, but of a context of ${contextSize} tokens prompts need ${LEAST_PROMPT_TOKENS} and an answer ${limits.modelOutputTokens}`;
+  const raise = `raise model.contextSize, or choose a model with a longer context`;
+  throw fail(most > 0 ? `${reason}; lower it to at most ${most}, or ${raise}` : `${reason}; ${raise}`);
 }
 
 /** Throws MODEL_TEMPLATE_MISSING if the file does not say how its model is asked. */
@@ -169,11 +194,11 @@ function parse(file: number, path: string): GgufHeader {
     else if (key.endsWith(".context_length")) metadata.set("context_length", value);
   }
   if (tensors === 0) throw new RangeError("it has no tensors");
-  const ends = Array.from({ length: tensors }, () => tensorExtent(read));
+  const extents = Array.from({ length: tensors }, () => tensorExtent(read));
   const alignment = Number(metadata.get("general.alignment") ?? 32);
   if (!(alignment >= 1 && alignment <= 1 << 16)) throw new RangeError(`alignment ${alignment} is not sane`);
   const start = Math.ceil(read.offset() / alignment) * alignment;
-  const end = start + ends.reduce((most, one) => Math.max(most, one), 0);
+  const end = start + extents.reduce((most, one) => Math.max(most, one.end), 0);
   if (end > size) throw new RangeError(`it is cut short: its tensors end at byte ${end}, the file at ${size}`);
   const template = metadata.get(TEMPLATE);
   return {
@@ -184,11 +209,12 @@ function parse(file: number, path: string): GgufHeader {
     architecture: label(metadata.get("general.architecture")),
     hasTemplate: template !== undefined,
     thinks: typeof template === "string" && THOUGHTS.test(template),
+    parameters: extents.reduce((sum, { elements }) => sum + elements, 0),
   };
 }
 
-/** Returns where a tensor ends, relative to the tensor data. */
-function tensorExtent(read: ByteCursor): number {
+/** Returns a tensor's size, and where it ends relative to the tensor data. */
+function tensorExtent(read: ByteCursor): { readonly elements: number; readonly end: number } {
   read.text();
   const dimensions = read.u32();
   if (dimensions > bounds.dimensions) throw new RangeError(`a tensor has ${dimensions} dimensions`);
@@ -196,7 +222,7 @@ function tensorExtent(read: ByteCursor): number {
   for (let i = 0; i < dimensions; i++) elements *= read.u64();
   const block = BLOCKS[read.u32()];
   const offset = read.u64();
-  return block === undefined ? offset + 1 : offset + Math.ceil(elements / block[0]) * block[1];
+  return { elements, end: block === undefined ? offset + 1 : offset + Math.ceil(elements / block[0]) * block[1] };
 }
 
 function readValue(read: ByteCursor, type: number): string | number | null {

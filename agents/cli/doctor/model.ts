@@ -31,10 +31,10 @@ export async function examineModel(model: ModelConfig, host: CliHost): Promise<r
 function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {
   return check("model", async () => {
     const header = readGgufHeader(model.path);
-    if (model.contextSize !== undefined) checkContext(model.path, header, model.contextSize);
+    checkContext(model.path, header, model);
     const descriptor = describeGguf(header, await digestGguf(model.path, model.sha256));
     const patience = AbortSignal.timeout(ENGINE_MS);
-    const loads = await probeFile(model.path, header, descriptor, AbortSignal.any([host.signal, patience]));
+    const loads = await probeFile(model.path, header, model.thinkingTokens ?? 0, descriptor, AbortSignal.any([host.signal, patience]));
     host.signal.throwIfAborted();
     const context = model.contextSize ?? header.contextLength ?? LEAST_CONTEXT;
     const fact = `${model.path} is a GGUF file: ${descriptor}, ${context} tokens of context`;
@@ -81,13 +81,13 @@ async function examineKeyFile(name: string, path: string): Promise<Check | null>
  * and asks one short question.
  */
 async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host: CliHost): Promise<Finding> {
-  const { temperature, timeoutMs } = model;
+  const { timeoutMs } = model;
   let names: readonly string[] | null = null;
   try {
     names = await listModels(endpoint, LIST_MS, host.signal);
     if (names !== null && lacksModel(endpoint, names)) return failWithout(endpoint, names);
     const questionMs = Math.min(timeoutMs, QUESTION_MS);
-    const { confidencePpm, origin } = await askOnce(endpoint, temperature, questionMs, host.signal);
+    const { confidencePpm, origin } = await askOnce(endpoint, model, questionMs, host.signal);
     const confidence = confidencePpm === null ? "gives no token probabilities" : "gives token probabilities";
     return ok(`${origin?.model} at ${new URL(endpoint.baseUrl).origin} answers by a JSON schema and ${confidence}`);
   } catch (error) {
