@@ -21,7 +21,7 @@ import { failsWith, never } from "../adapters/model.suite.ts";
 /** Also where `npm run test:public-model` and .ci/run put it. */
 const folder = join(import.meta.dirname, "../../.cache/models");
 const AT_ONCE = 8;
-/** A bound of issue 19: a loop of a small model may end without an answer. */
+/** Of 40: a loop of so small a model may end without an answer. */
 const LEAST_VALID = 38;
 
 /** Eight of each kind; those of choices and policies have three options. */
@@ -133,8 +133,9 @@ describe("SmolLM2, a model that people run", () => {
       }),
     );
     const seconds = (performance.now() - startedMs) / 1000;
-    console.log(`${all.length} answers in ${seconds.toFixed(1)} s, ${(tokens / seconds).toFixed(1)} tokens a second`);
     const bad = wrong.filter((one) => one !== null);
+    const speed = `${(tokens / seconds).toFixed(1)} tokens a second`;
+    console.log(`${all.length - bad.length} of ${all.length} answers valid, in ${seconds.toFixed(1)} s, ${speed}`);
     assert.ok(all.length - bad.length >= LEAST_VALID, bad.join("\n"));
   });
 
@@ -161,7 +162,8 @@ describe("SmolLM2, a model that people run", () => {
       await assert.rejects(ask(prompt, AbortSignal.timeout(500)), failsWith("MODEL_FAILED", "timeout"));
     });
     await Promise.all(aborted);
-    assert.ok(performance.now() - startedMs < 5000, `${performance.now() - startedMs} ms`);
+    // A call stops after the batch that is at work, here eight prompts.
+    assert.ok(performance.now() - startedMs < 8000, `${performance.now() - startedMs} ms`);
     await fieldsOf(proposePrompt(attemptOf("boolean", "Is snow white?")));
   });
 

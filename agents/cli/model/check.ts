@@ -32,6 +32,9 @@ interface Checked {
   readonly reason: string | null;
   readonly promptTokens: number;
   readonly outputTokens: number;
+  /** What made the answer: engine and sampling, with the tokens of thought that the model may spend. */
+  readonly engine: string | null;
+  readonly sampling: string | null;
   /** Time to the first token, and from there to the last. */
   readonly readMs: number;
   readonly writeMs: number;
@@ -90,27 +93,27 @@ async function checkKind(
   signal: AbortSignal,
 ): Promise<Checked> {
   const terms = { ...SMALLEST, kind, options, decimals };
-  const nothing = { kind, question, answer: null, promptTokens: 0, outputTokens: 0, readMs: 0, writeMs: 0 };
+  const nothing = { engine: null, sampling: null, promptTokens: 0, outputTokens: 0, readMs: 0, writeMs: 0 };
   try {
     const request = { ...proposePrompt(loneAttempt(question, terms)), seed: 1, maxTokens: limits.modelOutputTokens };
-    const { fields, promptTokens, outputTokens, firstTokenMs, durationMs } = await model.ask(request, signal);
+    const {
+      fields,
+      origin,
+      promptTokens,
+      outputTokens,
+      firstTokenMs: readMs,
+      durationMs,
+    } = await model.ask(request, signal);
     const given = composeText(fields["answer"] ?? "");
     const answer = canonicalAnswer(terms, given)?.text ?? null;
     const reason = answer === null ? `${JSON.stringify(given)} is no answer of this kind` : null;
-    const readMs = firstTokenMs;
-    return {
-      ...nothing,
-      answer,
-      reason,
-      promptTokens,
-      outputTokens,
-      readMs,
-      writeMs: Math.max(0, durationMs - readMs),
-    };
+    const { engine = null, sampling = null } = origin ?? {};
+    const writeMs = Math.max(0, durationMs - readMs);
+    return { kind, question, answer, reason, engine, sampling, promptTokens, outputTokens, readMs, writeMs };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ConclaveError && error.code === "MODEL_FAILED")) throw error;
-    return { ...nothing, reason: error.message };
+    return { kind, question, answer: null, reason: error.message, ...nothing };
   }
 }
 
@@ -138,6 +141,7 @@ interface Report {
 function textOf(report: Report): string {
   const { path, bytes, sha256, architecture, contextLength, thinks, loadMs, memoryBytes, tokensPerSecond } = report;
   const valid = report.answers.filter(({ answer }) => answer !== null).length;
+  const answered = report.answers.find(({ engine }) => engine !== null);
   const head = rows([
     ["file", `${path}, ${megabytes(bytes)}`],
     ["sha256", sha256],
@@ -146,6 +150,7 @@ function textOf(report: Report): string {
       "architecture",
       `${architecture ?? "unknown"}, trained for ${contextLength ?? "an unknown number of"} tokens${thinks ? ", thinks before it answers" : ""}`,
     ],
+    ["engine", printable(`${answered?.engine ?? "unknown"} ${answered?.sampling ?? ""}`)],
     [
       "memory",
       memoryBytes === null
