@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -18,17 +18,19 @@ interface Ran {
   readonly err: string;
 }
 
-async function model(...words: readonly string[]): Promise<Ran> {
+async function conclave(...words: readonly string[]): Promise<Ran> {
   let [out, err] = ["", ""];
-  const code = await runCli(["model", ...words], {
+  const code = await runCli(words, {
     stdout: (text) => void (out += text),
     stderr: (text) => void (err += text),
-    environment: { CONCLAVE_MODELS: folder },
+    environment: { CONCLAVE_MODELS: folder, CONCLAVE_PASSWORD: "correct horse battery staple" },
     cwd: folder,
     signal: new AbortController().signal,
   });
   return { code, out, err };
 }
+
+const model = (...words: readonly string[]): Promise<Ran> => conclave("model", ...words);
 
 async function json(...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const { code, out, err } = await model(...words, "--json");
@@ -126,5 +128,20 @@ describe("conclave model", () => {
       assert.deepEqual([ran.code, ran.out], [code, ""], words.join(" "));
       assert.match(ran.err, says);
     }
+  });
+
+  it("agent init takes a model of the list by its name", async () => {
+    const address = `0x${"12".repeat(20)}`;
+    const chain = ["--rpc", "http://127.0.0.1:1", "--chain-id", "1", "--oracle", address, "--registry", address];
+    const init = ["agent", "init", "--dir", "agent", ...chain, "--model-path"];
+    const absent = await conclave(...init, "absent");
+    assert.deepEqual([absent.code, existsSync(join(folder, "agent"))], [1, false]);
+    assert.match(absent.err, /MODEL_FILE_MISSING: .*conclave model pull/);
+    const { code, err } = await conclave(...init, "conclave-small");
+    assert.equal(code, 0, err);
+    const config = JSON.parse(readFileSync(join(folder, "agent/conclave.json"), "utf8")) as {
+      readonly model: { readonly path: string };
+    };
+    assert.equal(config.model.path, join(folder, "conclave-small.gguf"));
   });
 });
