@@ -116,7 +116,11 @@ export function checkContext(path: string, { contextLength }: GgufHeader, wanted
   const { contextSize = contextLength, thinkingTokens = 0 } = wanted;
   if (contextSize === null) return;
   const fail = (reason: string): ConclaveError =>
-    new ConclaveError("MODEL_CONTEXT_TOO_SMALL", `Load model ${path} failed: ${reason}`, { path, contextSize, thinkingTokens });
+    new ConclaveError("MODEL_CONTEXT_TOO_SMALL", `Load model ${path} failed: ${reason}`, {
+      path,
+      contextSize,
+      thinkingTokens,
+    });
   if (contextLength !== null && contextSize > contextLength)
     throw fail(
       `it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${contextSize}; lower it or choose a model with a longer context`,

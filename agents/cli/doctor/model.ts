@@ -34,7 +34,13 @@ function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {
     checkContext(model.path, header, model);
     const descriptor = describeGguf(header, await digestGguf(model.path, model.sha256));
     const patience = AbortSignal.timeout(ENGINE_MS);
-    const loads = await probeFile(model.path, header, model.thinkingTokens ?? 0, descriptor, AbortSignal.any([host.signal, patience]));
+    const loads = await probeFile(
+      model.path,
+      header,
+      model.thinkingTokens ?? 0,
+      descriptor,
+      AbortSignal.any([host.signal, patience]),
+    );
     host.signal.throwIfAborted();
     const context = model.contextSize ?? header.contextLength ?? LEAST_CONTEXT;
     const fact = `${model.path} is a GGUF file: ${descriptor}, ${context} tokens of context`;

@@ -33,7 +33,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
   MODEL_DIGEST_WRONG: "download the GGUF file again, or correct model.sha256 in the config",
-  MODEL_CONTEXT_TOO_SMALL: "change model.contextSize or model.thinkingTokens as the message says, or choose a model with a longer context",
+  MODEL_CONTEXT_TOO_SMALL:
+    "change model.contextSize or model.thinkingTokens as the message says, or choose a model with a longer context",
   CALIBRATION_WRONG: "make the table anew with `conclave calibrate`, or remove model.calibration from the config",
   MODEL_UNREACHABLE: "start the model server, or correct model.url in the config",
   MODEL_FAILED: "look at the reason in the message; the agent abstains and goes on",
