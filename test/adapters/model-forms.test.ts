@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { after, describe, it } from "node:test";
 
-import { getLlama, LlamaGrammarEvaluationState, LlamaLogLevel, type LlamaGrammar } from "node-llama-cpp";
+import { getLlama, LlamaLogLevel, type LlamaGrammar } from "node-llama-cpp";
 
 import { formRules } from "../../agents/adapters/models/forms.ts";
 import { grammarOf } from "../../agents/adapters/models/grammar.ts";

@@ -183,8 +183,8 @@ function parse(file: number, path: string): GgufHeader {
     const value = readValue(read, read.u32());
     if (value === null) continue;
     if (WANTED.has(key)) metadata.set(key, value);
-    const size = SIZES.find((end) => key.endsWith(`.${end}`));
-    if (size !== undefined) metadata.set(size, value);
+    const known = SIZES.find((end) => key.endsWith(`.${end}`));
+    if (known !== undefined) metadata.set(known, value);
   }
   if (tensors === 0) throw new RangeError("it has no tensors");
   const extents = Array.from({ length: tensors }, () => tensorExtent(read));
