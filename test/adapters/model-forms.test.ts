@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { after, describe, it } from "node:test";
 
-import { getLlama, LlamaGrammarEvaluationState, LlamaLogLevel, type LlamaGrammar } from "node-llama-cpp";
+import { getLlama, LlamaLogLevel, type LlamaGrammar } from "node-llama-cpp";
 
 import { formRules } from "../../agents/adapters/models/forms.ts";
 import { grammarOf } from "../../agents/adapters/models/grammar.ts";
@@ -104,7 +104,8 @@ describe("model: forms of answers", () => {
     const number = await accepts({ ...base, kind: "number", decimals: 2 });
     for (const text of ["", "-", ".5", "1.", "01", "1.234", "1,000", "+1", "$4", "1e3", "9".repeat(37)])
       assert.deepEqual(number(text), [false, false], text);
-    for (const text of ["0", "-0.5", "4.00", "12.3", "9".repeat(36)]) assert.deepEqual(number(text), [true, true], text);
+    for (const text of ["0", "-0.5", "4.00", "12.3", "9".repeat(36)])
+      assert.deepEqual(number(text), [true, true], text);
     const letters = await accepts({ ...base, kind: "policies", options: 3 });
     for (const text of ["", ",", "A,", ",A", "A,A", "B,A", "D", "a", "A, B", "AB"])
       assert.deepEqual(letters(text), [false, false], text);
@@ -148,17 +149,36 @@ describe("model: llama, tokens for the answer", () => {
   it("are shared by several free texts by their lengths", async () => {
     const model = await load({ path: gguf({ context: 2048 }), temperature: 1 });
     const schema: OutputSchema = { properties: ["a", "b", "c"].map((name) => ({ name, maxLength: 400 })) };
-    const { fields, outputTokens } = await model.ask(modelRequest({ schema, maxTokens: 300, confidenceOf: "a" }), never());
+    const { fields, outputTokens } = await model.ask(
+      modelRequest({ schema, maxTokens: 300, confidenceOf: "a" }),
+      never(),
+    );
     assert.ok(outputTokens <= 300);
     for (const text of Object.values(fields)) assert.ok(text.length < 150, `${text.length}`);
     await model.close();
   });
 
   it("are not spent on a loop: a text that says the same again and again is closed", () => {
-    const loops = ["ab ".repeat(20), "x".repeat(60), `So. ${"27 + 38 = 75, ".repeat(5)}`, "The sky is blue. ".repeat(5)];
-    const texts = ["", "x".repeat(59), "27 + 38 = 75, ".repeat(4), "1. 2. 3. 4. 5. 6. 7. 8. 9. 10. 11. 12. 13. 14. 15. 16. 17."];
-    assert.deepEqual(loops.map((text) => isLoop(text)), [true, true, true, true]);
-    assert.deepEqual(texts.map((text) => isLoop(text)), [false, false, false, false]);
+    const loops = [
+      "ab ".repeat(20),
+      "x".repeat(60),
+      `So. ${"27 + 38 = 75, ".repeat(5)}`,
+      "The sky is blue. ".repeat(5),
+    ];
+    const texts = [
+      "",
+      "x".repeat(59),
+      "27 + 38 = 75, ".repeat(4),
+      "1. 2. 3. 4. 5. 6. 7. 8. 9. 10. 11. 12. 13. 14. 15. 16. 17.",
+    ];
+    assert.deepEqual(
+      loops.map((text) => isLoop(text)),
+      [true, true, true, true],
+    );
+    assert.deepEqual(
+      texts.map((text) => isLoop(text)),
+      [false, false, false, false],
+    );
     assert.equal(isLoop(`${"x".repeat(60)} end`), false, "it goes on");
   });
 });

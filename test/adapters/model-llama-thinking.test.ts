@@ -74,34 +74,47 @@ describe("model: llama, thoughts", () => {
 
   it("end with their budget; the answer is valid, their cost is charged, and nobody sees them", async () => {
     const path = gguf({ ...file, template: thinks });
-    const costs: number[] = [];
+    const costs: number[][] = [];
     for (const thinkingTokens of [0, 300]) {
       const model = await load({ path, thinkingTokens });
-      const budget = createRequestBudget(100_000).open();
-      let shown = "";
-      const response = await model.ask({ ...asked, budget }, never(), (text) => (shown += text));
-      assert.deepEqual(JSON.parse(shown), response.fields);
-      assert.ok(["yes", "no"].includes(response.fields["answer"] ?? ""));
-      assert.equal(budget.spent(), response.promptTokens + response.outputTokens);
-      const thoughts = thinkingTokens === 0 ? "" : ` thinking=${thinkingTokens}`;
-      assert.equal(response.origin?.sampling, `temperature=0${thoughts}`);
-      costs.push(response.outputTokens);
-      assert.deepEqual((await model.ask(asked, never())).fields, response.fields, "the seed fixes the thoughts");
+      const used: number[] = [];
+      for (let seed = 0; seed < 6; seed++) {
+        const budget = createRequestBudget(100_000).open();
+        let shown = "";
+        const response = await model.ask({ ...asked, seed, budget }, never(), (text) => (shown += text));
+        assert.deepEqual(JSON.parse(shown), response.fields);
+        assert.ok(["yes", "no"].includes(response.fields["answer"] ?? ""));
+        assert.equal(budget.spent(), response.promptTokens + response.outputTokens);
+        const thoughts = thinkingTokens === 0 ? "" : ` thinking=${thinkingTokens}`;
+        assert.equal(response.origin?.sampling, `temperature=0${thoughts}`);
+        assert.deepEqual((await model.ask({ ...asked, seed }, never())).fields, response.fields, "by its seed");
+        used.push(response.outputTokens);
+      }
+      costs.push(used);
       await model.close();
     }
-    const [plain = 0, thoughtful = 0] = costs;
-    assert.ok(plain <= 80 && thoughtful >= 300 && thoughtful <= 380, String(costs));
+    const [plain = [], thoughtful = []] = costs;
+    assert.ok(Math.max(...plain) <= 80, String(plain));
+    // Some seeds end the text before that.
+    assert.ok(Math.max(...thoughtful) >= 300 && Math.max(...thoughtful) <= 380, String(thoughtful));
   });
 
   it("end by the model's own mark", async () => {
-    const model = await load({ path: gguf({ ...file, template: template("[", "e") }), thinkingTokens: 1000, temperature: 2 });
+    const model = await load({
+      path: gguf({ ...file, template: template("[", "e") }),
+      thinkingTokens: 500,
+      temperature: 2,
+    });
     const used: number[] = [];
     for (let seed = 0; seed < 4; seed++) {
       const response = await model.ask({ ...asked, seed: seed * 1000 }, never());
       assert.ok(["yes", "no"].includes(response.fields["answer"] ?? ""));
       used.push(response.outputTokens);
     }
-    assert.ok(used.some((tokens) => tokens < 900), String(used));
+    assert.ok(
+      used.some((tokens) => tokens < 400),
+      String(used),
+    );
     await model.close();
   });
 
@@ -118,7 +131,10 @@ describe("model: llama, thoughts", () => {
     const path = gguf({ ...file, template: thinks });
     const most = 2048 - 1024 - 512;
     const tooMany = load({ path, thinkingTokens: most + 1 });
-    const text = new RegExp(`model\\.thinkingTokens is ${most + 1}.*2048 tokens.*lower it to at most ${most}, or raise`, "u");
+    const text = new RegExp(
+      `model\\.thinkingTokens is ${most + 1}.*2048 tokens.*lower it to at most ${most}, or raise`,
+      "u",
+    );
     await assert.rejects(tooMany, failsWith("MODEL_CONTEXT_TOO_SMALL", undefined, text));
     const tooSmall = load({ path, contextSize: 1024, thinkingTokens: 1 });
     const raise = /of a context of 1024 tokens.*; raise model\.contextSize/u;

@@ -58,7 +58,10 @@ describe("model: openai, thoughts", () => {
       isAnswer(await model.ask(modelRequest(), never()));
       assert.deepEqual(tokensAsked(seen), [200, 200, 200]);
       const off = { enable_thinking: false };
-      assert.deepEqual(seen?.map(({ body }) => body.chat_template_kwargs), [undefined, off, off]);
+      assert.deepEqual(
+        seen?.map(({ body }) => body.chat_template_kwargs),
+        [undefined, off, off],
+      );
     },
     { thinkingTokens: 0 },
   );
@@ -128,7 +131,10 @@ describe("model: openai, thoughts", () => {
       [refusing(field, (_, response) => stream(response, good))],
       async (model, [seen]) => {
         for (let i = 0; i < 2; i++) assert.equal((await model.ask(modelRequest(), never())).fields["answer"], "yes");
-        assert.deepEqual(seen?.map(({ body }) => body[field] !== undefined), [true, false, false]);
+        assert.deepEqual(
+          seen?.map(({ body }) => body[field] !== undefined),
+          [true, false, false],
+        );
       },
       { thinkingTokens: 500 },
       provider,
@@ -186,7 +192,11 @@ describe("model: openai, an answer that is cut off", () => {
     if (maxLength <= 64) return stream(response, good);
     const content = `{"proof":"${"again ".repeat(40)}`;
     const usage = { prompt_tokens: 20, completion_tokens: 200 };
-    return reply(response, 200, JSON.stringify({ choices: [{ finish_reason: "length", message: { content } }], usage }));
+    return reply(
+      response,
+      200,
+      JSON.stringify({ choices: [{ finish_reason: "length", message: { content } }], usage }),
+    );
   };
   against("within its reasoning is asked for once more, with a short one", [wordy], async (model, [seen]) => {
     const schema = {

@@ -23,6 +23,8 @@ export interface GgufHeader {
   readonly thinks: boolean;
   /** Parameters in this file. */
   readonly parameters: number;
+  /** Memory of a token of context, of 16-bit keys and values; null if the file does not say. */
+  readonly contextBytesPerToken: number | null;
 }
 
 const bounds = {
@@ -67,6 +69,16 @@ const WANTED = new Set([
 ]);
 /** How templates of models that think mark their thoughts: Qwen and DeepSeek, Mistral, Gemma, gpt-oss. */
 const THOUGHTS = /<\/?think>|\[THINK\]|<\|?channel\|?>|enable_thinking/u;
+/** Ends of keys whose beginning is the architecture's name. */
+const SIZES = [
+  "context_length",
+  "block_count",
+  "embedding_length",
+  "attention.head_count",
+  "attention.head_count_kv",
+  "attention.key_length",
+  "attention.value_length",
+] as const;
 
 /**
  * Reads the header and checks it and the extent of every tensor, because the native loader aborts the process on an
@@ -118,6 +130,9 @@ export async function fileDigest(path: string): Promise<string> {
   hash.catch(() => hashes.delete(key));
   return await hash;
 }
+
+/** Longest context that is used without being asked for, but for thoughts: its length costs memory, and no prompt of ours is longer. */
+export const MAX_USUAL_CONTEXT = 8192;
 
 /** Fewest tokens that thoughts and answer must leave for a prompt. */
 const LEAST_PROMPT_TOKENS = 1024;
@@ -191,7 +206,8 @@ function parse(file: number, path: string): GgufHeader {
     const value = readValue(read, read.u32());
     if (value === null) continue;
     if (WANTED.has(key)) metadata.set(key, value);
-    else if (key.endsWith(".context_length")) metadata.set("context_length", value);
+    const known = SIZES.find((end) => key.endsWith(`.${end}`));
+    if (known !== undefined) metadata.set(known, value);
   }
   if (tensors === 0) throw new RangeError("it has no tensors");
   const extents = Array.from({ length: tensors }, () => tensorExtent(read));
@@ -201,16 +217,26 @@ function parse(file: number, path: string): GgufHeader {
   const end = start + extents.reduce((most, one) => Math.max(most, one.end), 0);
   if (end > size) throw new RangeError(`it is cut short: its tensors end at byte ${end}, the file at ${size}`);
   const template = metadata.get(TEMPLATE);
+  const sizeOf = (key: (typeof SIZES)[number]): number | null => Number(metadata.get(key) ?? 0) || null;
   return {
     name: label(metadata.get("general.name")) ?? label(basename(path).replace(/\.gguf$/iu, "")) ?? "model",
     version: label(metadata.get("general.version")),
     prompt: metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat",
-    contextLength: Number(metadata.get("context_length") ?? 0) || null,
     architecture: label(metadata.get("general.architecture")),
     hasTemplate: template !== undefined,
     thinks: typeof template === "string" && THOUGHTS.test(template),
+    contextLength: sizeOf("context_length"),
+    contextBytesPerToken: contextBytes(sizeOf),
     parameters: extents.reduce((sum, { elements }) => sum + elements, 0),
   };
+}
+
+function contextBytes(sizeOf: (key: (typeof SIZES)[number]) => number | null): number | null {
+  const [blocks, width, heads] = [sizeOf("block_count"), sizeOf("embedding_length"), sizeOf("attention.head_count")];
+  if (blocks === null || width === null || heads === null) return null;
+  const keys = sizeOf("attention.key_length") ?? width / heads;
+  const values = sizeOf("attention.value_length") ?? width / heads;
+  return 2 * blocks * (sizeOf("attention.head_count_kv") ?? heads) * (keys + values);
 }
 
 /** Returns a tensor's size, and where it ends relative to the tensor data. */

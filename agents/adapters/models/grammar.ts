@@ -34,7 +34,11 @@ export interface Text {
 export function partsOf(schema: OutputSchema): readonly Part[] {
   const parts = schema.properties.flatMap((property, index): Part[] => {
     const { name, enum: allowed } = property;
-    const begin = { kind: "one-of", texts: [`${index === 0 ? "{" : ","}${JSON.stringify(name)}:"`], property: name } as const;
+    const begin = {
+      kind: "one-of",
+      texts: [`${index === 0 ? "{" : ","}${JSON.stringify(name)}:"`],
+      property: name,
+    } as const;
     if (allowed === undefined) return [begin, textOf(property)];
     return [begin, { kind: "one-of", texts: allowed.map((one) => JSON.stringify(one).slice(1)), property: name }];
   });

@@ -2,7 +2,15 @@ import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 import { engineEnvironment } from "./llama-environment.ts";
-import type { EngineFacts, FromWorker, ToWorker, Unloadable, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import type {
+  EngineFacts,
+  FromWorker,
+  ToWorker,
+  Unloadable,
+  WorkerAnswer,
+  WorkerAsk,
+  WorkerOptions,
+} from "./llama-messages.ts";
 
 /** How a worker process ended, or failed to start. */
 export type WorkerFailure =

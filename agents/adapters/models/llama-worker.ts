@@ -7,7 +7,6 @@ import {
   getModuleVersion,
   InsufficientMemoryError,
   LlamaLogLevel,
-  resolveChatWrapper,
   type Llama,
   type LlamaContextSequence,
 } from "node-llama-cpp";
@@ -15,12 +14,11 @@ import {
 import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { generate, samplingOf, type Engine } from "./generate.ts";
+import { MAX_USUAL_CONTEXT } from "./gguf.ts";
 import type { FromWorker, ToWorker, Unloadable, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
-import { thoughtMark, usualThinking } from "./thoughts.ts";
+import { chatOf, usualThinking } from "./thoughts.ts";
 import { Unfinished } from "./unfinished.ts";
 
-/** Longest default context without thoughts: its length costs memory, and no prompt of ours is longer. */
-const MAX_DEFAULT_CONTEXT = 8192;
 /** Tokens that usual thoughts leave for the prompt. */
 const PROMPT_TOKENS = 4096;
 
@@ -51,10 +49,10 @@ async function load(options: WorkerOptions): Promise<void> {
     });
     what = "model";
     const model = await llama.loadModel({ modelPath: path });
-    const chatWrapper = prompt === "user-only" ? null : resolveChatWrapper(model);
-    const mark = thoughtMark(chatWrapper, model.fileInfo.metadata.tokenizer?.chat_template);
+    const { chatWrapper, mark } = prompt === "user-only" ? { chatWrapper: null, mark: null } : chatOf(model);
     what = "thoughts";
-    if (mark === null && (options.thinkingTokens ?? 0) > 0) throw new Error("the chat template of the model knows no thoughts");
+    if (mark === null && (options.thinkingTokens ?? 0) > 0)
+      throw new Error("the chat template of the model knows no thoughts");
     const usual = mark === null ? 0 : usualThinking(options.parameters, llama.gpu === false);
     const wanted = options.thinkingTokens ?? usual;
     what = "context";
@@ -63,7 +61,7 @@ async function load(options: WorkerOptions): Promise<void> {
       sequences,
       threads,
       flashAttention: false,
-      contextSize: contextSize ?? { max: Math.min(model.trainContextSize, MAX_DEFAULT_CONTEXT + wanted) },
+      contextSize: contextSize ?? { max: Math.min(model.trainContextSize, MAX_USUAL_CONTEXT + wanted) },
     });
     for (let i = 0; i < sequences; i++) idle.push(context.getSequence());
     const left = Math.max(0, context.contextSize - PROMPT_TOKENS - limits.modelOutputTokens);

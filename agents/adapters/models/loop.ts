@@ -4,7 +4,10 @@ const MAX_PIECE = 100;
 const ANSWER_LOOP = { times: 5, length: 60 } as const;
 
 /** Returns whether a text ends in a short piece that it says again and again. */
-export function isLoop(text: string, least: { readonly times: number; readonly length: number } = ANSWER_LOOP): boolean {
+export function isLoop(
+  text: string,
+  least: { readonly times: number; readonly length: number } = ANSWER_LOOP,
+): boolean {
   for (let piece = 1; piece <= MAX_PIECE; piece++) {
     const length = Math.max(piece * least.times, least.length);
     if (length > text.length) return false;

@@ -1,5 +1,6 @@
 import type { ModelRequest } from "../../ports/model.ts";
-import { ask, Retryable, type Answer, type Learn, type Server } from "./openai-http.ts";
+import type { Server } from "./openai-body.ts";
+import { ask, Retryable, type Answer, type Learn } from "./openai-http.ts";
 import { providers, without, type Dialect } from "./openai-providers.ts";
 
 /** The servers of one model, the preferred one first. */

@@ -1,10 +1,10 @@
 import { ConclaveError } from "../../core/errors.ts";
-import type { ModelFailureKind, ModelRequest, OutputProperty, OutputSchema } from "../../ports/model.ts";
+import type { ModelFailureKind, ModelRequest } from "../../ports/model.ts";
 import { boundedBody, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 import { leastTokens, mostTokens, setAside } from "./budget.ts";
-import { formRules } from "./forms.ts";
-import { lackOf, providers, without, type Dialect, type ProviderId, type Thinking } from "./openai-providers.ts";
+import { bodyOf, seedOf, type Known, type Manner, type Server } from "./openai-body.ts";
+import { lackOf, providers, without, type Dialect, type Thinking } from "./openai-providers.ts";
 import { names, readRefusal } from "./openai-refusal.ts";
 import {
   boundedText,
@@ -15,25 +15,6 @@ import {
   type LoggedToken,
 } from "./openai-stream.ts";
 import { confidenceOf, modelFailed, parseOutput, valueRange, type TokenSpan } from "./output.ts";
-
-export interface Server {
-  readonly provider: ProviderId;
-  /** URL of the chat completions. */
-  readonly url: URL;
-  readonly model: string;
-  readonly apiKey: string | undefined;
-  readonly temperature: number;
-  /** Most tokens of thought; if absent, none, or the usual ones of a server that thinks anyway. */
-  readonly thinkingTokens: number | undefined;
-  readonly descriptor: string;
-}
-
-/** What we know of a server. */
-export interface Known {
-  readonly dialect: Dialect;
-  /** Whether it has shown thoughts. */
-  readonly isThinker: boolean;
-}
 
 /** Takes what a try shows about a server. */
 export interface Learn {
@@ -82,16 +63,6 @@ const NO_SCHEMA = /response_format|json_schema|structured output|guided|grammar/
 
 /** Tokens of thought for a server that thinks without being asked to. */
 const USUAL_THINKING = 4096;
-/** Most characters of a reasoning that is asked for again because a longer one left no room for the answer. */
-const SHORT_TEXT = 64;
-
-/** How a call is made. */
-interface Manner extends Known {
-  readonly thinking: Thinking;
-  /** Texts before the answer are asked for in short. */
-  readonly isShort: boolean;
-}
-
 /**
  * Makes one try. A server that rejects a part of our dialect is asked again at once without it; one whose thoughts or
  * reasoning leave no room for the answer is asked again with more room, without thoughts, or for a shorter reasoning.
@@ -173,67 +144,6 @@ async function complete(
   if (lack === null) throw httpFailure(server, request, response.status, response.headers, text);
   if (lack.isSure) learn.lacks(lack.parts);
   return await complete(server, request, { ...manner, dialect: without(dialect, lack.parts) }, signal, onText, learn);
-}
-
-function bodyOf(
-  { provider, model, temperature }: Server,
-  request: ModelRequest,
-  { dialect, thinking, isShort }: Manner,
-): string {
-  const { system, user, maxTokens, seed } = request;
-  const schema = isShort ? shortSchema(request) : request.schema;
-  const strict = { name: "answer", strict: true, schema: jsonSchema(schema, dialect) };
-  return JSON.stringify({
-    model,
-    messages: [
-      { role: "system", content: system },
-      { role: "user", content: user },
-    ],
-    response_format: { type: "json_schema", json_schema: strict },
-    max_tokens: maxTokens + thinking.tokens,
-    temperature,
-    stream: true,
-    ...(dialect.streamUsage && { stream_options: { include_usage: true } }),
-    ...(dialect.seed && { seed: seedOf(seed) }),
-    ...(dialect.logprobs && { logprobs: true }),
-    ...(dialect.thinking && providers[provider].thinking(thinking, dialect)),
-    ...providers[provider].extra,
-  });
-}
-
-/** Returns a seed below 2^31, as servers want it. */
-function seedOf(seed: number): number {
-  return seed & 0x7fffffff;
-}
-
-/** Returns the schema with short free texts, but for the answer itself. */
-function shortSchema({ schema, confidenceOf }: ModelRequest): OutputSchema {
-  const properties = schema.properties.map((property) => {
-    const { name, enum: allowed, form, maxLength = Infinity } = property;
-    const isFree = allowed === undefined && form === undefined && name !== confidenceOf;
-    return isFree ? { ...property, maxLength: Math.min(maxLength, SHORT_TEXT) } : property;
-  });
-  return { properties };
-}
-
-function jsonSchema({ properties }: OutputSchema, dialect: Dialect): object {
-  return {
-    type: "object",
-    properties: Object.fromEntries(properties.map((one) => [one.name, { type: "string", ...boundsOf(one, dialect) }])),
-    required: properties.map(({ name }) => name),
-    additionalProperties: false,
-  };
-}
-
-function boundsOf({ enum: allowed, form, maxLength }: OutputProperty, dialect: Dialect): object {
-  if (allowed !== undefined) return { enum: allowed };
-  if (form !== undefined) {
-    // A length beside a pattern is dropped by some engines and refused by others.
-    const { words, pattern } = formRules(form);
-    return { description: words, ...(dialect.pattern ? { pattern } : dialect.maxLength && { maxLength }) };
-  }
-  if (maxLength === undefined) return {};
-  return { description: `at most ${maxLength} characters`, ...(dialect.maxLength && { maxLength }) };
 }
 
 async function post(server: Server, request: ModelRequest, manner: Manner, signal: AbortSignal): Promise<Response> {

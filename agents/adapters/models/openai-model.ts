@@ -5,7 +5,8 @@ import { limits } from "../../core/limits.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type ServerReply, type Endpoints } from "./openai-endpoints.ts";
-import { Retryable, type Server } from "./openai-http.ts";
+import type { Server } from "./openai-body.ts";
+import { Retryable } from "./openai-http.ts";
 import type { ProviderId } from "./openai-providers.ts";
 import { aborted, closed, modelFailed, resumable } from "./output.ts";
 

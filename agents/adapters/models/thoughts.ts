@@ -1,4 +1,12 @@
-import { LlamaText, SpecialTokensText, type ChatHistoryItem, type ChatWrapper } from "node-llama-cpp";
+import {
+  JinjaTemplateChatWrapper,
+  LlamaText,
+  resolveChatWrapper,
+  SpecialTokensText,
+  type ChatHistoryItem,
+  type ChatWrapper,
+  type LlamaModel,
+} from "node-llama-cpp";
 
 /** How a model's chat template frames its private thoughts. */
 export interface ThoughtFrame {
@@ -13,6 +21,31 @@ export interface ThoughtFrame {
 /** Stands for the thoughts while the template is rendered. */
 const PLACE = "THOUGHTS";
 
+/** A model's chat wrapper, and the mark that ends its thoughts; null for a model that has none. */
+interface Chat {
+  readonly chatWrapper: ChatWrapper | null;
+  readonly mark: string | null;
+}
+
+/**
+ * Returns how to chat with a model. A wrapper that the engine takes for the template's equal may know less of thoughts
+ * than the template.
+ */
+export function chatOf(model: LlamaModel): Chat {
+  const template = model.fileInfo.metadata.tokenizer?.chat_template;
+  const chatWrapper = resolveChatWrapper(model);
+  const mark = thoughtMark(chatWrapper, template);
+  if (mark !== null || template === undefined) return { chatWrapper, mark };
+  try {
+    const ofTemplate = new JinjaTemplateChatWrapper({ template, tokenizer: model.tokenizer });
+    const itsMark = thoughtMark(ofTemplate, template);
+    return itsMark === null ? { chatWrapper, mark } : { chatWrapper: ofTemplate, mark: itsMark };
+  } catch {
+    // The engine cannot render this template, so it found another wrapper.
+    return { chatWrapper, mark };
+  }
+}
+
 /** Returns the mark that ends thoughts; null if the model's own template has none. */
 export function thoughtMark(chatWrapper: ChatWrapper | null, chatTemplate: string | undefined): string | null {
   const suffix = chatWrapper?.settings.segments?.thought?.suffix;
@@ -22,7 +55,11 @@ export function thoughtMark(chatWrapper: ChatWrapper | null, chatTemplate: strin
 }
 
 /** Renders a prompt with thoughts. The template decides what surrounds them. */
-export function frameThoughts(chatWrapper: ChatWrapper, history: readonly ChatHistoryItem[], mark: string): ThoughtFrame {
+export function frameThoughts(
+  chatWrapper: ChatWrapper,
+  history: readonly ChatHistoryItem[],
+  mark: string,
+): ThoughtFrame {
   const thought = { type: "segment", segmentType: "thought", text: PLACE, ended: true } as const;
   const { contextText, ...state } = chatWrapper.generateContextState({
     chatHistory: [...history, { type: "model", response: [thought] }],
@@ -32,7 +69,8 @@ export function frameThoughts(chatWrapper: ChatWrapper, history: readonly ChatHi
   const place = values[at];
   if (typeof place !== "string") throw new Error("the chat template does not show the model's thoughts");
   const [before, behind] = splitLast(place, PLACE);
-  const prefix = "noPrefixTrigger" in state && state.noPrefixTrigger?.type === "response" ? state.noPrefixTrigger : null;
+  const prefix =
+    "noPrefixTrigger" in state && state.noPrefixTrigger?.type === "response" ? state.noPrefixTrigger : null;
   const injected = prefix === null ? [] : LlamaText(prefix.inject).values;
   const closing = behind + specialText([...values.slice(at + 1), ...injected]);
   const opened = LlamaText([...values.slice(0, at), before]);
@@ -43,7 +81,9 @@ export function frameThoughts(chatWrapper: ChatWrapper, history: readonly ChatHi
 }
 
 function specialText(values: LlamaText["values"]): string {
-  return values.map((value) => (typeof value === "string" ? value : value instanceof SpecialTokensText ? value.value : "")).join("");
+  return values
+    .map((value) => (typeof value === "string" ? value : value instanceof SpecialTokensText ? value.value : ""))
+    .join("");
 }
 
 function splitLast(text: string, part: string): readonly [string, string] {

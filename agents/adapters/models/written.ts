@@ -73,7 +73,9 @@ export class Written {
     if (this.bound?.property === property) return this.bound.atTokens;
     const ahead = this.cursor.ahead();
     const needed = ahead.reduce((sum, part) => sum + this.mostTokens(part), SLACK);
-    const [own = 0, ...others] = ahead.flatMap((part) => (part.kind === "free" ? [part.maxLength ?? USUAL_LENGTH] : []));
+    const [own = 0, ...others] = ahead.flatMap((part) =>
+      part.kind === "free" ? [part.maxLength ?? USUAL_LENGTH] : [],
+    );
     const share = own / others.reduce((sum, length) => sum + length, Math.max(1, own));
     const atTokens = this.outputTokens + Math.floor((this.limit - this.outputTokens - needed) * share);
     this.bound = { property, atTokens };
