@@ -1,6 +1,6 @@
-import type { Origin, OutputSchema } from "../core/prompts/prompt.ts";
+import type { Origin, OutputProperty, OutputSchema, TextForm } from "../core/prompts/prompt.ts";
 
-export type { OutputSchema };
+export type { OutputProperty, OutputSchema, TextForm };
 
 export interface ModelRequest {
   /** Instructions; small user-only models do not see it. */
@@ -59,6 +59,8 @@ export type ModelFailureKind =
   | "answer-too-large"
   /** The answer reached its token limit before its end. */
   | "truncated"
+  /** The model thought until its token limit, also when it was asked not to, and said no answer. */
+  | "thinking-too-long"
   /** The answer does not match the schema. */
   | "unparsable"
   /** The server or model will not answer this. */

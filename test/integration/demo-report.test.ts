@@ -76,6 +76,13 @@ describe("the demo's table", () => {
     }
   });
 
+  it("refuses a model that is not there, before it starts anything", () => {
+    const words = ["devnet/demo/main.ts", "--model", "no/model.gguf"];
+    const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr, /^error MODEL_FILE_MISSING: .*no\/model\.gguf/);
+  });
+
   it("counts rounds, or events if the protocol has events", () => {
     assertIncludes(renderReport(report("mbft", [decision]), true), "rounds");
     assertExcludes(renderReport(report("mbft", [decision]), true), "events");

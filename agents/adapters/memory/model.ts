@@ -26,7 +26,7 @@ export function createMemoryModel(script: Script, options: MemoryModelOptions = 
     signal: AbortSignal,
     onToken?: (text: string) => void,
   ): Promise<ModelResponse> => {
-    const settle = setAside(descriptor, request, mostTokens(request));
+    const settle = setAside(descriptor, request, mostTokens(request, 0));
     const text = JSON.stringify(await script(request, signal));
     const promptTokens = request.system.length + request.user.length;
     settle(promptTokens + text.length);

@@ -15,6 +15,7 @@ const kinds: Readonly<Record<ModelFailureKind | "unreachable" | "unloadable" | "
   "prompt-too-long": true,
   "answer-too-large": true,
   truncated: true,
+  "thinking-too-long": true,
   unparsable: true,
   refused: true,
   unsupported: true,

@@ -9,6 +9,9 @@ const waiting = z.int().min(0).max(4096).default(256);
 /** P8: tokens of prompts and answers that one request may cost this agent. */
 const tokensPerRequest = z.int().min(1000).max(1_000_000_000).default(1_000_000);
 
+/** Most tokens of private thought before an answer; if absent, what docs/models.md says for the model. */
+const thinkingTokens = z.int().min(0).max(65_536).optional();
+
 /** A table that `conclave calibrate` wrote; if absent, confidences are as the model gives them. */
 const calibration = z.string().min(1).max(4096).optional();
 
@@ -29,6 +32,7 @@ const llamaSchema = z.strictObject({
     .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
     .optional(),
   calibration,
+  thinkingTokens,
   waiting,
   tokensPerRequest,
 });
@@ -69,6 +73,7 @@ const openAiSchema = withKey(
     /** Calls at the same time. */
     concurrency: z.int().min(1).max(256).default(8),
     calibration,
+    thinkingTokens,
     waiting,
     tokensPerRequest,
   }),

@@ -2,11 +2,19 @@ import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 import { engineEnvironment } from "./llama-environment.ts";
-import type { EngineFacts, FromWorker, ToWorker, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import type {
+  EngineFacts,
+  FromWorker,
+  ToWorker,
+  Unloadable,
+  WorkerAnswer,
+  WorkerAsk,
+  WorkerOptions,
+} from "./llama-messages.ts";
 
 /** How a worker process ended, or failed to start. */
 export type WorkerFailure =
-  | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
+  | { readonly kind: "unloadable"; readonly what: Unloadable; readonly reason: string }
   | { readonly kind: "died"; readonly reason: string };
 
 /** A call that the worker did not answer. `died`: the process has ended. */

@@ -5,7 +5,8 @@ import { limits } from "../../core/limits.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type ServerReply, type Endpoints } from "./openai-endpoints.ts";
-import { Retryable, type Server } from "./openai-http.ts";
+import type { Server } from "./openai-body.ts";
+import { Retryable } from "./openai-http.ts";
 import type { ProviderId } from "./openai-providers.ts";
 import { aborted, closed, modelFailed, resumable } from "./output.ts";
 
@@ -22,6 +23,8 @@ export interface OpenAiModelOptions {
   /** Servers of one model, the preferred one first; the others are fallbacks. */
   readonly endpoints: readonly [OpenAiEndpoint, ...OpenAiEndpoint[]];
   readonly temperature?: number;
+  /** Most tokens of thought; if absent, none, or the usual ones of a server that thinks anyway. */
+  readonly thinkingTokens?: number | undefined;
   /** Time for one call, with all tries and pauses. */
   readonly timeoutMs: number;
   /** Tries after the first, for 429, 5xx and broken connections. */
@@ -46,8 +49,8 @@ const RETRIES_PER_CALL = 0.2;
  * and others.
  */
 export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
-  const { temperature = 0, timeoutMs } = options;
-  const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature));
+  const { temperature = 0, thinkingTokens, timeoutMs } = options;
+  const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature, thinkingTokens));
   const { descriptor } = servers[0] as Server;
   const endpoints = createEndpoints(servers);
   const queue = createCallQueue(descriptor, options.concurrency, options.waiting);
@@ -87,8 +90,9 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
       const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
       const answer = await queue.run(signal, async () => await run(request, signal, onText));
       const { fields, confidencePpm, promptTokens, outputTokens, durationMs, server, seed } = answer;
+      const thoughts = answer.thinkingTokens === 0 ? "" : ` thinking=${answer.thinkingTokens}`;
       const engine = [server.provider, answer.fingerprint].filter((part) => part !== null).join(" ");
-      const sampling = `temperature=${temperature}`;
+      const sampling = `temperature=${temperature}${thoughts}`;
       return {
         fields,
         confidencePpm,
@@ -113,7 +117,7 @@ type Attempts = (
   begin: () => (text: string) => void,
 ) => Promise<ServerReply>;
 
-/** Makes the tries of a call, as far as its own retries and those of all calls allow; `begin` runs before each. */
+/** Makes the tries of a call, as far as its own retries and those of all calls allow; `begin` runs before each text. */
 function createAttempts(endpoints: Endpoints, retries: number): Attempts {
   let savedRetries = RETRIES_SAVED;
   const mayRetry = (error: unknown): boolean => {
@@ -123,7 +127,7 @@ function createAttempts(endpoints: Endpoints, retries: number): Attempts {
   };
   return async (request, signal, begin) => {
     savedRetries = Math.min(RETRIES_SAVED, savedRetries + RETRIES_PER_CALL);
-    return await pRetry(async () => await endpoints.ask(request, signal, begin()), {
+    return await pRetry(async () => await endpoints.ask(request, signal, begin), {
       retries,
       minTimeout: FIRST_PAUSE_MS,
       maxTimeout: MAX_PAUSE_MS,
@@ -144,7 +148,11 @@ interface Timed extends ServerReply {
   readonly durationMs: number;
 }
 
-export function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, temperature: number): Server {
+export function serverOf(
+  { provider, baseUrl, model, apiKey }: OpenAiEndpoint,
+  temperature: number,
+  thinkingTokens: number | undefined,
+): Server {
   const url = new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`);
   return {
     provider,
@@ -152,6 +160,7 @@ export function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, t
     model,
     apiKey,
     temperature,
+    thinkingTokens,
     descriptor: `openai:${visibleAscii(model).replaceAll(" ", "-")}`,
   };
 }

@@ -13,8 +13,9 @@ import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Prompt } from "../../core/prompts/prompt.ts";
 import { proposePrompt, verifyPrompt } from "../../core/prompts/task-prompt.ts";
-import { ONE_PPM, type Address, type Attempt, type Ppm, type RequestId } from "../../core/types.ts";
+import { ONE_PPM, type Ppm } from "../../core/types.ts";
 import type { Model } from "../../ports/model.ts";
+import { loneAttempt } from "../shared/lone-attempt.ts";
 import type { KnownQuestion } from "./questions.ts";
 
 /** What is asked of a model, and how often. */
@@ -143,7 +144,7 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
  */
 function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "judge">[] {
   const { terms, answer, proof, wrong } = known;
-  const attempt = attemptOf(known);
+  const attempt = loneAttempt(known.question, terms);
   const isRight = (given: string): boolean => canonicalAnswer(terms, given)?.text === answer;
   const verdict = (good: string, bad: string) => (fields: Readonly<Record<string, string>>) =>
     fields["verdict"] === good ? true : fields["verdict"] === bad ? false : null;
@@ -154,17 +155,6 @@ function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "judge">
       ? []
       : [{ prompt: verifyPrompt(attempt, wrong.answer, wrong.proof), judge: verdict("reject", "accept") }]),
   ];
-}
-
-/** Builds an attempt for the prompt, which shows only its question and kind. */
-function attemptOf({ question, terms }: KnownQuestion): Attempt {
-  const nobody = `0x${"00".repeat(20)}` as Address;
-  return {
-    domain: { chainId: 1, oracle: nobody },
-    request: { id: 0n as RequestId, consumer: nobody, terms, question },
-    attempt: 0,
-    committee: [],
-  };
 }
 
 /** CF5: requires enough answers, fitted and held out. */

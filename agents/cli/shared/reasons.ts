@@ -33,7 +33,11 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
   MODEL_DIGEST_WRONG: "download the GGUF file again, or correct model.sha256 in the config",
-  MODEL_CONTEXT_TOO_SMALL: "lower model.contextSize in the config, or choose a model with a longer context",
+  MODEL_TEMPLATE_MISSING: "choose an instruct or chat model: this one was not trained to answer questions",
+  MODEL_PULL_FAILED: "look at the reason in the message; what came is kept, and the same command goes on with it",
+  DISK_FULL: "free some space and repeat the command, which goes on with what is here, or choose another folder",
+  MODEL_CONTEXT_TOO_SMALL:
+    "change model.contextSize or model.thinkingTokens as the message says, or choose a model with a longer context",
   CALIBRATION_WRONG: "make the table anew with `conclave calibrate`, or remove model.calibration from the config",
   MODEL_UNREACHABLE: "start the model server, or correct model.url in the config",
   MODEL_FAILED: "look at the reason in the message; the agent abstains and goes on",
@@ -72,7 +76,8 @@ const modelWays: Readonly<Record<ModelFailureKind, string>> = {
   "prompt-too-long":
     "shorten the question, raise model.contextSize or the server's own, or choose a model with a longer context",
   "answer-too-large": "look at the server: it does not keep to the limits it is given",
-  truncated: "choose a model that is less verbose, or turn its reasoning off",
+  truncated: "choose a model that is less verbose, or a server that keeps to the lengths in a schema",
+  "thinking-too-long": "raise model.thinkingTokens, or turn the model's thinking off where it is served",
   unparsable: NO_SCHEMA,
   refused: "check url, model, apiKeyFile or apiKeyEnv in the config, and the provider's rules",
   unsupported: NO_SCHEMA,

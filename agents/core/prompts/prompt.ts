@@ -2,14 +2,24 @@ import { utf8 } from "../encoding/bytes.ts";
 
 /** P2: a JSON object of strings with its properties in order. Every engine can enforce such a schema. */
 export interface OutputSchema {
-  readonly properties: readonly {
-    readonly name: string;
-    /** Closed list of allowed values, else free text. */
-    readonly enum?: readonly string[];
-    /** Characters. */
-    readonly maxLength?: number;
-  }[];
+  readonly properties: readonly OutputProperty[];
 }
+
+export interface OutputProperty {
+  readonly name: string;
+  /** Closed list of allowed values, else text. */
+  readonly enum?: readonly string[];
+  /** Form of the text, else free text. The engine holds the model to it; the rules of the answer check what comes. */
+  readonly form?: TextForm;
+  /** Characters. */
+  readonly maxLength?: number;
+}
+
+/** P2: forms of texts that an engine can enforce. Every text of a form is an answer of its kind (EQ4). */
+export type TextForm =
+  | { readonly kind: "number"; readonly decimals: number }
+  /** Letters from A on, ascending, joined by commas. */
+  | { readonly kind: "letters"; readonly options: number };
 
 export interface Prompt {
   /** Instructions; never contains text of askers or peers. */

@@ -110,7 +110,9 @@ const TEXT = limits.proofBytes;
 export function answerSchema(terms: Terms): OutputSchema {
   const rules = KIND_RULES[terms.kind];
   const allowed = rules.listed(terms);
-  const answer = allowed === null ? { name: "answer", maxLength: rules.maxLength } : { name: "answer", enum: allowed };
+  const form = rules.form?.(terms);
+  const text = { name: "answer", maxLength: rules.maxLength, ...(form && { form }) };
+  const answer = allowed === null ? text : { name: "answer", enum: allowed };
   return { properties: [{ name: "proof", maxLength: TEXT }, answer] };
 }
 

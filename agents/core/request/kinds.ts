@@ -1,6 +1,7 @@
 import { keccak256, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import type { AnswerKind, Digest, Terms } from "../types.ts";
+import type { TextForm } from "../prompts/prompt.ts";
 import { isReadable } from "./text.ts";
 
 /** Two answers agree iff their outcomes are equal; numbers within tolerance are brought together by `groupAnswers`. */
@@ -26,6 +27,8 @@ export interface KindRules {
   canonical(text: string, terms: Terms): CanonicalAnswer | null;
   /** All answers there can be; null when they are too many to list. */
   listed(terms: Terms): readonly string[] | null;
+  /** The form that a model's answer has, if it has one. Absent where the answers are listed, and for free text. */
+  form?(terms: Terms): TextForm;
   /** The kind and its terms in words for people. */
   label(terms: Terms): string;
   /** Whether the contract takes the outcome of a decided request, as contracts/libraries/DecisionLib.sol. */
@@ -71,6 +74,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     maxLength: limits.shortAnswerBytes,
     canonical: (text, { decimals }) => canonicalNumber(text, decimals),
     listed: () => null,
+    form: ({ decimals }) => ({ kind: "number", decimals }),
     label: ({ decimals, tolerance }) => `number, ${decimals} decimals, tolerance ${tolerance} units`,
     fits: () => true,
   },
@@ -91,6 +95,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     maxLength: limits.shortAnswerBytes,
     canonical: (text, { options }) => canonicalPolicies(text, options),
     listed: () => null,
+    form: ({ options }) => ({ kind: "letters", options }),
     label: ({ options }) => `policies, any of ${options}`,
     fits: (outcome, { options }) => outcome !== 0n && outcome < 1n << BigInt(options),
   },
