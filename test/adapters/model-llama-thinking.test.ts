@@ -117,7 +117,7 @@ describe("model: llama, thoughts", () => {
     });
     // A model of random parameters soon writes this mark, but never the other one.
     for (const [opens, ends, thought] of [
-      ["[", "e", /^[^e]*e$/u],
+      ["[", "f", /^[^f]*f$/u],
       ["<think>", "</think>", /^[^]+<\/think>\n\n$/u],
     ] as const) {
       const modelPath = gguf({ ...file, template: template(opens, ends) });
