@@ -89,4 +89,6 @@ export interface ModelState {
   readonly waiting: number;
   /** Times that the model's process was started again; 0 for a model without a process. */
   readonly restarts: number;
+  /** Resident memory of the model's process when it last answered, in bytes; 0 for a model without a process. */
+  readonly memoryBytes: number;
 }

@@ -75,7 +75,7 @@ function modelOf(
   );
   return {
     ...memory,
-    state: () => ({ running: 0, waiting: 0, restarts: 0 }),
+    state: () => ({ running: 0, waiting: 0, restarts: 0, memoryBytes: 0 }),
     ask: async (one, signal) => ({
       ...(await memory.ask(one, signal)),
       origin: {

@@ -102,6 +102,8 @@ describe("metrics of an embedded model", { timeout: 120_000 }, () => {
       process.kill(pids[0]!, "SIGKILL");
       await reaches(metrics, "conclave_model_process_restarts_total", 1);
       await model.ask(modelRequest(), never());
+      const bytes = (await metrics.read()).get("conclave_model_process_memory_bytes") ?? 0;
+      assert.ok(bytes > 20 * 2 ** 20 && bytes < 400 * 2 ** 20, String(bytes));
       await writeFile(path, tinyGguf({ seed: 99 }));
       process.kill(pids[1]!, "SIGKILL");
       await sleep(100);
@@ -243,7 +245,7 @@ describe("the server of metrics", () => {
     const metrics = await servedMetrics();
     const error = new ConclaveError("CALIBRATION_WRONG", "Use the table failed", {});
     const ask: Model["ask"] = async () => await Promise.reject(error);
-    const state = () => ({ running: 0, waiting: 0, restarts: 0 });
+    const state = () => ({ running: 0, waiting: 0, restarts: 0, memoryBytes: 0 });
     const model = metrics.measured({ descriptor: "m", ask, state, close: async () => {} });
     await assert.rejects(model.ask(modelRequest(), never()), error);
     const counted = [...(await metrics.read())].filter(([series, n]) => series.includes("_failures_total") && n > 0);

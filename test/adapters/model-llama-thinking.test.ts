@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { DeepSeekChatWrapper, HarmonyChatWrapper, JinjaTemplateChatWrapper, QwenChatWrapper } from "node-llama-cpp";
+import {
+  DeepSeekChatWrapper,
+  getLlama,
+  HarmonyChatWrapper,
+  JinjaTemplateChatWrapper,
+  LlamaLogLevel,
+  QwenChatWrapper,
+} from "node-llama-cpp";
 
-import { frameThoughts, thoughtMark, usualThinking } from "../../agents/adapters/models/thoughts.ts";
+import { generate } from "../../agents/adapters/models/generate.ts";
+import { chatOf, frameThoughts, thoughtMark, usualThinking } from "../../agents/adapters/models/thoughts.ts";
 import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import { llamaModels } from "./fixtures/llama-models.ts";
 import { failsWith, modelRequest, never } from "./model.suite.ts";
@@ -99,23 +107,39 @@ describe("model: llama, thoughts", () => {
     assert.ok(Math.max(...thoughtful) >= 300 && Math.max(...thoughtful) <= 380, String(thoughtful));
   });
 
-  it("end by the model's own mark", async () => {
-    const model = await load({
-      path: gguf({ ...file, template: template("[", "e") }),
-      thinkingTokens: 500,
-      temperature: 2,
+  it("end by the model's own mark or by ours, and the answer follows in the same context", async () => {
+    const llama = await getLlama({
+      gpu: false,
+      build: "never",
+      skipDownload: true,
+      maxThreads: 1,
+      logLevel: LlamaLogLevel.error,
     });
-    const used: number[] = [];
-    for (let seed = 0; seed < 4; seed++) {
-      const response = await model.ask({ ...asked, seed: seed * 1000 }, never());
-      assert.ok(["yes", "no"].includes(response.fields["answer"] ?? ""));
-      used.push(response.outputTokens);
+    // A model of random parameters soon writes this mark, but never the other one.
+    for (const [opens, ends, thought] of [
+      ["[", "f", /^[^f]*f$/u],
+      ["<think>", "</think>", /^[^]+<\/think>\n\n$/u],
+    ] as const) {
+      const modelPath = gguf({ ...file, template: template(opens, ends) });
+      const model = await llama.loadModel({ modelPath });
+      const context = await model.createContext({ contextSize: 2048, flashAttention: false, threads: 1 });
+      const sequence = context.getSequence();
+      const { chatWrapper, mark } = chatOf(model);
+      assert.equal(mark, ends);
+      const engine = { llama, model, chatWrapper, temperature: 0, thoughtMark: mark, thinkingTokens: 150 };
+      for (const seed of [1, 2000, 4000]) {
+        const ask = { ...asked, seed, stream: false };
+        const { text, outputTokens } = await generate(engine, sequence, ask, never(), () => {});
+        const [, reply = ""] = model.detokenize(sequence.contextTokens, true).split("assistant\n");
+        const at = reply.indexOf('{"proof":"');
+        assert.ok(reply.startsWith(opens) && at > opens.length, reply);
+        assert.match(reply.slice(opens.length, at), thought);
+        assert.ok(text.startsWith(reply.slice(at)), "the last token is not read again");
+        assert.ok(outputTokens <= 150 + 80);
+      }
+      await context.dispose();
     }
-    assert.ok(
-      used.some((tokens) => tokens < 400),
-      String(used),
-    );
-    await model.close();
+    await llama.dispose();
   });
 
   it("give way to the answer where the prompt leaves little room", async () => {

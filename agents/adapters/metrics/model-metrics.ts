@@ -68,6 +68,11 @@ function modelSeries(model: HostedModel, registry: Registry): Recorder {
     "Times that the process of the embedded model was started again",
     () => model.state().restarts,
   );
+  gauge(
+    "conclave_model_process_memory_bytes",
+    "Resident memory of the embedded model's process when it last answered",
+    () => model.state().memoryBytes,
+  );
   const prompt = new Counter({
     name: "conclave_model_prompt_tokens_total",
     help: "Tokens of the prompts that were answered",

@@ -11,7 +11,7 @@ export type FromWorker =
   | ({ readonly kind: "ready" } & EngineFacts)
   | { readonly kind: "unloadable"; readonly what: Unloadable; readonly reason: string }
   | { readonly kind: "token"; readonly id: number; readonly text: string }
-  | ({ readonly kind: "answer"; readonly id: number } & WorkerAnswer)
+  | ({ readonly kind: "answer"; readonly id: number } & Answered)
   | {
       readonly kind: "failed";
       readonly id: number;
@@ -32,6 +32,8 @@ export interface EngineFacts {
   readonly sampling: string;
   /** Most tokens of thought before an answer; 0 for a model that does not think. */
   readonly thinkingTokens: number;
+  /** Resident memory of the process. */
+  readonly memoryBytes: number;
 }
 
 export interface WorkerOptions {
@@ -57,6 +59,11 @@ export interface WorkerAsk {
   readonly seed: number;
   readonly confidenceOf: string;
   readonly stream: boolean;
+}
+
+/** An answer, with the resident memory of the process after it. */
+export interface Answered extends WorkerAnswer {
+  readonly memoryBytes: number;
 }
 
 export interface WorkerAnswer {

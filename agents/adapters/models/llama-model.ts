@@ -5,7 +5,7 @@ import type { HostedModel, ModelFailureKind, ModelRequest, ModelResponse } from 
 import { mostTokens, setAside } from "./budget.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
-import type { EngineFacts, WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
+import type { EngineFacts, Answered, WorkerAsk } from "./llama-messages.ts";
 import type { CallFailure } from "./llama-process.ts";
 import { supervise, type Supervisor } from "./llama-supervisor.ts";
 import { aborted, closed, modelFailed, parseOutput, resumable } from "./output.ts";
@@ -36,7 +36,7 @@ export interface LlamaModelOptions {
 type TokenListener = (text: string) => void;
 
 interface Attempt {
-  readonly result: WorkerAnswer | CallFailure;
+  readonly result: Answered | CallFailure;
   readonly startMs: number;
   readonly facts: EngineFacts;
 }
@@ -75,7 +75,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     options.onStart?.(pid);
   };
   const supervisor = supervise(worker, descriptor, checkFile, onStart, options.onEnd ?? (() => {}));
-  await supervisor.process();
+  let { memoryBytes } = (await supervisor.process()).facts;
   const queue = createCallQueue(descriptor, sequences, options.waiting);
   const answer = createAttempts(supervisor, descriptor);
 
@@ -92,6 +92,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     const { result, startMs, facts } = await answer(ask, request, signal, onText);
     if ("why" in result) throw modelFailed(descriptor, KINDS[result.why], result.reason);
     supervisor.succeeded();
+    ({ memoryBytes } = result);
     const output = parseOutput(result.text, schema);
     if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
     const { confidencePpm, promptTokens, outputTokens } = result;
@@ -116,7 +117,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
       const { response, firstTokenAtMs } = await queue.run(signal, work);
       return { ...response, firstTokenMs: Math.round(firstTokenAtMs - askedMs) };
     },
-    state: () => ({ ...queue.load(), restarts: starts - 1 }),
+    state: () => ({ ...queue.load(), restarts: starts - 1, memoryBytes }),
     async close() {
       await supervisor.close();
       await queue.idle();
@@ -157,7 +158,7 @@ function createAttempts(supervisor: Supervisor, descriptor: string): Answer {
 }
 
 /** Returns the cost of a try; null if it broke off. */
-function costOf(result: WorkerAnswer | CallFailure): number | null {
+function costOf(result: Answered | CallFailure): number | null {
   if (!("why" in result)) return result.promptTokens + result.outputTokens;
   return result.why === "prompt-too-long" ? 0 : null;
 }

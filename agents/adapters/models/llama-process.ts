@@ -7,7 +7,7 @@ import type {
   FromWorker,
   ToWorker,
   Unloadable,
-  WorkerAnswer,
+  Answered,
   WorkerAsk,
   WorkerOptions,
 } from "./llama-messages.ts";
@@ -30,12 +30,12 @@ export interface LlamaProcess {
   /** Resolves with the reason once the process has ended. */
   readonly ended: Promise<string>;
   /** Asks the worker. Never rejects; after an abort it resolves once the generation has really stopped. */
-  ask(ask: WorkerAsk, signal: AbortSignal, onToken: (text: string) => void): Promise<WorkerAnswer | CallFailure>;
+  ask(ask: WorkerAsk, signal: AbortSignal, onToken: (text: string) => void): Promise<Answered | CallFailure>;
   kill(): void;
 }
 
 interface Call {
-  readonly settle: (result: WorkerAnswer | CallFailure) => void;
+  readonly settle: (result: Answered | CallFailure) => void;
   readonly onToken: (text: string) => void;
 }
 
@@ -95,7 +95,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
     async ask(ask, signal, onToken) {
       if (end !== null) return { why: "died", reason: `the model process ended (${end})` };
       const id = ++lastId;
-      const { promise, resolve } = Promise.withResolvers<WorkerAnswer | CallFailure>();
+      const { promise, resolve } = Promise.withResolvers<Answered | CallFailure>();
       calls.set(id, { settle: resolve, onToken });
       let grace: NodeJS.Timeout | undefined;
       const abort = (): void => {

@@ -72,6 +72,7 @@ async function load(options: WorkerOptions): Promise<void> {
       engine: await engineOf(llama),
       sampling: samplingOf(temperature, thinkingTokens),
       thinkingTokens,
+      memoryBytes: process.memoryUsage.rss(),
     };
     send({ kind: "ready", ...facts });
   } catch (error) {
@@ -97,7 +98,7 @@ async function answer(id: number, ask: WorkerAsk): Promise<void> {
   try {
     const onText = (text: string): void => (ask.stream && text !== "" ? send({ kind: "token", id, text }) : undefined);
     const result = await generate(engine, sequence, ask, controller.signal, onText);
-    send({ kind: "answer", id, ...result });
+    send({ kind: "answer", id, ...result, memoryBytes: process.memoryUsage.rss() });
   } catch (error) {
     send({ kind: "failed", id, why: error instanceof Unfinished ? error.why : "crashed", reason: workerReason(error) });
   } finally {

@@ -103,7 +103,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
         durationMs,
       };
     },
-    state: () => ({ ...queue.load(), restarts: 0 }),
+    state: () => ({ ...queue.load(), restarts: 0, memoryBytes: 0 }),
     async close() {
       closing.abort();
       await queue.idle();
