@@ -192,8 +192,8 @@ function worldsOf(protocol: Protocol, scene: Scene): readonly (readonly [ids: st
  */
 function calmed(hostile: Words, scene: Scene): Words {
   const calm = (text: string): string => harmlessText(Buffer.byteLength(text) < SHORT_BYTES ? "x".repeat(200) : text);
-  const { terms } = attemptFor(questionOf(scene, hostile), 1, SEATS, "normal").request;
-  const isAnswer = canonicalAnswer(terms, composeText(hostile.answer)) !== null;
+  const { request } = attemptFor(questionOf(scene, hostile), 1, SEATS, "normal");
+  const isAnswer = canonicalAnswer(request, composeText(hostile.answer)) !== null;
   return {
     question: "nothing",
     document: hostile.document === null ? null : "nothing",
@@ -223,7 +223,7 @@ function formsOf({ asked }: Played): readonly (readonly string[])[] {
 
 /** Returns the decisions and their seats without the texts, since the digests of transcripts differ with them. */
 function decisionsOf({ trace }: Played, { answer: words }: Words): readonly unknown[] {
-  const own = canonicalAnswer(trace.attempt.request.terms, composeText(words))?.text;
+  const own = canonicalAnswer(trace.attempt.request, composeText(words))?.text;
   return trace.seats.map(({ certificates }) => {
     const [
       {

@@ -54,6 +54,7 @@ function isAnswering(task: string): boolean {
 export function bentModel(below: Model, plan: Plan, mind: BentMind, random: Random): Model {
   return {
     descriptor: `bent over ${below.descriptor}`,
+    prompts: below.prompts,
     async ask(request, signal, onToken) {
       const response = await below.ask(request, signal, onToken).catch(() => ({
         fields: {},

@@ -244,7 +244,7 @@ describe("the server of metrics", () => {
     const error = new ConclaveError("CALIBRATION_WRONG", "Use the table failed", {});
     const ask: Model["ask"] = async () => await Promise.reject(error);
     const state = () => ({ running: 0, waiting: 0, restarts: 0 });
-    const model = metrics.measured({ descriptor: "m", ask, state, close: async () => {} });
+    const model = metrics.measured({ descriptor: "m", prompts: "general", ask, state, close: async () => {} });
     await assert.rejects(model.ask(modelRequest(), never()), error);
     const counted = [...(await metrics.read())].filter(([series, n]) => series.includes("_failures_total") && n > 0);
     assert.deepEqual(counted, [[failures("bug"), 1]]);

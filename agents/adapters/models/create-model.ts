@@ -47,7 +47,7 @@ async function openModel(
     case "llama":
       return await createLlamaModel({ ...config, onEnd });
     case "openai": {
-      const { fallbacks, temperature, timeoutMs, retries, concurrency, waiting } = config;
+      const { fallbacks, temperature, prompts, timeoutMs, retries, concurrency, waiting } = config;
       const first = await openAiEndpointOf(config, "model", environment);
       const others = await Promise.all(
         fallbacks.map(async (one, index) => await openAiEndpointOf(one, `model.fallbacks.${index}`, environment)),
@@ -55,6 +55,7 @@ async function openModel(
       return createOpenAiModel({
         endpoints: [first, ...others],
         temperature,
+        prompts,
         timeoutMs,
         retries,
         concurrency,

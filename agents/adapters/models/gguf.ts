@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 
 /** The part of a GGUF file's header that we use. */
 export interface GgufHeader {
@@ -12,6 +13,8 @@ export interface GgufHeader {
   readonly version: string | null;
   /** `user-only`: the model knows no roles and gets the bare user text (metadata key `conclave.prompt`). */
   readonly prompt: "user-only" | "chat";
+  /** P5: the set of prompts that it was trained on: `small` for a model of this repository. */
+  readonly prompts: PromptSet;
   /** Tokens that the model was trained for; null if the file does not say. */
   readonly contextLength: number | null;
 }
@@ -152,10 +155,12 @@ function parse(file: number, path: string): GgufHeader {
   const start = Math.ceil(read.offset() / alignment) * alignment;
   const end = start + ends.reduce((most, one) => Math.max(most, one), 0);
   if (end > size) throw new RangeError(`it is cut short: its tensors end at byte ${end}, the file at ${size}`);
+  const prompt = metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat";
   return {
     name: label(metadata.get("general.name")) ?? label(basename(path).replace(/\.gguf$/iu, "")) ?? "model",
     version: label(metadata.get("general.version")),
-    prompt: metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat",
+    prompt,
+    prompts: prompt === "user-only" ? "small" : "general",
     contextLength: Number(metadata.get("context_length") ?? 0) || null,
   };
 }

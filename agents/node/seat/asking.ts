@@ -2,7 +2,8 @@ import { digestOf } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { tidyOrigin } from "../../core/phases/origin.ts";
-import { shortened, type Prompt } from "../../core/prompts/prompt.ts";
+import { promptsName, shortened, type Wording } from "../../core/prompts/prompt.ts";
+import { withVerdict } from "../../core/prompts/task-prompt.ts";
 import type { Effect, Observation } from "../../core/protocol.ts";
 import { composeText } from "../../core/request/text.ts";
 import type { Ppm } from "../../core/types.ts";
@@ -17,11 +18,14 @@ export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask
   const budget = ports.budget.open();
   let observation: Observation;
   try {
-    const response = await answerTo(host, effect.prompt, { seed, budget }, signal);
-    const fields = Object.fromEntries(Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]));
+    const { prompts } = ports.model;
+    const wording = effect.prompt[prompts];
+    const response = await answerTo(host, wording, { seed, budget }, signal);
+    const said = Object.fromEntries(Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]));
+    const fields = withVerdict(wording, context.attempt.request, said);
     const confidence = response.confidencePpm as Ppm | null;
-    const { origin } = response;
-    observation = { kind: "answered", fields, confidence, ...(origin && { origin: tidyOrigin(origin) }) };
+    const origin = response.origin && tidyOrigin({ ...response.origin, prompts: promptsName(prompts) });
+    observation = { kind: "answered", fields, confidence, ...(origin && { origin }) };
   } catch (error) {
     logFailure(host, error, "model call failed: abstaining");
     observation = { kind: "failed", reason: modelFailure(error) };
@@ -34,16 +38,16 @@ export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask
 /** P9: asks again with shorter texts of peers, if their length may be why there is no answer. */
 async function answerTo(
   host: EffectHost,
-  prompt: Prompt,
+  wording: Wording,
   call: Pick<ModelRequest, "seed" | "budget">,
   signal: AbortSignal,
 ): Promise<ModelResponse> {
-  const { system, user, schema, confidenceOf } = prompt;
+  const { system, user, schema, confidenceOf } = wording;
   const request = { system, user, schema, confidenceOf, maxTokens: limits.modelOutputTokens, ...call };
   try {
     return await host.ports.model.ask(request, signal);
   } catch (error) {
-    const again = shortened(prompt, modelFailure(error));
+    const again = shortened(wording, modelFailure(error));
     if (again === null) throw error;
     logFailure(host, error, "model call failed: asking again with peers' texts cut short");
     return await answerTo(host, again, call, signal);

@@ -28,7 +28,7 @@ import {
   judgeEscalatingRound,
   type EscalatingCarry,
 } from "./judge.ts";
-import { VERSION, citePrompt, citing, withDocuments } from "./prompts.ts";
+import { VERSION, citePrompt, citing, namedDocument, withDocuments } from "./prompts.ts";
 import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { councilRound, formsOf, isGated, levelAt, levelsOf } from "./levels.ts";
 
@@ -112,17 +112,12 @@ function decisionCalls(
 ): readonly Call[] {
   const { attempt, book, carry, round } = view;
   const { documents } = carry;
-  const { terms } = attempt.request;
   const isReply = isDebate(attempt, round, carry);
   if (phase === commitForm.phase) {
     const reply = isReply ? replyTo(shown) : null;
     const prompt = reply ?? (carry.mbft.result === null ? null : firstCall(asMbft(view, shown.attempt)));
     const asked =
-      prompt === null
-        ? firstPrompt(shown.attempt, carry)
-        : documents.length > 0
-          ? citing(prompt, terms, documents)
-          : prompt;
+      prompt === null ? firstPrompt(shown.attempt, carry) : documents.length > 0 ? citing(prompt, documents) : prompt;
     return [{ about: ["propose"], prompt: asked }];
   }
   const isDecided = isReply && acceptedOf(attempt, agreementIn(book, candidatesOf(book, "open"), "open")) !== null;
@@ -191,7 +186,7 @@ function saySources({ attempt, fetched }: SeatView<EscalatingCarry>): Sources {
 function sayCitations(view: SeatView<EscalatingCarry>): Citations {
   const { carry } = view;
   const fields = view.answered(commitForm.phase)[0]?.fields ?? {};
-  const document = carry.documents[(fields["source"] ?? "").charCodeAt(0) - 65];
+  const document = carry.documents[namedDocument(fields["source"] ?? "")];
   const found = document === undefined ? null : cite(document, fields["quote"] ?? "");
   return { citations: found === null ? [] : [found] };
 }
