@@ -9,7 +9,7 @@ import {
 
 import { grammarOfParts, type Part } from "./grammar.ts";
 import type { WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
-import { confidenceOf, valueRange } from "./output.ts";
+import { confidenceOf } from "./output.ts";
 import { Unfinished } from "./unfinished.ts";
 import { Written } from "./written.ts";
 
@@ -85,7 +85,7 @@ export async function generate(
     input = [last];
   }
   const { text, spans, outputTokens } = written;
-  const confidencePpm = confidenceOf(spans, valueRange(text, ask.schema, ask.confidenceOf));
+  const confidencePpm = confidenceOf(spans, text, ask.schema, ask.confidenceOf);
   firstTokenMs ??= performance.now() - startMs;
   return { text, confidencePpm, promptTokens: prompt.length, outputTokens, firstTokenMs };
 }

@@ -13,7 +13,7 @@ import {
   type Completion,
   type LoggedToken,
 } from "./openai-stream.ts";
-import { confidenceOf, modelFailed, parseOutput, valueRange, type TokenSpan } from "./output.ts";
+import { confidenceOf, modelFailed, parseOutput, type TokenSpan } from "./output.ts";
 
 export interface Server {
   readonly provider: ProviderId;
@@ -202,8 +202,7 @@ function answerOf(server: Server, request: ModelRequest, completion: Completion 
     throw fail("prompt-too-long", `the server read only ${promptTokens} tokens of ${characters} characters`);
   const output = parseOutput(content, request.schema);
   if ("reason" in output) throw fail("unparsable", output.reason);
-  const range = valueRange(content, request.schema, request.confidenceOf);
-  const confidencePpm = confidenceOf(spansOf(tokens, content), range);
+  const confidencePpm = confidenceOf(spansOf(tokens, content), content, request.schema, request.confidenceOf);
   return { fields: output.fields, confidencePpm, promptTokens, outputTokens, fingerprint };
 }
 

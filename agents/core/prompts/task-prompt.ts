@@ -98,7 +98,7 @@ const openings: Readonly<Record<PromptSet, (request: Request, task: Task, schema
     const example = exampleReply(terms, schema);
     return [
       ["task", name, "trusted"],
-      ["form", KIND_RULES[terms.kind].form(terms), "trusted"],
+      ["form", KIND_RULES[terms.kind].words(terms), "trusted"],
       ...(example === null ? [] : [["example", example, "trusted"] as const]),
       ["question", question, "untrusted"],
       ...lettered("option", optionsIn(question, terms)).map(([option, text]) => [option, text, "untrusted"] as const),

@@ -40,7 +40,7 @@ export interface KindRules {
   /** The kind and its terms in words for people. */
   label(terms: Terms): string;
   /** How an answer must be written, in words for models. */
-  form(terms: Terms): string;
+  words(terms: Terms): string;
   /** A question of this kind with its answer, as an example of the form. */
   example(terms: Terms): Example;
   /** Whether the contract takes the outcome of a decided request, as contracts/libraries/DecisionLib.sol. */
@@ -66,7 +66,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text) => canonicalBoolean(text),
     listed: () => ["yes", "no"],
     label: () => "boolean",
-    form: () => "one word: yes or no",
+    words: () => "one word: yes or no",
     example: () => ({ question: "Is 12 more than 10?", proof: "12 - 10 = 2, and 2 is more than 0", answer: "yes" }),
     fits: (outcome) => outcome <= 1n,
   },
@@ -78,7 +78,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text, { terms }) => canonicalChoice(text, terms.options),
     listed: ({ options }) => Array.from({ length: options }, (_, index) => letter(index)),
     label: ({ options }) => `choice of ${options}`,
-    form: ({ options }) => `one letter: ${lettersUpTo(options)}`,
+    words: ({ options }) => `one letter: ${lettersUpTo(options)}`,
     example: () => ({ question: "Which is larger? A) 3 B) 9", proof: "9 - 3 = 6, so 9 is larger: B", answer: "B" }),
     fits: (outcome, { options }) => outcome < BigInt(options),
   },
@@ -90,7 +90,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text, asked) => canonicalNumber(text, asked),
     listed: () => null,
     label: ({ decimals, tolerance }) => `number, ${decimals} decimals, tolerance ${tolerance} units`,
-    form: ({ decimals }) =>
+    words: ({ decimals }) =>
       `${decimals === 0 ? "a whole number" : `a number with at most ${decimals} ${decimals === 1 ? "decimal" : "decimals"} after a point`}, digits only: no unit, no thousands separator, no words`,
     example: ({ decimals }) =>
       decimals === 0
@@ -106,7 +106,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text) => canonicalText(text),
     listed: () => null,
     label: () => "text",
-    form: () => "the answer itself in as few words as it needs, without an explanation",
+    words: () => "the answer itself in as few words as it needs, without an explanation",
     example: () => ({
       question: "Which city is the capital of Austria?",
       proof: "Austria has one capital, Vienna",
@@ -122,7 +122,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text, { terms }) => canonicalPolicies(text, terms.options),
     listed: () => null,
     label: ({ options }) => `policies, any of ${options}`,
-    form: ({ options }) =>
+    words: ({ options }) =>
       `the letters of all policies that hold, in order, with a comma between them, at least one: of ${lettersUpTo(options)}`,
     example: () => ({
       question: "Which hold for 6? A) it is even B) it is more than 5",
