@@ -32,7 +32,7 @@ const TASKS = "adjudicate cite converge critique match propose revise score synt
 /** The hash of all that the set asks in these worlds. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
   "small@2": "618fb15ec98fece1f0d82530c9d5b47d285efcbd8bf8b26970dcfb94b47e733b",
-  "general@1": "be9e9e7cfd789fdb4686dd58d1db98913c8a64919daa9517ff6590caefb1d85e",
+  "general@1": "0e9cdd41c29e6a0277d91cc5b05f4d67187faceb6d7cd5bd8135f7e25822965e",
 };
 
 /** Everything that seats ask when they are asked all of that under all protocols. */

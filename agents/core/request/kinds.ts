@@ -107,11 +107,8 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     listed: () => null,
     label: () => "text",
     words: () => "the answer itself in as few words as it needs, without an explanation",
-    example: () => ({
-      question: "Which city is the capital of Austria?",
-      proof: "Austria has one capital, Vienna",
-      answer: "Vienna",
-    }),
+    // Measured: small models copy an example's text as their answer.
+    example: () => ({ question: "another question", proof: "...", answer: "..." }),
     fits: (outcome, _, answer) => outcome === BigInt(keccak256(utf8(answer))),
   },
   policies: {
