@@ -144,6 +144,7 @@ async function connect(
       onCertified: (certificate) => recorder.certified(seat, certificate),
       onEvidence: (evidence) => recorder.evidence(seat, evidence),
       onConflict: (conflict) => recorder.conflict(seat, conflict),
+      onUnread: () => {},
     });
     if (!life.alive()) return [];
     mine.push(session);

@@ -30,6 +30,8 @@ export const limits = {
   answerBytes: 1024,
   /** An answer of any kind but text. */
   shortAnswerBytes: 128,
+  /** Why a seat has no answer, in its own words. */
+  whyBytes: 160,
   proofBytes: 512,
   counterProofBytes: 512,
   /** All objections to the own answer in a revision prompt, as the prompt shows them. */

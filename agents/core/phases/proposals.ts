@@ -1,4 +1,4 @@
-import { canonicalAnswer } from "../request/answer.ts";
+import { canonicalAnswer, unreadAnswer } from "../request/answer.ts";
 import type { Asked, CanonicalAnswer } from "../request/kinds.ts";
 import { clipText } from "../request/text.ts";
 import { digestOf, isMapOf } from "../encoding/codec.ts";
@@ -40,6 +40,8 @@ interface Commit {
 
 interface Reveal {
   readonly proposal: (Proposal & { readonly salt: Uint8Array }) | null;
+  /** PH14: why there is no proposal, in the seat's words. */
+  readonly why?: string;
 }
 
 export const commitForm: Form<Commit> = {
@@ -57,10 +59,15 @@ export const commitForm: Form<Commit> = {
 export const revealForm: Form<Reveal> = {
   name: "reveal",
   phase: REVEAL,
-  encode: ({ proposal }) => ({
+  encode: ({ proposal, why }) => ({
     proposal: proposal === null ? null : { ...encodeProposal(proposal), salt: proposal.salt },
+    ...(why !== undefined && { why }),
   }),
   decode: (_, value) => {
+    if (isMapOf(value, ["proposal", "why"])) {
+      const { proposal, why } = value;
+      return proposal === null && isTextOf(why, limits.whyBytes) && why !== "" ? { proposal, why } : null;
+    }
     if (!isMapOf(value, ["proposal"])) return null;
     if (value["proposal"] === null) return { proposal: null };
     if (!isMapOf(value["proposal"], ["answer", "proof", "salt", "tier"])) return null;
@@ -105,7 +112,17 @@ export function sayCommit(view: SeatView<unknown>): Commit {
 
 export function sayReveal(view: SeatView<unknown>): Reveal {
   const proposal = ownProposal(view);
-  return { proposal: proposal === null ? null : { ...proposal, salt: saltOf(view) } };
+  if (proposal !== null) return { proposal: { ...proposal, salt: saltOf(view) } };
+  const why = whyNone(view);
+  return { proposal, ...(why !== null && { why }) };
+}
+
+/** PH14: why the model's answer is no proposal; null if the seat does not know. Said with REVEAL, when all are committed. */
+function whyNone(view: SeatView<unknown>): string | null {
+  const [answered] = view.answered(COMMIT);
+  if (answered !== undefined) return unreadAnswer(view.attempt.request, answered.fields["answer"] ?? "");
+  const [failure] = view.failed(COMMIT);
+  return failure === undefined ? null : clipText(`the model failed: ${failure}`, limits.whyBytes);
 }
 
 function saltOf({ secret, round }: SeatView<unknown>): Uint8Array {

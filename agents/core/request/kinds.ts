@@ -39,6 +39,8 @@ export interface KindRules {
   listed(terms: Terms): readonly string[] | null;
   /** The kind and its terms in words for people. */
   label(terms: Terms): string;
+  /** What an answer is, in words that follow "is no". */
+  noun(terms: Terms): string;
   /** How an answer must be written, in words for models. */
   words(terms: Terms): string;
   /** A question of this kind with its answer, as an example of the form. */
@@ -66,6 +68,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text) => canonicalBoolean(text),
     listed: () => ["yes", "no"],
     label: () => "boolean",
+    noun: () => "yes or no",
     words: () => "one word: yes or no",
     example: () => ({ question: "Is 12 more than 10?", proof: "12 - 10 = 2, and 2 is more than 0", answer: "yes" }),
     fits: (outcome) => outcome <= 1n,
@@ -78,6 +81,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text, { terms }) => canonicalChoice(text, terms.options),
     listed: ({ options }) => Array.from({ length: options }, (_, index) => letter(index)),
     label: ({ options }) => `choice of ${options}`,
+    noun: ({ options }) => `letter from A to ${letter(options - 1)}`,
     words: ({ options }) => `one letter: ${lettersUpTo(options)}`,
     example: () => ({ question: "Which is larger? A) 3 B) 9", proof: "9 - 3 = 6, so 9 is larger: B", answer: "B" }),
     fits: (outcome, { options }) => outcome < BigInt(options),
@@ -90,6 +94,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text, asked) => canonicalNumber(text, asked),
     listed: () => null,
     label: ({ decimals, tolerance }) => `number, ${decimals} decimals, tolerance ${tolerance} units`,
+    noun: ({ decimals }) => (decimals === 0 ? "whole number" : `number with at most ${decimals} decimals`),
     words: ({ decimals }) =>
       `${decimals === 0 ? "a whole number" : `a number with at most ${decimals} ${decimals === 1 ? "decimal" : "decimals"} after a point`}, digits only: no unit, no thousands separator, no words`,
     example: ({ decimals }) =>
@@ -106,6 +111,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text) => canonicalText(text),
     listed: () => null,
     label: () => "text",
+    noun: () => "readable text of the allowed length",
     words: () => "the answer itself in as few words as it needs, without an explanation",
     // Measured: small models copy an example's text as their answer.
     example: () => ({ question: "another question", proof: "...", answer: "..." }),
@@ -119,6 +125,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text, { terms }) => canonicalPolicies(text, terms.options),
     listed: () => null,
     label: ({ options }) => `policies, any of ${options}`,
+    noun: ({ options }) => `set of letters from A to ${letter(options - 1)}`,
     words: ({ options }) =>
       `the letters of all policies that hold, in order, with a comma between them, at least one: of ${lettersUpTo(options)}`,
     example: () => ({

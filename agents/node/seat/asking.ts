@@ -5,10 +5,11 @@ import { tidyOrigin } from "../../core/phases/origin.ts";
 import { promptsName, shortened, type Wording } from "../../core/prompts/prompt.ts";
 import { withVerdict } from "../../core/prompts/task-prompt.ts";
 import type { Effect, Observation } from "../../core/protocol.ts";
+import { canonicalAnswer, unreadAnswer } from "../../core/request/answer.ts";
 import { composeText } from "../../core/request/text.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { ModelRequest, ModelResponse } from "../../ports/model.ts";
-import { deadline, logFailure, type EffectHost } from "./host.ts";
+import { deadline, logFailure, tagOf, type EffectHost } from "./host.ts";
 
 /** Asks the model, within a phase and the request's token budget; whatever happens becomes an observation. */
 export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask" }>): Promise<void> {
@@ -23,6 +24,7 @@ export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask
     const response = await answerTo(host, wording, { seed, budget }, signal);
     const said = Object.fromEntries(Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]));
     const fields = withVerdict(wording, context.attempt.request, said);
+    reportUnread(host, fields);
     const confidence = response.confidencePpm as Ppm | null;
     const origin = response.origin && tidyOrigin({ ...response.origin, prompts: promptsName(prompts) });
     observation = { kind: "answered", fields, confidence, ...(origin && { origin }) };
@@ -33,6 +35,15 @@ export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask
     cancel();
   }
   host.enqueue({ kind: "observed", ask: effect.ask, observation, tokens: budget.spent() });
+}
+
+/** Says why an answer will not count. */
+function reportUnread({ context, ports, events }: EffectHost, fields: Readonly<Record<string, string>>): void {
+  const { request } = context.attempt;
+  const answer = fields["answer"];
+  if (answer === undefined || canonicalAnswer(request, answer) !== null) return;
+  events.onUnread();
+  ports.log.warn({ ...tagOf(context), why: unreadAnswer(request, answer) }, "the model gave no answer: abstaining");
 }
 
 /** P9: asks again with shorter texts of peers, if their length may be why there is no answer. */

@@ -1,6 +1,7 @@
 import { MATCH, matchCalls, sayMatches } from "../../phases/equivalence.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
+import { explainClasses } from "../../phases/reasons.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import {
   CITE,
@@ -17,7 +18,7 @@ import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt } from "../../types.ts";
 import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate/critiques.ts";
 import { mbftCalls, mbftSay, refuseMbft } from "../mbft/index.ts";
-import type { MbftCarry } from "../mbft/conclude.ts";
+import { explainMbft, type MbftCarry } from "../mbft/conclude.ts";
 import { JUDGE, VOTE } from "../mbft/payloads.ts";
 import {
   bringersOf,
@@ -49,6 +50,10 @@ export const escalating = phased<EscalatingCarry>({
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
   judgeRound: judgeEscalatingRound,
+  explain: (book, carry) =>
+    levelAt(book.attempt, book.round) === "mbft"
+      ? explainMbft(book, carry.mbft, claimsIn(book, carry, "closed"))
+      : explainClasses(book),
   calls,
   documents: (attempt, round, phase) => (isBringing(attempt, round, phase) ? sourcesOf(attempt.request.question) : []),
   say,
