@@ -27,6 +27,8 @@ export async function whyHung(
     }
   } catch (error) {
     host.signal.throwIfAborted();
-    return [`the transcript cannot be read (${printable(messageOf(error))}); try conclave transcript ${requestId} later`];
+    return [
+      `the transcript cannot be read (${printable(messageOf(error))}); try conclave transcript ${requestId} later`,
+    ];
   }
 }

@@ -173,10 +173,10 @@ function derivationSchema(terms: Terms): OutputSchema {
 const UNKNOWN = "unknown";
 
 function answerProperty(terms: Terms, name: string): OutputSchema["properties"][number] {
-  const { listed, maxLength } = KIND_RULES[terms.kind];
-  const allowed = listed(terms);
+  const rules = KIND_RULES[terms.kind];
+  const allowed = rules.listed(terms);
   if (allowed !== null) return { name, enum: allowed };
-  return { name, maxLength, ...(terms.kind === "text" && { isProse: true }) };
+  return { name, maxLength: rules.maxLength, ...(terms.kind === "text" && { isProse: true }) };
 }
 
 export function verdictSchema(verdicts: readonly string[]): OutputSchema {

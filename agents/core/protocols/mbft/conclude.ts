@@ -61,11 +61,13 @@ export function explainMbft(
   const config = mbftConfig(attempt);
   const { committee, request } = attempt;
   const needed = request.terms.assurance === "high" ? "more than 2/3" : "more than 1/2";
-  return evaluateRound(book, config, reputations, candidates).classes.map(({ class: one, sum, supporters, isVetoed }) => {
-    const weight = `weight ${weightText(sum)} of ${weightText(config.theta)} needed`;
-    const seats = `accepted by ${supporters.length} of ${committee.length} seats, ${needed} needed`;
-    return `${quoteAnswer(one.answer.text)}: ${weight}; ${seats}${isVetoed ? "; vetoed by an upheld counter-proof" : ""}`;
-  });
+  return evaluateRound(book, config, reputations, candidates).classes.map(
+    ({ class: one, sum, supporters, isVetoed }) => {
+      const weight = `weight ${weightText(sum)} of ${weightText(config.theta)} needed`;
+      const seats = `accepted by ${supporters.length} of ${committee.length} seats, ${needed} needed`;
+      return `${quoteAnswer(one.answer.text)}: ${weight}; ${seats}${isVetoed ? "; vetoed by an upheld counter-proof" : ""}`;
+    },
+  );
 }
 
 /** A weight in units of a seat of full reputation that is certain, to two decimals, rounded down. */
