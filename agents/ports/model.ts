@@ -1,4 +1,4 @@
-import type { Origin, OutputProperty, OutputSchema, TextForm } from "../core/prompts/prompt.ts";
+import type { Origin, OutputProperty, OutputSchema, PromptSet, TextForm } from "../core/prompts/prompt.ts";
 
 export type { OutputProperty, OutputSchema, TextForm };
 
@@ -34,7 +34,7 @@ export interface ModelResponse {
    */
   readonly confidencePpm: number | null;
   /** The engine and settings that made the answer, if known. */
-  readonly origin?: Origin;
+  readonly origin?: Omit<Origin, "prompts">;
   readonly promptTokens: number;
   readonly outputTokens: number;
   /** Time from the call to the first token, with the wait for a place. */
@@ -74,6 +74,8 @@ export type ModelFailureKind =
 export interface Model {
   /** Model descriptor recorded in transcripts, e.g. "conclave-small@1 sha256:ab12…" or "openai:qwen3-32b". */
   readonly descriptor: string;
+  /** P5: the set of prompts that it is asked with. */
+  readonly prompts: PromptSet;
   ask(request: ModelRequest, signal: AbortSignal, onToken?: (text: string) => void): Promise<ModelResponse>;
   close(): Promise<void>;
 }

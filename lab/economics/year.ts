@@ -67,13 +67,13 @@ function decide(
 ): { readonly share: number; readonly falls: boolean } {
   const answers = beliefs.map(({ answer, tier }, seat): BlindAnswer => ({
     seat: seat as SeatIndex,
-    answer: canonicalAnswer(attempt.request.terms, answer)!,
+    answer: canonicalAnswer(attempt.request, answer)!,
     tier: tier as Ppm,
   }));
   const hides = waits && mostOf(beliefs.slice(1)) !== beliefs[0]!.answer;
   const { shares, reputationChanges } = settle(attempt, {
     winner: {
-      answer: canonicalAnswer(attempt.request.terms, mostOf(hides ? beliefs.slice(1) : beliefs))!,
+      answer: canonicalAnswer(attempt.request, mostOf(hides ? beliefs.slice(1) : beliefs))!,
       alike: [],
       confidence: ONE_PPM,
     },

@@ -117,7 +117,7 @@ async function measure(
   await Promise.all(
     questions.map(async (question, index) => {
       const panel = createPanel({ book: fresh, question, seed, variantOf: () => index % variants.length });
-      await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, assurance)));
+      await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, assurance)).small);
     }),
   );
   const { calls, tokens } = fresh.asked;

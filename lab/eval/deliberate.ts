@@ -114,6 +114,7 @@ function foreignModels(panel: Panel): ForeignModels {
   return {
     of: (seat, clock): Model => ({
       descriptor: "panel",
+      prompts: "small",
       async ask(request) {
         working += 1;
         // Before anything else: answers arrive in the order of the questions, in whatever order they were made.

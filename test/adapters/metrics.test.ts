@@ -167,6 +167,7 @@ describe("the server of metrics", () => {
         attempts: { decided: 5, hung: 4, left: 3 },
         relays: { committed: 6, already: 7, refused: 8 },
         withheld: 9,
+        unread: 6,
         chain: { blockNumber: 10n, atMs: 11_500 },
       }));
       const response = await fetch(metrics.url);
@@ -182,6 +183,7 @@ describe("the server of metrics", () => {
         'conclave_agent_relays_total{outcome="already"}': 7,
         'conclave_agent_relays_total{outcome="refused"}': 8,
         conclave_agent_withheld_signatures_total: 9,
+        conclave_agent_unread_answers_total: 6,
         conclave_chain_block_number: 10,
         conclave_chain_followed_timestamp_seconds: 11.5,
       };
@@ -246,7 +248,7 @@ describe("the server of metrics", () => {
     const error = new ConclaveError("CALIBRATION_WRONG", "Use the table failed", {});
     const ask: Model["ask"] = async () => await Promise.reject(error);
     const state = () => ({ running: 0, waiting: 0, restarts: 0, memoryBytes: 0 });
-    const model = metrics.measured({ descriptor: "m", ask, state, close: async () => {} });
+    const model = metrics.measured({ descriptor: "m", prompts: "general", ask, state, close: async () => {} });
     await assert.rejects(model.ask(modelRequest(), never()), error);
     const counted = [...(await metrics.read())].filter(([series, n]) => series.includes("_failures_total") && n > 0);
     assert.deepEqual(counted, [[failures("bug"), 1]]);

@@ -75,7 +75,7 @@ describe("model: forms of answers", () => {
       const takes = await accepts(terms);
       fc.assert(
         fc.property(answers, (text) => {
-          const canonical = canonicalAnswer(terms, text)?.text;
+          const canonical = canonicalAnswer({ terms, question: "" }, text)?.text;
           assert.ok(canonical !== undefined, text);
           assert.deepEqual(takes(canonical), [true, true], canonical);
         }),
@@ -91,7 +91,7 @@ describe("model: forms of answers", () => {
           assert.equal(byGrammar, byPattern, text);
           if (!byGrammar) return;
           taken++;
-          assert.notEqual(canonicalAnswer(terms, text), null, text);
+          assert.notEqual(canonicalAnswer({ terms, question: "" }, text), null, text);
           assert.ok(text.length <= KIND_RULES[terms.kind].maxLength);
         }),
         { numRuns: 300 },
@@ -119,7 +119,7 @@ describe("model: forms of answers", () => {
       asked.map(async ({ terms, seed }) => {
         const request = modelRequest({ schema: answerSchema(terms), seed: seed * 100, maxTokens: 512 });
         const { fields, confidencePpm } = await model.ask(request, never());
-        assert.notEqual(canonicalAnswer(terms, fields["answer"] ?? ""), null, fields["answer"]);
+        assert.notEqual(canonicalAnswer({ terms, question: "" }, fields["answer"] ?? ""), null, fields["answer"]);
         assert.ok(confidencePpm !== null && confidencePpm >= 0 && confidencePpm < 1_000_000);
       }),
     );

@@ -43,7 +43,7 @@ function expected(tier: Ppm, right: Ppm): number {
 }
 
 function answerOf(attempt: Attempt, seat: number, text: string, tier: Ppm = TIER_MAX): BlindAnswer {
-  return { seat: seat as SeatIndex, answer: canonicalAnswer(attempt.request.terms, text)!, tier };
+  return { seat: seat as SeatIndex, answer: canonicalAnswer(attempt.request, text)!, tier };
 }
 
 /** The outcome if "yes", or another answer, is decided and every seat did all that was asked. */
@@ -56,7 +56,7 @@ function settled(
     slashes = attempt.committee.map(() => 0),
   }: { overdue?: readonly Overdue[]; slashes?: readonly number[] } = {},
 ): Outcome {
-  const answer = decided === null ? null : canonicalAnswer(attempt.request.terms, decided);
+  const answer = decided === null ? null : canonicalAnswer(attempt.request, decided);
   return settle(attempt, {
     winner: answer && { answer, alike: [], confidence: ONE_PPM },
     blind: { answers, overdue },

@@ -188,7 +188,7 @@ describe("sources: over a committee", () => {
     assert.equal(decisionOf(run).answer, "yes");
     for (const { prompt } of run.asked)
       assert.deepEqual(
-        prompt.user.split("\n").map((one) => one.split(":")[0]),
+        prompt.small.user.split("\n").map((one) => one.split(":")[0]),
         ["task", "kind", "question", "sourceA"],
       );
   });

@@ -96,13 +96,13 @@ function attemptOf(kind: AnswerKind, question: string): Attempt {
 }
 
 async function ask(prompt: Prompt, signal = never()): Promise<ModelResponse> {
-  return await model.ask({ ...prompt, seed: 1, maxTokens: limits.modelOutputTokens }, signal);
+  return await model.ask({ ...prompt[model.prompts], seed: 1, maxTokens: limits.modelOutputTokens }, signal);
 }
 
 /** Asks for an answer with all fields as the prompt wants them: the adapter promises that or an error. */
 async function fieldsOf(prompt: Prompt): Promise<Readonly<Record<string, string>>> {
   const { fields, confidencePpm } = await ask(prompt);
-  const { properties } = prompt.schema;
+  const { properties } = prompt[model.prompts].schema;
   assert.deepEqual(
     Object.keys(fields),
     properties.map(({ name }) => name),
@@ -125,13 +125,13 @@ describe("SmolLM2, a model that people run", () => {
       const attempts = questions.map((question) => attemptOf(kind as AnswerKind, question));
       const wrong = await Promise.all(
         attempts.map(async (attempt) => {
-          const { terms, question } = attempt.request;
+          const { question } = attempt.request;
           const { fields, outputTokens } = await ask(proposePrompt(attempt)).catch((error: unknown) => {
             return { fields: { answer: `(${String(error)})` }, outputTokens: 0 };
           });
           tokens += outputTokens;
           const answer = composeText(fields["answer"] ?? "");
-          return canonicalAnswer(terms, answer) === null ? [`${kind}: ${question} ${answer}`] : [];
+          return canonicalAnswer(attempt.request, answer) === null ? [`${kind}: ${question} ${answer}`] : [];
         }),
       );
       bad.push(...wrong.flat());
@@ -184,7 +184,8 @@ describe("SmolLM2, a model that people run", () => {
             { name: "answer", enum: allowed(index) },
           ],
         };
-        return await fieldsOf({ ...proposePrompt(attemptOf("text", question)), schema });
+        const { small, general } = proposePrompt(attemptOf("text", question));
+        return await fieldsOf({ small: { ...small, schema }, general: { ...general, schema } });
       }),
     );
     for (const [index, { answer }] of answers.entries()) assert.ok(allowed(index).includes(answer!), answer);

@@ -47,7 +47,7 @@ async function openModel(
     case "llama":
       return await createLlamaModel({ ...config, onEnd });
     case "openai": {
-      const { fallbacks, temperature, thinkingTokens, timeoutMs, retries, concurrency, waiting } = config;
+      const { fallbacks, temperature, thinkingTokens, prompts, timeoutMs, retries, concurrency, waiting } = config;
       const first = await openAiEndpointOf(config, "model", environment);
       const others = await Promise.all(
         fallbacks.map(async (one, index) => await openAiEndpointOf(one, `model.fallbacks.${index}`, environment)),
@@ -56,6 +56,7 @@ async function openModel(
         endpoints: [first, ...others],
         temperature,
         thinkingTokens,
+        prompts,
         timeoutMs,
         retries,
         concurrency,

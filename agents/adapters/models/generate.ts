@@ -11,7 +11,7 @@ import { grammarOfParts, type Part } from "./grammar.ts";
 import { isLoop } from "./loop.ts";
 import { frameThoughts } from "./thoughts.ts";
 import type { WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
-import { confidenceOf, valueRange } from "./output.ts";
+import { confidenceOf } from "./output.ts";
 import { Unfinished } from "./unfinished.ts";
 import { Written } from "./written.ts";
 
@@ -109,7 +109,7 @@ export async function generate(
     input = [last];
   }
   const { text, spans } = written;
-  const confidencePpm = confidenceOf(spans, valueRange(text, ask.schema, ask.confidenceOf));
+  const confidencePpm = confidenceOf(spans, text, ask.schema, ask.confidenceOf);
   const outputTokens = thoughtTokens + written.outputTokens;
   onToken();
   return { text, confidencePpm, promptTokens: promptLength, outputTokens, firstTokenMs: firstTokenMs ?? 0 };

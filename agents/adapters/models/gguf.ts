@@ -5,6 +5,7 @@ import { basename } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 
 /** The part of a GGUF file's header that we use. */
 export interface GgufHeader {
@@ -13,6 +14,8 @@ export interface GgufHeader {
   readonly version: string | null;
   /** `user-only`: the model knows no roles and gets the bare user text (metadata key `conclave.prompt`). */
   readonly prompt: "user-only" | "chat";
+  /** P5: the set of prompts that it was trained on: `small` for a model of this repository. */
+  readonly prompts: PromptSet;
   /** Tokens that the model was trained for; null if the file does not say. */
   readonly contextLength: number | null;
   /** e.g. "llama"; null if the file does not say. */
@@ -218,10 +221,12 @@ function parse(file: number, path: string): GgufHeader {
   if (end > size) throw new RangeError(`it is cut short: its tensors end at byte ${end}, the file at ${size}`);
   const template = metadata.get(TEMPLATE);
   const sizeOf = (key: (typeof SIZES)[number]): number | null => Number(metadata.get(key) ?? 0) || null;
+  const prompt = metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat";
   return {
     name: label(metadata.get("general.name")) ?? label(basename(path).replace(/\.gguf$/iu, "")) ?? "model",
     version: label(metadata.get("general.version")),
-    prompt: metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat",
+    prompt,
+    prompts: prompt === "user-only" ? "small" : "general",
     architecture: label(metadata.get("general.architecture")),
     hasTemplate: template !== undefined,
     thinks: typeof template === "string" && THOUGHTS.test(template),

@@ -1,6 +1,7 @@
 import PQueue from "p-queue";
 
 import { limits } from "../../core/limits.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { HostedModel, ModelFailureKind, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { mostTokens, setAside } from "./budget.ts";
 import { createCallQueue } from "./call-queue.ts";
@@ -27,6 +28,8 @@ export interface LlamaModelOptions {
   readonly contextSize?: number | undefined;
   /** Most tokens of thought before an answer; if absent, what is usual for the model's size, if it thinks. */
   readonly thinkingTokens?: number | undefined;
+  /** P5: the set of prompts to ask with; if absent, the one that the file names. */
+  readonly prompts?: PromptSet | undefined;
   /** Runs when a worker process was started, the first or a later one. */
   readonly onStart?: (pid: number) => void;
   /** Runs with the reason when a worker with a loaded model ended by itself; another one is started. */
@@ -110,6 +113,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
 
   return {
     descriptor,
+    prompts: options.prompts ?? header.prompts,
     async ask(request, signal, onToken) {
       if (supervisor.closed()) throw closed(descriptor);
       const askedMs = performance.now();

@@ -14,7 +14,7 @@ import {
   type Completion,
   type LoggedToken,
 } from "./openai-stream.ts";
-import { confidenceOf, modelFailed, parseOutput, valueRange, type TokenSpan } from "./output.ts";
+import { confidenceOf, modelFailed, parseOutput, type TokenSpan } from "./output.ts";
 
 /** Takes what a try shows about a server. */
 export interface Learn {
@@ -218,8 +218,7 @@ function answerOf(
     throw fail("prompt-too-long", `the server read only ${promptTokens} tokens of ${characters} characters`);
   const output = parseOutput(content, request.schema);
   if ("reason" in output) throw fail("unparsable", output.reason);
-  const range = valueRange(content, request.schema, request.confidenceOf);
-  const confidencePpm = confidenceOf(spansOf(tokens, content), range);
+  const confidencePpm = confidenceOf(spansOf(tokens, content), content, request.schema, request.confidenceOf);
   return { fields: output.fields, confidencePpm, fingerprint };
 }
 

@@ -2,6 +2,7 @@ import pRetry from "p-retry";
 
 import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type ServerReply, type Endpoints } from "./openai-endpoints.ts";
@@ -25,6 +26,8 @@ export interface OpenAiModelOptions {
   readonly temperature?: number;
   /** Most tokens of thought; if absent, none, or the usual ones of a server that thinks anyway. */
   readonly thinkingTokens?: number | undefined;
+  /** P5: the set of prompts to ask with; general if absent. */
+  readonly prompts?: PromptSet | undefined;
   /** Time for one call, with all tries and pauses. */
   readonly timeoutMs: number;
   /** Tries after the first, for 429, 5xx and broken connections. */
@@ -84,6 +87,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
 
   return {
     descriptor,
+    prompts: options.prompts ?? "general",
     async ask(request, signal, onToken): Promise<ModelResponse> {
       if (closing.signal.aborted) throw closed(descriptor);
       const askedMs = performance.now();

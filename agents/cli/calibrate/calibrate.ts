@@ -5,6 +5,7 @@ import { probeModel, selfReporting } from "../../adapters/models/calibrated-mode
 import { writeCalibration, type CalibrationTable } from "../../adapters/models/calibration-table.ts";
 import { modelConfigSchema, type ModelConfig } from "../../adapters/models/config.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
+import { promptsName } from "../../core/prompts/prompt.ts";
 import type { Model } from "../../ports/model.ts";
 import { parseInteger, usage } from "../shared/arguments.ts";
 import { measureModel } from "./measure.ts";
@@ -81,7 +82,8 @@ export const calibrate: CommandSpec<Options> = {
       const { source, questions } = await questionsFor(options, model, host);
       const { origin, confidencePpm } = await probeModel(model);
       const { engine = "", sampling = "" } = origin ?? {};
-      const made = { model: origin?.model ?? model.descriptor, engine, sampling };
+      const prompts = promptsName(model.prompts);
+      const made = { model: origin?.model ?? model.descriptor, engine, sampling, prompts };
       const measure = confidencePpm === null ? "self-report" : "token-probability";
       tell(`${questions.length} questions for ${printable(model.descriptor)}, confidence by ${measure}`);
       const asked = measure === "self-report" ? selfReporting(model) : model;

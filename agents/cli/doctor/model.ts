@@ -15,6 +15,7 @@ import { probeEngine, probeFile } from "../../adapters/models/llama-probe.ts";
 import type { OpenAiEndpoint } from "../../adapters/models/openai-model.ts";
 import { askOnce, lacksModel, listModels } from "../../adapters/models/openai-probe.ts";
 import { ConclaveError } from "../../core/errors.ts";
+import { promptsName } from "../../core/prompts/prompt.ts";
 import type { CliHost } from "../shared/command.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { wayOutOf } from "../shared/reasons.ts";
@@ -155,8 +156,10 @@ export function examineConfidence(model: ModelConfig): Promise<Check> {
       return ok("as the model gives it: there is no calibration table (conclave calibrate)");
     const table = await readCalibration(calibration);
     if (model.kind === "llama") {
-      const descriptor = describeGguf(readGgufHeader(model.path), await digestGguf(model.path, model.sha256));
-      checkCalibration(calibration, table, { model: descriptor });
+      const header = readGgufHeader(model.path);
+      const descriptor = describeGguf(header, await digestGguf(model.path, model.sha256));
+      const prompts = promptsName(model.prompts ?? header.prompts);
+      checkCalibration(calibration, table, { model: descriptor, prompts });
     }
     return ok(
       `by ${calibration}: ${table.questions.count} questions of ${table.date}, ${table.measure}; its engine and sampling are compared when the agent starts`,

@@ -93,9 +93,11 @@ async function checkKind(
   signal: AbortSignal,
 ): Promise<Checked> {
   const terms = { ...SMALLEST, kind, options, decimals };
+  const attempt = loneAttempt(question, terms);
   const nothing = { engine: null, sampling: null, promptTokens: 0, outputTokens: 0, readMs: 0, writeMs: 0 };
   try {
-    const request = { ...proposePrompt(loneAttempt(question, terms)), seed: 1, maxTokens: limits.modelOutputTokens };
+    const prompt = proposePrompt(attempt)[model.prompts];
+    const request = { ...prompt, seed: 1, maxTokens: limits.modelOutputTokens };
     const {
       fields,
       origin,
@@ -105,7 +107,7 @@ async function checkKind(
       durationMs,
     } = await model.ask(request, signal);
     const given = composeText(fields["answer"] ?? "");
-    const answer = canonicalAnswer(terms, given)?.text ?? null;
+    const answer = canonicalAnswer(attempt.request, given)?.text ?? null;
     const reason = answer === null ? `${JSON.stringify(given)} is no answer of this kind` : null;
     const { engine = null, sampling = null } = origin ?? {};
     const writeMs = Math.max(0, durationMs - readMs);

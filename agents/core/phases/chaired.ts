@@ -83,7 +83,7 @@ function synthesis(rules: ChairedRules, view: SeatView<ChairedCarry>): readonly 
 }
 
 function saySynthesis(view: SeatView<ChairedCarry>): unknown {
-  return { proposal: proposalFrom(view.attempt.request.terms, view.answered(SYNTHESIS)[0]) };
+  return { proposal: proposalFrom(view.attempt.request, view.answered(SYNTHESIS)[0]) };
 }
 
 /** CH6: true if an honest seat is among those that answered. */

@@ -23,6 +23,8 @@ export interface PhasedState extends Waiting {
   readonly fetched: readonly (Uint8Array | null)[];
   /** The own model's answers, by phase of this round. */
   readonly answered: ReadonlyMap<number, readonly Answered[]>;
+  /** Why calls of the own model failed, by phase of this round. */
+  readonly failed: ReadonlyMap<number, readonly string[]>;
   /** What this seat held of each phase since the last full one when that phase closed (PH3). */
   readonly seen: readonly Seen[];
   readonly closed: Position | null;
@@ -41,6 +43,7 @@ const opening: Omit<PhasedState, "relayed"> = {
   pending: [],
   fetched: [],
   answered: new Map(),
+  failed: new Map(),
   seen: [],
   closed: null,
 };
@@ -104,6 +107,7 @@ export class Drive<Carry> {
       earlier: Array.from({ length: round }, (_, of) => book(of)),
       carry: this.judge.carryInto(attempt, tally, round),
       answered: (phase) => state.answered.get(phase) ?? [],
+      failed: (phase) => state.failed.get(phase) ?? [],
       fetched: state.fetched,
     };
   }
@@ -228,7 +232,7 @@ export class Drive<Carry> {
     const call = state.pending.find((one) => one.ask === ask);
     if (call === undefined) return { state, effects: [] };
     const pending = state.pending.filter((one) => one !== call);
-    const noted = { ...state, pending, answered: this.note(state, context, call, observation) };
+    const noted = { ...state, pending, ...this.note(state, context, call, observation) };
     return pending.length > 0 ? { state: noted, effects: [] } : this.speak(noted, context, tally);
   }
 
@@ -243,18 +247,21 @@ export class Drive<Carry> {
     return this.speak({ ...state, fetched: blocks }, context, tally);
   }
 
-  /** A failed call leaves nothing behind: it can never look like an answer. */
+  /** PH9: a failed call leaves nothing but the reason: it can never look like an answer. */
   private note(
     state: PhasedState,
     context: SeatContext,
     { about }: Pending,
     observation: Observation,
-  ): PhasedState["answered"] {
-    if (observation.kind === "failed") return state.answered;
+  ): Partial<Pick<PhasedState, "answered" | "failed">> {
     const { phase } = this.formAt(context, state);
+    if (observation.kind === "failed") {
+      const failed = [...(state.failed.get(phase) ?? []), observation.reason];
+      return { failed: new Map(state.failed).set(phase, failed) };
+    }
     const { kind: _, ...answer } = observation;
     const before = state.answered.get(phase) ?? [];
-    return new Map(state.answered).set(phase, [...before, { about, ...answer }]);
+    return { answered: new Map(state.answered).set(phase, [...before, { about, ...answer }]) };
   }
 
   private speak(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {

@@ -60,9 +60,13 @@ export function matchForms(attempt: Attempt): readonly AnyForm[] {
 
 const MATCH_TASK: Task = {
   name: "match",
-  instructions:
+  small:
     "Two members answered with these texts. Say in `check` what each of them states. `verdict` is same if whoever acts on one of them would " +
     "act alike on the other, different if not, abstain if you cannot tell.",
+  general:
+    "Two members answered the question with `answer` and with `other`. Whether they are right does not matter here. Say in `check` what each of " +
+    "them states. `verdict` is same if whoever acts on one of them would act alike on the other, whatever the words; different if not; abstain " +
+    "if you cannot tell.",
 };
 
 function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {

@@ -28,6 +28,8 @@ export interface SessionEvents {
   readonly onCertified: (certificate: Certificate) => void;
   readonly onEvidence: (evidence: Evidence) => void;
   readonly onConflict: (conflict: DecisionConflict) => void;
+  /** The model's answer is no answer of the question's kind. */
+  readonly onUnread: () => void;
 }
 
 /** AV6: how often a seat did not sign a decision because its store did not hold the transcript, and what failed last. */

@@ -268,7 +268,16 @@ class RunningSession implements Session {
     }
     const stepped = stepSeat(this.protocol, this.context, this.state, input);
     this.state = stepped.state;
-    for (const effect of stepped.effects) this.effects.execute(effect);
+    for (const effect of stepped.effects) {
+      if (effect.kind === "certified" && effect.certificate.decision.status === "hung") this.explain();
+      this.effects.execute(effect);
+    }
+  }
+
+  /** PH14: logs what the last round lacks for a decision. */
+  private explain(): void {
+    const reasons = this.protocol.explain?.(this.attempt, this.state.tally) ?? [];
+    this.ports.log.warn({ ...tagOf(this.context), reasons }, "the committee hung");
   }
 }
 

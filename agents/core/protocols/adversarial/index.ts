@@ -140,7 +140,7 @@ function inOrder(attempt: Attempt, { reviews }: Reviewed): readonly string[] {
 
 function say(view: SeatView<AdversarialCarry>, phase: number): unknown {
   if (phase === REVIEW) return reviewFrom(view.answered(REVIEW)[0]);
-  return { proposal: proposalFrom(view.attempt.request.terms, view.answered(phase)[0]) };
+  return { proposal: proposalFrom(view.attempt.request, view.answered(phase)[0]) };
 }
 
 function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): JudgedRound<AdversarialCarry> {

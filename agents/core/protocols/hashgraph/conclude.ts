@@ -73,7 +73,7 @@ function openedBy({ attempt, lines }: GraphView, { seat, commitment }: OpenCommi
   const shown = records.find((record) => record.kind === "output");
   if (shown === undefined || shown.proposal === null || shown.salt === null) return null;
   if (commitmentOf(attempt, 0, seat, shown.proposal, shown.salt) !== commitment) return null;
-  const answer = canonicalAnswer(attempt.request.terms, shown.proposal.answer);
+  const answer = canonicalAnswer(attempt.request, shown.proposal.answer);
   return answer && { answer, tier: shown.proposal.tier };
 }
 

@@ -10,7 +10,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, decidedBy } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 6;
+const VERSION = 7;
 
 /** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the evidence is counted. */
 export const mbftBayesian = phased<null>({

@@ -78,7 +78,7 @@ function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
   const { accepted, confidence, named } = gradePolicies(attempt, candidates);
   const isHigh = attempt.request.terms.assurance === "high";
   if (isHigh && !accepted.every((policy) => isSupermajority(named[policy] as number, seats))) return null;
-  const answer = canonicalAnswer(attempt.request.terms, accepted.map(letter).join(","));
+  const answer = canonicalAnswer(attempt.request, accepted.map(letter).join(","));
   if (answer === null || confidence === null) return null;
   return { answer, confidence, alike: [] };
 }
