@@ -39,16 +39,18 @@ export class AnswerCursor {
     return part !== undefined && part.kind !== "one-of" && this.taken !== "";
   }
 
-  /** Returns what is written of the free text, if it may be closed here; null elsewhere. */
+  /** Returns what is written of the free text; null elsewhere. */
   freeText(): string | null {
-    return this.parts[this.index]?.kind === "free" && !this.isEscaped ? this.taken : null;
+    return this.parts[this.index]?.kind === "free" ? this.taken : null;
   }
 
-  /** Closes the free text: its quote must come next. */
+  /** Closes the free text: its quote must come next. An escape that is open becomes a line end, which counts as a space. */
   closeText(): void {
     if (this.freeText() === null) throw new Error("There is no free text to close");
-    this.parts[this.index] = { kind: "one-of", texts: ['"'], property: this.property() };
+    const end = this.isEscaped ? 'n"' : '"';
+    this.parts[this.index] = { kind: "one-of", texts: [end], property: this.property() };
     this.taken = "";
+    this.isEscaped = false;
   }
 
   /** Returns the current or next part and all after it. */

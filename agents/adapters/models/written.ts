@@ -9,7 +9,7 @@ import { Unfinished } from "./unfinished.ts";
 
 /** Most tokens of one character; what is incomplete after more is not a character. */
 const MAX_TOKENS_PER_CHARACTER = 8;
-/** Tokens after the last at which a text may be closed: a character, or an escape, may be open there. */
+/** Tokens after the last at which a text may be closed: a character may be open there, and an escape. */
 const SLACK = MAX_TOKENS_PER_CHARACTER + 1;
 /** Length of a free text without a limit, where texts share what tokens there are. */
 const USUAL_LENGTH = 1000;
