@@ -59,6 +59,11 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
         summary: "lower the operator's commission at once, or announce a higher one and let it take effect later",
         load: async () => (await import("./agent/commission.ts")).agentCommission,
       },
+      {
+        name: "model",
+        summary: "compare the configured model with the registered one, or register it",
+        load: async () => (await import("./agent/model.ts")).agentModel,
+      },
     ],
   },
   {

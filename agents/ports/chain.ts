@@ -235,6 +235,7 @@ export interface OperatorActions extends OracleActions, RewardActions {
   withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;
   rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
+  setModel(agentId: AgentId, model: string): Promise<Receipt>;
 }
 
 /** Claims of what the registry owes for service and evidence. */

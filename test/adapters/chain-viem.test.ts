@@ -336,6 +336,7 @@ describe("chain: viem", () => {
       await operator.bond(agentId, ONE);
       await operator.startUnbonding(agentId, (5n * ONE) / 2n);
       await operator.setEndpoint(agentId, ["/dns4/agent/tcp/2"]);
+      await operator.setModel(agentId, "another@2 sha256:ff");
       const next = keysFromPrivateKey(hexToBytes(keccak256(utf8("its second key"))));
       await operator.rotateSigner(
         agentId,
@@ -345,8 +346,8 @@ describe("chain: viem", () => {
       const reader = await harness.reader({ finalityDepth: 3 });
       const record = await reader.agentBySigner(next.address);
       assert.deepEqual(
-        [record?.endpoint, record?.active, record?.publicKey],
-        [["/dns4/agent/tcp/2"], false, next.publicKey],
+        [record?.endpoint, record?.model, record?.active, record?.publicKey],
+        [["/dns4/agent/tcp/2"], "another@2 sha256:ff", false, next.publicKey],
       );
       assert.equal(await reader.agentBySigner(signer.address), null);
       assert.deepEqual(await onChain(agentId), [

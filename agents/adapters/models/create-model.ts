@@ -3,8 +3,9 @@ import { readApiKey } from "../api-key.ts";
 import { calibratedModel } from "./calibrated-model.ts";
 import { readCalibration } from "./calibration-table.ts";
 import type { ModelConfig } from "./config.ts";
+import { describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
 import { createLlamaModel } from "./llama-model.ts";
-import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
+import { createOpenAiModel, serverOf, type OpenAiEndpoint } from "./openai-model.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
@@ -36,6 +37,14 @@ export async function createModel(
     await model.close();
     throw error;
   }
+}
+
+/** Returns the descriptor of the model that the config names, without loading it or asking its server. */
+export async function descriptorOf(config: ModelConfig): Promise<string> {
+  if (config.kind === "llama")
+    return describeGguf(readGgufHeader(config.path), await digestGguf(config.path, config.sha256));
+  const { provider, url, model } = config;
+  return serverOf({ provider, baseUrl: url, model }, config.temperature, config.thinkingTokens).descriptor;
 }
 
 async function openModel(

@@ -14,7 +14,7 @@ import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
-import { securityOf, securityRows } from "./security.ts";
+import { securityOf, sharedModel, securityRows } from "./security.ts";
 import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
 
@@ -103,11 +103,13 @@ export const request: CommandSpec<Options> = {
     const sources = await readSources(options.question, options.source ?? [], terms, host);
     requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
-    const [agents, appealUnit] =
-      terms.security === "none"
-        ? [[], 0n]
-        : await Promise.all([chain.agents(host.signal), chainTerms.appealUnit(terms, host.signal)]);
-    const security = securityOf(terms, agents, appealUnit);
+    const [agents, appealUnit] = await Promise.all([
+      chain.agents(host.signal),
+      terms.security === "none" ? 0n : chainTerms.appealUnit(terms, host.signal),
+    ]);
+    const shared = sharedModel(agents);
+    if (shared !== null) tell(`warning: ${shared}`);
+    const security = securityOf(terms, terms.security === "none" ? [] : agents, appealUnit);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     for (const [name, value] of secured) tell(`${name} ${value}`);
     const keys = await openAccount(options, host);
