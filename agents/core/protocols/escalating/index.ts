@@ -127,7 +127,7 @@ function decisionCalls(
   }
   const isDecided = isReply && acceptedOf(attempt, agreementIn(book, candidatesOf(book, "open"), "open")) !== null;
   if (isDecided && (phase === VOTE || phase === JUDGE)) return [];
-  const asked = mbftCalls(asMbft(view, shown.attempt), phase, (of, stage) => claimsIn(of, carry, stage));
+  const asked = mbftCalls(asMbft(view, shown.attempt), phase, (of, closure) => claimsIn(of, carry, closure));
   return phase === MATCH ? asked : withCitations(view, asked);
 }
 

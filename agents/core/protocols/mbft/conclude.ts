@@ -1,4 +1,4 @@
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import type { Blind } from "../../phases/pay.ts";
 import { blindIn, type Candidate } from "../../phases/proposals.ts";
@@ -47,5 +47,5 @@ export function judgeMbftRound(
     confidence: confidenceOf(winner.sum, reputations),
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
-  return { carry, outcome: settle(attempt, { winner: won, blind, slashes: total, completed: participants }) };
+  return { carry, outcome: outcomeFrom(attempt, { winner: won, blind, slashes: total, completed: participants }) };
 }
