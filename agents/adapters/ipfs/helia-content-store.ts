@@ -126,6 +126,6 @@ function assemble(libp2p: Libp2p, local: LocalBlocks): Assembly {
   };
 }
 
-function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  return sleep(durationMs, undefined, { signal }).catch(() => undefined);
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return sleep(delayMs, undefined, { signal }).catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-import { readDocument } from "../../core/evidence/sources.ts";
+import { readDocument } from "../../core/request/sources.ts";
 import type { Effect, Protocol } from "../../core/protocol.ts";
 import type { Attempt, DecisionStatus, Digest, Message } from "../../core/types.ts";
 import { ask } from "./asking.ts";

@@ -12,7 +12,7 @@ import {
   sourcesOf,
   type Citations,
   type Sources,
-} from "../../evidence/sources.ts";
+} from "../../request/sources.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt } from "../../types.ts";
 import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate/critiques.ts";

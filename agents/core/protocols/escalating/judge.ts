@@ -14,7 +14,7 @@ import {
   sourcesOf,
   type Citation,
   type Document,
-} from "../../evidence/sources.ts";
+} from "../../request/sources.ts";
 import { encode } from "../../encoding/codec.ts";
 import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
 import { initialCarry as initialMbft, judgeMbftRound, type MbftCarry } from "../mbft/conclude.ts";

@@ -2,7 +2,7 @@ import { matchForms } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { commitForm, revealForm } from "../../phases/proposals.ts";
 import { closeForm, type AnyForm } from "../../phases/round-book.ts";
-import { citeForm, sourceForm, sourcesOf } from "../../evidence/sources.ts";
+import { citeForm, sourceForm, sourcesOf } from "../../request/sources.ts";
 import type { Attempt } from "../../types.ts";
 import { critiqueForm } from "../debate/critiques.ts";
 import { judgeForm, voteForm } from "../mbft/payloads.ts";

@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import { cutText, renderFields, type OutputSchema, type Prompt } from "../../prompts/prompt.ts";
-import type { Citation, Document } from "../../evidence/sources.ts";
+import type { Citation, Document } from "../../request/sources.ts";
 import { answerSchema, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
 import { letter } from "../../request/kinds.ts";
 import type { Attempt, Terms } from "../../types.ts";
@@ -35,13 +35,13 @@ export function withDocuments(
   citations: readonly Citation[] = [],
 ): Prompt {
   const texts = lettered("source", textsOf(documents));
-  const rendered = (user: string, quoteBytes: number): string => {
-    const quotes = citations.map(({ quote }) => ["quote", cutText(quote, quoteBytes)] as const);
-    return `${user}\n${renderFields([...quotes, ...texts].map(([name, text]) => [name, text, "untrusted"]))}`;
+  const rendered = (user: string, quotationBytes: number): string => {
+    const quotations = citations.map(({ quotation }) => ["quote", cutText(quotation, quotationBytes)] as const);
+    return `${user}\n${renderFields([...quotations, ...texts].map(([name, text]) => [name, text, "untrusted"]))}`;
   };
   const { user, brief = user } = prompt;
   const [whole, short] = [
-    rendered(user, limits.quoteBytes),
+    rendered(user, limits.quotationBytes),
     rendered(brief, Math.floor(limits.briefBytes / Math.max(1, citations.length))),
   ];
   return {
@@ -53,9 +53,9 @@ export function withDocuments(
 }
 
 function citeSchema(terms: Terms, documents: readonly Document[]): OutputSchema {
-  const quote = { name: "quote", maxLength: limits.quoteBytes };
+  const quotation = { name: "quote", maxLength: limits.quotationBytes };
   const source = { name: "source", enum: documents.map((_, index) => letter(index)) };
-  return { properties: [quote, source, ...answerSchema(terms).properties] };
+  return { properties: [quotation, source, ...answerSchema(terms).properties] };
 }
 
 function textsOf(documents: readonly Document[]): readonly string[] {

@@ -12,7 +12,7 @@ import { beliefOf, decidedBy } from "./rules.ts";
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
 const VERSION = 6;
 
-/** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the evidence is counted. */
+/** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the weights of evidence are added. */
 export const mbftBayesian = phased<null>({
   id: "mbft-bayesian",
   code: 2,
