@@ -173,37 +173,33 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
 
     /// @inheritdoc IAgentRegistry
     function slash(AgentId agentId, address reporter) external {
-        _requireSlasher();
-        _requireKnown(agentId);
-        (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _book.slash(_rules(), agentId, EQUIVOCATION_SLASH_PPM);
-        uint256 slashed = uint256(bonded) + unbonding;
-        require(slashed != 0, NothingToSlash(agentId));
+        (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _slash(
+            agentId,
+            EQUIVOCATION_SLASH_PPM,
+            type(uint128).max
+        );
+        require(bonded | unbonding != 0, NothingToSlash(agentId));
         // The operator loses at most one unit more than was slashed. Half of that, rounded down, never exceeds what was
         // slashed.
         uint256 reward = (ownLoss * REPORTER_PPM) / PPM_ONE;
         uint256 least = ownLoss / REWARD_LOSS_DIVISOR;
         if (least > minStake / LEAST_REWARD_DIVISOR) least = minStake / LEAST_REWARD_DIVISOR;
         if (reward < least) reward = least;
-        _owed[reporter] += reward;
-        _owed[treasury] += slashed - reward;
+        _reward(reporter, reward);
         emit StakeSlashed(agentId, reporter, bonded, unbonding, reward);
     }
 
     /// @inheritdoc IAgentRegistry
-    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed) {
-        _requireSlasher();
-        _requireKnown(agentId);
-        (uint128 bonded, uint128 unbonding, ) = _book.slash(_rules(), agentId, OVERTURN_SLASH_PPM);
+    function slashOverturned(AgentId agentId, address appellant, uint256 most) external returns (uint256 slashed) {
+        (uint128 bonded, uint128 unbonding, ) = _slash(agentId, OVERTURN_SLASH_PPM, most);
         slashed = uint256(bonded) + unbonding;
-        _owed[treasury] += slashed;
         emit StakeSlashed(agentId, appellant, bonded, unbonding, 0);
     }
 
     /// @inheritdoc IAgentRegistry
     function rewardAppellant(address appellant, uint256 amount) external {
         _requireSlasher();
-        _owed[treasury] -= amount;
-        _owed[appellant] += amount;
+        _reward(appellant, amount);
         emit AppellantRewarded(appellant, amount);
     }
 
@@ -397,6 +393,24 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     /// @dev The cast is safe: block numbers stay below 2^64.
     function _epoch() private view returns (uint64) {
         return uint64(block.number / epochBlocks);
+    }
+
+    /// @dev Only for the slasher. The treasury is owed what is taken.
+    function _slash(
+        AgentId agentId,
+        uint256 ppm,
+        uint256 most
+    ) private returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
+        _requireSlasher();
+        _requireKnown(agentId);
+        (bonded, unbonding, ownLoss) = _book.slash(_rules(), agentId, ppm, most);
+        _owed[treasury] += uint256(bonded) + unbonding;
+    }
+
+    /// @dev Gives an account a part of what the treasury is owed.
+    function _reward(address account, uint256 amount) private {
+        _owed[treasury] -= amount;
+        _owed[account] += amount;
     }
 
     function _requireKnown(AgentId agentId) private view {

@@ -93,6 +93,9 @@ contract DecisionOracle is Accounts, Requests {
     /// @inheritdoc IDecisionOracle
     uint256 public immutable supportedProtocols;
 
+    /// @dev True if fees in tokens and stake are in the same token.
+    bool private immutable _isOneToken;
+
     /// @param authority access manager that says who may set prices and pause new requests
     /// @param registry_ registry that picks committees and is bound to this contract as its oracle
     /// @param feeToken_ token of fees and pay in `Currency.Token`
@@ -112,6 +115,7 @@ contract DecisionOracle is Accounts, Requests {
         require(oracle == address(this), NotBound(oracle));
         settlement = address(new Settlement());
         supportedProtocols = supportedProtocols_;
+        _isOneToken = address(feeToken_) == address(registry_.stakeToken());
         emit OracleDeployed(registry_, settlement, supportedProtocols_, _epochBlocks);
     }
 
@@ -123,7 +127,7 @@ contract DecisionOracle is Accounts, Requests {
     ) external payable returns (RequestId requestId) {
         require(question.length != 0, QuestionIsEmpty());
         require(question.length <= MAX_QUESTION_BYTES, QuestionTooLong(question.length, MAX_QUESTION_BYTES));
-        terms.validate(supportedProtocols);
+        terms.validate(supportedProtocols, _isOneToken);
         (uint256 drawable, uint256 needed) = (registry.drawableCount(), terms.agentsNeeded());
         require(drawable >= needed, TooFewAgents(drawable, needed));
 

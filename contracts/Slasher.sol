@@ -8,17 +8,26 @@ import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {EvidenceLib} from "./libraries/EvidenceLib.sol";
 import {HistoryLib} from "./libraries/HistoryLib.sol";
 import {OverturnLib} from "./libraries/OverturnLib.sol";
+import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
+import {RequestIdLib} from "./libraries/RequestIdLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
-import {EVIDENCE_WINDOW, FALL_PERIOD, OVERTURN_REWARD_PPM, PPM_ONE} from "./types/Limits.sol";
+import {
+    DECIDED_UNITS,
+    EVIDENCE_WINDOW,
+    FALL_PERIOD,
+    OVERTURN_PAY_MULTIPLE,
+    OVERTURN_REWARD_UNITS
+} from "./types/Limits.sol";
 import {
     AgentId,
     DecidedRound,
     DecisionHead,
+    Prices,
     Relay,
     Request,
     RequestId,
@@ -33,7 +42,9 @@ import {
 contract Slasher is ISlasher {
     using DecisionHeadLib for DecisionHead;
     using EvidenceLib for EvidenceLib.ProvenSeat;
+    using PricesLib for Prices;
     using RelayLib for Relay;
+    using RequestIdLib for RequestId;
     using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
@@ -117,7 +128,10 @@ contract Slasher is ISlasher {
         require(block.timestamp <= end, EvidenceTooLate(requestId, end));
         require(stands && OverturnLib.isOverturned(terms, rounds, first, second), NotOverturned(requestId));
         DecidedRound calldata round = rounds[first];
-        uint256 reward = _slashSigners(requestId, round);
+        uint256 unit = IDecisionOracle(oracle).priceListOf(terms.currency(), requestId.priceVersion()).appealUnitOf(
+            terms
+        );
+        uint256 reward = _slashSigners(requestId, round, unit);
         registry.rewardAppellant(round.appellant, reward);
         registry.rewardAppellant(OverturnLib.lastAppellant(rounds), reward);
     }
@@ -128,10 +142,16 @@ contract Slasher is ISlasher {
     }
 
     /// @dev Slashes the seats that signed the round's decision, but not twice for it, and nobody who was slashed in the last week.
+    /// @param unit price of one unit of pay of the committees that appeals call
     /// @return reward what each appellant gets: the part of its reward that belongs to the slashed seats, so that calls that slash
     /// one seat after the other pay no more than one call; at most half of what was taken, rounded down in favour of the treasury
-    function _slashSigners(RequestId requestId, DecidedRound calldata round) private returns (uint256 reward) {
+    function _slashSigners(
+        RequestId requestId,
+        DecidedRound calldata round,
+        uint256 unit
+    ) private returns (uint256 reward) {
         uint32 attempt = round.decision.head.attempt();
+        uint256 most = OVERTURN_PAY_MULTIPLE * DECIDED_UNITS * unit;
         uint64 signers = round.relay.signers();
         uint256 total = 0;
         uint256 signed = 0;
@@ -146,11 +166,11 @@ contract Slasher is ISlasher {
             _consumed[overturnId] = true;
             _slashTimes[agentId] = block.timestamp;
             emit DecisionOverturned(agentId, requestId, round.appellant, attempt);
-            total += registry.slashOverturned(agentId, round.appellant);
+            total += registry.slashOverturned(agentId, round.appellant, most);
             ++slashed;
         }
         require(total != 0, NobodyToSlash(requestId, attempt));
-        reward = (uint256(registry.minStake()) * OVERTURN_REWARD_PPM * slashed) / (PPM_ONE * signed);
+        reward = (OVERTURN_REWARD_UNITS * unit * slashed) / signed;
         if (reward > total / 2) reward = total / 2;
     }
 

@@ -470,13 +470,15 @@ interface IAgentRegistry {
     /// @param reporter is owed the reward
     function slash(AgentId agentId, address reporter) external;
 
-    /// @notice Takes 50_000 ppm of an agent's bonded and of its unbonding stake, each rounded up, because two larger committees
-    /// overturned a decision that it certified (docs/spec/security.md). Only the slasher may call.
+    /// @notice Takes 50_000 ppm of an agent's bonded and of its unbonding stake, or less where that is more than `most`, each
+    /// rounded up, because two larger committees overturned a decision that it certified (docs/spec/security.md). Only the slasher may
+    /// call.
     /// @dev The treasury is owed all of it; `rewardAppellant` follows. An agent that is not active exits, as with `slash`.
     /// @param agentId the agent
     /// @param appellant who appealed against the decision, for the event
+    /// @param most the most to take, rounded down to a part per million of the stake; at most two units more are taken
     /// @return slashed what was taken from both pots; 0 if there was nothing
-    function slashOverturned(AgentId agentId, address appellant) external returns (uint256 slashed);
+    function slashOverturned(AgentId agentId, address appellant, uint256 most) external returns (uint256 slashed);
 
     /// @notice Gives an appellant a part of what `slashOverturned` took. Only the slasher may call, in the same transaction.
     /// @param appellant is owed the amount

@@ -374,7 +374,7 @@ interface IDecisionOracle is IAccounts {
 
     /// @notice Ends a request as Hung whose last attempt, after an earlier decision, nobody has answered in time, when no
     /// retries are left. The consumer is told so, and the appellant gets its bond back less the gas of this call. Anybody
-    /// may call, and is paid as for `finalize`.
+    /// may call, and is paid for it (SE13).
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `RequestReopened` event
     /// @param seedBlock as in the same event

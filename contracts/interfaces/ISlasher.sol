@@ -184,7 +184,8 @@ interface ISlasher {
 
     /// @notice Slashes the seats that certified a decision about a secured request which two larger committees overturned, after the
     /// request was settled. Anybody may call, until seven days after the last deadline on record.
-    /// @dev A small fixed reward goes to two appellants in equal parts: to the one against the decision, and to the one whose appeal
+    /// @dev Each seat loses a twentieth of its agent's stake, but at most a hundred times what a seat of the later committees earns.
+    /// @dev A small reward goes to two appellants in equal parts: to the one against the decision, and to the one whose appeal
     /// called the last committee. It is less than what the appeals cost them, and belongs to the seats in equal parts.
     /// The caller gets nothing, so there is nothing to copy.
     /// @dev Seats that were slashed in the last seven days are left out; call again after that.

@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {EXIT_REPUTATION, MAX_AGENTS, PROVEN_SERVICE} from "../types/Limits.sol";
+import {EXIT_REPUTATION, MAX_AGENTS, PPM_ONE, PROVEN_SERVICE} from "../types/Limits.sol";
 import {AgentId, Currency, Service} from "../types/Types.sol";
 import {AgentAccount, AgentAccountLib} from "./AgentAccountLib.sol";
 import {Candidate, CandidateLib, Candidates} from "./Candidates.sol";
@@ -138,14 +138,21 @@ library AgentBook {
     /// @notice Slashes the agent, see `StakePool.slash`. A slash makes an agent that is not active exit. Otherwise the
     /// agent could have the evidence against it consumed while almost nothing is at stake, then bond and be drawn for
     /// the same request.
+    /// @param ppm what it loses, in parts per million of its stake
+    /// @param most the most that it loses, at most a uint128; rounded down to a part per million of its stake, so that both pots
+    /// lose the same part, and then up to a unit in each
     function slash(
         State storage self,
         Rules memory rules,
         AgentId agentId,
-        uint256 ppm
+        uint256 ppm,
+        uint256 most
     ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
         Record storage record = self.records[agentId];
-        (bonded, unbonding, ownLoss) = record.pool.slash(record.operator, ppm);
+        StakePool.State storage pool = record.pool;
+        uint256 stake = uint256(pool.bonded.assets) + pool.unbonding.assets;
+        if (stake * ppm > most * PPM_ONE) ppm = (most * PPM_ONE) / stake;
+        (bonded, unbonding, ownLoss) = pool.slash(record.operator, ppm);
         AgentAccount account = record.account;
         if (record.position == 0 && !account.exited()) {
             record.account = account.withExited();

@@ -137,7 +137,9 @@ library RequestTermsLib {
     /// @notice Reverts unless a request may have these terms. The price list checks the fee separately.
     /// @param packed the terms
     /// @param protocols bitmap of the supported protocols
-    function validate(RequestTerms packed, uint256 protocols) internal pure {
+    /// @param oneToken true if fees in tokens and stake are in the same token. Otherwise pay and stake cannot be compared, and nothing
+    /// can be secured
+    function validate(RequestTerms packed, uint256 protocols, bool oneToken) internal pure {
         uint256 word = RequestTerms.unwrap(packed);
         require((protocols >> uint8(word)) & 1 == 1, IDecisionOracle.UnknownProtocol(uint8(word)));
         uint256 seconds_ = duration(packed);
@@ -154,18 +156,20 @@ library RequestTermsLib {
         _check(callbackGas <= MAX_CALLBACK_GAS, "callbackGasLimit", callbackGas);
         uint256 assurance = (word >> 36) & 0xf;
         _check(assurance <= ASSURANCE_HIGH, "assurance", assurance);
+        uint256 currency_ = (word >> 32) & 0x3;
+        _check(currency_ <= uint256(type(Currency).max), "currency", currency_);
         uint256 security_ = security(packed);
         _check(
             security_ == 0 ||
                 (security_ == SECURED &&
+                    oneToken &&
+                    currency_ == uint256(Currency.Token) &&
                     assurance == ASSURANCE_HIGH &&
                     appeals_ >= MIN_SECURED_APPEALS &&
                     seconds_ * (2 * appeals_ + retries_ + 1) <= MAX_DURATION),
             "security",
             security_
         );
-        uint256 currency_ = (word >> 32) & 0x3;
-        _check(currency_ <= uint256(type(Currency).max), "currency", currency_);
         _validateKind(packed, word);
     }
 

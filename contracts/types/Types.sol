@@ -74,7 +74,8 @@ enum Status {
 /// 64 seats, and all committees with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
 /// @param security 0 none, 1 secured: the seats that certified a decision lose stake if two larger committees overturn it
-/// (docs/spec/security.md). Needs high assurance and at least 2 appeals, and all periods together may last at most seven days
+/// (docs/spec/security.md). Needs high assurance, at least 2 appeals, and a fee in the stake token, and all periods together may last at
+/// most seven days
 /// @param currency the currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
 /// @param options choice and policies only: how many options or policies, 2 to 26

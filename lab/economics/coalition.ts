@@ -1,10 +1,10 @@
 // What agents gain that act together, by how many seats of a committee they hold: the rare cases are sampled as often as the others.
-import { hypergeometricTail } from "../complexity/committee-odds.ts";
+import { binomialTail } from "../complexity/committee-odds.ts";
 import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import type { Outcome } from "../../agents/core/types.ts";
 import { createRandom, type Random } from "../../sim/random.ts";
 import { passDeadline, quorum, refundArgs, type Drawn } from "../../test/support/contracts/course.ts";
-import { AGENTS, CLAIM_PART, SEAT_GAS_LEVEL, type Setting } from "./assumptions.ts";
+import { CLAIM_PART, SEAT_GAS_LEVEL, type Setting } from "./assumptions.ts";
 import {
   agentsOf,
   askFor,
@@ -25,11 +25,14 @@ import { fateOf, finish, honestCast, mindsOf, type Fate } from "./request.ts";
 /** How a coalition acts: `copy`: one model call serves all its seats. `rule`: it also takes the pay of committees that it holds, and silences those that decide against it. */
 export type Plan = "honest" | "copy" | "rule";
 
-/** P(exactly k of n seats are hostile), for a share of equal agents. */
+/** The precision of a share. */
+const SHARE_ONE = 1_000_000;
+
+/** P(exactly k of n seats are hostile), for a share of a registry that is large beside the committee: in a small one it is less. */
 export function odds(n: number, k: number, share: number): number {
-  const hostile = Math.round(share * AGENTS);
+  const hostile = { numerator: BigInt(Math.round(share * SHARE_ONE)), denominator: BigInt(SHARE_ONE) };
   const tail = (least: number): number => {
-    const { numerator, denominator } = hypergeometricTail(AGENTS, hostile, n, least);
+    const { numerator, denominator } = binomialTail(n, least, hostile);
     return Number((numerator * 10n ** 18n) / denominator) / 1e18;
   };
   return tail(k) - tail(k + 1);

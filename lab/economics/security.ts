@@ -1,5 +1,6 @@
 // What a request secures: what a decision of its own costs a coalition that asks itself, what bribes cost, and when an appeal pays.
-import { OVERTURN_SLASH_PPM, ownSeatsOf } from "../../agents/cli/request/security.ts";
+import { OVERTURN_SLASH_PPM, OVERTURN_UNITS, ownSeatsOf } from "../../agents/cli/request/security.ts";
+import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { quorum } from "../../test/support/contracts/course.ts";
 import { appealSizes } from "../complexity/committee-odds.ts";
 import {
@@ -45,17 +46,18 @@ export const holds = (n: number, share: number): number =>
 /** Dollars of a request's pay that come back to a share of the stake. */
 export const paidBack = (n: number, share: number): number => share * 2 * n * UNIT_DOLLARS;
 
-/** Tokens that a seat loses if two larger committees overturn what it certified. */
-const sliceOf = (stake: number): number => (stake * Number(OVERTURN_SLASH_PPM)) / 1e6;
+/** Tokens that a seat loses at the quote if two larger committees overturn what it certified (SC3). */
+const sliceOf = (stake: number): number =>
+  Math.min((stake * Number(OVERTURN_SLASH_PPM)) / 1e6, Number(OVERTURN_UNITS) * UNIT_DOLLARS);
 
 /** Dollars that a wrong quorum of a secured request's first committee loses at least, so bribes for it cost as much: the other signatures can be honest ones (SC7). */
 export const slicesOf = (n: number, stake = STAKE_TOKENS): number => ownSeatsOf(n) * sliceOf(stake);
 
 /** As in contracts/types/Limits.sol. */
-const OVERTURN_REWARD_PPM = 3_125;
+const OVERTURN_REWARD_UNITS = 2;
 
 /** Dollars that both appellants get together for an overturned decision (SC4). */
-export const APPELLANTS_REWARD = (2 * LEAST_STAKE_TOKENS * OVERTURN_REWARD_PPM) / 1e6;
+export const APPELLANTS_REWARD = 2 * OVERTURN_REWARD_UNITS * UNIT_DOLLARS;
 
 /** Dollars that a share of the stake earns in the committees that appeals call. */
 const calledPay = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "appeals">, share: number): number =>
@@ -66,15 +68,19 @@ const calledPay = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "
   );
 
 /**
- * What an asker gains that chooses a question whose answer changes between the committees, and makes both appeals itself.
+ * What an asker gains that chooses a question whose answer changes between the committees, and makes both appeals itself. It knows the
+ * answer, so its seats are sure, and are right; the others do not say how sure they are.
  * @param spent dollars that the request, both appeals and the call cost it, without the reward
- * @param share part of the stake that it has in the committees that it calls
+ * @param share part of the seats that it has in the committees that it calls
  */
 export const gainOfChange = (
   spent: number,
   setting: Pick<Setting, "committeeSize" | "appeals">,
   share: number,
-): number => APPELLANTS_REWARD + calledPay(setting, share) - spent;
+): number => {
+  const sure = share * SURE_RIGHT;
+  return APPELLANTS_REWARD + calledPay(setting, sure / (sure + (1 - share) * SAFE_RIGHT)) - spent;
+};
 
 /** Dollars of all bonds up to the last committee. Its seats risk nothing: nobody can overturn them. */
 export const bondsToLast = (setting: Pick<Setting, "committeeSize" | "appeals">): number => calledPay(setting, 1);

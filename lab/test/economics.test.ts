@@ -110,20 +110,21 @@ describe("economics: the arithmetic", () => {
     assertClose(HONEST_CERTAINTY * win, (1 - HONEST_CERTAINTY) * loss, 1e-6);
   });
 
-  it("bribes for the first committee of a secured request cost a twentieth of the stake whose signatures they need; for the last, only bonds", () => {
+  it("bribes for the first committee of a secured request cost what the seats lose whose signatures they need; for the last, only bonds", () => {
     const [four] = SECURED;
-    assert.deepEqual([slicesOf(4), slicesOf(13, 100), four!.slices, four!.leastSlices], [100, 25, 100, 10]);
+    assert.deepEqual([slicesOf(4), slicesOf(13, 60), four!.slices, four!.leastSlices], [10, 15, 10, 10]);
     // Committees of 9 and 19, two units of 2.5 cents a seat.
     assert.deepEqual([four!.setting, four!.last], ["n = 4, K = 2", 19]);
     assertClose(four!.bonds, 1.4, 1e-9);
     assertClose(bondsToLast({ committeeSize: 4, appeals: 0 }), 0, 1e-9);
   });
 
-  it("SC4: both appellants get 0.625 tokens, less than half of the pay of the committees that they call", () => {
-    assert.equal(APPELLANTS_REWARD, 0.625);
+  it("SC4: both appellants get 0.1 tokens, less than what an asker with half of the seats cannot get back of the pay", () => {
+    assert.equal(APPELLANTS_REWARD, 0.1);
     const changing = { committeeSize: 4, appeals: 2 };
-    assertClose(gainOfChange(1.4, changing, 0), 0.625 - 1.4, 1e-9);
-    assertClose(gainOfChange(1.4, changing, 0.5), 0.625 - 0.7, 1e-9);
+    assertClose(gainOfChange(1.4, changing, 0), 0.1 - 1.4, 1e-9);
+    // Its seats get 240 shares each, the others 30.
+    assertClose(gainOfChange(1.4, changing, 0.5), 0.1 - 1.4 / 9, 1e-9);
   });
 
   it("an asker that gains by both appeals ends with exit code 1", () => {

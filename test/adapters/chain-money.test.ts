@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 
 import { tokenAbi } from "conclave/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { appealUnitOf } from "../../agents/adapters/chain/prices.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Terms } from "../../agents/core/types.ts";
@@ -158,12 +159,26 @@ describe("chain: money at the oracle", () => {
       const last = await lastOf(await harness.reader(), request.id);
       const bond = await (await readChainTerms(harness.options)).bond(request, last.round);
       assert.equal(bond, 18n * ONE);
+      // A committee of nine decided, at two units a seat.
+      assert.equal(await (await readChainTerms(harness.options)).appealUnit(request.terms), bond / 18n);
       if (currency === "token") await rejects(operator.appeal(request, last), "BALANCE_TOO_LOW");
       if (currency === "token") await fund(operator.account, bond);
       await operator.appeal(request, last);
       const { past } = await courseNow(await harness.reader(), request.id);
       assert.equal(past[0]?.appellant, operator.account);
     }
+  });
+
+  it("SE5: a unit of an appeal costs what the fee pays above the quote, too, at most twice the list", () => {
+    // 2 (4 + 9 + 19) units, and one for each seat of a retry.
+    const terms = { committeeSize: 4, appeals: 2, retries: 1 };
+    const unitOf = (above: bigint, unitPrice: bigint): bigint =>
+      appealUnitOf({ ...terms, fee: 5_000n + above }, 5_000n, unitPrice);
+    assert.deepEqual(
+      [unitOf(0n, 10n), unitOf(82n, 10n), unitOf(83n, 10n), unitOf(830n, 10n), unitOf(8_300n, 10n)],
+      [10n, 10n, 11n, 20n, 20n],
+    );
+    assert.equal(unitOf(8_300n, 0n), 100n);
   });
 
   it("SE13: finalizing sends enough gas for a first credit, which an estimate at gas price zero misses", async () => {

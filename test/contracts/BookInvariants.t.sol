@@ -24,7 +24,7 @@ contract BookInvariantsTest is WalkTest {
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
         _walk(0, 600);
-        bytes32[13] memory actions = [
+        bytes32[14] memory actions = [
             bytes32("create"),
             "bond",
             "unbond",
@@ -36,6 +36,7 @@ contract BookInvariantsTest is WalkTest {
             "wake",
             "exited",
             "slash",
+            "slashBounded",
             "rotate",
             "pass"
         ];

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { toUtf8Bytes } from "ethers";
+import { encodeBytes32String, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
 import { ask, passDeadline, refundArgs, termsFor } from "../support/contracts/course.ts";
@@ -47,6 +47,16 @@ async function oracleFor(world: World, token: string): Promise<Oracle> {
 }
 
 describe("fee tokens", () => {
+  it("SC1: other than the stake token secure nothing", async () => {
+    const { world } = await loadFixture(deployed);
+    const token = await ethers.deployContract("TestToken");
+    const oracle = await oracleFor(world, await token.getAddress());
+    const secured = termsIn(Currency.Token, { fee: 0n, security: 1, assurance: 1, appeals: 2 });
+    await expect(oracle.request(0, secured, question))
+      .to.be.revertedWithCustomError(oracle, "InvalidTerms")
+      .withArgs(encodeBytes32String("security"), 1);
+  });
+
   it("that take a fee on transfers are refused", async () => {
     const { world } = await loadFixture(deployed);
     const token = await ethers.deployContract("FeeOnTransferToken");

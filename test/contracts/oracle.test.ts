@@ -115,6 +115,8 @@ describe("DecisionOracle", () => {
         ["security", { security: 1, assurance: 1 }],
         ["security", { security: 1, assurance: 1, appeals: 1 }],
         ["security", { security: 1, appeals: 2 }],
+        // What a seat can lose depends on what it earns, in the stake token (SC3).
+        ["security", { security: 1, assurance: 1, appeals: 2, currency: 1 }],
         // Five periods may last a week together (SC1).
         ["security", { security: 1, assurance: 1, appeals: 2, duration: week / 5 + 1 }],
         ["security", { security: 1, assurance: 1, appeals: 2, retries: 3, duration: week / 8 + 1 }],

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import hre from "hardhat";
-import type { ContractTransactionReceipt, ContractTransactionResponse } from "ethers";
+import { hexlify, type ContractTransactionReceipt, type ContractTransactionResponse } from "ethers";
 
 import {
   appeal,
@@ -18,7 +18,7 @@ import {
   type Asked,
   type Committed,
 } from "../support/contracts/course.ts";
-import { packTerms, type SignedDecision } from "../support/contracts/typed-data.ts";
+import { agentOf, packTerms, type SignedDecision } from "../support/contracts/typed-data.ts";
 import { deployWorld, maxStake, registerAgents, type World } from "../support/contracts/world.ts";
 
 const { ethers } = await hre.network.create();
@@ -28,10 +28,21 @@ const gwei = 10n ** 9n;
 const list = { unitPrice: 250_000_000_000_000n, gasRate: 30n * 10n ** 18n, gasPriceCap: 10n * gwei, treasuryPpm: 0n };
 const yes = {};
 
-/** What an asker gains that appeals for itself until two larger committees agree; each committee answers as told. */
-async function gainOf(answers: readonly Partial<SignedDecision>[], gasPrice: bigint): Promise<bigint> {
+/** The shares of pay.md (PY3): of a seat that was right and sure, and of one that was right and does not say how sure it is. */
+const SURE = 240;
+const MEDIUM = 30;
+
+/**
+ * What an asker gains that appeals for itself until two larger committees agree; each committee answers as told.
+ * @param held seats of each committee that are the asker's: they are sure, and the others are not
+ */
+async function gainOf(
+  answers: readonly Partial<SignedDecision>[],
+  gasPrice: bigint,
+  held: readonly number[] = [],
+): Promise<bigint> {
   const world: World = await deployWorld(ethers, { token: list });
-  const { oracle, token, registry, settlement } = world;
+  const { oracle, token, registry, settlement, deployer } = world;
   const asker = (await ethers.getSigners())[5]!;
   await registerAgents(world, 32, { stake: maxStake });
   await token.mint(asker.address, 10n ** 24n);
@@ -48,13 +59,17 @@ async function gainOf(answers: readonly Partial<SignedDecision>[], gasPrice: big
   );
   pay(asked.receipt);
   let committed: Committed | null = null;
+  const agents: number[] = [];
   for (const [index, answer] of answers.entries()) {
     if (committed !== null) {
       asked = await appeal(world, committed, own, await priceGas(world, gasPrice));
       pay(asked.receipt);
     }
     const drawn = await draw(world, asked);
-    const decision = decisionFor(drawn, answer);
+    const first = drawn.committee.length - (held[index] ?? 0);
+    agents.push(...drawn.committee.slice(first).map((seat) => Number(agentOf(seat))));
+    const shares = hexlify(Uint8Array.from(drawn.committee, (_, seat) => (seat < first ? MEDIUM : SURE)));
+    const decision = decisionFor(drawn, { ...answer, shares });
     const sent: ContractTransactionResponse = await oracle.commit(
       ...commitArgs(world, drawn, decision),
       await priceGas(world, gasPrice),
@@ -76,7 +91,10 @@ async function gainOf(answers: readonly Partial<SignedDecision>[], gasPrice: big
     (await oracle.creditOf(asker.address, 0)) as bigint,
     (await registry.owedTo(asker.address)) as bigint,
   ];
-  return now + credit + owed - before - gas * gasPrice * 30n;
+  // The gas of a claim is shared by many requests and is left out.
+  let earned = 0n;
+  for (const agentId of agents) earned += (await registry.rewardsOf(agentId, deployer.address, 0)) as bigint;
+  return now + credit + owed + earned - before - gas * gasPrice * 30n;
 }
 
 describe("an asker that makes both appeals against the answers to its own secured question", () => {
@@ -90,4 +108,12 @@ describe("an asker that makes both appeals against the answers to its own secure
       it(`SC4: loses ${name}, at ${Number(gasPrice) / 1e9} gwei`, async () => {
         expect(await gainOf(answers, gasPrice)).to.be.lessThan(0n);
       });
+
+  for (const held of [
+    [0, 1, 3],
+    [0, 3, 6],
+  ] as const)
+    it(`SC4: loses where ${held[1]} of 9 and ${held[2]} of 19 seats are its own and earn most of the pay, if gas costs nothing`, async () => {
+      expect(await gainOf([no, yes, yes], 0n, held)).to.be.lessThan(0n);
+    });
 });

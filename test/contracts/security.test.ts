@@ -12,12 +12,14 @@ import {
   no,
   passDeadline,
   recordOf,
+  termsFor,
   type Committed,
 } from "../support/contracts/course.ts";
 import { equivocation, submitEquivocation } from "../support/contracts/equivocation.ts";
 import { Currency, agentOf, unpackRound, type SignedDecision, type Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
+  freeTokens,
   maxStake,
   minStake,
   registerAgents,
@@ -25,19 +27,22 @@ import {
   unbondingDelay,
   type World,
 } from "../support/contracts/world.ts";
+import { mostUnits } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;
 
 const week = 7 * 24 * 3600;
-const secured = { security: 1, assurance: 1, appeals: 2, fee: 0n } as const;
+const secured = { security: 1, assurance: 1, appeals: 2 } as const;
 const yes = {};
 /** A quorum of the first four seats signs. */
 const signers = 3n;
 /** A twentieth of the stake. */
 const slice = maxStake / 20n;
-/** What each appellant gets: a sixteenth of a twentieth of the least stake. */
-const reward = minStake / 320n;
+/** The price of a unit of pay, of which 200 are a twentieth of the greatest stake. */
+const fullUnit = slice / 200n;
+/** What each appellant gets: two units. */
+const reward = 2n * fullUnit;
 
 /** Makes as many agents as four seats and two appeals need. Alice appeals first, Bob second; a stranger reports. */
 async function makeAgents(count: number, stake: bigint) {
@@ -58,6 +63,12 @@ const full = () => makeAgents(32, maxStake);
 const least = () => makeAgents(32, minStake);
 const many = () => makeAgents(71, maxStake);
 
+/** Secured terms at the price of a unit; without a list the whole fee is pay. */
+function priced(overrides: Partial<Terms> = {}, unit = fullUnit): Terms {
+  const terms = termsFor({ ...secured, ...overrides });
+  return { ...terms, fee: unit * mostUnits(terms) };
+}
+
 type Setting = Awaited<ReturnType<typeof makeAgents>>;
 
 /** Lets committees decide so, one after the other: an account appeals against each decision but the last. */
@@ -67,7 +78,7 @@ async function play(
   terms: Partial<Terms> = {},
   appellants = [alice, bob, alice],
 ): Promise<Committed> {
-  let committed = await decide(world, await ask(world, { ...secured, ...terms }), decisions[0]);
+  let committed = await decide(world, await ask(world, "fee" in terms ? termsFor(terms) : priced(terms)), decisions[0]);
   let appeals = 0;
   for (const decision of decisions.slice(1)) {
     const next = committed.reopened ?? (await appeal(world, committed, world.oracle.connect(appellants[appeals++]!)));
@@ -127,6 +138,44 @@ describe("secured requests", () => {
     await registry.connect(bob).claim(bob.address);
   });
 
+  for (const [name, world, part, lost] of [
+    ["a twentieth of the least stake, where that is less", least, 1n, minStake / 20n],
+    ["200 units of pay, where that is less", full, 4n, slice / 4n],
+    ["200 units of pay, in parts per million of the stake, rounded down", full, 3n, (maxStake / 1_000_000n) * 16_666n],
+  ] as const)
+    it(`SC3: each seat that signed loses ${name}`, async () => {
+      const setting = await loadFixture(world);
+      const unit = fullUnit / part;
+      const committed = await settle(setting.world, await play(setting, [no, yes, yes], priced({}, unit)));
+      const before = await stakeOf(setting.world, signersOf(committed)[0]!);
+      await setting.slasher.submitOverturned(...recordOf(committed), 0, 1);
+      for (const agentId of signersOf(committed))
+        expect(before - (await stakeOf(setting.world, agentId))).to.equal(lost);
+      const { registry } = setting.world;
+      const owed = (await registry.owedTo(setting.alice.address)) as bigint;
+      const [byUnits, byLoss] = [2n * unit, (signers * lost) / 2n];
+      expect(owed).to.equal(byUnits < byLoss ? byUnits : byLoss);
+    });
+
+  it("SC3: what an asker pays above twice the list does not raise what seats lose", async () => {
+    const setting = await loadFixture(full);
+    const { world } = setting;
+    const unit = fullUnit / 16n;
+    await world.oracle.setPrices(Currency.Token, { ...freeTokens, unitPrice: unit });
+    const committed = await settle(world, await play(setting, [no, yes, yes], priced({}, 8n * unit)));
+    await setting.slasher.submitOverturned(...recordOf(committed), 0, 1);
+    for (const agentId of signersOf(committed)) expect(await stakeOf(world, agentId)).to.equal(maxStake - slice / 8n);
+  });
+
+  it("SC3: nobody loses stake for a request that pays nothing", async () => {
+    const setting = await loadFixture(full);
+    const committed = await settle(setting.world, await play(setting, [no, yes, yes], { ...secured, fee: 0n }));
+    await expect(setting.slasher.submitOverturned(...recordOf(committed), 0, 1)).to.be.revertedWithCustomError(
+      setting.slasher,
+      "NobodyToSlash",
+    );
+  });
+
   it("SC2: a hung committee between them says nothing", async () => {
     const setting = await loadFixture(many);
     const { world, slasher } = setting;
@@ -169,7 +218,7 @@ describe("secured requests", () => {
     const { world, operator, slasher } = setting;
     const { registry } = world;
     const duration = week / 5;
-    let committed = await decide(world, await ask(world, { ...secured, duration }), no);
+    let committed = await decide(world, await ask(world, priced({ duration })), no);
     const shares = (await registry.positionOf(signersOf(committed)[0]!, operator.address)).shares as bigint;
     for (const agentId of signersOf(committed)) await registry.connect(operator).startUnbonding(agentId, shares);
     for (const by of [setting.alice, setting.bob]) {
@@ -354,7 +403,7 @@ describe("secured requests", () => {
     it("SC2: if committees share an agent", async () => {
       const setting = await loadFixture(full);
       const { world, operator, alice, bob } = setting;
-      const first = await decide(world, await ask(world, secured), no);
+      const first = await decide(world, await ask(world, priced()), no);
       const seated = new Set(first.rounds[0]!.committee.map((seat) => Number(agentOf(seat))));
       const outside = [...Array(32).keys()].map((index) => index + 1).find((agentId) => !seated.has(agentId));
       // One agent fewer than seats: the committee of the second appeal takes an earlier agent.
@@ -369,8 +418,8 @@ describe("secured requests", () => {
   it("M6: an appeal whose committee hangs gives the bond back less what the committee earned", async () => {
     const setting = await loadFixture(full);
     const { world, alice } = setting;
-    // A unit costs 1: 2 (4 + 9 + 19).
-    const first = await decide(world, await ask(world, { ...secured, fee: 64n }), no);
+    // A unit costs 1.
+    const first = await decide(world, await ask(world, priced({}, 1n)), no);
     const bond = await bondOf(world, first);
     expect(bond).to.equal(18n);
     const second = await decide(world, await appeal(world, first, world.oracle.connect(alice)), hung);

@@ -156,6 +156,7 @@ describe("command line: terms", () => {
       [{ appeals: "2", retries: "3", duration: "21h" }, "secured"],
       [{ appeals: "2", retries: "3", duration: "22h" }, "TERMS_INVALID"],
       [{ appeals: "1" }, "TERMS_INVALID"],
+      [{ appeals: "2", currency: "native" }, "TERMS_INVALID"],
       [{ appeals: "2", security: "some" }, "USAGE"],
     ] as const) {
       const terms = ask({ ...kind, security: "secured", ...change });
@@ -192,17 +193,22 @@ describe("command line: terms", () => {
       { ...agent, stake: 400n },
       { ...agent, stake: 900n, active: false },
     ] as AgentRecord[];
-    const found = securityOf(secured, agents);
+    const wealthy = agents.map((one) => ({ ...one, stake: 100n * one.stake }));
+    const found = securityOf(secured, agents, 10n ** 18n);
     // Three seats must agree, and the fourth signs, too, so two of them must sign. A seat has (100^2 + 300^2 + 300^2 / 2 + 400^2) / (100 + 300 + 150 + 400) on average, and a twentieth of it is lost.
     assert.deepEqual(
       [found.quorum, found.own, found.value, found.leastValue],
       [3, 2, (305_000n * 2n) / (950n * 20n), 20n],
     );
-    const ownOf = (committeeSize: number): number => securityOf({ ...secured, committeeSize }, agents).own;
+    // A seat loses 200 units of pay at most.
+    const [capped, part] = [securityOf(secured, wealthy, 5n), securityOf(secured, wealthy, 1n)];
+    assert.deepEqual([capped.value, capped.leastValue], [(2n * (500n * 100n + 1_000n * 850n)) / 950n, 1_500n]);
+    assert.deepEqual([part.value, part.leastValue], [400n, 400n]);
+    const ownOf = (committeeSize: number): number => securityOf({ ...secured, committeeSize }, agents, 10n ** 18n).own;
     assert.deepEqual([5, 6, 7, 13].map(ownOf), [3, 4, 3, 5]);
-    const unsecured = securityOf({ ...secured, security: "none" }, agents);
+    const unsecured = securityOf({ ...secured, security: "none" }, agents, 0n);
     assert.deepEqual([unsecured.value, unsecured.leastValue, unsecured.concentration], [0n, 0n, null]);
-    assert.deepEqual(securityOf(secured, []).value, 0n);
+    assert.deepEqual(securityOf(secured, [], 1n).value, 0n);
   });
 
   it("says before it pays who holds most of the draw's weight", () => {
@@ -215,7 +221,7 @@ describe("command line: terms", () => {
       { ...by("0xc", "n"), reputation: ONE_PPM / 2 },
       { ...by("0xd", "o"), active: false },
     ] as AgentRecord[];
-    const found = securityOf(secured, agents);
+    const found = securityOf(secured, agents, 10n ** 18n);
     assert.deepEqual(found.concentration, {
       operators: { holders: 3, largest: 666_666 },
       models: { holders: 2, largest: 500_000 },

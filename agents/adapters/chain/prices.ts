@@ -2,8 +2,10 @@ import { decisionOracleAbi, settlementAbi } from "conclave/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { packTerms, unpackWord } from "../../core/encoding/words.ts";
 import type { Address, Request, Round, Terms } from "../../core/types.ts";
+import { mostUnits } from "../../core/request/rounds.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
+import { currencyCode } from "./encode.ts";
 
 /** A price list, as contracts/libraries/PricesLib.sol unpacks it. */
 export interface PriceList {
@@ -56,6 +58,40 @@ export async function readQuote(connection: Connection, terms: Terms, signal?: A
   return connection.call("Read the price of the request", signal, (client) =>
     client.readContract({ address: connection.domain.oracle, abi: decisionOracleAbi, functionName: "quote", args }),
   );
+}
+
+/** As in contracts/types/Limits.sol. */
+const BOND_UNIT_CAP = 2n;
+
+/** Returns the price of a unit of pay of the committees that appeals call. */
+export async function readAppealUnit(connection: Connection, terms: Terms, signal?: AbortSignal): Promise<bigint> {
+  const args = [currencyCode(terms.currency)] as const;
+  const [quote, prices] = await Promise.all([
+    readQuote(connection, terms, signal),
+    connection.call("Read the price list", signal, (client) =>
+      client.readContract({
+        address: connection.domain.oracle,
+        abi: decisionOracleAbi,
+        functionName: "pricesOf",
+        args,
+      }),
+    ),
+  ]);
+  return appealUnitOf(terms, quote, unpackPrices(prices).unitPrice);
+}
+
+/**
+ * The same, as contracts/libraries/PricesLib.sol computes it: what the fee exceeds the quote by raises the price of every unit, and the
+ * list bounds it.
+ */
+export function appealUnitOf(
+  terms: Pick<Terms, "fee" | "committeeSize" | "appeals" | "retries">,
+  quote: bigint,
+  unitPrice: bigint,
+): bigint {
+  const unit = unitPrice + (terms.fee - quote) / mostUnits(terms);
+  const most = BOND_UNIT_CAP * unitPrice;
+  return most !== 0n && most < unit ? most : unit;
 }
 
 /** Returns what an appeal against a decision of this round costs. */

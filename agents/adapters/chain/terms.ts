@@ -9,7 +9,7 @@ import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
 import { toChainError } from "./errors.ts";
 import { isConsumedCall } from "./evidence.ts";
-import { readBond, readQuote } from "./prices.ts";
+import { readAppealUnit, readBond, readQuote } from "./prices.ts";
 
 export interface Token {
   readonly address: Address;
@@ -29,6 +29,8 @@ export interface ChainTerms {
   holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
   /** Returns the smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
+  /** Returns what a unit of pay of the committees that appeals call costs, by the terms with their fee. */
+  appealUnit(terms: Terms, signal?: AbortSignal): Promise<bigint>;
   /** Returns what an appeal against a decision of this round costs, in the request's currency. */
   bond(request: Request, round: Round, signal?: AbortSignal): Promise<bigint>;
   /** Returns the subscription; null if the number is unknown. */
@@ -131,6 +133,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       return { token, native };
     },
     quote: (asked, ended) => readQuote(connection, asked, ended),
+    appealUnit: (asked, ended) => readAppealUnit(connection, asked, ended),
     bond: (asked, round, ended) => readBond(connection, asked, round, ended),
     reward: (account, ended) =>
       connection.call(`Read what ${account} is owed`, ended, (client) =>

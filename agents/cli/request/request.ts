@@ -97,12 +97,16 @@ export const request: CommandSpec<Options> = {
     const chain = await createAuditReader(source, host.signal);
     const chainTerms = await readChainTerms(source, host.signal);
     const terms = await withFee(termsOf(options, chainTerms.feeToken), options, chainTerms, host.signal);
+    requireOneToken(terms, chainTerms);
     const subscriptionId = subscriptionOf(options);
     const sources = await readSources(options.question, options.source ?? [], terms, host);
     requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
-    const agents = terms.security === "none" ? [] : await chain.agents(host.signal);
-    const security = securityOf(terms, agents);
+    const [agents, appealUnit] =
+      terms.security === "none"
+        ? [[], 0n]
+        : await Promise.all([chain.agents(host.signal), chainTerms.appealUnit(terms, host.signal)]);
+    const security = securityOf(terms, agents, appealUnit);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     for (const [name, value] of secured) tell(`${name} ${value}`);
     const keys = await openAccount(options, host);
@@ -157,6 +161,16 @@ async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, s
 
 function subscriptionOf({ subscription }: Options): number {
   return subscription === undefined ? 0 : parseSubscriptionId(subscription, "--subscription");
+}
+
+/** SC1: a seat loses at most so many times its pay, so pay and stake must be in one token. */
+function requireOneToken({ security }: Terms, { feeToken, stakeToken }: ChainTerms): void {
+  if (security === "none" || feeToken.address === stakeToken.address) return;
+  throw new ConclaveError(
+    "TERMS_INVALID",
+    `Ask the question: security = ${security}: it needs a fee in the stake token, but this oracle takes fees in ${feeToken.symbol} (${feeToken.address}) and the stake is in ${stakeToken.symbol} (${stakeToken.address}); leave --security out`,
+    { field: "security", value: security, feeToken: feeToken.address, stakeToken: stakeToken.address },
+  );
 }
 
 /** Refuses what the oracle would refuse with TooFewAgents: the first committee and those of all appeals need agents of their own. */

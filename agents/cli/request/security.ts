@@ -8,6 +8,8 @@ import { percent, type Row } from "../shared/output.ts";
 
 /** As in contracts/types/Limits.sol. */
 export const OVERTURN_SLASH_PPM = 50_000n;
+/** A seat loses at most so many units of the pay of the committees that appeals call. */
+export const OVERTURN_UNITS = 200n;
 const ONE = 1_000_000n;
 /** Parts of the draw's weight that an attacker may hold. */
 const SHARES = [200_000 as Ppm, 330_000 as Ppm] as const;
@@ -17,7 +19,7 @@ export interface Security {
   readonly quorum: number;
   /** How many of these signatures must be of seats that lied: honest seats sign, too, and whoever relays chooses the signatures. */
   readonly own: number;
-  /** What so many seats lose together, if each has the stake that a drawn seat has on average; 0 if the request is not secured. */
+  /** What so many seats lose together on average; 0 if the request is not secured. */
   readonly value: bigint;
   /** What they lose if the agents with the least stake were drawn. */
   readonly leastValue: bigint;
@@ -33,10 +35,14 @@ interface Holding {
   readonly largest: Ppm;
 }
 
-/** SC7: what liars have at stake if the first committee certifies a wrong answer. */
+/**
+ * SC7: what liars have at stake if the first committee certifies a wrong answer.
+ * @param appealUnit price of a unit of pay of the committees that appeals call; 0 if the request is not secured
+ */
 export function securityOf(
   terms: Pick<Terms, "committeeSize" | "security" | "assurance" | "protocol">,
   agents: readonly AgentRecord[],
+  appealUnit: bigint,
 ): Security {
   const { committeeSize, security } = terms;
   const quorum = quorumOf(committeeSize);
@@ -54,17 +60,23 @@ export function securityOf(
     const largest = [...held.values()].reduce((most, weight) => (weight > most ? weight : most), 0n);
     return { holders: held.size, largest: Number((largest * ONE) / total) as Ppm };
   };
-  const seats = drawn.reduce((sum, { stake }, index) => sum + stake * (weights[index] ?? 0n), 0n);
-  const cheapest = drawn.map(({ stake }) => stake).sort((a, b) => (a < b ? -1 : 1));
-  const least = sumOf(cheapest.slice(0, own));
+  const slices = drawn.map(({ stake }) => sliceOf(stake, appealUnit));
+  const seats = sumOf(slices.map((slice, index) => slice * (weights[index] ?? 0n)));
+  const least = slices.sort((a, b) => (a < b ? -1 : 1)).slice(0, own);
   return {
     quorum,
     own,
-    value: (seats * BigInt(own) * OVERTURN_SLASH_PPM) / (total * ONE),
-    leastValue: (least * OVERTURN_SLASH_PPM) / ONE,
+    value: (seats * BigInt(own)) / total,
+    leastValue: sumOf(least),
     capture,
     concentration: { operators: holdingBy(({ operator }) => operator), models: holdingBy(({ model }) => model) },
   };
+}
+
+/** SC3: what a seat loses, up to rounding. */
+function sliceOf(stake: bigint, appealUnit: bigint): bigint {
+  const [part, most] = [(stake * OVERTURN_SLASH_PPM) / ONE, OVERTURN_UNITS * appealUnit];
+  return part < most ? part : most;
 }
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
@@ -102,7 +114,7 @@ export function securityRows({ committeeSize, security }: Terms, found: Security
   const secures =
     security === "none"
       ? "0: no stake stands behind the answer"
-      : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats must agree on an answer, and each whose signature is sent loses ${percent(Number(OVERTURN_SLASH_PPM))} of its stake if two larger committees overturn it. Seats that disagreed sign, too, so a quorum that lies loses it for ${own} of its own seats at least; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
+      : `${formatAmount(value, stakeToken)}: ${quorum} of ${committeeSize} seats must agree on an answer, and each whose signature is sent loses ${percent(Number(OVERTURN_SLASH_PPM))} of its stake, at most a hundred times what a seat of the next committee earns, if two larger committees overturn it. Seats that disagreed sign, too, so a quorum that lies loses it for ${own} of its own seats at least; ${formatAmount(leastValue, stakeToken)} where the least stakes sit`;
   const chances = capture.map(({ share, probability }) => `${percent(share)} of the weight: ${chance(probability)}`);
   return [
     ["secures", secures],

@@ -155,6 +155,12 @@ function securityOf(
       security,
       "it needs --assurance high: otherwise fewer than a quorum decide for all seats",
     );
+  if (flags.currency !== "token")
+    throw invalid(
+      "security",
+      security,
+      "it needs a fee in the stake token: pay compares with stake; give --currency token",
+    );
   if (appeals < limits.minSecuredAppeals)
     throw invalid("security", security, `it needs at least --appeals ${limits.minSecuredAppeals}`);
   const periods = 2 * appeals + retries + 1;

@@ -57,6 +57,19 @@ export function seatsOfAll({
   return sizes.reduce((sum, size) => sum + size, 0) + retries * committeeSizeAfter(committeeSize, appeals);
 }
 
+/** Units of pay of a seat of a committee that decided; one of a committee that hung has one. As in contracts/types/Limits.sol. */
+const DECIDED_UNITS = 2;
+
+/** The most units of pay that a request can cost (SE11). */
+export function mostUnits({
+  committeeSize,
+  appeals,
+  retries,
+}: Pick<Terms, "committeeSize" | "appeals" | "retries">): bigint {
+  const decided = seatsOfAll({ committeeSize, appeals, retries: 0 });
+  return BigInt(DECIDED_UNITS * decided + retries * committeeSizeAfter(committeeSize, appeals));
+}
+
 /** True if another committee may be tried after this attempt. Every attempt but the first follows an appeal or a retry. */
 export function hasRetry(round: Round, { retries }: Pick<Terms, "retries">, attempt: number): boolean {
   return attempt - unpackRound(round).appeals < retries;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {EQUIVOCATION_SLASH_PPM, PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
+import {EQUIVOCATION_SLASH_PPM, PPM_ONE, PROVEN_SERVICE} from "../../../contracts/types/Limits.sol";
 import {AgentAccount} from "../../../contracts/libraries/AgentAccountLib.sol";
 import {AgentBook} from "../../../contracts/libraries/AgentBook.sol";
 import {Candidate, CandidateLib, Candidates} from "../../../contracts/libraries/Candidates.sol";
@@ -75,8 +75,13 @@ contract BookHandler is Assertions {
         bool missed = (steps >> 4) % 4 == 0;
         // An agent that is off misses some seats in a row.
         uint256 seats = missed ? 1 + ((steps >> 6) % 3) : 1;
+        uint256 reputation = record.account.reputation();
         for (uint256 i = 0; i < seats; ++i)
             _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
+        // RE4: all these seats are of one week, so only one of their falls counts. A miss costs one slash at least.
+        if (missed && change < -1) reputation = _fallen(reputation, uint8(-change));
+        else if (missed) reputation = _fallen(reputation, 1);
+        if (missed) assertEq(record.account.reputation(), reputation, "the falls of one week");
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];
         if (record.account.service() == PROVEN_SERVICE) ++done["proven"];
         if (record.account.exited()) ++done["exited"];
@@ -94,8 +99,20 @@ contract BookHandler is Assertions {
         }
     }
 
-    function slash(uint256 agent) external {
-        _book.slash(_rules(), _id(agent), EQUIVOCATION_SLASH_PPM);
+    /// @dev SC3: no more is taken than allowed, but for rounding: up to a part per million of the stake less, up to a unit in each pot more.
+    function slash(uint256 agent, uint256 most) external {
+        StakePool.State storage pool = _book.records[_id(agent)].pool;
+        uint256 stake = uint256(pool.bonded.assets) + pool.unbonding.assets;
+        // One in two slashes is bounded by this.
+        most = bound(most, 0, stake / 5);
+        (uint128 bonded, uint128 unbonding, ) = _book.slash(_rules(), _id(agent), EQUIVOCATION_SLASH_PPM, most);
+        uint256 taken = uint256(bonded) + unbonding;
+        uint256 allowed = most < stake / 10 ? most : stake / 10;
+        assertTrue(taken + stake / PPM_ONE + 1 >= allowed, "too little was slashed");
+        // A rest that is worth next to nothing is taken as well.
+        bool isEmptied = (bonded != 0 && pool.bonded.assets == 0) || (unbonding != 0 && pool.unbonding.assets == 0);
+        assertTrue(isEmptied || taken <= allowed + 3, "too much was slashed");
+        if (most < stake / 10) ++done["slashBounded"];
         ++done["slash"];
     }
 
@@ -168,6 +185,12 @@ contract BookHandler is Assertions {
         uint256 count = _book.active.countIn(epoch_);
         AgentId[] memory nobody = new AgentId[](0);
         hash = keccak256(abi.encode(hash, count, this.drawn(epoch_, count / 2, nobody)));
+    }
+
+    /// @dev Four fifths for each slash, rounded down, but not below a hundredth.
+    function _fallen(uint256 reputation, uint256 slashes) private pure returns (uint256) {
+        for (uint256 i = 0; i < slashes; ++i) reputation = reputation * 4 > 50_000 ? (reputation * 4) / 5 : 10_000;
+        return reputation;
     }
 
     function _create(uint128 stake) private {

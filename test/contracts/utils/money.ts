@@ -24,9 +24,9 @@ export const paidGas = {
   paySeat: 8_000n,
   settle: 50_000n,
   settleRound: 35_000n,
-  replace: 72_000n,
-  delivery: 75_000n,
-  fallBack: 105_000n,
+  replace: 73_000n,
+  delivery: 82_000n,
+  fallBack: 110_000n,
 } as const;
 
 const sizeAfter = (terms: Terms, appeals: number): number => 2 ** appeals * (terms.committeeSize + 1) - 1;
@@ -35,7 +35,7 @@ const levelsOf = (terms: Terms): readonly number[] =>
   Array.from({ length: terms.appeals + 1 }, (_, level) => sizeAfter(terms, level));
 
 /** Returns U, the most units that a request can cost. */
-const mostUnits = (terms: Terms): bigint => {
+export const mostUnits = (terms: Terms): bigint => {
   const levels = levelsOf(terms);
   return BigInt(2 * levels.reduce((sum, size) => sum + size, 0) + terms.retries * levels.at(-1)!);
 };

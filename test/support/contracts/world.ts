@@ -160,13 +160,14 @@ export async function deployWorld(
   ethers: HardhatEthers,
   prices: { readonly token?: PriceTerms; readonly native?: PriceTerms } = {},
   tokenContract = "TestToken",
+  blocks = epochBlocks,
 ): Promise<World> {
   const [deployer] = await ethers.getSigners();
   const deploy = async <Deployed>(name: string, args: unknown[] = []): Promise<Deployed> =>
     (await ethers.deployContract(name, args)) as unknown as Deployed;
   const token = await deploy<Token>(tokenContract);
   const manager = await deploy<Manager>("ConclaveAccessManager", [deployer!.address]);
-  const registry = await deployRegistry(ethers, token.target);
+  const registry = await deployRegistry(ethers, token.target, blocks);
   const oracle = await deploy<Oracle>("DecisionOracle", [
     manager.target,
     registry.target,
@@ -195,8 +196,12 @@ export async function deployWorld(
 }
 
 /** Deploys a registry bound to the oracle that the deployer deploys next, and to the slasher after it. */
-export async function deployRegistry(ethers: HardhatEthers, stakeToken: string): Promise<Registry> {
-  const terms = await registryTerms(ethers, stakeToken);
+export async function deployRegistry(
+  ethers: HardhatEthers,
+  stakeToken: string,
+  blocks = epochBlocks,
+): Promise<Registry> {
+  const terms = { ...(await registryTerms(ethers, stakeToken)), epochBlocks: blocks };
   return (await ethers.deployContract("AgentRegistry", [terms])) as unknown as Registry;
 }
 
