@@ -161,9 +161,9 @@ async function shrunkCommand(
   const failed = results.find(({ violations }) => violations.length > 0);
   if (failed === undefined) return null;
   process.stderr.write(`seed ${failed.seed} fails: ${commandFor(options, failed.seed, mutant)}\nshrinking ...\n`);
-  const shrunk = await shrink(options, failed.seed, async (candidate, seed) => {
-    if (!isPossible(candidate, seed)) return false;
-    const [result] = await pool.run(candidate, [seed]);
+  const shrunk = await shrink(options, failed.seed, async (smaller, seed) => {
+    if (!isPossible(smaller, seed)) return false;
+    const [result] = await pool.run(smaller, [seed]);
     return result !== undefined && showsSame(result, failed);
   });
   const command = commandFor(shrunk.options, shrunk.seed, mutant);

@@ -152,8 +152,8 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["no-honest-slash"],
   },
   {
-    id: "PH5-deadline",
-    bug: "a phase has no deadline, so that a silent chair is waited for, for ever",
+    id: "PH5-time-out",
+    bug: "a phase has no time-out, so that a silent chair is waited for, for ever",
     file: "agents/core/phases/patience.ts",
     find: "return fewSpeak(forms[index]) ? [...own, wait(1)] : own;",
     replace: "return fewSpeak(forms[index]) ? [wait(1)] : own.slice(1);",

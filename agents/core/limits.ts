@@ -59,7 +59,7 @@ export const limits = {
   /** One document; the largest allowed number of them fits into one message. */
   sourceBytes: 15_360,
   /** A quotation of a document. */
-  quoteBytes: 512,
+  quotationBytes: 512,
   /** Deliberation rounds R, the first included. */
   deliberationRounds: 3,
   /** CE10: ballots of one certification. */

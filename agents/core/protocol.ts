@@ -64,7 +64,7 @@ export type Effect =
       readonly decision?: Decision;
       readonly holds?: Holds;
     }
-  /** Relay others' signed messages to every seat. */
+  /** Hand others' signed messages on to every seat. */
   | { readonly kind: "forward"; readonly messages: readonly Message[] }
   /** Answer with `elapsed` after the delay. */
   | { readonly kind: "wait"; readonly timer: string; readonly delayMs: number }

@@ -141,7 +141,7 @@ describe("adversarial", () => {
       const attempt = of(n);
       const f = Math.floor((n - 1) / 3);
       const order = canonicalOrder(attempt);
-      // Who is told them all has closed REVIEW a whole deadline before the converger has.
+      // Who is told them all has closed REVIEW a whole phase time-out before the converger has.
       const favoured = order.slice(n - f - told);
       const reviewer: SeatScript = {
         ...believing("yes"),

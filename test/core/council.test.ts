@@ -101,7 +101,7 @@ describe("council", () => {
           run.certificates.every((certificate) => certificate !== null),
           true,
         );
-        // What moved is told at once: nobody sits out a deadline for it (CE15), except for proposers that are no help.
+        // What moved is told at once: nobody sits out a time-out for it (CE15), except for proposers that are no help.
         assertBelow(run.elapsedMs, timing.phaseMs);
         const { answer, reputationChanges } = decisionOf(run);
         assert.equal(answer, "yes");

@@ -4,7 +4,7 @@ import { optionsIn } from "../../agents/core/prompts/general.ts";
 import { promptsName } from "../../agents/core/prompts/prompt.ts";
 import { proposePrompt, verifyPrompt, withVerdict } from "../../agents/core/prompts/task-prompt.ts";
 import { citePrompt, citing, namedDocument, withDocuments } from "../../agents/core/protocols/escalating/prompts.ts";
-import type { Document } from "../../agents/core/evidence/sources.ts";
+import type { Document } from "../../agents/core/request/sources.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { limits } from "../../agents/core/limits.ts";

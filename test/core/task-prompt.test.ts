@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
 import { cutText, PROMPT_SETS, renderedBytes, renderFields, shortened } from "../../agents/core/prompts/prompt.ts";
 import { withDocuments } from "../../agents/core/protocols/escalating/prompts.ts";
-import type { Citation, Document } from "../../agents/core/evidence/sources.ts";
+import type { Citation, Document } from "../../agents/core/request/sources.ts";
 import {
   heardTogether,
   lineOf,
@@ -128,10 +128,10 @@ for (const set of PROMPT_SETS)
 
     it("P9: with documents, the brief keeps them whole and cuts the passages that peers chose", () => {
       const document = { text: "Exports above 500 need a licence. ".repeat(20) } as Document;
-      const citation = { quote: document.text.slice(0, 500) } as Citation;
+      const citation = { quotation: document.text.slice(0, 500) } as Citation;
       const { user, brief } = withDocuments(verifyPrompt(attemptOf(4), "yes", "short"), [document], [citation])[set];
-      assert.equal(shownIn(user, "quote"), citation.quote);
-      assert.equal(shownIn(brief as string, "quote"), `${citation.quote.slice(0, 253)}...`);
+      assert.equal(shownIn(user, "quote"), citation.quotation);
+      assert.equal(shownIn(brief as string, "quote"), `${citation.quotation.slice(0, 253)}...`);
       assert.equal(shownIn(brief as string, set === "small" ? "sourceA" : "[1]"), document.text);
       assert.ok(!("brief" in withDocuments(verifyPrompt(attemptOf(4), "yes", "short"), [document])[set]));
     });

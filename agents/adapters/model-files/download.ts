@@ -5,7 +5,7 @@ import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 import { ConclaveError } from "../../core/errors.ts";
-import { backoffMs, delay } from "../chain/retry.ts";
+import { backoffMs, delay } from "../chain/backoff.ts";
 import { retryAfterMs } from "../http.ts";
 import { Interrupted, openFile, pullFailed, type OpenedFile } from "./server-file.ts";
 

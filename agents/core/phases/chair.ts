@@ -1,7 +1,7 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { isMapOf } from "../encoding/codec.ts";
 import { compareHex, concat, hexToBytes, sha256 } from "../encoding/bytes.ts";
-import { settle, type Resolution } from "./outcome.ts";
+import { outcomeFrom, type Resolution } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import { canonicalRanks } from "../seat/order.ts";
 import type { Call, SeatView } from "./phased-rules.ts";
@@ -166,7 +166,7 @@ export interface ChairResolution extends Omit<Resolution, "winner"> {
 }
 
 /** CH8, CH9, CH11: the confidence is the part of the seats that agree with the chair; a degraded synthesis gets at most half. */
-export function settleChair(attempt: Attempt, resolution: ChairResolution): Outcome {
+export function outcomeOfChair(attempt: Attempt, resolution: ChairResolution): Outcome {
   const { chair, agreeing, of, degraded, blind, slashes, completed } = resolution;
   const part = Math.floor((agreeing.length * ONE_PPM) / of);
   const confidence = (degraded ? Math.min(part, DEGRADED_CAP) : part) as Ppm;
@@ -174,5 +174,5 @@ export function settleChair(attempt: Attempt, resolution: ChairResolution): Outc
   const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
   // PY8: else a chair could name what it alone answered, and take all pay.
   const paid = isText || isMajority(agreeing.length, of) ? blind : NOBODY_BLIND;
-  return settle(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
+  return outcomeFrom(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
 }

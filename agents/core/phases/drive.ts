@@ -29,13 +29,13 @@ export interface PhasedState extends Waiting {
   readonly seen: readonly Seen[];
   readonly closed: Position | null;
   /** PH10: the first round whose messages are not yet handed on. */
-  readonly relayed: number;
+  readonly handedOn: number;
 }
 
 /** Prefix of the timer after which a round's messages are handed on. */
-const RELAY = "relay.";
+const HAND_ON = "hand-on.";
 
-const opening: Omit<PhasedState, "relayed"> = {
+const opening: Omit<PhasedState, "handedOn"> = {
   round: 0,
   index: 0,
   said: false,
@@ -64,7 +64,7 @@ export class Drive<Carry> {
   }
 
   start(context: SeatContext): Step<PhasedState> {
-    return this.openRound({ ...opening, relayed: 0 }, context, { rounds: new Map() }, 0);
+    return this.openRound({ ...opening, handedOn: 0 }, context, { rounds: new Map() }, 0);
   }
 
   step(state: PhasedState, context: SeatContext, tally: Tally, input: Input): Step<PhasedState> {
@@ -72,8 +72,8 @@ export class Drive<Carry> {
       case "observed":
         return this.observe(state, context, tally, input.ask, input.observation);
       case "elapsed":
-        if (input.timer.startsWith(RELAY))
-          return this.relay(state, context, tally, Number(input.timer.slice(RELAY.length)));
+        if (input.timer.startsWith(HAND_ON))
+          return this.handOn(state, context, tally, Number(input.timer.slice(HAND_ON.length)));
         return this.patience.isCurrent(state, context, input.timer)
           ? this.closePhase(state, context, tally)
           : { state, effects: [] };
@@ -112,7 +112,7 @@ export class Drive<Carry> {
     };
   }
 
-  /** PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its deadline. */
+  /** PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its time-out. */
   private advance(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { phase } = this.formAt(context, state);
     if (state.closed !== null && comparePositions(state.closed, { round: state.round, phase }) >= 0)
@@ -147,13 +147,13 @@ export class Drive<Carry> {
       const entered = this.enter({ ...next, index: state.index + 1 }, context, tally);
       return { state: entered.state, effects: [...late, ...entered.effects] };
     }
-    const relay: Effect = {
+    const handOn: Effect = {
       kind: "wait",
-      timer: `${RELAY}${state.round}`,
+      timer: `${HAND_ON}${state.round}`,
       delayMs: Math.floor(context.timing.phaseMs / 2),
     };
     const entered = this.nextRound({ ...next, said: true }, context, tally);
-    return { state: entered.state, effects: [...late, relay, ...entered.effects] };
+    return { state: entered.state, effects: [...late, handOn, ...entered.effects] };
   }
 
   /**
@@ -178,32 +178,32 @@ export class Drive<Carry> {
   }
 
   private openRound(
-    before: Pick<PhasedState, "closed" | "relayed">,
+    before: Pick<PhasedState, "closed" | "handedOn">,
     context: SeatContext,
     tally: Tally,
     round: number,
   ): Step<PhasedState> {
-    const { closed, relayed } = before;
-    return this.enter({ ...opening, round, closed, relayed }, context, tally);
+    const { closed, handedOn } = before;
+    return this.enter({ ...opening, round, closed, handedOn }, context, tally);
   }
 
   /** PH10: without a certificate long after a round, sends its messages to everybody: some may have reached this seat alone. */
-  private relay(state: PhasedState, { self }: SeatContext, tally: Tally, round: number): Step<PhasedState> {
+  private handOn(state: PhasedState, { self }: SeatContext, tally: Tally, round: number): Step<PhasedState> {
     const messages = [...roundSlots(tally, round).values()].flat().filter(({ header }) => header.seat !== self);
-    const relayed = Math.max(state.relayed, round + 1);
-    return { state: { ...state, relayed }, effects: [{ kind: "forward", messages }] };
+    const handedOn = Math.max(state.handedOn, round + 1);
+    return { state: { ...state, handedOn }, effects: [{ kind: "forward", messages }] };
   }
 
   private hear(state: PhasedState, context: SeatContext, tally: Tally, message: Message): Step<PhasedState> {
     const advanced = this.advance(state, context, tally);
     const { round, seat } = message.header;
-    if (round >= state.relayed || seat === context.self) return advanced;
+    if (round >= state.handedOn || seat === context.self) return advanced;
     return { state: advanced.state, effects: [...advanced.effects, { kind: "forward", messages: [message] }] };
   }
 
   private enter(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { phase } = this.formAt(context, state);
-    const waits = this.patience.deadlines(state, context);
+    const waits = this.patience.timeOuts(state, context);
     const speakers = this.speakersOf(context, state);
     if (speakers !== null && !speakers.includes(context.self)) {
       const entered = this.advance({ ...state, said: true }, context, tally);

@@ -119,7 +119,7 @@ export function answerClasses(
   });
 }
 
-/** Source of judgements on two texts. */
+/** What gives judgements on two texts. */
 export interface Equivalences {
   areSame(founder: CanonicalAnswer, text: CanonicalAnswer): boolean;
   /** Seats that said that the two texts differ. */

@@ -9,12 +9,12 @@ import { canonicalAnswer, unreadAnswer } from "../../core/request/answer.ts";
 import { composeText } from "../../core/request/text.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { ModelRequest, ModelResponse } from "../../ports/model.ts";
-import { deadline, logFailure, tagOf, type EffectHost } from "./host.ts";
+import { logFailure, tagOf, timeLimit, type EffectHost } from "./host.ts";
 
 /** Asks the model, within a phase and the request's token budget; whatever happens becomes an observation. */
 export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask" }>): Promise<void> {
   const { context, ports } = host;
-  const { signal, cancel } = deadline(host, context.timing.phaseMs);
+  const { signal, cancel } = timeLimit(host, context.timing.phaseMs);
   const seed = Number.parseInt(digestOf({ ask: effect.ask, secret: context.secret }).slice(2, 9), 16);
   const budget = ports.budget.open();
   let observation: Observation;

@@ -54,13 +54,13 @@ export interface EffectHost {
   broken(error: unknown): void;
 }
 
-export interface Deadline {
+export interface TimeLimit {
   readonly signal: AbortSignal;
   readonly cancel: () => void;
 }
 
 /** Aborts when the session closes or the time is up. */
-export function deadline({ ports, signal }: EffectHost, delayMs: number): Deadline {
+export function timeLimit({ ports, signal }: EffectHost, delayMs: number): TimeLimit {
   const timeout = new AbortController();
   const cancel = ports.clock.schedule(delayMs, () => timeout.abort());
   return { signal: AbortSignal.any([signal, timeout.signal]), cancel };

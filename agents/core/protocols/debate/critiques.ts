@@ -22,7 +22,7 @@ import {
 import { letter } from "../../request/kinds.ts";
 import type { Attempt, Digest, Value } from "../../types.ts";
 
-/** Cross-examination and reply (docs/spec/debate.md): shared by debate and the debate stage of escalating. */
+/** Cross-examination and reply (docs/spec/debate.md): shared by debate and escalating. */
 
 interface Critique {
   /** Payload digest of the reveal that it criticises. */

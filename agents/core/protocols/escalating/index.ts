@@ -13,7 +13,7 @@ import {
   sourcesOf,
   type Citations,
   type Sources,
-} from "../../evidence/sources.ts";
+} from "../../request/sources.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt } from "../../types.ts";
 import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate/critiques.ts";
@@ -127,7 +127,7 @@ function decisionCalls(
   }
   const isDecided = isReply && acceptedOf(attempt, agreementIn(book, candidatesOf(book, "open"), "open")) !== null;
   if (isDecided && (phase === VOTE || phase === JUDGE)) return [];
-  const asked = mbftCalls(asMbft(view, shown.attempt), phase, (of, stage) => claimsIn(of, carry, stage));
+  const asked = mbftCalls(asMbft(view, shown.attempt), phase, (of, closure) => claimsIn(of, carry, closure));
   return phase === MATCH ? asked : withCitations(view, asked);
 }
 

@@ -7,7 +7,7 @@ import {
   type Prompt,
   type PromptSet,
 } from "../../prompts/prompt.ts";
-import type { Citation, Document } from "../../evidence/sources.ts";
+import type { Citation, Document } from "../../request/sources.ts";
 import { answerSchema, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
 import { letter } from "../../request/kinds.ts";
 import type { Attempt } from "../../types.ts";
@@ -85,12 +85,14 @@ export function withDocuments(
   citations: readonly Citation[] = [],
 ): Prompt {
   return reworded(prompt, (wording, set) => {
-    const rendered = (user: string, quoteBytes: number): string => {
-      const quotes = citations.map(({ quote }) => ["quote", cutText(quote, quoteBytes), "untrusted"] as const);
-      return `${user}\n${renderFields([...quotes, ...documentFields(set, documents)])}`;
+    const rendered = (user: string, quotationBytes: number): string => {
+      const quotations = citations.map(
+        ({ quotation }) => ["quote", cutText(quotation, quotationBytes), "untrusted"] as const,
+      );
+      return `${user}\n${renderFields([...quotations, ...documentFields(set, documents)])}`;
     };
     const { user, brief = user } = wording;
-    const whole = rendered(user, limits.quoteBytes);
+    const whole = rendered(user, limits.quotationBytes);
     const short = rendered(brief, Math.floor(limits.briefBytes / Math.max(1, citations.length)));
     return {
       ...wording,
@@ -106,7 +108,7 @@ function documentFields(set: PromptSet, documents: readonly Document[]): Paramet
 }
 
 function citeSchema(set: PromptSet, { properties }: OutputSchema, documents: readonly Document[]): OutputSchema {
-  const quote = { name: "quote", maxLength: limits.quoteBytes };
+  const quotation = { name: "quote", maxLength: limits.quotationBytes };
   const source = { name: "source", enum: documents.map((_, index) => WORDS[set].nameOf(index)) };
-  return { properties: [quote, source, ...properties] };
+  return { properties: [quotation, source, ...properties] };
 }

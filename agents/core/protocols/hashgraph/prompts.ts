@@ -62,6 +62,6 @@ function firstFitting(texts: readonly string[]): readonly string[] {
 }
 
 /** HG19: the prompt of the explicit vote: is this one of the two answers right? */
-export function votePrompt(reader: Reader, candidate: AnswerGroup, last: AnswerRound): Prompt {
-  return verifyPrompt(reader.attempt, candidate.representative.text, proofOf(reader, candidate, last));
+export function votePrompt(reader: Reader, one: AnswerGroup, last: AnswerRound): Prompt {
+  return verifyPrompt(reader.attempt, one.representative.text, proofOf(reader, one, last));
 }

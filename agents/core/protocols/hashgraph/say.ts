@@ -48,11 +48,11 @@ export function callsFor({ graph, stage, proposal }: HashgraphState, context: Se
     case "match":
       return matchCallsIn(graph, round).map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
     case "ballot": {
-      const { candidates, rounds } = judgeOrder(graph).judgement;
+      const { leading, rounds } = judgeOrder(graph).judgement;
       const reader = readerIn(context, ROUNDS);
-      return (candidates ?? []).map((candidate) => ({
-        about: ["vote", candidate.representative.outcome],
-        prompt: votePrompt(reader, candidate, rounds.at(-1) as AnswerRound),
+      return (leading ?? []).map((one) => ({
+        about: ["vote", one.representative.outcome],
+        prompt: votePrompt(reader, one, rounds.at(-1) as AnswerRound),
       }));
     }
   }

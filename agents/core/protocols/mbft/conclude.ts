@@ -1,4 +1,4 @@
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import { quoteAnswer } from "../../phases/reasons.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import type { Blind } from "../../phases/pay.ts";
@@ -48,7 +48,7 @@ export function judgeMbftRound(
     confidence: confidenceOf(winner.sum, reputations),
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
-  return { carry, outcome: settle(attempt, { winner: won, blind, slashes: total, completed: participants }) };
+  return { carry, outcome: outcomeFrom(attempt, { winner: won, blind, slashes: total, completed: participants }) };
 }
 
 /** PH14: each answer of the round with its weight (MB1), its acceptance (MB12) and a veto (MB13), beside what is needed. */
