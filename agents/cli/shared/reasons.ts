@@ -37,7 +37,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CALIBRATION_WRONG: "make the table anew with `conclave calibrate`, or remove model.calibration from the config",
   MODEL_UNREACHABLE: "start the model server, or correct model.url in the config",
   MODEL_FAILED: "look at the reason in the message; the agent abstains and goes on",
-  JOURNAL_CORRUPT: "restore the journal from a copy; deleting it can make the agent sign twice",
+  JOURNAL_CORRUPT: "do what the message says, and never put back an older copy of a journal",
   JOURNAL_LOCKED: "stop the other process that runs this agent",
   JOURNAL_CONFLICT: "leave it: the agent abstains from this attempt",
   BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",
