@@ -91,7 +91,7 @@ export interface Job {
   readonly files: readonly string[];
 }
 
-/** The files of a suite; none of `contracts`, where Hardhat finds them. */
+/** Returns a suite's files; none for `contracts`: Hardhat finds those. */
 export function filesOf(suite: Suite): readonly string[] {
   return suite === "contracts" ? [] : globSync(`${folderOf(suite)}/**/*.test.ts`, { cwd: root }).toSorted();
 }

@@ -94,7 +94,7 @@ describe("a deployment file of the tools", () => {
           [status, stderr],
           [
             2,
-            `error USAGE: Correct --deployment ${JSON.stringify(file)}: ${reason}; name a file that npm run deploy or the demo wrote\nway out: see --help of the command\n`,
+            `error USAGE: Correct --deployment ${JSON.stringify(file)}: ${reason}; name a file that npm run deploy or the demo wrote\nway out: see \`node ${script} --help\`\n`,
           ],
         );
       }

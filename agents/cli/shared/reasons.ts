@@ -4,7 +4,7 @@ import type { ModelFailureKind } from "../../ports/model.ts";
 /** What to do about each error; docs/reasons.md says more, and a test compares the two lists. */
 export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CONFIG_INVALID: "correct the field that the message names",
-  CONFIG_MISSING: "give the field that the message names, in the file or as an option",
+  CONFIG_MISSING: "give what the message names: a file, a field of it, an option or a variable",
   KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
   KEYSTORE_EXISTS: "choose another folder with --dir; an existing key is never overwritten",
   KEYSTORE_PASSWORD_WRONG: "give the password of this keystore; if it is right, restore the file from a copy",
@@ -41,7 +41,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CALIBRATION_WRONG: "make the table anew with `conclave calibrate`, or remove model.calibration from the config",
   MODEL_UNREACHABLE: "start the model server, or correct model.url in the config",
   MODEL_FAILED: "look at the reason in the message; the agent abstains and goes on",
-  JOURNAL_CORRUPT: "restore the journal from a copy; deleting it can make the agent sign twice",
+  JOURNAL_CORRUPT: "do what the message says, and never put back an older copy of a journal",
   JOURNAL_LOCKED: "stop the other process that runs this agent",
   JOURNAL_CONFLICT: "leave it: the agent abstains from this attempt",
   BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",

@@ -147,7 +147,7 @@ export function classesBy(
   return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
 }
 
-/** Seats that said of two texts that they are the same, or that they differ. */
+/** Seats that called two texts the same, and seats that called them different. */
 function seatsJudging(
   book: RoundBook,
   a: CanonicalAnswer,

@@ -133,7 +133,10 @@ export class Judge<Carry> {
     return phases;
   }
 
-  /** Why a transcript cannot hold the deliberation, or null: every seat may speak in every phase, and f of them twice. */
+  /**
+   * Why a transcript cannot hold the deliberation, or null. The longest one has a message of every seat in every phase, and two of f
+   * seats.
+   */
   refuseLength(attempt: Attempt): string | null {
     const seats = attempt.committee.length;
     const messages = (seats + faultTolerance(seats)) * this.phasesAtMost(attempt);

@@ -28,7 +28,7 @@ export class Signing {
 
   /**
    * AV6: sends a signature on a decision once this seat holds the whole transcript. Where that fails or takes longer than a
-   * certify time-out, the seat says nil, so that the ballot goes on and a later one finds the store or the blocks ready.
+   * certify time-out, the seat precommits nil, so that the ballot ends and a later one finds the store or the blocks ready.
    */
   async sign(effect: Send, root: Digest): Promise<void> {
     const { context, ports, signal } = this.host;

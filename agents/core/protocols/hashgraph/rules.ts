@@ -67,7 +67,7 @@ export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[
   return { ...assess(ledger, []), batches: 0 };
 }
 
-/** HG13: the answer rounds if all these events were ordered and every round closed. */
+/** HG13: Returns the answer rounds as if all these events were ordered and every round closed. */
 export function preview(attempt: Attempt, told: readonly Told[]): readonly AnswerRound[] {
   const ledger = addToLedger(emptyLedger(attempt), told);
   const rounds: AnswerRound[] = [];
