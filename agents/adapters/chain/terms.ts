@@ -148,19 +148,23 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       connection.call(`Read the stake of ${account}`, ended, (client) =>
         client.readContract({ ...registry, functionName: "positionOf", args: [agentId, account] }),
       ),
-    rewards: async (agentId, account, ended) => {
-      const rewardsIn = (client: PublicClient, currency: Currency): Promise<bigint> =>
-        client.readContract({
-          ...registry,
-          functionName: "rewardsOf",
-          args: [agentId, account, currencyCode(currency)],
-        });
-      const [token, native] = await connection.call(`Read the rewards of ${account}`, ended, (client) =>
-        Promise.all([rewardsIn(client, "token"), rewardsIn(client, "native")]),
-      );
-      return { token, native };
-    },
+    rewards: (agentId, account, ended) => readRewards(connection, agentId, account, ended),
   };
+}
+
+async function readRewards(
+  connection: Connection,
+  agentId: AgentId,
+  account: Address,
+  signal?: AbortSignal,
+): Promise<Readonly<Record<Currency, bigint>>> {
+  const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
+  const rewardsIn = (client: PublicClient, currency: Currency): Promise<bigint> =>
+    client.readContract({ ...registry, functionName: "rewardsOf", args: [agentId, account, currencyCode(currency)] });
+  const [token, native] = await connection.call(`Read the rewards of ${account}`, signal, (client) =>
+    Promise.all([rewardsIn(client, "token"), rewardsIn(client, "native")]),
+  );
+  return { token, native };
 }
 
 async function readService(connection: Connection, agentId: AgentId, signal?: AbortSignal): Promise<ServiceRecord> {
