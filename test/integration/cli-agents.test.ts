@@ -96,18 +96,6 @@ describe("command line with agents that run", () => {
     }
   });
 
-  it("names an unknown option, a file and a missing argument first, and says which options are required", async () => {
-    const first = await world.run(["agent", "register", "--bogus"]);
-    assert.match(first.stderr, /^error USAGE: unknown option '--bogus'/);
-    const help = await world.run(["agent", "register", "--help"]);
-    assert.match(help.stdout, /--stake <amount> .*\(required\)/);
-    const file = await world.run(["verify", "--deployment", "/nope"]);
-    assert.match(file.stderr, /^error CONFIG_MISSING: Read the deployment file \/nope failed: /);
-    assert.equal((await world.failure("decision", "zero")).code, "USAGE");
-    const none = await world.run(["verify"]);
-    assert.match(none.stderr, /^error USAGE: Read <id>: it is missing; .+\nway out: see `conclave verify --help`\n$/);
-  });
-
   it("verify without any agent says that nobody answered", async () => {
     const { code } = await world.failure("verify", "1", "--deployment", "deployment.json");
     assert.equal(code, "NETWORK_FAILED");
