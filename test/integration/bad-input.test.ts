@@ -105,7 +105,10 @@ describe("a mistyped option", () => {
   it("is refused on one line with the option that may be meant", async () => {
     const { code, stderr } = await cli.run(["doctor", "--dirr", "x"]);
     assert.equal(code, 2);
-    assert.match(stderr, /^error USAGE: unknown option '--dirr'; did you mean --dir\?\nway out: see `conclave doctor --help`\n$/);
+    assert.match(
+      stderr,
+      /^error USAGE: unknown option '--dirr'; did you mean --dir\?\nway out: see `conclave doctor --help`\n$/,
+    );
   });
 
   it("is named before a missing one, which the help marks as required", async () => {
