@@ -11,7 +11,7 @@ import type { SeatIndex } from "../types.ts";
 /** Bytes of an answer that are shown. */
 const SHOWN_BYTES = 80;
 
-export function quoteAnswer(text: string): string {
+export function shownAnswer(text: string): string {
   const shown = clipText(text, SHOWN_BYTES);
   return `'${shown === text ? text : `${shown}...`}'`;
 }
@@ -30,7 +30,7 @@ function whyNone(book: RoundBook, seat: SeatIndex): string {
   if (proposal === null) return why ?? "it gave no answer";
   const { request } = book.attempt;
   if (canonicalAnswer(request, proposal.answer) === null) return unreadAnswer(request, proposal.answer);
-  return `its answer ${quoteAnswer(proposal.answer)} does not open a commitment that was seen in time`;
+  return `its answer ${shownAnswer(proposal.answer)} does not open a commitment that was seen in time`;
 }
 
 /** The answers that count, each with the number of its seats. */
@@ -38,6 +38,6 @@ export function explainClasses(book: RoundBook): readonly string[] {
   const classes = answerClasses(book, candidatesOf(book, "closed"), "closed");
   return bySupport(book.attempt, classes).map(
     ({ representative, seats }) =>
-      `${quoteAnswer(representative.text)}: answered by ${seats.length} of ${book.attempt.committee.length} seats`,
+      `${shownAnswer(representative.text)}: answered by ${seats.length} of ${book.attempt.committee.length} seats`,
   );
 }

@@ -22,7 +22,7 @@ interface DocumentWords {
   /** The field that shows the document. */
   readonly fieldOf: (index: number) => string;
   readonly judge: string;
-  readonly quote: string;
+  readonly passage: string;
 }
 
 const WORDS: Readonly<Record<PromptSet, DocumentWords>> = {
@@ -30,14 +30,14 @@ const WORDS: Readonly<Record<PromptSet, DocumentWords>> = {
     nameOf: letter,
     fieldOf: (index) => `source${letter(index)}`,
     judge: "sourceA, sourceB and so on are documents: judge by them, not by what you believe.",
-    quote:
+    passage:
       "In `quote` copy, character for character, the passage that decides the question; `source` is the letter of its document.",
   },
   general: {
     nameOf: (index) => String(index + 1),
     fieldOf: (index) => `[${index + 1}]`,
     judge: "`[1]`, `[2]` and so on are documents: judge by them, not by what you believe.",
-    quote:
+    passage:
       "In `quote` copy, character for character, the shortest passage that decides the question; `source` is the number of its document.",
   },
 };
@@ -73,7 +73,7 @@ export function citePrompt(attempt: Attempt, documents: readonly Document[]): Pr
 export function citing(prompt: Prompt, documents: readonly Document[]): Prompt {
   return reworded(withDocuments(prompt, documents), (wording, set) => ({
     ...wording,
-    system: `${wording.system} ${WORDS[set].quote}`,
+    system: `${wording.system} ${WORDS[set].passage}`,
     schema: citeSchema(set, wording.schema, documents),
   }));
 }

@@ -1,5 +1,5 @@
 import { outcomeFrom } from "../../phases/outcome.ts";
-import { quoteAnswer } from "../../phases/reasons.ts";
+import { shownAnswer } from "../../phases/reasons.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import type { Blind } from "../../phases/pay.ts";
 import { blindIn, type Candidate } from "../../phases/proposals.ts";
@@ -65,7 +65,7 @@ export function explainMbft(
     ({ class: one, sum, supporters, isVetoed }) => {
       const weight = `weight ${weightText(sum)} of ${weightText(config.theta)} needed`;
       const seats = `accepted by ${supporters.length} of ${committee.length} seats, ${needed} needed`;
-      return `${quoteAnswer(one.answer.text)}: ${weight}; ${seats}${isVetoed ? "; vetoed by an upheld counter-proof" : ""}`;
+      return `${shownAnswer(one.answer.text)}: ${weight}; ${seats}${isVetoed ? "; vetoed by an upheld counter-proof" : ""}`;
     },
   );
 }
