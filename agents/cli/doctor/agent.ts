@@ -105,7 +105,10 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
 /** Checks that askers read in the registry which model answers. */
 function examineRegisteredModel({ model: registered }: AgentRecord, { model }: AgentConfig): Promise<Check> {
   return check("registered model", async () => {
-    const configured = await descriptorOf(model);
+    // The check of the model says what is wrong with it.
+    const configured = await descriptorOf(model).catch(() => null);
+    if (configured === null)
+      return warn("the configured model cannot be read, so it is not compared", "see the check of the model");
     if (configured === registered) return ok(`the registry names the configured model, ${printable(configured)}`);
     const fact = `the registry names ${printable(registered)}, the config ${printable(configured)}`;
     return warn(fact, "run: conclave agent model --set");
