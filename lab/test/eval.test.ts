@@ -6,7 +6,7 @@ import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { agrees } from "../../sim/plan.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { markOf } from "../eval/evaluate.ts";
-import { byzantineOf } from "../eval/options.ts";
+import { byzantineOf, optionsFrom } from "../eval/options.ts";
 import { poisoned } from "../eval/poison.ts";
 import { formOf, isTest, questionsOf, SUITE_NAMES } from "../eval/question.ts";
 import { meanOf, pairedDifference, shareOf } from "../eval/statistics.ts";
@@ -218,5 +218,10 @@ describe("eval: options", () => {
     assert.deepEqual(byzantineOf("f,0", 2), [0, 2]);
     assert.deepEqual(byzantineOf("1", 2), [1]);
     for (const text of ["3", "2..1", "x", "", "0..1..2", "-1"]) assert.throws(() => byzantineOf(text, 2), text);
+  });
+
+  it("name a file that cannot be used before they ask for the suite", () => {
+    assert.throws(() => optionsFrom(["--models", "/nope"]), /--models "\/nope": \/nope cannot be used/);
+    assert.throws(() => optionsFrom([]), /required option '--suite <list>' not specified/);
   });
 });

@@ -4,7 +4,7 @@ import type { ModelFailureKind } from "../../ports/model.ts";
 /** What to do about each error; docs/reasons.md says more, and a test compares the two lists. */
 export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CONFIG_INVALID: "correct the field that the message names",
-  CONFIG_MISSING: "give the field that the message names, in the file or as an option",
+  CONFIG_MISSING: "give what the message names: a file, a field of it, an option or a variable",
   KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
   KEYSTORE_EXISTS: "choose another folder with --dir; an existing key is never overwritten",
   KEYSTORE_PASSWORD_WRONG: "give the password of this keystore; if it is right, restore the file from a copy",
