@@ -330,7 +330,7 @@ describe("conclave doctor", () => {
     }));
     const args = ["--dir", "broken", "--profile", "default"];
     const checks = await examine(...args);
-    assert.deepEqual(levels(checks, "fail"), ["registered model", "content store", "model"]);
+    assert.deepEqual(levels(checks, "fail"), ["content store", "model"]);
     assert.equal(checks.get(`port /ip4/127.0.0.1/tcp/${port}`)?.level, "warn");
     assert.equal(checks.get(`announced /ip4/127.0.0.1/tcp/${port}`)?.level, "ok");
     assert.equal(checks.get("announced /ip4/127.0.0.1/tcp/1")?.level, "warn");
