@@ -81,7 +81,7 @@ export async function readAppealUnit(connection: Connection, terms: Terms, signa
 }
 
 /**
- * The same, as contracts/libraries/PricesLib.sol computes it: what the fee exceeds the quote by raises the price of every unit, and the
+ * Computes that price as contracts/libraries/PricesLib.sol does: what the fee exceeds the quote by raises the price of every unit, and the
  * list bounds it.
  */
 export function appealUnitOf(

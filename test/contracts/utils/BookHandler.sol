@@ -79,9 +79,10 @@ contract BookHandler is Assertions {
         for (uint256 i = 0; i < seats; ++i)
             _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
         // RE4: all these seats are of one week, so only one of their falls counts. A miss costs one slash at least.
-        if (missed && change < -1) reputation = _fallen(reputation, uint8(-change));
-        else if (missed) reputation = _fallen(reputation, 1);
-        if (missed) assertEq(record.account.reputation(), reputation, "the falls of one week");
+        if (missed) {
+            reputation = _fallen(reputation, change < -1 ? uint8(-change) : 1);
+            assertEq(record.account.reputation(), reputation, "the falls of one week");
+        }
         if (record.position != 0 && Candidates.bucketAt(record.position) != bucket) ++done["anotherBucket"];
         if (record.account.service() == PROVEN_SERVICE) ++done["proven"];
         if (record.account.exited()) ++done["exited"];
