@@ -28,4 +28,4 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 const words = process.argv.slice(2);
-process.exitCode = await exitCodeOf(words, () => main(words));
+process.exitCode = await exitCodeOf(words, () => main(words), studyOf(words)?.study.name.split(" "));

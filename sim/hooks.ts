@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type * as Memory from "./fast/memo.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Marks a second copy of a module, and of all our modules that it imports, in which no bug is planted. */
+/** Marks an unchanged second copy of a module and its imports. */
 export const PRISTINE = "?pristine";
 const AGENTS = new URL("../agents/", import.meta.url).href;
 const SIMULATOR = new URL("./", import.meta.url).href;

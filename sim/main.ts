@@ -1,6 +1,6 @@
 // Runs seeded worlds of one protocol and judges them (docs/spec/simulator.md).
 import { availableParallelism } from "node:os";
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { ConclaveError } from "../agents/core/errors.ts";
 import { protocols } from "../agents/core/protocols/index.ts";
 import { ANSWER_KINDS } from "../agents/core/types.ts";
@@ -46,7 +46,7 @@ interface Flags extends SimFlags {
   readonly json?: boolean;
 }
 
-function commandLine(): Command {
+function commandLine(): ReturnType<typeof toolCommand> {
   const integer = (text: string): number => {
     if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("Give an integer, 0 or more, of at most nine digits.");
     return Number(text);
@@ -80,7 +80,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const program = commandLine();
   refuseRepeated(argv);
   program.parse(argv, { from: "user" });
-  return simulate(program.opts<Flags>(), program.getOptionValueSource("byzantineKinds") === "cli");
+  return simulate(program);
 }
 
 /** Refuses a flag that is given twice: commander would drop the first value silently. */
@@ -100,13 +100,15 @@ function refuseIdleKinds({ byzantine, byzantineKinds }: Flags): void {
   );
 }
 
-async function simulate(flags: Flags, namesKinds: boolean): Promise<number> {
+async function simulate(program: ReturnType<typeof toolCommand>): Promise<number> {
+  const flags = program.opts<Flags>();
   const options = optionsFrom(flags);
-  checkOptions(options);
-  if (namesKinds) refuseIdleKinds(flags);
+  if (program.getOptionValueSource("byzantineKinds") === "cli") refuseIdleKinds(flags);
   checkRange("seeds", flags.seeds, 1, MOST_SEEDS);
   checkRange("jobs", flags.jobs, 1, 256);
   const mutant = flags.mutant === undefined ? null : mutantById(flags.mutant);
+  program.requireOptions();
+  checkOptions(options);
   if (mutant !== null && isOfOtherProtocol(mutant, flags.protocol))
     process.stderr.write(`${mutant.file} may not run under ${flags.protocol}; where it shows: ${mutant.sim}\n`);
   // Fails at once if the protocol refuses such a committee.
@@ -161,9 +163,9 @@ async function shrunkCommand(
   const failed = results.find(({ violations }) => violations.length > 0);
   if (failed === undefined) return null;
   process.stderr.write(`seed ${failed.seed} fails: ${commandFor(options, failed.seed, mutant)}\nshrinking ...\n`);
-  const shrunk = await shrink(options, failed.seed, async (candidate, seed) => {
-    if (!isPossible(candidate, seed)) return false;
-    const [result] = await pool.run(candidate, [seed]);
+  const shrunk = await shrink(options, failed.seed, async (smaller, seed) => {
+    if (!isPossible(smaller, seed)) return false;
+    const [result] = await pool.run(smaller, [seed]);
     return result !== undefined && showsSame(result, failed);
   });
   const command = commandFor(shrunk.options, shrunk.seed, mutant);

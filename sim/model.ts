@@ -1,4 +1,5 @@
 import { ConclaveError } from "../agents/core/errors.ts";
+import type { PromptSet } from "../agents/core/prompts/prompt.ts";
 import type { Attempt, SeatIndex, Terms } from "../agents/core/types.ts";
 import { createMemoryModel } from "../agents/adapters/memory/model.ts";
 import type { Clock } from "../agents/ports/clock.ts";
@@ -56,6 +57,8 @@ export function respond(request: ModelRequest, terms: Terms, mind: Mind): Fields
   const approved = isMatch ? agrees(terms, judged, other) : mind.approves(judged);
   return Object.fromEntries(
     request.schema.properties.map(({ name, enum: allowed, maxLength }) => {
+      // A mind approves of what it derived itself.
+      if (name === "derived") return [name, approved ? judged : mind.answer];
       if (name === "answer") return [name, allowed === undefined ? mind.answer : oneOf(allowed, [mind.answer])];
       if (allowed !== undefined) return [name, verdict(allowed, approved, isMatch)];
       if (/score|^[a-z]+Score$|\d$/.test(name)) return [name, String(approved ? BEST_SCORE : WORST_SCORE)];
@@ -90,7 +93,13 @@ const FAILURES = ["rate-limit", "timeout", "unparsable", "crashed"] as const;
  * The model of an honest seat: it knows the truth, or errs at the plan's rate. It takes its time, and sometimes fails
  * before the heal.
  */
-export function honestModel(plan: Plan, clock: Clock, random: Random, onFailure: (kind: string) => void): Model {
+export function honestModel(
+  plan: Plan,
+  prompts: PromptSet,
+  clock: Clock,
+  random: Random,
+  onFailure: (kind: string) => void,
+): Model {
   const { attempt, model, thinkMs, truth, lies } = plan;
   return createMemoryModel(
     async (request) => {
@@ -103,7 +112,7 @@ export function honestModel(plan: Plan, clock: Clock, random: Random, onFailure:
       // No two calls of a model yield the same words, so a second try gets other ones.
       return respond(request, attempt.request.terms, { ...mind, words: `(${random.below(1_000_000)})` });
     },
-    { descriptor: "simulated", confidence: () => 900_000 },
+    { descriptor: "simulated", prompts, confidence: () => 900_000 },
   );
 }
 

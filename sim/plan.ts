@@ -310,7 +310,7 @@ function answersOf(terms: Terms, random: Random): readonly string[] {
 
 /** True if a text is an answer that agrees with another one under the terms. */
 export function agrees(terms: Terms, text: string, other: string): boolean {
-  const a = canonicalAnswer(terms, text);
-  const b = canonicalAnswer(terms, other);
+  const a = canonicalAnswer({ terms, question: "" }, text);
+  const b = canonicalAnswer({ terms, question: "" }, other);
   return a !== null && b !== null && isSameAnswer(terms, a, b);
 }

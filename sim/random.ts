@@ -9,7 +9,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
   shuffled<T>(items: readonly T[]): readonly T[];
   bytes(length: number): Uint8Array;
-  /** A separate generator for one purpose: one more draw here moves nothing elsewhere. */
+  /** Returns a generator of its own for one purpose: what is drawn from one changes nothing that another draws. */
   fork(purpose: string): Random;
 }
 

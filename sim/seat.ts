@@ -1,4 +1,5 @@
 import { sha256 } from "../agents/core/encoding/bytes.ts";
+import { PROMPT_SETS, type PromptSet } from "../agents/core/prompts/prompt.ts";
 import { CRITERIA, TOTAL_MAX } from "../agents/core/phases/scores.ts";
 import type { MemoryHub } from "../agents/adapters/memory/network.ts";
 import type { Digest, Header, Message, SeatIndex } from "../agents/core/types.ts";
@@ -61,7 +62,9 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
   const mayCrash = crashes.length > 0;
   const model =
     world.models?.of(seat, clock) ??
-    honestModel(plan, clock, random.fork(`model ${seat}`), (kind) => recorder.count(`model ${kind}`));
+    honestModel(plan, PROMPT_SETS[seat % 2] as PromptSet, clock, random.fork(`model ${seat}`), (kind) =>
+      recorder.count(`model ${kind}`),
+    );
   let sessions: readonly Session[] = [];
 
   const start = (): void => {
@@ -141,6 +144,7 @@ async function connect(
       onCertified: (certificate) => recorder.certified(seat, certificate),
       onEvidence: (evidence) => recorder.evidence(seat, evidence),
       onConflict: (conflict) => recorder.conflict(seat, conflict),
+      onUnread: () => {},
     });
     if (!life.alive()) return [];
     mine.push(session);

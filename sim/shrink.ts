@@ -20,24 +20,24 @@ const SEEDS_PER_STEP = 4;
 export async function shrink(options: SimOptions, seed: number, stillFails: StillFails): Promise<Shrunk> {
   let best = { options, seed };
   let tries = 0;
-  const attempt = async (candidate: SimOptions): Promise<boolean> => {
+  const tryOut = async (smallerOptions: SimOptions): Promise<boolean> => {
     for (let offset = 0; offset < SEEDS_PER_STEP && tries < MOST_TRIES; offset++) {
       tries++;
-      if (!(await stillFails(candidate, best.seed + offset))) continue;
-      best = { options: candidate, seed: best.seed + offset };
+      if (!(await stillFails(smallerOptions, best.seed + offset))) continue;
+      best = { options: smallerOptions, seed: best.seed + offset };
       return true;
     }
     return false;
   };
   const improve = async (): Promise<boolean> => {
-    for (const candidate of smaller(best.options)) if (await attempt(candidate)) return true;
+    for (const one of smaller(best.options)) if (await tryOut(one)) return true;
     return false;
   };
   while (await improve());
   return { ...best, tries };
 }
 
-/** Candidates, the strongest cuts first. */
+/** Smaller worlds, the strongest cuts first. */
 function smaller(options: SimOptions): readonly SimOptions[] {
   const { n, byzantine, faults, byzantineKinds, kind } = options;
   const without = <T>(list: readonly T[], one: T): readonly T[] => list.filter((other) => other !== one);

@@ -119,7 +119,7 @@ function run(options: StepOptions, course: Run, seat: number, effect: Effect): v
     case "ask": {
       course.modelCalls += 1;
       const { confidence, ...mind } = options.minds[seat] as StepOptions["minds"][number];
-      const fields = respond({ ...effect.prompt, maxTokens: 0, seed: 0 }, options.attempt.request.terms, mind);
+      const fields = respond({ ...effect.prompt.small, maxTokens: 0, seed: 0 }, options.attempt.request.terms, mind);
       const observation = { kind: "answered", fields, confidence } as const;
       course.queue.push({ seat, input: { kind: "observed", ask: effect.ask, observation }, depth: depth + 1 });
       return;

@@ -59,6 +59,32 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
         summary: "lower the operator's commission at once, or announce a higher one and let it take effect later",
         load: async () => (await import("./agent/commission.ts")).agentCommission,
       },
+      {
+        name: "model",
+        summary: "compare the configured model with the registered one, or register it",
+        load: async () => (await import("./agent/model.ts")).agentModel,
+      },
+    ],
+  },
+  {
+    name: "model",
+    summary: "model files: GGUF files for the model that an agent embeds",
+    commands: [
+      {
+        name: "pull <reference>",
+        summary: "download a GGUF file: hf:OWNER/MODEL:QUANTIZATION, hf:OWNER/MODEL/FILE.gguf, or an https URL",
+        load: async () => (await import("./model/pull.ts")).modelPull,
+      },
+      {
+        name: "list",
+        summary: "list the model files that are here, with size, digest, context, and whether they can be asked",
+        load: async () => (await import("./model/list.ts")).modelList,
+      },
+      {
+        name: "check <file>",
+        summary: "load a GGUF file, or a model of the list, and ask it one question of each answer kind",
+        load: async () => (await import("./model/check.ts")).modelCheck,
+      },
     ],
   },
   {

@@ -1,9 +1,10 @@
-import { Command, CommanderError } from "commander";
+import { CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
 import { commands, type CommandGroup } from "./commands.ts";
 import { addCommand, type CliHost, type CommandEntry } from "./shared/command.ts";
 import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "./shared/failure.ts";
 import { isUsage } from "./shared/reasons.ts";
+import { StrictCommand } from "./shared/strict-command.ts";
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -17,19 +18,22 @@ export async function runCli(argv: readonly string[], host: CliHost): Promise<nu
     await program.parseAsync([...argv], { from: "user" });
     return code;
   } catch (error) {
-    return reportError(error, argv.includes("--json"), host);
+    return reportError(error, argv, host);
   }
 }
 
-async function createProgram(argv: readonly string[], host: CliHost, exit: (code: number) => void): Promise<Command> {
-  const program = new Command("conclave")
+async function createProgram(
+  argv: readonly string[],
+  host: CliHost,
+  exit: (code: number) => void,
+): Promise<StrictCommand> {
+  const program = new StrictCommand("conclave")
     .description(
       "An on-chain oracle whose answers are argued, voted and signed by a committee of language-model agents.",
     )
     .exitOverride()
     .configureOutput({ writeOut: host.stdout, writeErr: () => undefined });
-  // `help` may stand before any word of a command.
-  const [first, second] = argv.filter((word) => word !== "help" && !word.startsWith("-"));
+  const [first, second] = wordsIn(argv);
   for (const entry of commands) {
     if (!("commands" in entry)) await addCommand(program, entry, wordOf(entry) === first, host, exit);
     else {
@@ -41,12 +45,30 @@ async function createProgram(argv: readonly string[], host: CliHost, exit: (code
   return program;
 }
 
+/** The words that are no options; `help` may stand before any word of a command. */
+function wordsIn(argv: readonly string[]): readonly string[] {
+  return argv.filter((word) => word !== "help" && !word.startsWith("-"));
+}
+
+/** The command line that shows the help of the command that was called. */
+function helpOf(argv: readonly string[]): string {
+  const [first, second] = wordsIn(argv);
+  const entry = commands.find((one) => wordOf(one) === first);
+  const inner = entry !== undefined && "commands" in entry ? entry.commands.map(wordOf) : [];
+  return [
+    "conclave",
+    ...(entry === undefined ? [] : [first]),
+    ...inner.filter((word) => word === second),
+    "--help",
+  ].join(" ");
+}
+
 function calledOf({ commands: all }: CommandGroup, word: string | undefined): CommandEntry | undefined {
   return all.find((entry) => wordOf(entry) === word) ?? all.find(({ isDefault }) => isDefault);
 }
 
 /** The name of a command without its arguments. */
-function wordOf({ name }: CommandEntry): string | undefined {
+function wordOf({ name }: CommandEntry | CommandGroup): string | undefined {
   return name.split(" ")[0];
 }
 
@@ -55,19 +77,19 @@ interface Ended {
   readonly exitCode: number;
 }
 
-function reportError(error: unknown, json: boolean, host: CliHost): number {
-  const ended = endOf(error, host.signal);
+function reportError(error: unknown, argv: readonly string[], host: CliHost): number {
+  const ended = endOf(error, helpOf(argv), host.signal);
   if (ended === null) return 0;
   const { failure, exitCode } = ended;
-  if (json) host.stdout(failureJson(failure));
+  if (argv.includes("--json")) host.stdout(failureJson(failure));
   else host.stderr(failureText(failure));
   return exitCode;
 }
 
 /** Turns an error into a failure; null for --help and --version. */
-function endOf(error: unknown, signal: AbortSignal): Ended | null {
+function endOf(error: unknown, help: string, signal: AbortSignal): Ended | null {
   if (error instanceof CommanderError) {
-    const failure = usageFailure(error);
+    const failure = usageFailure(error, help);
     return failure && { failure, exitCode: EXIT_USAGE };
   }
   if (signal.aborted) {
@@ -75,7 +97,7 @@ function endOf(error: unknown, signal: AbortSignal): Ended | null {
     return { failure, exitCode: EXIT_INTERRUPTED };
   }
   if (error instanceof ConclaveError)
-    return { failure: errorFailure(error), exitCode: isUsage(error.code) ? EXIT_USAGE : EXIT_FAILURE };
+    return { failure: errorFailure(error, help), exitCode: isUsage(error.code) ? EXIT_USAGE : EXIT_FAILURE };
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const failure = { code: "UNEXPECTED", message, way: "report it: this is a bug", data: {} };
   return { failure, exitCode: EXIT_FAILURE };

@@ -25,9 +25,13 @@ export const limits = {
   /** The addresses that an agent announces, joined by commas. */
   endpointBytes: 512,
   questionBytes: 8192,
+  /** All options that a prompt lists beside the question, as the prompt shows them. */
+  optionsBytes: 2048,
   answerBytes: 1024,
   /** An answer of any kind but text. */
   shortAnswerBytes: 128,
+  /** Why a seat has no answer, in its own words. */
+  whyBytes: 160,
   proofBytes: 512,
   counterProofBytes: 512,
   /** All objections to the own answer in a revision prompt, as the prompt shows them. */
@@ -55,7 +59,7 @@ export const limits = {
   /** One document; the largest allowed number of them fits into one message. */
   sourceBytes: 15_360,
   /** A quotation of a document. */
-  quoteBytes: 512,
+  quotationBytes: 512,
   /** Deliberation rounds R, the first included. */
   deliberationRounds: 3,
   /** CE10: ballots of one certification. */

@@ -64,7 +64,7 @@ export type Effect =
       readonly decision?: Decision;
       readonly holds?: Holds;
     }
-  /** Relay others' signed messages to every seat. */
+  /** Hand others' signed messages on to every seat. */
   | { readonly kind: "forward"; readonly messages: readonly Message[] }
   /** Answer with `elapsed` after the delay. */
   | { readonly kind: "wait"; readonly timer: string; readonly delayMs: number }
@@ -194,4 +194,9 @@ export interface Protocol<State = unknown> {
   /** `tally` already holds the message of a `message` input. */
   step(state: State, context: SeatContext, tally: Tally, input: Input): Step<State>;
   conclude(attempt: Attempt, tally: Tally): Conclusion;
+  /**
+   * In words, for people, what the last complete round of a message set lacks for a decision; empty if no round is complete. It follows
+   * from the messages, and nothing follows from it.
+   */
+  explain?(attempt: Attempt, tally: Tally): readonly string[];
 }

@@ -111,7 +111,7 @@ class RunningAgent implements Agent {
     const unsubscribe = [
       network.onFrame((from, frame) => this.ingress.receive(from, frame)),
       network.onConnect((peer) => resend(peer, this.duties.sessions())),
-      // Agents relay announcements, so that an observer may attach to any of them.
+      // Agents pass announcements on, so that an observer may attach to any of them.
       network.onAnnouncement(announcementTopic(chain.domain), (data) =>
         log.debug({ bytes: data.length }, "a transcript was announced"),
       ),

@@ -67,7 +67,7 @@ export function leastRetentionDays(unbondingDelaySeconds: number): number {
  * Returns the policy's window, which is twice the least if none is given. Throws CONFIG_INVALID that names field, value
  * and minimum.
  */
-export function retentionMs(retentionDays: number | undefined, unbondingDelaySeconds: number, source: string): number {
+export function retentionMs(retentionDays: number | undefined, unbondingDelaySeconds: number, path: string): number {
   const minimum = leastRetentionDays(unbondingDelaySeconds);
   const days = retentionDays ?? 2 * minimum;
   if (days > minimum) return days * DAY_SECONDS * 1_000;
@@ -75,8 +75,8 @@ export function retentionMs(retentionDays: number | undefined, unbondingDelaySec
   const parts = `the longest appeal period (${limits.maxDurationSeconds / DAY_SECONDS}) and this deployment's unbonding delay (${unbondingDelaySeconds / DAY_SECONDS})`;
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `Check ${source} failed at ${field}: ${days} is wrong: expected more than ${minimum} days, which are ${parts}; raise it, or leave it out`,
-    { path: source, field, value: days, minimum },
+    `Check ${path} failed at ${field}: ${days} is wrong: expected more than ${minimum} days, which are ${parts}; raise it, or leave it out`,
+    { path, field, value: days, minimum },
   );
 }
 

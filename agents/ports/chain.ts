@@ -161,7 +161,7 @@ export interface ChainWriter {
   refund(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Ends a request as hung whose last attempt, after an earlier decision, nobody answered in time. */
   fallBack(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
-  /** Lets an agent of this account that sleeps be drawn again. */
+  /** Wakes an agent of this account, so that it can be drawn again. */
   wake(agentId: AgentId, signal?: AbortSignal): Promise<Receipt | "already">;
   /**
    * Works once per agent, request and attempt; the registry then owes this account the reward. Throws EVIDENCE_UNPROVABLE
@@ -235,6 +235,7 @@ export interface OperatorActions extends OracleActions, RewardActions {
   withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;
   rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
+  setModel(agentId: AgentId, model: string): Promise<Receipt>;
 }
 
 /** Claims of what the registry owes for service and evidence. */

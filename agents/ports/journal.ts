@@ -1,6 +1,10 @@
 /** Longest record in bytes, far above every message. Every adapter refuses a longer one. */
 export const maxRecordBytes = 1_048_576;
 
+/** What to do about a damaged journal: without it, or with an older one, the agent could sign twice for one slot. */
+export const journalWayOut =
+  "stop the agent, wait until the requests it sits on are settled, then move the journal away; never put back an older copy";
+
 /**
  * An append-only, durable list of records: once `append` resolves, the record survives a crash. One writer per path.
  */

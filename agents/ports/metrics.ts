@@ -18,6 +18,8 @@ export interface AgentFacts {
   readonly relays: Readonly<Record<RelayOutcome, number>>;
   /** AV6: signatures that seats withheld because the store did not hold the transcript. */
   readonly withheld: number;
+  /** Answers of the model that were no answers of the question's kind. */
+  readonly unread: number;
   /** Newest block whose events were handled, and when (Unix milliseconds); null before the first. */
   readonly chain: { readonly blockNumber: bigint; readonly atMs: number } | null;
 }

@@ -1,6 +1,6 @@
-import type { Origin, OutputSchema } from "../core/prompts/prompt.ts";
+import type { Origin, OutputProperty, OutputSchema, PromptSet, TextForm } from "../core/prompts/prompt.ts";
 
-export type { OutputSchema };
+export type { OutputProperty, OutputSchema, TextForm };
 
 export interface ModelRequest {
   /** Instructions; small user-only models do not see it. */
@@ -34,7 +34,7 @@ export interface ModelResponse {
    */
   readonly confidencePpm: number | null;
   /** The engine and settings that made the answer, if known. */
-  readonly origin?: Origin;
+  readonly origin?: Omit<Origin, "prompts">;
   readonly promptTokens: number;
   readonly outputTokens: number;
   /** Time from the call to the first token, with the wait for a place. */
@@ -59,6 +59,8 @@ export type ModelFailureKind =
   | "answer-too-large"
   /** The answer reached its token limit before its end. */
   | "truncated"
+  /** The model thought until its token limit, also when it was asked not to, and said no answer. */
+  | "thinking-too-long"
   /** The answer does not match the schema. */
   | "unparsable"
   /** The server or model will not answer this. */
@@ -72,6 +74,8 @@ export type ModelFailureKind =
 export interface Model {
   /** Model descriptor recorded in transcripts, e.g. "conclave-small@1 sha256:ab12…" or "openai:qwen3-32b". */
   readonly descriptor: string;
+  /** P5: the set of prompts that it is asked with. */
+  readonly prompts: PromptSet;
   ask(request: ModelRequest, signal: AbortSignal, onToken?: (text: string) => void): Promise<ModelResponse>;
   close(): Promise<void>;
 }
@@ -87,4 +91,6 @@ export interface ModelState {
   readonly waiting: number;
   /** Times that the model's process was started again; 0 for a model without a process. */
   readonly restarts: number;
+  /** Resident memory of the model's process when it last answered, in bytes; 0 for a model without a process. */
+  readonly memoryBytes: number;
 }

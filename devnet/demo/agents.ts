@@ -9,6 +9,7 @@ import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import type { AgentId, Ppm } from "../../agents/core/types.ts";
+import type { DemoModel } from "./model.ts";
 import type { Deployment } from "../../scripts/deploy/deployment.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -28,7 +29,7 @@ export interface AgentSettings {
   readonly password: string;
   readonly rpcUrl: string;
   readonly deployment: Deployment;
-  readonly modelPath: string;
+  readonly model: DemoModel;
   readonly stake: bigint;
   readonly lies: boolean;
   /** Gives the new agent coins for gas and tokens for its stake. */
@@ -37,15 +38,15 @@ export interface AgentSettings {
 
 /** Does what `conclave agent init` and `conclave agent register` do. */
 export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
-  const { directory, deployment, rpcUrl } = settings;
+  const { directory, deployment, rpcUrl, model } = settings;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const keys = await createKeystore(join(directory, "keystore.json"), settings.password, { scryptN: SCRYPT_N });
   const { chainId, oracle, registry } = deployment;
   const config = {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
-    model: { kind: "llama", path: settings.modelPath, sequences: 2, threads: 1, gpu: false },
+    model: { kind: "llama", path: model.path, sequences: 2, threads: 1, gpu: false },
     listen: ["/ip4/127.0.0.1/tcp/0"],
-    timing: { phaseMs: 20_000, graceMs: 3_000, certifyMs: 3_000, relayStaggerMs: 2_000 },
+    timing: { phaseMs: model.pace.phaseMs, graceMs: 3_000, certifyMs: 3_000, relayStaggerMs: 2_000 },
   };
   await writeFile(join(directory, "conclave.json"), JSON.stringify(config, null, 2));
   await settings.fund(keys);
@@ -61,7 +62,7 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
   const registration = {
     publicKey: keys.publicKey,
     possession,
-    model: "conclave-small",
+    model: model.name,
     endpoint: [],
     stake: settings.stake,
     commission: 0 as Ppm,

@@ -17,6 +17,7 @@ type Fields = Readonly<Record<string, string>>;
 export function lyingModel(honest: Model): Model {
   return {
     descriptor: `liar over ${honest.descriptor}`,
+    prompts: honest.prompts,
     async ask(request, signal, onToken) {
       const response = await honest.ask(request, signal, onToken);
       const fields = Object.fromEntries(

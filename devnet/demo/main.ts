@@ -2,6 +2,7 @@
 import { Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
+import { demoModel, type DemoModel } from "./model.ts";
 import { planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
@@ -18,6 +19,10 @@ const program = scriptCommand(
       .choices(protocols.map(({ id }) => id))
       .default("mbft"),
   )
+  .option(
+    "--model <file>",
+    "GGUF file of the agents' model, or the name of a pulled one; a decision need not be right then (default: the small model of this repository)",
+  )
   .option("--json", "print one JSON object as the last line of stdout")
   .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
   .option(
@@ -25,10 +30,22 @@ const program = scriptCommand(
     "serve the history by GraphQL at the end, ask it three things, compare all of it with the chain",
   )
   .option("--logs <dir>", "copy the agents' logs there at the end")
-  .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n")
+  .addHelpText(
+    "after",
+    "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n  $ npm run demo -- --model smollm2\n",
+  )
   .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.");
 
-const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; subgraph?: true; logs?: string }>();
+interface Flags {
+  readonly protocol: string;
+  readonly model?: string;
+  readonly json?: true;
+  readonly keep?: true;
+  readonly subgraph?: true;
+  readonly logs?: string;
+}
+
+const options = program.parse().opts<Flags>();
 const protocol = protocolById(options.protocol) as Protocol;
 const abort = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -40,8 +57,10 @@ const progress = (line: string): void =>
 
 try {
   if (options.subgraph && findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} Leave out --subgraph.`);
+  const model = demoModel(options.model);
   await runDemo({
     protocol,
+    model,
     subgraph: options.subgraph === true,
     plan: planFor(protocol.id),
     signal: abort.signal,
@@ -52,7 +71,7 @@ try {
       const { id, code, version, title, assurance } = protocol;
       process.stdout.write(
         options.json
-          ? `${JSON.stringify({ protocol: { id, code, version, title, assurance }, decisions, agents, durationsMs, ...(subgraph === null ? {} : { subgraph }) })}\n`
+          ? `${JSON.stringify({ protocol: { id, code, version, title, assurance }, model: model.name, decisions, agents, durationsMs, ...(subgraph === null ? {} : { subgraph }) })}\n`
           : renderReport(report, options.keep === true) + (subgraph === null ? "" : renderSubgraph(subgraph)),
       );
       if (subgraph !== null && subgraph.differences.length > 0) {
@@ -60,7 +79,7 @@ try {
         process.exitCode = 1;
       }
       for (const one of decisions) {
-        const faults = faultsOf(one);
+        const faults = faultsOf(one, model);
         if (faults.length === 0) continue;
         progress(`request ${one.requestId} FAILED: ${faults.join("; ")}`);
         process.exitCode = 1;
@@ -75,9 +94,9 @@ try {
   process.exitCode = abort.signal.aborted ? 130 : code;
 }
 
-function faultsOf(one: DemoReport["decisions"][number]): readonly string[] {
+function faultsOf(one: DemoReport["decisions"][number], { knowsAnswers }: DemoModel): readonly string[] {
   return [
-    ...(one.correct ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
+    ...(one.correct || !knowsAnswers ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
     ...(one.callbackSucceeded ? [] : ["the callback failed"]),
     ...(one.verified ? [] : ["the decision could not be verified"]),
   ];

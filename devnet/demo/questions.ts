@@ -93,8 +93,8 @@ export function planFor(protocolId: string): DemoPlan {
 }
 
 /** True if a decided answer is the expected one: canonical values are compared. */
-export function isExpected({ kind, options, expected }: DemoQuestion, answer: string): boolean {
-  const terms = defaultTerms({ protocol: 0, kind, options: options ?? 0 });
-  const wanted = canonicalAnswer(terms, expected);
-  return wanted !== null && wanted.outcome === canonicalAnswer(terms, answer)?.outcome;
+export function isExpected({ question, kind, options, expected }: DemoQuestion, answer: string): boolean {
+  const asked = { terms: defaultTerms({ protocol: 0, kind, options: options ?? 0 }), question };
+  const wanted = canonicalAnswer(asked, expected);
+  return wanted !== null && wanted.outcome === canonicalAnswer(asked, answer)?.outcome;
 }

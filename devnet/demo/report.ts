@@ -1,7 +1,13 @@
 import Table from "cli-table3";
 import { meaningOf } from "../../agents/cli/shared/protocol-words.ts";
 import { percent } from "../../agents/cli/shared/output.ts";
+import type { DemoDecision } from "./facts.ts";
 import type { DemoReport } from "./run.ts";
+
+/** The number of a request within its subscription; its whole id is too long for the table. */
+function numberOf({ requestId }: DemoDecision): string {
+  return String(BigInt.asUintN(48, BigInt(requestId)));
+}
 
 /** Renders the tables that the demo ends with. */
 export function renderReport(report: DemoReport, keeps: boolean): string {
@@ -26,7 +32,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
   });
   for (const one of report.decisions) {
     table.push([
-      one.requestId,
+      numberOf(one),
       one.question,
       `${id}\n(${assurance})`,
       `${one.status}: ${one.answer}`,
@@ -41,7 +47,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
   }
   const details = report.decisions.map((one) =>
     [
-      `request ${one.requestId}: transaction ${one.commitTx}`,
+      `request #${numberOf(one)} ${one.requestId}: transaction ${one.commitTx}`,
       `           transcript  ${one.transcript}`,
       ...one.documents.map(({ cid, text }) => `           source      ${cid}: ${JSON.stringify(text)}`),
       // Without --keep the network and its folder are gone by now.

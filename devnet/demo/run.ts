@@ -23,18 +23,14 @@ import type { DemoDecision, DemoFacts } from "./facts.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
 import { openPayer, type Payer } from "./pay.ts";
 import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.ts";
+import type { DemoModel } from "./model.ts";
 import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
 import { verify, type Verified } from "./verify.ts";
 
-const root = join(import.meta.dirname, "../..");
 const AGENTS = 5;
 const LIAR = AGENTS - 1;
 const COMMITTEE = 5;
-/** The 8 blocks before a draw take 2 s. The rest of the epoch gives a busy machine half a minute for the draw. */
-const BLOCK_SECONDS = 0.2;
-const EPOCH_BLOCKS = 160;
 const START_TIMEOUT_MS = 180_000;
-const DECIDE_TIMEOUT_MS = 300_000;
 /** Above the quote under the default prices, most of which is gas at the cap and comes back. */
 const FEE = parseEther("20");
 const STAKE = parseEther("1000");
@@ -49,6 +45,7 @@ export interface DemoOptions {
   readonly subgraph: boolean;
   readonly protocol: Protocol;
   readonly plan: DemoPlan;
+  readonly model: DemoModel;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
   /** Folder that gets the agents' logs. */
@@ -74,18 +71,18 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 }
 
 async function decide(options: DemoOptions, directory: string, cleanups: (() => Promise<void>)[]): Promise<DemoReport> {
-  const { plan, progress, protocol, signal } = options;
+  const { model, plan, progress, signal } = options;
   const { questions } = plan;
   const started = performance.now();
   if (!(await areContractsCompiled())) progress("compiling the contracts (first run only), which may take minutes");
   progress("starting a local chain and deploying the contracts");
-  const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
+  const chain = await startLocalChain({ blockTimeSeconds: model.pace.blockSeconds });
   cleanups.push(() => chain.stop());
-  const world = await deployWorld(chain, directory, protocol, plan);
+  const world = await deployWorld(chain, directory, options);
   signal.throwIfAborted();
   const chainMs = performance.now() - started;
 
-  progress(`${chain.engine} at ${chain.rpcUrl}; registering ${AGENTS} agents`);
+  progress(`${chain.engine} at ${chain.rpcUrl}; registering ${AGENTS} agents with the model ${model.name}`);
   const agents = await startAgents(options, world, directory, cleanups);
   await waitForAgents(world, agents, signal);
   const agentsMs = performance.now() - started - chainMs;
@@ -95,7 +92,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const documents = questions.flatMap((question) => question.documents ?? []);
   const handedOut = await handOut(documents, world.reader, signal);
   cleanups.push(() => handedOut.close());
-  await chain.nextEpoch(EPOCH_BLOCKS);
+  await chain.nextEpoch(model.pace.epochBlocks);
   const asked: Asked[] = [];
   for (const question of questions) {
     const one = await world.desk.ask(question);
@@ -105,8 +102,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   await follow(
     world,
     asked.map((one) => one.requestId),
-    progress,
-    signal,
+    options,
   );
   const decisionsMs = performance.now() - started - chainMs - agentsMs;
 
@@ -121,7 +117,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const records = await world.reader.agents();
   const rewards = await Promise.all(agents.map(({ agentId, keys }) => world.payer.rewardsOf(agentId, keys.address)));
   const report = {
-    protocol,
+    protocol: options.protocol,
     decisions,
     agents: agents.map(({ agentId, keys, lies }, index) => ({
       agentId,
@@ -169,8 +165,7 @@ interface DemoWorld {
 async function deployWorld(
   chain: LocalChain,
   directory: string,
-  protocol: Protocol,
-  plan: DemoPlan,
+  { model, plan, protocol }: DemoOptions,
 ): Promise<DemoWorld> {
   const deployerKey = chain.accounts[0]?.privateKey;
   if (deployerKey === undefined) throw new Error("Start the local chain: it has no accounts");
@@ -193,7 +188,7 @@ async function deployWorld(
     minStake: STAKE,
     maxStake: 4n * STAKE,
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-    epochBlocks: EPOCH_BLOCKS,
+    epochBlocks: model.pace.epochBlocks,
     prices: DEFAULT_PRICES,
     buildProfile: "default",
     example,
@@ -238,7 +233,6 @@ async function startAgents(
   cleanups: (() => Promise<void>)[],
 ): Promise<readonly DemoAgent[]> {
   const password = randomBytes(16).toString("hex");
-  const modelPath = join(root, "models", "conclave-small.gguf");
   const { deployment, chain } = world;
   const agents = await Promise.all(
     Array.from({ length: AGENTS }, (_, index) =>
@@ -247,7 +241,7 @@ async function startAgents(
         password,
         rpcUrl: chain.rpcUrl,
         deployment,
-        modelPath,
+        model: options.model,
         stake: stakeOf(index),
         lies: index === LIAR,
         fund: (keys) => world.fund(keys.address, stakeOf(index)),
@@ -288,11 +282,10 @@ async function waitForAgents({ reader }: DemoWorld, agents: readonly DemoAgent[]
 async function follow(
   { reader }: DemoWorld,
   requestIds: readonly RequestId[],
-  progress: (line: string) => void,
-  signal: AbortSignal,
+  { model, progress, signal }: DemoOptions,
 ): Promise<void> {
   const told = new Set<string>();
-  await poll(DECIDE_TIMEOUT_MS, "the decisions", signal, async () => {
+  await poll(model.pace.decideMs, "the decisions", signal, async () => {
     for (const requestId of requestIds) {
       for (const event of await reader.requestEvents(requestId, signal)) {
         const line = lineOf(event, requestId);

@@ -105,7 +105,7 @@ async function decide(
 ): Promise<string | null | undefined> {
   const panel = createPanel({ book, question, seed, variantOf: () => variant });
   if (decider === ALONE) {
-    const answer = await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, "normal")));
+    const answer = await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, "normal")).small);
     return answer.kind === "failed" ? null : canonicalOf(question, answer.fields["answer"] ?? "");
   }
   const method = METHODS.find(({ id }) => id === decider) as Method;
@@ -121,7 +121,7 @@ async function decide(
 
 function canonicalOf(question: Question, answer: string): string {
   const { terms } = attemptFor(question, 0, 4, "normal").request;
-  return canonicalAnswer(terms, answer)?.text ?? answer;
+  return canonicalAnswer({ terms, question: "" }, answer)?.text ?? answer;
 }
 
 /** Returns the question with the text in its place. Its leaders and liars stay the same. */

@@ -126,8 +126,8 @@ export const protocolCosts: readonly ProtocolCosts[] = [
     id: "escalating",
     leading: inTurn(null),
     agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
-    // The stage depends on how far the liars lower the agreement: the answers stand, or go to a debate, or to mbft.
-    liars: { messages: open("by stage"), modelCalls: open("by stage"), criticalPathCalls: open("by stage") },
+    // The level depends on how far the liars lower the agreement: the answers stand, or go to a debate, or to mbft.
+    liars: { messages: open("by level"), modelCalls: open("by level"), criticalPathCalls: open("by level") },
   },
 ];
 

@@ -93,10 +93,10 @@ function runHashgraph({ n, weights, coinFreq, firstRound, events }: HashgraphCas
         batch.nodes.map((node) => [name(node), batch.round]),
       ),
     ),
-    coinVotes: asSet(fame.coinVotes.map(([voter, candidate]) => [name(voter), name(candidate)])),
+    coinVotes: asSet(fame.coinVotes.map(([voter, subject]) => [name(voter), name(subject)])),
   };
 }
 
-function asSet(pairs: readonly (readonly [voter: string, candidate: string])[]): Record<string, true> {
-  return Object.fromEntries(pairs.map(([voter, candidate]) => [JSON.stringify([voter, candidate]), true]));
+function asSet(pairs: readonly (readonly [voter: string, subject: string])[]): Record<string, true> {
+  return Object.fromEntries(pairs.map(([voter, subject]) => [JSON.stringify([voter, subject]), true]));
 }

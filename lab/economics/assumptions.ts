@@ -17,7 +17,7 @@ export const SETTINGS: readonly Setting[] = [
   { name: "n = 4, K = 2", committeeSize: 4, appeals: 2, limit: 5 },
 ];
 
-/** Of all these terms: at normal assurance a majority decides, and holding one is far less rare. */
+/** The assurance of all these terms: at normal assurance a majority decides, and holding one is far less rare. */
 export const ASSURANCE = "high";
 
 /** Terms that may ask for stake behind the first answer (SC1); the assurance is high. */

@@ -27,7 +27,10 @@ export interface Stratum {
   readonly values: readonly number[];
 }
 
-/** The expectation over strata, each with two values at least; the interval by the fewest degrees of freedom. */
+/**
+ * Returns the expectation over the strata, each of which needs two values at least. The stratum with the fewest degrees of
+ * freedom sets the width of the interval.
+ */
 export function stratified(strata: readonly Stratum[]): Estimate {
   const parts = strata.map(({ probability, values }) => {
     const [mean, variance] = momentsOf(values);

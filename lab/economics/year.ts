@@ -1,6 +1,6 @@
 // What a policy brings in a year. That is too long for the chain, so the seat's shares and falls are the core's and the rest is arithmetic.
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
-import { settle } from "../../agents/core/phases/outcome.ts";
+import { outcomeFrom } from "../../agents/core/phases/outcome.ts";
 import type { BlindAnswer } from "../../agents/core/phases/pay.ts";
 import { TIER_MAX } from "../../agents/core/phases/tiers.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../agents/core/types.ts";
@@ -67,13 +67,13 @@ function decide(
 ): { readonly share: number; readonly falls: boolean } {
   const answers = beliefs.map(({ answer, tier }, seat): BlindAnswer => ({
     seat: seat as SeatIndex,
-    answer: canonicalAnswer(attempt.request.terms, answer)!,
+    answer: canonicalAnswer(attempt.request, answer)!,
     tier: tier as Ppm,
   }));
   const hides = waits && mostOf(beliefs.slice(1)) !== beliefs[0]!.answer;
-  const { shares, reputationChanges } = settle(attempt, {
+  const { shares, reputationChanges } = outcomeFrom(attempt, {
     winner: {
-      answer: canonicalAnswer(attempt.request.terms, mostOf(hides ? beliefs.slice(1) : beliefs))!,
+      answer: canonicalAnswer(attempt.request, mostOf(hides ? beliefs.slice(1) : beliefs))!,
       alike: [],
       confidence: ONE_PPM,
     },

@@ -47,6 +47,7 @@ const LASTING: readonly ModelFailureKind[] = [
   "prompt-too-long",
   "answer-too-large",
   "truncated",
+  "thinking-too-long",
   "unparsable",
   "refused",
 ];

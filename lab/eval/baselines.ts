@@ -53,8 +53,8 @@ export function tableOf(
     leaders: canonicalOrder(attempt).toSorted((a, b) => Number(isOff(b)) - Number(isOff(a))),
     async ask(seat, prompt) {
       // A bad seat also has a model: it costs what an honest one costs.
-      const answer = await panel.ask(seat, prompt);
-      if (bad.has(seat)) return respond({ ...prompt, maxTokens: 0, seed: 0 }, terms, mind);
+      const answer = await panel.ask(seat, prompt.small);
+      if (bad.has(seat)) return respond({ ...prompt.small, maxTokens: 0, seed: 0 }, terms, mind);
       return answer.kind === "answered" ? answer.fields : null;
     },
   };
@@ -73,7 +73,7 @@ const DECIDED = (answer: CanonicalAnswer, criticalPath: number): Verdict => {
 
 async function propose({ attempt, ask }: Table, seat: SeatIndex, prompt: Prompt): Promise<Proposal | null> {
   const fields = await ask(seat, prompt);
-  const answer = fields === null ? null : canonicalAnswer(attempt.request.terms, fields["answer"] ?? "");
+  const answer = fields === null ? null : canonicalAnswer(attempt.request, fields["answer"] ?? "");
   return answer === null ? null : { seat, answer, proof: fields?.["proof"] ?? "" };
 }
 

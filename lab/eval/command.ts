@@ -41,7 +41,7 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 1000;
   const evaluation = await prepare(options, book);
-  const cells = await runEvaluation(evaluation, createDeadline(options.limitSeconds, elapsed), teller(elapsed, book));
+  const cells = await runEvaluation(evaluation, createTimeLimit(options.limitSeconds, elapsed), teller(elapsed, book));
   const provenance = provenanceOf("eval", argv, options.seed, book, elapsed());
   const text = reportText(cells, provenance);
   if (options.section !== null) {
@@ -56,7 +56,7 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
  * Returns a function, called when a round begins, that is true if another round as long as the longest so far would
  * end after the limit.
  */
-function createDeadline(limitSeconds: number | null, elapsed: () => number): () => boolean {
+function createTimeLimit(limitSeconds: number | null, elapsed: () => number): () => boolean {
   let longest = 0;
   let before = elapsed();
   return () => {
@@ -117,7 +117,7 @@ async function measure(
   await Promise.all(
     questions.map(async (question, index) => {
       const panel = createPanel({ book: fresh, question, seed, variantOf: () => index % variants.length });
-      await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, assurance)));
+      await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, assurance)).small);
     }),
   );
   const { calls, tokens } = fresh.asked;

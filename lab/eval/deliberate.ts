@@ -1,7 +1,7 @@
 import PQueue from "p-queue";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import { documentBlock } from "../../agents/core/evidence/sources.ts";
+import { documentBlock } from "../../agents/core/request/sources.ts";
 import type { Assurance, SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { callsBehind } from "../../sim/batch.ts";
@@ -114,6 +114,7 @@ function foreignModels(panel: Panel): ForeignModels {
   return {
     of: (seat, clock): Model => ({
       descriptor: "panel",
+      prompts: "small",
       async ask(request) {
         working += 1;
         // Before anything else: answers arrive in the order of the questions, in whatever order they were made.

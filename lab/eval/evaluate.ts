@@ -118,7 +118,7 @@ export async function tryQuestion(
     return { ...markOf(terms, question.truth, vote.answer), samples: vote.samples, tokens: vote.tokens };
   };
   const firstAnswerOf = async (chosen: readonly number[]): Promise<Mark> => {
-    const answer = await panelWith(chosen).ask(0, proposePrompt(attempt));
+    const answer = await panelWith(chosen).ask(0, proposePrompt(attempt).small);
     const texts = answer.kind === "answered" ? [answer.fields["answer"] ?? ""] : [];
     return markOf(terms, question.truth, plainVote(terms, texts).answer);
   };
@@ -160,7 +160,7 @@ export function markOf(terms: Terms, truth: string, answer: string | null): Mark
 /** Jaccard's index of two sets of policies. */
 function overlap(terms: Terms, answer: string, truth: string): number {
   const [a, b] = [answer, truth].map((text) => {
-    const canonical = canonicalAnswer(terms, text);
+    const canonical = canonicalAnswer({ terms, question: "" }, text);
     return new Set(canonical === null ? [] : policiesOf(canonical.outcome));
   }) as [Set<number>, Set<number>];
   const union = a.union(b).size;

@@ -24,13 +24,18 @@ export function variantSpecOf(flag: "model" | "models", text: string): VariantSp
   const temperature = Number(heat);
   if (path === "" || rest.length > 0 || heat === "" || !(temperature >= 0 && temperature <= 2))
     throw wrongModel(flag, text, "write a GGUF file, or file@temperature with 0 to 2");
+  requireGguf(flag, text, path);
+  return { path, temperature };
+}
+
+/** Looks at the file that a flag names. Throws USAGE. */
+export function requireGguf(flag: "model" | "models", value: string, path: string): void {
   try {
     readGgufHeader(path);
   } catch (error) {
     if (!(error instanceof ConclaveError)) throw error;
-    throw wrongModel(flag, text, `${path} cannot be used (${String(error.data["reason"])}); name a GGUF file`, error);
+    throw wrongModel(flag, value, `${path} cannot be used (${String(error.data["reason"])}); name a GGUF file`, error);
   }
-  return { path, temperature };
 }
 
 function wrongModel(flag: string, value: string, way: string, cause?: unknown): ConclaveError {

@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
+import type { StrictCommand } from "../../agents/cli/shared/strict-command.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
@@ -75,7 +76,7 @@ Example:
   npm run eval -- --suite arithmetic,wason --protocol mbft,leaderless,early-stop --questions 10 --json
 `;
 
-export function commandLine(): Command {
+export function commandLine(): StrictCommand {
   const assurance = (text: string): Assurance => {
     if (text === "normal" || text === "high") return text;
     throw new InvalidArgumentError("Choose normal or high.");
@@ -102,20 +103,25 @@ export function commandLine(): Command {
 
 /** Reads the options. Throws CommanderError or USAGE. */
 export function optionsFrom(argv: readonly string[]): Options {
-  const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
+  const program = commandLine().parse(argv, { from: "user" });
+  const flags = program.opts<Flags>();
   const { seats, seed, jobs, assurance, quick, full, json = false } = flags;
   if (quick === true && full === true) throw usage("full", "", "give --quick or --full, not both");
   const questions = flags.questions ?? (quick === true || full === true ? null : FEW_QUESTIONS);
   const mode = quick === true ? "quick" : full === true ? "full" : "selected";
   const seconds = { quick: QUICK_SECONDS, full: FULL_SECONDS, selected: null };
   const methods = someOf("protocol", flags.protocol, [...PROTOCOLS, ...BASELINES]);
-  return {
-    suites: someOf("suite", flags.suite, SUITE_NAMES),
+  const given = {
     methods: METHODS.filter(({ id }) => methods.includes(id)),
     variants: flags.models.split(",").map((text) => variantSpecOf("models", text)),
     seats,
     byzantine: byzantineOf(flags.byzantine, faultTolerance(seats)),
     badness: someOf("byzantine-kinds", flags.byzantineKinds, BADNESS),
+  };
+  program.requireOptions();
+  return {
+    suites: someOf("suite", flags.suite, SUITE_NAMES),
+    ...given,
     assurance,
     seed,
     jobs,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { limits } from "../../agents/core/limits.ts";
-import { renderFields, shortened, type Prompt } from "../../agents/core/prompts/prompt.ts";
+import { renderFields, shortened, type Wording } from "../../agents/core/prompts/prompt.ts";
 import type { Answer, AnswerBook } from "./answer-book.ts";
 import type { Question } from "./question.ts";
 
@@ -17,9 +17,9 @@ export interface Cost {
 export interface Panel {
   /**
    * Asks the model of a lane. A lane is a seat or a sample; it has its model and its series of seeds. As in an agent,
-   * a prompt that was too long is asked once more, cut short (P9).
+   * a prompt that was too long is asked once more, cut short (P9). The lab's models want the small set of prompts.
    */
-  ask(lane: number, prompt: Prompt): Promise<Answer>;
+  ask(lane: number, wording: Wording): Promise<Answer>;
   readonly cost: Cost;
 }
 
@@ -40,8 +40,8 @@ export interface PanelOptions {
 export function createPanel({ book, question, seed, variantOf, poisoned }: PanelOptions): Panel {
   const asked = new Map<string, number>();
   const cost = { calls: 0, failed: 0, promptTokens: 0, outputTokens: 0 };
-  const ask = async (lane: number, prompt: Prompt): Promise<Answer> => {
-    const { system, user, schema, confidenceOf } = prompt;
+  const ask = async (lane: number, wording: Wording): Promise<Answer> => {
+    const { system, user, schema, confidenceOf } = wording;
     const again = JSON.stringify([lane, system, user, schema]);
     const times = asked.get(again) ?? 0;
     asked.set(again, times + 1);
@@ -61,7 +61,7 @@ export function createPanel({ book, question, seed, variantOf, poisoned }: Panel
       return answer;
     }
     cost.failed += 1;
-    const brief = shortened(prompt, answer.reason);
+    const brief = shortened(wording, answer.reason);
     return brief === null ? answer : await ask(lane, brief);
   };
   return { cost, ask };

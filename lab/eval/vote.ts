@@ -24,7 +24,7 @@ export async function selfConsistency(attempt: Attempt, panel: Panel, tokens: nu
   let spent = 0;
   for (let lane = 0; lane < MOST_SAMPLES; lane += STEP) {
     const lanes = Array.from({ length: STEP }, (_, index) => lane + index);
-    const answers = await Promise.all(lanes.map(async (one) => await panel.ask(one, proposePrompt(attempt))));
+    const answers = await Promise.all(lanes.map(async (one) => await panel.ask(one, proposePrompt(attempt).small)));
     for (const answer of answers) {
       const cost = answer.kind === "answered" ? answer.promptTokens + answer.outputTokens : 0;
       if (taken.length > 0 && spent + cost > tokens) return votedOn(attempt.request.terms, taken, spent);
@@ -51,7 +51,7 @@ export function plainVote(terms: Terms, texts: readonly string[]): Pick<Verdict,
 /** Returns classes of agreeing answers, the largest first, of equals the one with the earliest answer. */
 export function groupsOf(terms: Terms, texts: readonly string[]): readonly AnswerGroup[] {
   const answers = texts.flatMap((text, seat) => {
-    const answer = canonicalAnswer(terms, text);
+    const answer = canonicalAnswer({ terms, question: "" }, text);
     return answer === null ? [] : [{ seat: seat as SeatIndex, answer }];
   });
   const first = ({ seats }: AnswerGroup): number => seats[0] as number;

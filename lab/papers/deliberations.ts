@@ -122,6 +122,6 @@ export async function firstAnswers(
   seed: number,
 ): Promise<readonly Answer[]> {
   const panel = createPanel({ book, question, seed, variantOf: () => 0 });
-  const prompt = proposePrompt(attemptFor(question, 0, seats, "normal"));
+  const prompt = proposePrompt(attemptFor(question, 0, seats, "normal")).small;
   return await Promise.all(Array.from({ length: seats }, async (_, seat) => await panel.ask(seat, prompt)));
 }

@@ -27,7 +27,7 @@ export interface Said {
 
 export function factsOf(terms: Terms, { firsts, greedy, answer }: Said, truth: string): Facts {
   const setOf = (text: string): ReadonlySet<number> => {
-    const canonical = canonicalAnswer(terms, text);
+    const canonical = canonicalAnswer({ terms, question: "" }, text);
     return new Set(canonical === null ? [] : policiesOf(canonical.outcome));
   };
   const right = setOf(truth);

@@ -22,7 +22,7 @@ export async function greedyAnswer(book: AnswerBook, question: Question): Promis
   // A greedy model ignores the seed.
   const answer = await createPanel({ book, question, seed: 0, variantOf: () => variant }).ask(
     0,
-    proposePrompt(attempt),
+    proposePrompt(attempt).small,
   );
   const text = answer.kind === "answered" ? (answer.fields["answer"] ?? "") : "";
   return { answer: text, isRight: markOf(attempt.request.terms, question.truth, text).status === "right" };

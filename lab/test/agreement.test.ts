@@ -91,7 +91,7 @@ describe("agreement meter", () => {
     answer: ({ prompt }) => {
       const task = taskOf(prompt);
       if (task === "critique")
-        return { fields: Object.fromEntries(prompt.schema.properties.map(({ name }) => [name, critique])) };
+        return { fields: Object.fromEntries(prompt.small.schema.properties.map(({ name }) => [name, critique])) };
       return { fields: { proof: task === "revise" ? last : first, answer: "yes" } };
     },
   });

@@ -1,16 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LEAST_JUDGED, MAX_RATIO, MIN_FASTER, isFast } from "../bench/verify/bounds.ts";
+import { LEAST_JUDGED, MAX_RATIO, MIN_FASTER, medianRound, missedBounds } from "../bench/verify/bounds.ts";
 
 describe("the bounds of npm run bench:verify", () => {
   it("are judged from 1,000 decisions on", () => {
     assert.equal(LEAST_JUDGED, 1000);
-    assert.equal(isFast(LEAST_JUDGED, MAX_RATIO, MIN_FASTER), true);
-    assert.equal(isFast(LEAST_JUDGED, MAX_RATIO + 0.01, MIN_FASTER), false);
-    assert.equal(isFast(LEAST_JUDGED, MAX_RATIO, MIN_FASTER - 0.01), false);
+    assert.deepEqual(missedBounds(LEAST_JUDGED, MAX_RATIO, MIN_FASTER), []);
+    assert.deepEqual(missedBounds(LEAST_JUDGED, 2.44, MIN_FASTER), ["ratio 2.44 is more than 2.4"]);
+    assert.deepEqual(missedBounds(LEAST_JUDGED, MAX_RATIO, 4.999), [
+      "4.99 times the decisions of noble is less than 5",
+    ]);
+    assert.deepEqual(missedBounds(LEAST_JUDGED, 2.4001, MIN_FASTER), ["ratio 2.41 is more than 2.4"]);
   });
 
   it("are not judged below: most of the time is then what every run costs once", () => {
-    assert.equal(isFast(LEAST_JUDGED - 1, 8.7, 1.9), null);
+    assert.equal(missedBounds(LEAST_JUDGED - 1, 8.7, 1.9), null);
+  });
+
+  it("are judged by the round with the median ratio", () => {
+    assert.equal(medianRound([{ cpuRatio: 2.44 }, { cpuRatio: 1.9 }, { cpuRatio: 2.2 }]).cpuRatio, 2.2);
   });
 });

@@ -55,7 +55,7 @@ describe("docs/spec/complexity.md", () => {
     }
   });
 
-  it("the costs are those of registered protocols, in the order of registration: of all but such as nobody has counted yet", () => {
+  it("every counted protocol is registered, and the costs stand in the order of registration", () => {
     const counted = new Set(protocolCosts.map(({ id }) => id));
     assertAtLeast(counted.size, 10);
     assert.deepEqual(

@@ -112,8 +112,8 @@ describe("eval: the panel", () => {
     });
     const panel = panelOf(createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null));
     const prompt = revisePrompt(attemptFor(question, 0, 4, "normal"), null, ["x".repeat(500)]);
-    assert.equal((await panel.ask(0, prompt)).kind, "answered");
-    assert.deepEqual(asked, [prompt.user, prompt.brief]);
+    assert.equal((await panel.ask(0, prompt.small)).kind, "answered");
+    assert.deepEqual(asked, [prompt.small.user, prompt.small.brief]);
     assert.deepEqual([panel.cost.calls, panel.cost.failed], [2, 1]);
   });
 });
@@ -121,7 +121,7 @@ describe("eval: the panel", () => {
 describe("eval: the answer book", () => {
   const folder = mkdtempSync(join(tmpdir(), "conclave-eval-"));
   after(() => rmSync(folder, { recursive: true }));
-  const prompt = proposePrompt(attemptFor(question, 0, 4, "normal"));
+  const prompt = proposePrompt(attemptFor(question, 0, 4, "normal")).small;
   const request = { ...prompt, maxTokens: 512, seed: 7 };
 
   function counting(fails: string | null = null): { readonly calls: () => number; readonly model: Model } {

@@ -6,7 +6,7 @@ import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { agrees } from "../../sim/plan.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { markOf } from "../eval/evaluate.ts";
-import { byzantineOf } from "../eval/options.ts";
+import { byzantineOf, optionsFrom } from "../eval/options.ts";
 import { poisoned } from "../eval/poison.ts";
 import { formOf, isTest, questionsOf, SUITE_NAMES } from "../eval/question.ts";
 import { meanOf, pairedDifference, shareOf } from "../eval/statistics.ts";
@@ -135,10 +135,11 @@ describe("eval: questions", () => {
       assert.deepEqual(questionsOf(suite, 3, 1), drawn.slice(0, 3));
       assert.notDeepEqual(questionsOf(suite, 3, 2), drawn.slice(0, 3));
       for (const { form, text, truth, lie } of drawn) {
-        const asked = attemptFor({ ...question, form, text }, 0, 4, "normal").request.terms;
+        const { request } = attemptFor({ ...question, form, text }, 0, 4, "normal");
+        const asked = request.terms;
         assert.equal(agrees(asked, truth, truth), true, `${suite}: ${truth}`);
         assert.equal(agrees(asked, truth, lie.answer), false, `${suite}: ${truth} and ${lie.answer}`);
-        assert.notEqual(canonicalAnswer(asked, lie.answer), null, lie.answer);
+        assert.notEqual(canonicalAnswer(request, lie.answer), null, lie.answer);
         assert.notEqual(lie.proof, "");
       }
     }
@@ -218,5 +219,10 @@ describe("eval: options", () => {
     assert.deepEqual(byzantineOf("f,0", 2), [0, 2]);
     assert.deepEqual(byzantineOf("1", 2), [1]);
     for (const text of ["3", "2..1", "x", "", "0..1..2", "-1"]) assert.throws(() => byzantineOf(text, 2), text);
+  });
+
+  it("name a file that cannot be used before they ask for the suite", () => {
+    assert.throws(() => optionsFrom(["--models", "/nope"]), /--models "\/nope": \/nope cannot be used/);
+    assert.throws(() => optionsFrom([]), /required option '--suite <list>' not specified/);
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { installHooks } from "../../sim/hooks.ts";
+import type { PromptSet } from "../../agents/core/prompts/prompt.ts";
 import type { SeatIndex, Terms } from "../../agents/core/types.ts";
 import type { ModelRequest } from "../../agents/ports/model.ts";
 import type { ForeignModels } from "../../sim/model.ts";
@@ -17,6 +18,7 @@ const { ConclaveError } = await import("../../agents/core/errors.ts");
 const { canonicalAnswer } = await import("../../agents/core/request/answer.ts");
 const { composeText } = await import("../../agents/core/request/text.ts");
 const { limits } = await import("../../agents/core/limits.ts");
+const { PROMPT_SETS } = await import("../../agents/core/prompts/prompt.ts");
 const { canonicalOrder } = await import("../../agents/core/seat/order.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
 const { forgeryIn } = await import("../../agents/core/encoding/transcript.ts");
@@ -99,7 +101,7 @@ interface Played {
   readonly asked: readonly ModelRequest[][];
 }
 
-async function play(protocol: Protocol, scene: Scene, words: Words): Promise<Played> {
+async function play(protocol: Protocol, scene: Scene, words: Words, prompts: PromptSet): Promise<Played> {
   const asked = Array.from({ length: SEATS }, (): ModelRequest[] => []);
   const question = questionOf(scene, words);
   const committee = { seats: SEATS, bad: new Map(), misled: new Set<SeatIndex>(), assurance: "normal" } as const;
@@ -117,7 +119,7 @@ async function play(protocol: Protocol, scene: Scene, words: Words): Promise<Pla
           const held = error === "words" ? words.answer : (error ?? scene.truth);
           return echoing(request, terms, held, words.texts[seat] as string);
         },
-        { confidence: () => 900_000 },
+        { prompts, confidence: () => 900_000 },
       ),
     idle: async () => {},
   };
@@ -152,7 +154,7 @@ function questionOf({ kind, truth }: Scene, words: Words): Question {
 function echoing(request: ModelRequest, terms: Terms, answer: string, text: string): Record<string, string> {
   const fields = respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
   const free = request.schema.properties.filter(
-    ({ name, enum: allowed }) => allowed === undefined && name !== "answer",
+    ({ name, enum: allowed }) => allowed === undefined && name !== "answer" && name !== "derived",
   );
   const words = free.map(({ name, maxLength }): [string, string] => [
     name,
@@ -192,8 +194,8 @@ function worldsOf(protocol: Protocol, scene: Scene): readonly (readonly [ids: st
  */
 function calmed(hostile: Words, scene: Scene): Words {
   const calm = (text: string): string => harmlessText(Buffer.byteLength(text) < SHORT_BYTES ? "x".repeat(200) : text);
-  const { terms } = attemptFor(questionOf(scene, hostile), 1, SEATS, "normal").request;
-  const isAnswer = canonicalAnswer(terms, composeText(hostile.answer)) !== null;
+  const { request } = attemptFor(questionOf(scene, hostile), 1, SEATS, "normal");
+  const isAnswer = canonicalAnswer(request, composeText(hostile.answer)) !== null;
   return {
     question: "nothing",
     document: hostile.document === null ? null : "nothing",
@@ -215,7 +217,7 @@ function courseOf({ trace: { protocol, attempt, messages } }: Played): readonly 
 function formsOf({ asked }: Played): readonly (readonly string[])[] {
   return asked.map((requests) =>
     requests.map(({ system, user, schema, confidenceOf }) => {
-      const lines = user.split("\n").map((line) => line.replace(/^(\w+): ".*"$/, '$1: ""'));
+      const lines = user.split("\n").map((line) => line.replace(/^([\w[\]]+): ".*"$/, '$1: ""'));
       return JSON.stringify({ system, lines, schema, confidenceOf });
     }),
   );
@@ -223,7 +225,7 @@ function formsOf({ asked }: Played): readonly (readonly string[])[] {
 
 /** Returns the decisions and their seats without the texts, since the digests of transcripts differ with them. */
 function decisionsOf({ trace }: Played, { answer: words }: Words): readonly unknown[] {
-  const own = canonicalAnswer(trace.attempt.request.terms, composeText(words))?.text;
+  const own = canonicalAnswer(trace.attempt.request, composeText(words))?.text;
   return trace.seats.map(({ certificates }) => {
     const [
       {
@@ -243,13 +245,18 @@ function expectContained({ trace, asked }: Played, name: string): void {
   for (const { user } of asked.flat())
     for (const [index, line] of user.split("\n").entries()) {
       assert.equal(INVISIBLE.test(line), false, name);
-      if (index < 2) assert.match(line, /^(?:task|kind): [a-zA-Z0-9 -]+$/, name);
-      else assert.equal(typeof JSON.parse(line.replace(/^\w+: /, "")), "string");
+      const [, field = "", value = ""] = /^(\w+|\[\d\]): (.*)$/.exec(line) ?? [];
+      if (OURS.includes(field)) assert.match(value, /^[^"]/, name);
+      else assert.equal(typeof JSON.parse(value), "string", name);
+      assert.equal(index === 0, field === "task", name);
     }
   for (const message of [...trace.messages.values()].flat())
     assert.equal(forgeryIn(trace.attempt, message), null, name);
   assert.deepEqual(judge(trace), [], name);
 }
+
+/** Fields that hold no text of strangers. */
+const OURS = ["task", "kind", "form", "example"];
 
 /** A proof of 512 bytes, the most that a message may hold; prompts make it up to six times as long. */
 const LONG: readonly (readonly [name: string, text: string])[] = [
@@ -260,62 +267,74 @@ const LONG: readonly (readonly [name: string, text: string])[] = [
   ["tags", "\u{e0041}".repeat(128)],
 ];
 
-describe("injections: no text of a peer is too long for a small context", () => {
-  for (const protocol of protocols)
-    it(`P9: ${protocol.id}: honest seats decide beside a liar's longest texts`, async () => {
-      for (const [name, long] of LONG) {
-        const calm = {
-          question: "nothing",
-          document: null,
-          texts: Array<string>(SEATS).fill("so it is"),
-          answer: "no",
-        };
-        const lying: Scene = {
-          name,
-          kind: "boolean",
-          truth: "yes",
-          context: { prompt: 900, withAnswer: 700 },
-          errors: Array<null>(SEATS).fill(null),
-          in: () => true,
-        };
-        // A seat that is never the chair, whose word would be the decision.
-        const order = canonicalOrder(attemptFor(questionOf(lying, calm), protocol.code, SEATS, "normal"));
-        const liar = order.at(-1) as SeatIndex;
-        const words = { ...calm, texts: calm.texts.with(liar, long) };
-        const { trace } = await play(protocol, { ...lying, errors: lying.errors.with(liar, "no") }, words);
-        assert.deepEqual(judge(trace), [], name);
-        for (const { certificates } of trace.seats) {
-          const [{ certificate }] = certificates as readonly [Certified];
-          const { status, answer } = certificate.decision;
-          assert.deepEqual({ status, answer }, { status: "decided", answer: "yes" }, name);
-        }
-      }
-    });
-});
+/** Bytes that the general set takes for the form of an answer and its example. */
+const GENERAL_BYTES = 300;
 
-describe("injections: no text changes a role, a format or the set of seats", () => {
-  for (const protocol of protocols)
-    it(`P7: ${protocol.id}: the whole corpus as question, context, document and peers' words`, async () => {
-      const reached = new Set<string>();
-      for (const scene of scenes) {
-        const calmPlays = new Map<string, Played>();
-        for (const [ids, hostile, calm] of worldsOf(protocol, scene)) {
-          const name = `${scene.name}: ${ids}`;
-          const attacked = await play(protocol, scene, hostile);
-          const key = JSON.stringify(calm);
-          const peaceful = calmPlays.get(key) ?? (await play(protocol, scene, calm));
-          calmPlays.set(key, peaceful);
-          expectContained(attacked, name);
-          assert.deepEqual(formsOf(attacked), formsOf(peaceful), name);
-          assert.deepEqual(courseOf(attacked), courseOf(peaceful), name);
-          assert.deepEqual(decisionsOf(attacked, hostile), decisionsOf(peaceful, calm), name);
-          for (const { user } of attacked.asked.flat())
-            for (const [field, value] of readPrompt(user))
-              if (hostile.texts.some((text) => value.includes(composeText(text).slice(0, 12)))) reached.add(field);
+for (const set of PROMPT_SETS)
+  describe(`injections, ${set} prompts: no text of a peer is too long for a small context`, () => {
+    for (const protocol of protocols)
+      it(`P9: ${protocol.id}: honest seats decide beside a liar's longest texts`, async () => {
+        const more = set === "small" ? 0 : GENERAL_BYTES;
+        for (const [name, long] of LONG) {
+          const calm = {
+            question: "nothing",
+            document: null,
+            texts: Array<string>(SEATS).fill("so it is"),
+            answer: "no",
+          };
+          const lying: Scene = {
+            name,
+            kind: "boolean",
+            truth: "yes",
+            context: { prompt: 900 + more, withAnswer: 700 + more },
+            errors: Array<null>(SEATS).fill(null),
+            in: () => true,
+          };
+          // A seat that is never the chair, whose word would be the decision.
+          const order = canonicalOrder(attemptFor(questionOf(lying, calm), protocol.code, SEATS, "normal"));
+          const liar = order.at(-1) as SeatIndex;
+          const words = { ...calm, texts: calm.texts.with(liar, long) };
+          const { trace } = await play(protocol, { ...lying, errors: lying.errors.with(liar, "no") }, words, set);
+          assert.deepEqual(judge(trace), [], name);
+          for (const { certificates } of trace.seats) {
+            const [{ certificate }] = certificates as readonly [Certified];
+            const { status, answer } = certificate.decision;
+            assert.deepEqual({ status, answer }, { status: "decided", answer: "yes" }, name);
+          }
         }
-      }
-      const fields = [...reached].toSorted().join(" ");
-      assertIncludes(fields, "question");
-      assert.equal(fields, REACHED[protocol.id] ?? fields);
-    });
-});
+      });
+  });
+
+for (const set of PROMPT_SETS)
+  describe(`injections, ${set} prompts: no text changes a role, a format or the set of seats`, () => {
+    for (const protocol of protocols)
+      it(`P7: ${protocol.id}: the whole corpus as question, context, document and peers' words`, async () => {
+        const reached = new Set<string>();
+        for (const scene of scenes) {
+          const calmPlays = new Map<string, Played>();
+          for (const [ids, hostile, calm] of worldsOf(protocol, scene)) {
+            const name = `${scene.name}: ${ids}`;
+            const attacked = await play(protocol, scene, hostile, set);
+            const key = JSON.stringify(calm);
+            const peaceful = calmPlays.get(key) ?? (await play(protocol, scene, calm, set));
+            calmPlays.set(key, peaceful);
+            expectContained(attacked, name);
+            assert.deepEqual(formsOf(attacked), formsOf(peaceful), name);
+            assert.deepEqual(courseOf(attacked), courseOf(peaceful), name);
+            assert.deepEqual(decisionsOf(attacked, hostile), decisionsOf(peaceful, calm), name);
+            for (const { user } of attacked.asked.flat())
+              for (const [field, value] of readPrompt(user))
+                if (
+                  !OURS.includes(field) &&
+                  hostile.texts.some((text) => value.includes(composeText(text).slice(0, 12)))
+                )
+                  reached.add(field);
+          }
+        }
+        const fields = [...reached].toSorted().join(" ");
+        assertIncludes(fields, "question");
+        const names = (REACHED[protocol.id] ?? fields).split(" ");
+        const expected = names.map((one) => (set === "general" && one === "sourceA" ? "[1]" : one)).toSorted();
+        assert.equal(fields, expected.join(" "));
+      });
+  });

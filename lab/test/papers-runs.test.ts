@@ -134,14 +134,14 @@ describe("the unanimous paper", () => {
     const attempt = attemptFor(question, protocol.code, 4, "normal");
     const panel = {
       ...createPanel({ book: bookOf(fixed), question, seed: 1, variantOf: () => 0 }),
-      ask: (lane: number, { schema }: ReturnType<typeof proposePrompt>) => {
+      ask: (lane: number, { schema }: ReturnType<typeof proposePrompt>["small"]) => {
         seen.push(`${lane} ${schema.properties.map(({ name }) => name).join()}`);
         const answered = { fields: { answer: "yes" }, confidencePpm: null, promptTokens: 0, outputTokens: 0 };
         return Promise.resolve({ kind: "answered", ...answered } as const);
       },
     };
     const direct = withDirectSeats(panel, attempt, 500_000 as never);
-    const first = proposePrompt(attempt);
+    const first = proposePrompt(attempt).small;
     const answers = await Promise.all([0, 1, 2, 3].map(async (lane) => await direct.ask(lane, first)));
     await direct.ask(0, { ...first, user: first.user.replace("task: propose", "task: revise") });
     assert.equal(seen.filter((one) => one.endsWith(" answer")).length, 2);

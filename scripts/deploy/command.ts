@@ -21,15 +21,16 @@ interface Result {
 }
 
 const EXIT_FAILED = 1;
+const HELP = "npm run deploy -- --help";
 
 /** Deploys, or shows the plan, and returns the exit code. */
 export async function main(argv: readonly string[], streams: Streams = process): Promise<number> {
   const program = commandLine();
   try {
-    program.parse(argv, { from: "user" });
+    program.parse(argv, { from: "user" }).requireOptions();
   } catch (error) {
     if (error instanceof CommanderError)
-      return reported(usageFailure(error), argv.includes("--json"), EXIT_USAGE, streams);
+      return reported(usageFailure(error, HELP), argv.includes("--json"), EXIT_USAGE, streams);
     throw error;
   }
   const flags = program.opts<Flags>();
@@ -40,7 +41,12 @@ export async function main(argv: readonly string[], streams: Streams = process):
   } catch (error) {
     // Anything else is a bug or a broken build, and its stack helps.
     if (!(error instanceof ConclaveError)) throw error;
-    return reported(errorFailure(error), flags.json === true, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED, streams);
+    return reported(
+      errorFailure(error, HELP),
+      flags.json === true,
+      isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED,
+      streams,
+    );
   }
 }
 

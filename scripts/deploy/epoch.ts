@@ -13,13 +13,13 @@ const DRAW_BLOCKS = 16;
 
 /** On a local chain blocks come with transactions, so agents would wait too long for the next epoch. */
 const LOCAL_EPOCH_BLOCKS = 64;
-/** So many blocks tell how long one takes. */
+/** Number of blocks that show how long one takes. */
 const SAMPLE_BLOCKS = 1_000n;
 
 /**
- * Reads `--epoch-blocks`. A seed can be proven until the epoch after its own ends, so for DRAW_BLOCKS and an epoch at
- * least, and only while the chain serves the hash of its block. Off local chains that must be as long as the shortest
- * period of a request. Otherwise honest seats come too late, and who asked draws again for nothing (docs/adr/011).
+ * Reads `--epoch-blocks`. A seed can be proven to the end of the next epoch, while the chain serves its block's hash.
+ * That is DRAW_BLOCKS and an epoch at least. Off local chains it must be no shorter than the shortest period of a
+ * request. Otherwise honest seats come too late, and whoever asked draws again for nothing (docs/adr/011).
  * Throws USAGE.
  */
 export async function readEpochBlocks(

@@ -1,7 +1,7 @@
-import type { Command } from "commander";
 import { KEY_VARIABLE, PASSWORD_VARIABLE } from "./account.ts";
 import { addPriceOptions, type PriceFlags } from "./price-options.ts";
 import { toolCommand } from "../shared/arguments.ts";
+import type { StrictCommand } from "../../agents/cli/shared/strict-command.ts";
 
 export interface Flags extends PriceFlags {
   readonly network: string;
@@ -24,7 +24,7 @@ export interface Flags extends PriceFlags {
   readonly json?: true;
 }
 
-export function commandLine(): Command {
+export function commandLine(): StrictCommand {
   return addPriceOptions(toolCommand("deploy"))
     .description(
       "Deploys access manager, registry, oracle and slasher, and writes the addresses to deployments/<chain id>.json.",

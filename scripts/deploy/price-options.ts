@@ -1,5 +1,5 @@
 // Options of `npm run deploy` for the prices of requests.
-import type { Command } from "commander";
+import type { StrictCommand } from "../../agents/cli/shared/strict-command.ts";
 import { formatGwei, formatUnits, parseUnits } from "viem";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
@@ -23,7 +23,7 @@ const GAS_PRICE_UNIT = 1_000_000n;
 const MAX_TREASURY_PPM = 200_000n;
 
 /** Adds the price options. Amounts of the default prices are in whole tokens or coins, whatever the token's decimals. */
-export function addPriceOptions(command: Command): Command {
+export function addPriceOptions(command: StrictCommand): StrictCommand {
   const { token, native } = DEFAULT_PRICES;
   const whole = (amount: bigint): string => formatUnits(amount, COIN_DECIMALS);
   return command

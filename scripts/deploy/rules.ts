@@ -28,17 +28,25 @@ const DEFAULT_DECIMALS = 18;
 
 /** A network of hardhat.config.ts. Its URL often holds an API key and is never shown. */
 export async function networkOf(name: string): Promise<Network> {
-  const { networks } = (await import("hardhat")).config;
+  const { config, userConfig } = (await import("hardhat")).default;
+  const { networks } = config;
   const network = networks[name];
   if (network?.type === "http") {
     const rpcUrl = await network.url.getUrl().catch((cause: unknown) => {
-      const message = `Find the network ${name}: hardhat.config.ts takes its URL from a variable that is not set, or is no URL`;
+      const variable = variableIn(userConfig.networks?.[name]) ?? "a variable";
+      const message = `Find the network ${name}: hardhat.config.ts takes its URL from ${variable}, which is not set or holds no URL`;
       throw new ConclaveError("CONFIG_MISSING", message, { network: name }, cause);
     });
     return { rpcUrl, chainId: network.chainId ?? null };
   }
   const known = Object.keys(networks).filter((other) => networks[other]?.type === "http");
-  throw usage("--network", `is one of ${known.join(", ")}`);
+  throw usage("--network", `${JSON.stringify(name)} is unknown; choose one of ${known.join(", ")}`);
+}
+
+/** The variable that holds the URL of a network; null if the URL is not taken from one. */
+function variableIn(network: object | undefined): string | null {
+  const url: unknown = network !== undefined && "url" in network ? network.url : null;
+  return url !== null && typeof url === "object" && "name" in url && typeof url.name === "string" ? url.name : null;
 }
 
 /** Reads the rules of the deployment from the flags and checks them against the chain. */

@@ -1,7 +1,9 @@
 import { availableParallelism } from "node:os";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { join, relative } from "node:path";
+import { CommanderError, InvalidArgumentError } from "commander";
 import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "../../agents/cli/shared/failure.ts";
 import { isUsage } from "../../agents/cli/shared/reasons.ts";
+import { StrictCommand } from "../../agents/cli/shared/strict-command.ts";
 import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 
 /** Exit code of a tool that could not run. As everywhere, 1 means that the command ran and its result is a failure. */
@@ -9,15 +11,29 @@ export const EXIT_USAGE = 2;
 const EXIT_FAILED = 1;
 
 /** Returns the command line of a tool. A bad one throws CommanderError and prints nothing: see `exitCodeOf`. */
-export function toolCommand(name: string): Command {
-  return new Command(name).exitOverride().configureOutput({ writeErr: () => undefined });
+export function toolCommand(name: string): StrictCommand {
+  return new StrictCommand(name).exitOverride().configureOutput({ writeErr: () => undefined });
+}
+
+/**
+ * Returns the command line that shows the help of the tool that runs, as it was typed: `npm run NAME -- --help`, or with
+ * Node if npm did not start it. `part`: the words that name a part of the tool, such as a study of the lab.
+ */
+export function typedHelp(part: readonly string[] = []): string {
+  const entry = relative(join(import.meta.dirname, "../.."), process.argv[1] ?? "");
+  const { npm_lifecycle_event: name, npm_lifecycle_script: script = "" } = process.env;
+  // A script that npm started may have started this tool in its turn.
+  const isOfNpm = name !== undefined && script.split(" ").includes(entry);
+  const isNamed = isOfNpm && part.length > 0 && script.endsWith(` ${part.join(" ")}`);
+  const words = [isOfNpm ? `npm run ${name} --` : `node ${entry}`, ...(isNamed ? [] : part), "--help"];
+  return words.join(" ");
 }
 
 /** Returns the command line of a script. A bad command line ends the script with exit code 2. */
-export function scriptCommand(name: string, description: string): Command {
+export function scriptCommand(name: string, description: string): StrictCommand {
   return toolCommand(name)
     .description(description)
-    .exitOverride((error) => process.exit(reported(usageFailure(error), false)));
+    .exitOverride((error) => process.exit(reported(usageFailure(error, typedHelp()), false)));
 }
 
 /** Where a tool prints. */
@@ -49,7 +65,7 @@ export function between(least: number, most: number): (text: string) => number {
 }
 
 /** Adds the options of a study that asks models. */
-export function answerOptions(command: Command): Command {
+export function answerOptions(command: StrictCommand): StrictCommand {
   return command
     .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
     .option("--cache <file>", "where answers are kept", ".cache/eval/answers.jsonl")
@@ -59,19 +75,23 @@ export function answerOptions(command: Command): Command {
 /** Prints the error that ends a tool, and returns the exit code: 2 for a bad command line, else 1. */
 export function endedBy(error: unknown): number {
   if (error instanceof ConclaveError)
-    return reported(errorFailure(error), false, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED);
+    return reported(errorFailure(error, typedHelp()), false, isUsage(error.code) ? EXIT_USAGE : EXIT_FAILED);
   process.stderr.write(`error: ${messageOf(error)}\n`);
   return EXIT_FAILED;
 }
 
 /** Runs a program and returns its exit code. A bad command line and a ConclaveError become 2, since 1 is a result. */
-export async function exitCodeOf(argv: readonly string[], run: () => Promise<number>): Promise<number> {
+export async function exitCodeOf(
+  argv: readonly string[],
+  run: () => Promise<number>,
+  part: readonly string[] = [],
+): Promise<number> {
   try {
     return await run();
   } catch (error) {
     const json = argv.includes("--json");
-    if (error instanceof CommanderError) return reported(usageFailure(error), json);
-    if (error instanceof ConclaveError) return reported(errorFailure(error), json);
+    if (error instanceof CommanderError) return reported(usageFailure(error, typedHelp(part)), json);
+    if (error instanceof ConclaveError) return reported(errorFailure(error, typedHelp(part)), json);
     throw error;
   }
 }

@@ -12,6 +12,7 @@ export const suites = [
   "integration",
   "subgraph",
   "kubo",
+  "public-model",
 ] as const;
 export type Suite = (typeof suites)[number];
 
@@ -27,6 +28,7 @@ export const root = join(import.meta.dirname, "../..");
 /** Suites that run only by name, with the reason. */
 const byName: Partial<Record<Suite, string>> = {
   subgraph: "needs linux-x64 and a PostgreSQL of its own; .ci/run has a step for it",
+  "public-model": "needs a model from a Python package index; .ci/run has a step for it",
   kubo: "needs a Kubo, which is built with Go; .ci/run has a step for it",
 };
 
@@ -89,7 +91,7 @@ export interface Job {
   readonly files: readonly string[];
 }
 
-/** The files of a suite; none of `contracts`, where Hardhat finds them. */
+/** Returns a suite's files; none for `contracts`: Hardhat finds those. */
 export function filesOf(suite: Suite): readonly string[] {
   return suite === "contracts" ? [] : globSync(`${folderOf(suite)}/**/*.test.ts`, { cwd: root }).toSorted();
 }
@@ -116,7 +118,7 @@ export function laneOf({ suite, files }: Job): Lane {
 
 /** True if tests of the suite read the compiled contracts. */
 export function needsContracts(suite: Suite): boolean {
-  return suite !== "core" && suite !== "sim" && suite !== "models";
+  return suite !== "core" && suite !== "sim" && suite !== "models" && suite !== "public-model";
 }
 
 /** Every job of a suite, long ones included. */

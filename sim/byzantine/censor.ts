@@ -13,7 +13,7 @@ import { resign } from "./payloads.ts";
 
 /**
  * Leaves messages out of its proposals as long as the rest is still conclusive, or doctors the root in another way.
- * It never relays anything.
+ * It never hands anything on.
  */
 export function censoring({ network, signer, store }: SessionPorts, culprit: Culprit): Network {
   const { plan, seat, random, recorder } = culprit;

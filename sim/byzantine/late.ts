@@ -5,7 +5,7 @@ import { phasesOf } from "../phases.ts";
 import type { Culprit } from "./culprit.ts";
 
 /**
- * Holds its messages back until others have shown theirs, or until some deadlines are over. Some peers get them in
+ * Holds its messages back until others have shown theirs, or until some phases have timed out. Some peers get them in
  * time.
  */
 export function late({ network, clock }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {

@@ -54,6 +54,8 @@ function isAnswering(task: string): boolean {
 export function bentModel(below: Model, plan: Plan, mind: BentMind, random: Random): Model {
   return {
     descriptor: `bent over ${below.descriptor}`,
+    // A mind bends verdicts; in the general set code computes some of them.
+    prompts: "small",
     async ask(request, signal, onToken) {
       const response = await below.ask(request, signal, onToken).catch(() => ({
         fields: {},

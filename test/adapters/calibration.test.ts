@@ -29,6 +29,7 @@ const table: CalibrationTable = {
   model: "tiny@1 sha256:aa",
   engine: "engine@1",
   sampling: "temperature=0",
+  prompts: "small@2",
   measure: "token-probability",
   questions: { source: "known.jsonl", count: 50, samples: 1 },
   failed: 0,
@@ -75,7 +76,7 @@ function modelOf(
   );
   return {
     ...memory,
-    state: () => ({ running: 0, waiting: 0, restarts: 0 }),
+    state: () => ({ running: 0, waiting: 0, restarts: 0, memoryBytes: 0 }),
     ask: async (one, signal) => ({
       ...(await memory.ask(one, signal)),
       origin: {
@@ -241,7 +242,8 @@ describe("measuring a model", () => {
     proof: "",
     wrong: { answer: "no", proof: "" },
   }));
-  const made = { model: table.model, engine: table.engine, sampling: table.sampling };
+  const { model, engine, sampling, prompts } = table;
+  const made = { model, engine, sampling, prompts };
   const measurement = { questions, samples: 1, seed: 2, jobs: 1 };
   /** Model that answers seven of ten questions right and is always sure; its verdicts are accept or abstain. */
   const sure = createMemoryModel(

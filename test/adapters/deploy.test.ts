@@ -259,7 +259,13 @@ describe("deploy", () => {
     assert.equal(codeOf(await run(...elsewhere, "--token", `0x${"12".repeat(20)}`)), "CHAIN_NO_CONTRACT");
     assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "nowhere")), "USAGE");
     assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "sepolia")), "CHAIN_WRONG_ID");
-    assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "mainnet")), "CONFIG_MISSING");
+    const unset = await run(...elsewhere, "--test-token", "--network", "mainnet");
+    assert.equal(codeOf(unset), "CONFIG_MISSING");
+    assert.match(unset.stdout, /takes its URL from MAINNET_RPC_URL, which is not set/);
+    assert.match(
+      (await run(...elsewhere, "--network", "nowhere")).stdout,
+      /--network .+nowhere.+ is unknown; choose one of /,
+    );
     assert.equal((await run("--private-key", "0x1")).code, 2);
     const { oracle } = JSON.parse(await readFile(join(folder, "out.json"), "utf8")) as Deployment;
     const noToken = await run(...elsewhere, "--token", oracle);

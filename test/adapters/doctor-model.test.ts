@@ -265,9 +265,14 @@ describe("conclave doctor: a model in a file", () => {
       assert.ok(message.includes(path));
     }
     const good = await file(gguf({ context: 4096 }));
-    assert.deepEqual([good.level, good.message.endsWith("tokens of context; it loads")], ["ok", true], good.message);
+    // One layer of two heads of 16 values, as keys and values of two bytes: 128 bytes a token.
+    const memory = /4096 tokens of context, about 303 MiB of memory \(the file 1, 4 contexts 2\); it loads$/;
+    assert.deepEqual([good.level, memory.test(good.message)], ["ok", true], good.message);
     const short = await file(gguf({ context: 64 }));
-    assert.deepEqual([short.level, /64 tokens of context; prompts may need 4096/.test(short.message)], ["warn", true]);
+    assert.deepEqual(
+      [short.level, /64 tokens of context, .*; prompts may need 4096$/.test(short.message)],
+      ["warn", true],
+    );
   });
 
   it("fails with code, value and way out when it is missing, not GGUF, another file or too small", async () => {
@@ -278,6 +283,8 @@ describe("conclave doctor: a model in a file", () => {
       [text, {}, /^MODEL_FILE_BROKEN: .*it is not a GGUF file/],
       [gguf(), { sha256: "ab".repeat(32) }, /^MODEL_DIGEST_WRONG: .*not (ab){32}/],
       [gguf({ context: 512 }), { contextSize: 513 }, /^MODEL_CONTEXT_TOO_SMALL: .*512 tokens.*513/],
+      [gguf(), { thinkingTokens: 900 }, /^MODEL_CONTEXT_TOO_SMALL: .*model\.thinkingTokens is 900.*512 tokens/],
+      [gguf({ context: 4096 }), { thinkingTokens: 900 }, /^CONFIG_INVALID: .*knows no thoughts; remove model\.thin/],
     ] as const) {
       const found = await file(path, more);
       assert.equal(found.level, "fail");
@@ -288,6 +295,6 @@ describe("conclave doctor: a model in a file", () => {
 
   it("is not called broken when it does not load in time", async () => {
     const path = gguf();
-    assert.equal(await probeFile(path, readGgufHeader(path), "tiny", AbortSignal.abort()), false);
+    assert.equal(await probeFile(path, readGgufHeader(path), 0, "tiny", AbortSignal.abort()), false);
   });
 });

@@ -102,6 +102,8 @@ describe("metrics of an embedded model", { timeout: 120_000 }, () => {
       process.kill(pids[0]!, "SIGKILL");
       await reaches(metrics, "conclave_model_process_restarts_total", 1);
       await model.ask(modelRequest(), never());
+      const bytes = (await metrics.read()).get("conclave_model_process_memory_bytes") ?? 0;
+      assert.ok(bytes > 20 * 2 ** 20 && bytes < 400 * 2 ** 20, String(bytes));
       await writeFile(path, tinyGguf({ seed: 99 }));
       process.kill(pids[1]!, "SIGKILL");
       await sleep(100);
@@ -165,6 +167,7 @@ describe("the server of metrics", () => {
         attempts: { decided: 5, hung: 4, left: 3 },
         relays: { committed: 6, already: 7, refused: 8 },
         withheld: 9,
+        unread: 6,
         chain: { blockNumber: 10n, atMs: 11_500 },
       }));
       const response = await fetch(metrics.url);
@@ -180,6 +183,7 @@ describe("the server of metrics", () => {
         'conclave_agent_relays_total{outcome="already"}': 7,
         'conclave_agent_relays_total{outcome="refused"}': 8,
         conclave_agent_withheld_signatures_total: 9,
+        conclave_agent_unread_answers_total: 6,
         conclave_chain_block_number: 10,
         conclave_chain_followed_timestamp_seconds: 11.5,
       };
@@ -243,8 +247,8 @@ describe("the server of metrics", () => {
     const metrics = await servedMetrics();
     const error = new ConclaveError("CALIBRATION_WRONG", "Use the table failed", {});
     const ask: Model["ask"] = async () => await Promise.reject(error);
-    const state = () => ({ running: 0, waiting: 0, restarts: 0 });
-    const model = metrics.measured({ descriptor: "m", ask, state, close: async () => {} });
+    const state = () => ({ running: 0, waiting: 0, restarts: 0, memoryBytes: 0 });
+    const model = metrics.measured({ descriptor: "m", prompts: "general", ask, state, close: async () => {} });
     await assert.rejects(model.ask(modelRequest(), never()), error);
     const counted = [...(await metrics.read())].filter(([series, n]) => series.includes("_failures_total") && n > 0);
     assert.deepEqual(counted, [[failures("bug"), 1]]);

@@ -81,6 +81,23 @@ describe("model: llama, text that the schema forces", () => {
     assert.throws(() => rest('{"proof":"1'));
   });
 
+  it("ends a free text that is closed, also within an escape", () => {
+    for (const [text, next] of [
+      ['{"proof":"', '","answer":"'],
+      ['{"proof":"1+1', '","answer":"'],
+      ['{"proof":"a \\\\', '","answer":"'],
+      ['{"proof":"a \\', 'n","answer":"'],
+    ] as const) {
+      const cursor = at(schema, text);
+      cursor.closeText();
+      assert.deepEqual(cursor.forced(), { text: next, isRest: false }, text);
+      cursor.take(`${next}no`);
+      assert.deepEqual(cursor.forced(), { text: '"}', isRest: true });
+      assert.ok(JSON.parse(`${text}${next}no"}`));
+    }
+    assert.throws(() => at(schema, '{"proof":"","answer":"').closeText());
+  });
+
   it("is not generated, except the last token before a choice", () => {
     const given = (text: string): readonly string[] => {
       const written = new Written(model, schema, [], 100, () => {});

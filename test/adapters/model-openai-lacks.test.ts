@@ -128,11 +128,14 @@ describe("model: openai, servers that lack a feature", () => {
       apiKey: undefined,
     } as const;
     let nowMs = 0;
-    const endpoints = createEndpoints([{ ...server, temperature: 0, descriptor: "openai:m" }], () => nowMs);
+    const endpoints = createEndpoints(
+      [{ ...server, temperature: 0, thinkingTokens: 0, descriptor: "openai:m" }],
+      () => nowMs,
+    );
     const counts: number[] = [];
     for (const at of [0, 3_599_999, 3_600_000, 3_600_001]) {
       nowMs = at;
-      await endpoints.ask(modelRequest(), never(), () => {});
+      await endpoints.ask(modelRequest(), never(), () => () => {});
       counts.push(seen.length);
     }
     assert.deepEqual(counts, [2, 3, 5, 6]);

@@ -252,13 +252,17 @@ describe("model: openai, servers that misbehave", () => {
     ["no content", completion(null as never), "unparsable", /not JSON/u],
     ["wrong enum value", completion('{"proof":"p","answer":"perhaps"}'), "unparsable", /not one of/u],
     ["overlong field", completion(`{"proof":"${"x".repeat(25)}","answer":"yes"}`), "unparsable", /more than 24/u],
-    ["truncated answer", completion('{"proof":"p', { finish_reason: "length" }), "truncated", /not complete/u],
     ["refusal", completion("", { message: { refusal: "I cannot" } }), "refused", /refused/u],
     ["content filter", completion("", { finish_reason: "content_filter" }), "refused", /filter/u],
   ];
   for (const [title, body, kind, text] of bodies) {
     against(`fails on ${title}`, (_, response) => reply(response, 200, body), fails("MODEL_FAILED", kind, 1, text));
   }
+  against(
+    "fails on an answer that is truncated again although a shorter one was asked for",
+    (_, response) => reply(response, 200, completion('{"proof":"p', { finish_reason: "length" })),
+    fails("MODEL_FAILED", "truncated", 2, /not complete/u),
+  );
   against(
     "fails without the key that the error echoes",
     (_, response) =>

@@ -9,6 +9,7 @@ import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
 import { createModel } from "../../agents/adapters/models/create-model.ts";
 import { confidenceOf, parseOutput, valueRange } from "../../agents/adapters/models/output.ts";
 import type { ConclaveError } from "../../agents/core/errors.ts";
+import type { OutputSchema } from "../../agents/core/prompts/prompt.ts";
 import { completion, minimalAnswer, reply, startOpenAiServer } from "./fixtures/openai-server.ts";
 import { answerSchema, failsWith, modelRequest, modelSuite, never } from "./model.suite.ts";
 
@@ -79,16 +80,39 @@ describe("model: output", () => {
   });
 
   it("multiplies the probabilities of the tokens that touch the value", () => {
+    const text = '{"proof":"p","answer":"no"}';
+    const at = text.indexOf('no"');
     const spans = [
-      { start: 0, end: 5, probability: 0.1 },
-      { start: 5, end: 8, probability: 0.5 },
-      { start: 8, end: 9, probability: 0.5 },
-      { start: 9, end: 12, probability: 0.1 },
+      { start: 0, end: at - 1, probability: 0.1 },
+      { start: at - 1, end: at + 1, probability: 0.5 },
+      { start: at + 1, end: at + 3, probability: 0.5 },
+      { start: at + 3, end: text.length, probability: 0.1 },
     ];
-    assert.equal(confidenceOf(spans, { start: 6, end: 9 }), 250_000);
-    assert.equal(confidenceOf(spans, { start: 20, end: 22 }), null);
-    assert.equal(confidenceOf(spans, null), null);
-    assert.equal(confidenceOf([{ start: 0, end: 9, probability: Number.NaN }], { start: 0, end: 9 }), null);
+    assert.equal(confidenceOf(spans, text, answerSchema, "answer"), 250_000);
+    assert.equal(confidenceOf(spans.slice(0, 1), text, answerSchema, "answer"), null);
+    assert.equal(confidenceOf(spans, text, answerSchema, "absent"), null);
+    const unknown = [{ start: 0, end: text.length, probability: Number.NaN }];
+    assert.equal(confidenceOf(unknown, text, answerSchema, "answer"), null);
+    const impossible = [{ start: 0, end: text.length, probability: 0 }];
+    assert.equal(confidenceOf(impossible, text, answerSchema, "answer"), 0);
+  });
+
+  it("CF2: the confidence of prose does not fall with its length", () => {
+    const schema: OutputSchema = { properties: [{ name: "answer", maxLength: 2000, isProse: true }] };
+    const confidence = (words: number, probability: number): number | null => {
+      const text = JSON.stringify({ answer: Array<string>(words).fill("word").join(" ") });
+      const start = text.indexOf("word");
+      const spans = Array.from({ length: words }, (_, index) => ({
+        start: start + 5 * index,
+        end: start + 5 * index + 5,
+        probability,
+      }));
+      return confidenceOf(spans, text, schema, "answer");
+    };
+    for (const words of [1, 2, 40, 390]) {
+      assert.equal(confidence(words, 0.95), 950_000, `${words} words`);
+      assert.equal(confidence(words, 0.6), 600_000, `${words} words`);
+    }
   });
 });
 

@@ -81,20 +81,20 @@ describe("adversarial", () => {
       byRank(attempt, believing("yes", "the draft's proof"), { 4: believing("no") }),
     );
     for (const { prompt } of tasksOf(run, "verify"))
-      assert.deepEqual(prompt.user.split("\n").slice(2), [
+      assert.deepEqual(prompt.small.user.split("\n").slice(2), [
         `question: ${JSON.stringify(attempt.request.question)}`,
         'answer: "yes"',
         'proof: "the draft\'s proof"',
       ]);
     const { prompt } = run.asked.at(-1)!;
     assert.deepEqual(
-      prompt.user.split("\n").map((line) => line.split(":")[0]),
+      prompt.small.user.split("\n").map((line) => line.split(":")[0]),
       ["task", "kind", "question", "answer", "proof", "reviewA", "reviewB", "reviewC", "reviewD", "reviewE"],
     );
     const reviews = letteredIn(prompt, "review");
     assertSameMembers(reviews, [...Array.from({ length: 4 }, () => "so yes, answered yes"), "so no, answered yes"]);
-    assert.match(prompt.system, /may reject/);
-    assert.match(prompt.system, /contradict each other/);
+    assert.match(prompt.small.system, /may reject/);
+    assert.match(prompt.small.system, /contradict each other/);
   });
 
   it("T15, AD6: a converger may reject feedback or adopt it; the confidence tells whom it follows", () => {
@@ -141,7 +141,7 @@ describe("adversarial", () => {
       const attempt = of(n);
       const f = Math.floor((n - 1) / 3);
       const order = canonicalOrder(attempt);
-      // Who is told them all has closed REVIEW a whole deadline before the converger has.
+      // Who is told them all has closed REVIEW a whole phase time-out before the converger has.
       const favoured = order.slice(n - f - told);
       const reviewer: SeatScript = {
         ...believing("yes"),
@@ -353,7 +353,7 @@ describe("adversarial", () => {
     assert.deepEqual(
       run.asked
         .at(-1)!
-        .prompt.user.split("\n")
+        .prompt.small.user.split("\n")
         .map((line) => line.split(":")[0]),
       ["task", "kind", "question", "answer", "proof", "reviewA", "reviewB"],
     );

@@ -8,7 +8,7 @@ import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { EVENT, EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { Conclusion, Protocol } from "../../agents/core/protocol.ts";
-import { settle } from "../../agents/core/phases/outcome.ts";
+import { outcomeFrom } from "../../agents/core/phases/outcome.ts";
 import { NOBODY_BLIND } from "../../agents/core/phases/pay.ts";
 import type { Tally } from "../../agents/core/seat/tally.ts";
 import { keyOf, signMessage, timing } from "../support/core/committee.ts";
@@ -22,10 +22,13 @@ const through = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
 const winner = { answer: "yes", confidence: 1_000_000, alike: [] } as never;
 const hung = {
   kind: "final",
-  outcome: settle(attempt, { winner: null, slashes, blind: NOBODY_BLIND, completed: [] }),
+  outcome: outcomeFrom(attempt, { winner: null, slashes, blind: NOBODY_BLIND, completed: [] }),
   through,
 } as const;
-const decided = { ...hung, outcome: settle(attempt, { winner, slashes, blind: NOBODY_BLIND, completed: [] }) } as const;
+const decided = {
+  ...hung,
+  outcome: outcomeFrom(attempt, { winner, slashes, blind: NOBODY_BLIND, completed: [] }),
+} as const;
 const open: Conclusion = { kind: "open" };
 
 const eventOf = (seat: number) => eventMessage(attempt, seat, 0, bareEvent);
@@ -45,8 +48,8 @@ function contextOf(concludes: (tally: Tally) => Conclusion): CertifyContext {
 }
 
 /** What a seat that held `inTime` says to a fresh root. */
-function voteOn(candidate: ProposedRoot, context: CertifyContext, inTime: Tally): unknown {
-  const ready = { ...initialCertify, roots: new Map([[rootOf("fresh"), candidate]]) };
+function voteOn(proposed: ProposedRoot, context: CertifyContext, inTime: Tally): unknown {
+  const ready = { ...initialCertify, roots: new Map([[rootOf("fresh"), proposed]]) };
   const proposal = signMessage(attempt, proposerOf(attempt, 0), PROPOSE, 0, {
     root: blockOf("fresh"),
     validRound: null,

@@ -104,7 +104,7 @@ describe("debate", () => {
         .map((one) => `${one === 2 ? "no" : "yes"}: proof ${one}`);
       assertSameMembers(others, expected);
       assert.deepEqual(
-        prompt.schema.properties.map(({ name }) => name),
+        prompt.small.schema.properties.map(({ name }) => name),
         ["critiqueA", "critiqueB", "critiqueC"],
       );
     }
@@ -192,7 +192,7 @@ describe("debate", () => {
     const { asked } = watched(debate, attempt, byRank(attempt, believing("yes"), { 3: hostile }));
     const named = asked
       .filter((one) => taskOf(one.prompt) === "revise")
-      .map(({ prompt }) => prompt.user.split("\n").map((line) => line.split(":")[0]));
+      .map(({ prompt }) => prompt.small.user.split("\n").map((line) => line.split(":")[0]));
     const fields = ["task", "kind", "question", "answer", "proof", "counterProof"];
     // The hostile one itself is contradicted by three.
     assertSameMembers(named, [fields, fields, fields, [...fields, "others"]]);

@@ -88,7 +88,7 @@ describe("pages for readers", () => {
         assert.ok(!isOurs || existsSync(join(root, path)), `there is no ${path}`);
       }
       const text = readFileSync(join(root, page), "utf8");
-      for (const [, script] of text.matchAll(/npm run (?:-s )?([a-z][a-z:]*)/g))
+      for (const [, script] of text.matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g))
         assert.ok(script !== undefined && script in scripts, `package.json has no script ${script}`);
     });
   }

@@ -38,13 +38,13 @@ function judged(attempt: Attempt, same: readonly Pairs[], denied: Readonly<Recor
 }
 
 function outcomeOf(attempt: Attempt, text: string) {
-  return canonicalAnswer(attempt.request.terms, text)!.outcome;
+  return canonicalAnswer(attempt.request, text)!.outcome;
 }
 
 function answersOf(attempt: Attempt, texts: readonly string[]): readonly SeatAnswer[] {
   return texts.map((text, seat) => ({
     seat: seat as SeatIndex,
-    answer: canonicalAnswer(attempt.request.terms, text)!,
+    answer: canonicalAnswer(attempt.request, text)!,
   }));
 }
 

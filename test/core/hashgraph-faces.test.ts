@@ -53,8 +53,8 @@ function threeFaced(): {
     const on = others.toSorted((a, b) => (a?.node.index ?? 0) - (b?.node.index ?? 0)).at(-1) as Told;
     if (on.clock <= (slow?.clock ?? 0)) return [];
     shown = facesOf(own, on);
-    const relayed = view.told.filter(({ seat }) => seat > SLOW).map(({ message }) => message);
-    return [shown.faces[0] as SendEffect, { kind: "forward", messages: relayed.toReversed().slice(0, 30) }];
+    const forwarded = view.told.filter(({ seat }) => seat > SLOW).map(({ message }) => message);
+    return [shown.faces[0] as SendEffect, { kind: "forward", messages: forwarded.toReversed().slice(0, 30) }];
   };
   const protocol: Protocol<HashgraphState> = {
     ...hashgraph,

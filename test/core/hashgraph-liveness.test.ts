@@ -28,7 +28,7 @@ const slow = (thinkMs: number): SeatScript => ({ ...yes, thinkMs });
 
 type Act = (sent: readonly SendEffect[], state: HashgraphState, self: number) => readonly SendEffect[];
 
-/** These seats relay nothing, and send what `act` makes of their events. */
+/** These seats hand nothing on, and send what `act` makes of their events. */
 function bent(liars: readonly number[], act: Act): Protocol<HashgraphState> {
   return {
     ...hashgraph,
@@ -209,7 +209,7 @@ function outage(liar: SeatScript, outageMs: number): CommitteeRun {
   return runCommittee(watched, attempt, [liar, yes, yes, yes], { seed: 1, delayOf });
 }
 
-/** All its events on nobody's, each with the record of stage 0 again; relays nothing. */
+/** All its events on nobody's, each with the record of stage 0 again; hands nothing on. */
 function repeats(script: SeatScript): SeatScript {
   const line: SendEffect[] = [];
   return {

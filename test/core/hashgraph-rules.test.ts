@@ -248,19 +248,13 @@ describe("hashgraph rules", () => {
       classes.sort((a, b) => b.seats.length - a.seats.length);
       return { round: 0, outputs, classes, agreed: null, isStable: false };
     };
-    const small = nextPrompt(
-      readerOf(terms, 6),
-      proposalOf("b"),
-      result(["a", "a", "a", "a", "b", "b", "b"], "p"),
-    ).user;
+    const small = nextPrompt(readerOf(terms, 6), proposalOf("b"), result(["a", "a", "a", "a", "b", "b", "b"], "p"))
+      .small.user;
     assertIncludes(small, 'counterProof: "4 of 7 members: a: p"');
     assertIncludes(small, 'others: "3 of 7 members: b: p"');
     assert.doesNotMatch(small, /seat|agent|0x/);
-    const swapped = nextPrompt(
-      readerOf(terms, 0),
-      proposalOf("b"),
-      result(["b", "b", "b", "a", "a", "a", "a"], "p"),
-    ).user;
+    const swapped = nextPrompt(readerOf(terms, 0), proposalOf("b"), result(["b", "b", "b", "a", "a", "a", "a"], "p"))
+      .small.user;
     assert.equal(swapped, small);
     // Above the budget only what differs, then without proofs, then what fits.
     const wide = (size: number, proof: string) =>
@@ -271,7 +265,7 @@ describe("hashgraph rules", () => {
           ["own", "own", "b", "c", "d", "e", "f"].map((text) => text.padEnd(size, ".")),
           proof,
         ),
-      ).user;
+      ).small.user;
     assertExcludes(wide(4, "q".repeat(400)), "own");
     assertExcludes(wide(4, "q".repeat(400)), "qqqq");
     assertIncludes(wide(4, "q".repeat(340)), "qqqq");
@@ -307,8 +301,8 @@ describe("hashgraph rules", () => {
       );
       const { proof } = (least as (typeof outputs)[number]).proposal;
       const one = readerOf(attempt, 3, salt);
-      assertIncludes(nextPrompt(one, proposalOf("no"), result).user, `"4 of 4 members: yes: ${proof}"`);
-      assertIncludes(votePrompt(one, group, result).user, `proof: "${proof}"`);
+      assertIncludes(nextPrompt(one, proposalOf("no"), result).small.user, `"4 of 4 members: yes: ${proof}"`);
+      assertIncludes(votePrompt(one, group, result).small.user, `proof: "${proof}"`);
       shown.set(proof, (shown.get(proof) as number) + 1);
     }
     for (const times of shown.values()) assertWithin(times, 30, 70);

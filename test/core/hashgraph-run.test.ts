@@ -54,8 +54,8 @@ describe("hashgraph over a committee", () => {
         ["0.propose", "1.propose"],
       );
       assertBelow(effects.findIndex(isAsk), effects.findIndex(isEvent));
-      assertExcludes(asks[0]?.prompt.user, "members");
-      assertIncludes(asks[1]?.prompt.user, "3 of 4 members: yes".replace("3", "4"));
+      assertExcludes(asks[0]?.prompt.small.user, "members");
+      assertIncludes(asks[1]?.prompt.small.user, "3 of 4 members: yes".replace("3", "4"));
     }
     const kinds = [...messagesOf(done.states[0]!.tally)].map(({ header }) => header.phase);
     assert.deepEqual(new Set(kinds), new Set([1]));
@@ -141,7 +141,7 @@ describe("hashgraph over a committee", () => {
     );
     assert.deepEqual(done.certificates[1]?.decision.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
     const [, second] = done.effects[0]?.filter(isAsk) ?? [];
-    assertIncludes(second?.prompt.user, 'counterProof: "3 of 4 members: yes: steps to yes"');
+    assertIncludes(second?.prompt.small.user, 'counterProof: "3 of 4 members: yes: steps to yes"');
   });
 
   it("H01: a seat that commits and does not reveal, or reveals another answer, has no first answer", () => {
@@ -360,9 +360,11 @@ describe("hashgraph over a committee", () => {
         const salt = sha256(concat(keyOf(1000 + seat), Uint8Array.of(round)));
         const key = (digest: Digest) => sha256(concat(hexToBytes(salt), hexToBytes(digest)));
         // OUTPUT r is stage r + 1.
-        const shown = outputs.filter((one) => one.stage === round && prompt.user.includes(`proof of seat ${one.seat}`));
+        const shown = outputs.filter(
+          (one) => one.stage === round && prompt.small.user.includes(`proof of seat ${one.seat}`),
+        );
         for (const camp of ["yes", "no"]) {
-          if (isVote ? !prompt.user.includes(`answer: "${camp}"`) : camp === camps[seat]) continue;
+          if (isVote ? !prompt.small.user.includes(`answer: "${camp}"`) : camp === camps[seat]) continue;
           const [least] = outputs
             .filter((one) => one.stage === round && camps[one.seat] === camp)
             .toSorted((a, b) => compareHex(key(a.digest), key(b.digest)));

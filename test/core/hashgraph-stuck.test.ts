@@ -26,7 +26,7 @@ class LoneSeat {
     this.state = hashgraph.start(this.context).state;
   }
 
-  get hasSettled(): boolean {
+  get hasConcluded(): boolean {
     return hashgraph.closed(this.state) !== null;
   }
 
@@ -86,16 +86,16 @@ describe("hashgraph: who is stuck, by single steps", () => {
     }
   });
 
-  it("HG20: a seat settles on Hung only if more than 2/3 are still stuck a grace later; else it waits anew", () => {
+  it("HG20: a seat concludes on Hung only if more than 2/3 are still stuck a grace later; else it waits anew", () => {
     const world = new GossipWorld(attempt);
     const seat = new LoneSeat(1);
     const giveUp = () => [0, 2, 3].map((one) => world.event(one, null, null, stuck));
-    assertIncludes(timersIn(seat.hears(...giveUp())), "settle");
+    assertIncludes(timersIn(seat.hears(...giveUp())), "conclude");
     seat.hears(world.event(2, null));
-    seat.waits("settle");
-    assert.equal(seat.hasSettled, false);
-    assert.deepEqual(timersIn(seat.hears(...giveUp())), ["settle"]);
-    seat.waits("settle");
-    assert.equal(seat.hasSettled, true);
+    seat.waits("conclude");
+    assert.equal(seat.hasConcluded, false);
+    assert.deepEqual(timersIn(seat.hears(...giveUp())), ["conclude"]);
+    seat.waits("conclude");
+    assert.equal(seat.hasConcluded, true);
   });
 });

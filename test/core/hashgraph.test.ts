@@ -186,8 +186,8 @@ describe("hashgraph", () => {
       const events = randomGossip({ members: 4, events: 120, seed, forkers: [0], apart: [0, 1] });
       const graph = graphOf(rulesOf(4, { coinPeriod: 3 }), events);
       const fame = electFame(graph, graph.nodes);
-      for (const [candidate, voter] of fame.decidedBy) assert.notEqual((voter.round - candidate.round) % 3, 0);
-      for (const [voter, candidate] of fame.coinVotes) assert.equal((voter.round - candidate.round) % 3, 0);
+      for (const [subject, voter] of fame.decidedBy) assert.notEqual((voter.round - subject.round) % 3, 0);
+      for (const [voter, subject] of fame.coinVotes) assert.equal((voter.round - subject.round) % 3, 0);
       coins += fame.coinVotes.length;
     }
     assertAbove(coins, 0);

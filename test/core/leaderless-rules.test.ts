@@ -20,7 +20,7 @@ import {
 import { CLOSE, closeForm } from "../../agents/core/phases/round-book.ts";
 import { CRITERIA, marksFrom, scoreForm, type Marks } from "../../agents/core/phases/scores.ts";
 import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
-import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
+import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { addFormRound, proposalBody, type RoundScript, type SaidSoFar } from "../support/core/form-rounds.ts";
 import { put } from "../support/core/mbft-set.ts";
@@ -106,7 +106,8 @@ function outcomeOf(attempt: Attempt, first: Acts, second: Acts = first): Outcome
 
 /** An answer that so many of three evaluators approved. */
 function ratingOf(seat: number, text: string, score: number, approved = 2): Rating {
-  const answer = canonicalAnswer({ ...attemptFor(4).request.terms, kind: "text" }, text) as CanonicalAnswer;
+  const terms: Terms = { ...attemptFor(4).request.terms, kind: "text" };
+  const answer = canonicalAnswer({ terms, question: "" }, text) as CanonicalAnswer;
   const candidate: Candidate = {
     seat: seat as SeatIndex,
     target: answer.outcome,

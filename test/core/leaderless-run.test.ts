@@ -103,7 +103,9 @@ describe("leaderless over a committee", () => {
       );
       const run = runCommittee(leaderless, attempt, scripts);
       for (const evaluator of evaluators) {
-        const prompts = (run.effects[evaluator] ?? []).flatMap((one) => (one.kind === "ask" ? [one.prompt.user] : []));
+        const prompts = (run.effects[evaluator] ?? []).flatMap((one) =>
+          one.kind === "ask" ? [one.prompt.small.user] : [],
+        );
         assert.equal(prompts.filter((user) => user.includes(`\nanswer: ${JSON.stringify(told)}\n`)).length, 1);
       }
       const [worst, best] = [byzantine, honest].map((seat) => scoreOf(attempt, run, seat)) as [number, number];

@@ -6,7 +6,13 @@ import { requestHash } from "../../agents/core/encoding/typed-data.ts";
 import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
 import { commitForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
-import { BITS, capOf, decidedBy, evidenceOf, type Belief } from "../../agents/core/protocols/mbft-bayesian/rules.ts";
+import {
+  BITS,
+  capOf,
+  decidedBy,
+  weightOfReport,
+  type Belief,
+} from "../../agents/core/protocols/mbft-bayesian/rules.ts";
 import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
 import { ONE_PPM, type Attempt, type Ppm } from "../../agents/core/types.ts";
 import { propose, put, type Answering } from "../support/message-set.ts";
@@ -34,23 +40,23 @@ const exactly = (length: number) => ({ minLength: length, maxLength: length });
 const listOf = <T>(length: number, of: fc.Arbitrary<T>): fc.Arbitrary<readonly T[]> => fc.array(of, exactly(length));
 
 describe("mbft-bayesian rules", () => {
-  it("M27, BA4, BA5: evidence is the log ratio of tau to (1 - tau)/(K - 1), tempered by reputation", () => {
+  it("M27, BA4, BA5: the weight of a report is the log ratio of tau to (1 - tau)/(K - 1), tempered by reputation", () => {
     for (const size of [3, 4, 9, 65])
       for (const tier of [LOW, MEDIUM])
         for (const reputation of [1, 10_000, 333_333, 1_000_000]) {
           const tau = tier / 1e6;
           const expected = Math.max(0, Math.log(tau) - Math.log((1 - tau) / (size - 1))) * (reputation / 1e6);
-          assertClose(asNumber(evidenceOf(tier as Ppm, reputation as Ppm, size)), expected, 1e-12);
+          assertClose(asNumber(weightOfReport(tier as Ppm, reputation as Ppm, size)), expected, 1e-12);
         }
   });
 
   it("BA6: a claim of certainty weighs no more than a medium one, and a report never counts against its own answer", () => {
     for (const size of [3, 4, 9, 65]) {
-      assert.equal(evidenceOf(HIGH as Ppm, ONE_PPM, size), capOf(size));
-      assert.equal(evidenceOf(MEDIUM as Ppm, ONE_PPM, size), capOf(size));
-      assert.equal(evidenceOf(LOW as Ppm, ONE_PPM, size) >= 0n, true);
+      assert.equal(weightOfReport(HIGH as Ppm, ONE_PPM, size), capOf(size));
+      assert.equal(weightOfReport(MEDIUM as Ppm, ONE_PPM, size), capOf(size));
+      assert.equal(weightOfReport(LOW as Ppm, ONE_PPM, size) >= 0n, true);
     }
-    assert.equal(evidenceOf(LOW as Ppm, ONE_PPM, 3), 0n);
+    assert.equal(weightOfReport(LOW as Ppm, ONE_PPM, 3), 0n);
   });
 
   it("M28, BA7 to BA10: decides iff quorum, posterior and Bayes factor reach their bounds, as floats would have it", () => {
@@ -103,7 +109,7 @@ describe("mbft-bayesian rules", () => {
 
   it("BA8 to BA10: equality suffices; one part less does not, and nothing suffices without a quorum", () => {
     const doubtful = 1n << 64n;
-    const top = { answer: { text: "yes", outcome: "0x01" as never }, seats: [], evidence: 9n, doubtful };
+    const top = { answer: { text: "yes", outcome: "0x01" as never }, seats: [], weight: 9n, doubtful };
     const belief = (posterior: number, margin: bigint, hasQuorum = true): Belief => {
       return { hypotheses: [top], size: 3, top, posterior: posterior as Ppm, margin, hasQuorum };
     };
@@ -244,7 +250,7 @@ describe("mbft-bayesian rules", () => {
         );
   });
 
-  it("BA2: two answers with the same evidence are a draw, whichever comes first", () => {
+  it("BA2: two answers with the same weight are a draw, whichever comes first", () => {
     const attempt = attemptFor(4);
     const halves = (first: string, second: string) => reports(4, (seat) => report(seat < 2 ? first : second));
     assert.equal(decision(outcomeOf(attempt, halves("yes", "no"))), "hung");

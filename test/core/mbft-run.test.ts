@@ -95,7 +95,7 @@ describe("mbft over a committee", () => {
     const stubborn = (answer: string): SeatScript => ({
       answer: ({ ask, prompt }) => {
         if (ask.includes("propose")) return { fields: { proof: "p", answer } };
-        const own = prompt.user.includes(`\nanswer: "${answer}"`);
+        const own = prompt.small.user.includes(`\nanswer: "${answer}"`);
         return ask.includes("verify")
           ? { fields: { check: "c", verdict: own ? "accept" : "abstain" } }
           : { fields: { check: "c", verdict: "abstain" } };
@@ -127,7 +127,7 @@ describe("mbft over a committee", () => {
     const script = (answer: string, verify: string, judge: string): SeatScript => ({
       answer: ({ ask, prompt }) => {
         if (ask.includes("propose")) return { fields: { proof: "p", answer } };
-        const isOwn = prompt.user.includes(`answer: "${answer}"`);
+        const isOwn = prompt.small.user.includes(`answer: "${answer}"`);
         if (ask.includes("verify")) return { fields: { check: "counter", verdict: isOwn ? "accept" : verify } };
         return { fields: { check: "c", verdict: judge } };
       },

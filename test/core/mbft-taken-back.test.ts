@@ -21,8 +21,8 @@ const right = honest.slice(2);
 /** Two honest seats err at first, but accept the right answer and uphold the counter-proofs. */
 function answering(seat: number): SeatScript["answer"] {
   return ({ prompt }) => {
-    const task = /^task: (.*)$/m.exec(prompt.user)?.[1];
-    const isNo = /^answer: "no"$/m.test(prompt.user);
+    const task = /^task: (.*)$/m.exec(prompt.small.user)?.[1];
+    const isNo = /^answer: "no"$/m.test(prompt.small.user);
     const lies = seat === liar || seat === helper;
     if (task === "propose") return { fields: { proof: `by ${seat}`, answer: right.includes(seat) ? "yes" : "no" } };
     if (task === "verify")

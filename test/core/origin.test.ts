@@ -10,8 +10,20 @@ import { closeForm } from "../../agents/core/phases/round-book.ts";
 import type { SeatIndex, Value } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
 
-const origin: Origin = { model: "m@1 sha256:0011223344556677", engine: "e@2 cpu", sampling: "temperature=0", seed: 7 };
-const entry = { model: origin.model, engine: origin.engine, sampling: origin.sampling, seeds: [7] };
+const origin: Origin = {
+  model: "m@1 sha256:0011223344556677",
+  engine: "e@2 cpu",
+  sampling: "temperature=0",
+  prompts: "general@1",
+  seed: 7,
+};
+const entry = {
+  model: origin.model,
+  engine: origin.engine,
+  sampling: origin.sampling,
+  prompts: origin.prompts,
+  seeds: [7],
+};
 
 describe("origins (PH12)", () => {
   it("has one entry for each engine, with the seeds in order", () => {
@@ -50,6 +62,7 @@ describe("origins (PH12)", () => {
       [{ ...entry, model: "x".repeat(161) }],
       [{ ...entry, engine: "line\nend" }],
       [{ ...entry, sampling: 5 }],
+      [{ ...entry, prompts: "" }],
       [{ ...entry, seeds: [] }],
       [{ ...entry, seeds: [-1] }],
       [{ ...entry, seeds: [2 ** 32] }],
@@ -59,7 +72,7 @@ describe("origins (PH12)", () => {
       [{ ...entry, seeds: Array.from({ length: 129 }, () => 1) }],
     ];
     for (const value of bad) assert.equal(decodeOrigins(value), null, JSON.stringify(value));
-    const tidy = tidyOrigin({ model: "é\n", engine: "", sampling: "x".repeat(999), seed: -1 });
+    const tidy = tidyOrigin({ model: "é\n", engine: "", sampling: "x".repeat(999), prompts: "", seed: -1 });
     assert.ok(decodeOrigins(encodeOrigins([tidy])));
   });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
-import { settle } from "../../agents/core/phases/outcome.ts";
+import { outcomeFrom } from "../../agents/core/phases/outcome.ts";
 import {
   SAFE_RIGHT,
   SURE_RIGHT,
@@ -43,11 +43,11 @@ function expected(tier: Ppm, right: Ppm): number {
 }
 
 function answerOf(attempt: Attempt, seat: number, text: string, tier: Ppm = TIER_MAX): BlindAnswer {
-  return { seat: seat as SeatIndex, answer: canonicalAnswer(attempt.request.terms, text)!, tier };
+  return { seat: seat as SeatIndex, answer: canonicalAnswer(attempt.request, text)!, tier };
 }
 
 /** The outcome if "yes", or another answer, is decided and every seat did all that was asked. */
-function settled(
+function outcomeFor(
   attempt: Attempt,
   answers: readonly BlindAnswer[],
   decided: string | null = "yes",
@@ -56,8 +56,8 @@ function settled(
     slashes = attempt.committee.map(() => 0),
   }: { overdue?: readonly Overdue[]; slashes?: readonly number[] } = {},
 ): Outcome {
-  const answer = decided === null ? null : canonicalAnswer(attempt.request.terms, decided);
-  return settle(attempt, {
+  const answer = decided === null ? null : canonicalAnswer(attempt.request, decided);
+  return outcomeFrom(attempt, {
     winner: answer && { answer, alike: [], confidence: ONE_PPM },
     blind: { answers, overdue },
     slashes,
@@ -116,13 +116,13 @@ describe("pay: the score", () => {
       fc.property(world, ({ terms, decided, said }) => {
         const attempt = attemptOf(7, terms);
         const blind = said.flatMap((one, seat) => (one ? [answerOf(attempt, seat, one.text, one.tier)] : []));
-        const { shares, reputationChanges } = settled(attempt, blind, decided);
+        const { shares, reputationChanges } = outcomeFor(attempt, blind, decided);
         for (const [seat, share] of shares.entries()) {
           assert.equal(Number.isInteger(share) && share >= 0 && share <= SURE_RIGHT, true);
           if (said[seat] === null) assert.equal(share, 0);
           if (said[seat]?.text === decided) assert.equal(share, said[seat].tier === TIER_MAX ? SURE_RIGHT : SAFE_RIGHT);
         }
-        assert.deepEqual(settled(attempt, blind.toReversed(), decided), settled(attempt, blind, decided));
+        assert.deepEqual(outcomeFor(attempt, blind.toReversed(), decided), outcomeFor(attempt, blind, decided));
         for (const { seat, steps } of reputationChanges) assert.deepEqual([steps, shares[seat]], [-1, 0]);
       }),
     );
@@ -131,7 +131,7 @@ describe("pay: the score", () => {
   it("PY5: who was wrong when sure loses a step, if more than 2/3 of the seats were right; who was unsure loses none", () => {
     const attempt = attemptOf(6);
     const outcome = (right: number, tier: Ppm) =>
-      settled(
+      outcomeFor(
         attempt,
         attempt.committee.map((_, seat) => answerOf(attempt, seat, seat < right ? "yes" : "no", tier)),
       );
@@ -144,28 +144,28 @@ describe("pay: the score", () => {
   it("PY5: a decision at the edge of the tolerance takes no reputation from a seat that most others agree with", () => {
     const attempt = attemptOf(4, { kind: "number", tolerance: 1n });
     const blind = ["10", "11", "11", "12"].map((text, seat) => answerOf(attempt, seat, text, TIER_MAX));
-    assertFields(settled(attempt, blind, "12"), {
+    assertFields(outcomeFor(attempt, blind, "12"), {
       shares: [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT],
       reputationChanges: [],
     });
     const alone = ["9", "11", "11", "12"].map((text, seat) => answerOf(attempt, seat, text, TIER_MAX));
-    assert.deepEqual(settled(attempt, alone, "12").reputationChanges, [{ seat: 0, steps: -1 }]);
+    assert.deepEqual(outcomeFor(attempt, alone, "12").reputationChanges, [{ seat: 0, steps: -1 }]);
   });
 
   it("PY6: a Hung attempt pays blind answers alike, and who earns recovers; whoever is wrong or silent does neither", () => {
     const attempt = attemptOf(4, {}, [500_000, 500_000, 500_000, 500_000]);
     const blind = [answerOf(attempt, 0, "yes"), answerOf(attempt, 2, "no", LOW)];
     const recovered = (...seats: readonly number[]) => seats.map((seat) => ({ seat, steps: 1 }));
-    assertFields(settled(attempt, blind, null), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
-    assertFields(settled(attempt, blind), { shares: [SURE_RIGHT, 0, 0, 0], reputationChanges: recovered(0) });
-    assertFields(settled(attempt, blind.slice(1)), { shares: [0, 0, 0, 0], reputationChanges: [] });
+    assertFields(outcomeFor(attempt, blind, null), { shares: [1, 0, 1, 0], reputationChanges: recovered(0, 2) });
+    assertFields(outcomeFor(attempt, blind), { shares: [SURE_RIGHT, 0, 0, 0], reputationChanges: recovered(0) });
+    assertFields(outcomeFor(attempt, blind.slice(1)), { shares: [0, 0, 0, 0], reputationChanges: [] });
   });
 
   it("PY6: a text that nobody answered blind in these words pays blind answers alike; no request of texts is free", () => {
     const attempt = attemptOf(4, { kind: "text" });
     const blind = [answerOf(attempt, 0, "Paris"), answerOf(attempt, 2, "Rome")];
-    assert.deepEqual(settled(attempt, blind, "The city of Paris").shares, [1, 0, 1, 0]);
-    assert.deepEqual(settled(attempt, blind, "Paris").shares, [SURE_RIGHT, 0, 0, 0]);
+    assert.deepEqual(outcomeFor(attempt, blind, "The city of Paris").shares, [1, 0, 1, 0]);
+    assert.deepEqual(outcomeFor(attempt, blind, "Paris").shares, [SURE_RIGHT, 0, 0, 0]);
   });
 });
 
@@ -177,7 +177,7 @@ describe("pay: commitments without their reveal", () => {
   it("PY10: whoever never shows what it committed to falls, if more than 2/3 of the seats were right", () => {
     const attempt = attemptOf(6);
     const changes = (texts: readonly string[], decided: string | null = "yes") =>
-      settled(attempt, answersOf(attempt, texts), decided, { overdue: [{ seat: 5 as SeatIndex, late: null }] })
+      outcomeFor(attempt, answersOf(attempt, texts), decided, { overdue: [{ seat: 5 as SeatIndex, late: null }] })
         .reputationChanges;
     assert.deepEqual(changes(["yes", "yes", "yes", "yes", "yes"]), fallen(5));
     assert.deepEqual(changes(["yes", "yes", "yes", "yes", "no"]), []);
@@ -189,7 +189,7 @@ describe("pay: commitments without their reveal", () => {
     const outcome = (text: string, tier: Ppm) => {
       const { answer } = answerOf(attempt, 3, text);
       const overdue = [{ seat: 3 as SeatIndex, late: { answer, tier } }];
-      const { shares, reputationChanges } = settled(attempt, answersOf(attempt, ["yes", "yes", "yes"]), "yes", {
+      const { shares, reputationChanges } = outcomeFor(attempt, answersOf(attempt, ["yes", "yes", "yes"]), "yes", {
         overdue,
       });
       assert.equal(shares[3], 0);
@@ -207,7 +207,7 @@ describe("pay: commitments without their reveal", () => {
   it("PY10: a slashed seat loses what the slash takes, and nothing besides", () => {
     const attempt = attemptOf(4);
     const overdue = [{ seat: 3 as SeatIndex, late: null }];
-    const { reputationChanges } = settled(attempt, answersOf(attempt, ["yes", "yes", "yes"]), "yes", {
+    const { reputationChanges } = outcomeFor(attempt, answersOf(attempt, ["yes", "yes", "yes"]), "yes", {
       overdue,
       slashes: [0, 0, 0, 2],
     });
@@ -222,9 +222,9 @@ describe("pay: commitments without their reveal", () => {
         const all = acts.map(({ text, tier }, seat) => answerOf(attempt, seat, text, tier));
         const [own, others] = [all[6]!, all.slice(0, 6)];
         const lossOf = ({ reputationChanges }: Outcome) => reputationChanges.find(({ seat }) => seat === 6)?.steps ?? 0;
-        const told = settled(attempt, all, decided);
-        const late = settled(attempt, others, decided, { overdue: [{ seat: own.seat, late: own }] });
-        const hidden = settled(attempt, others, decided, { overdue: [{ seat: own.seat, late: null }] });
+        const told = outcomeFor(attempt, all, decided);
+        const late = outcomeFor(attempt, others, decided, { overdue: [{ seat: own.seat, late: own }] });
+        const hidden = outcomeFor(attempt, others, decided, { overdue: [{ seat: own.seat, late: null }] });
         assert.deepEqual([late.shares[6], hidden.shares[6]], [0, 0]);
         // Who is right and shows it late loses pay, and nothing else.
         assert.equal(lossOf(late), lossOf(told));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { settle } from "../../agents/core/phases/outcome.ts";
+import { outcomeFrom } from "../../agents/core/phases/outcome.ts";
 import { NOBODY_BLIND } from "../../agents/core/phases/pay.ts";
 import { phased } from "../../agents/core/phases/phased.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
@@ -55,7 +55,7 @@ const soloist = phased<null>({
     const slashes = book.attempt.committee.map(() => 0);
     return {
       carry: null,
-      outcome: settle(book.attempt, { winner: winner ?? null, blind: NOBODY_BLIND, slashes, completed: [] }),
+      outcome: outcomeFrom(book.attempt, { winner: winner ?? null, blind: NOBODY_BLIND, slashes, completed: [] }),
     };
   },
   calls: (view, phase) =>
@@ -85,7 +85,7 @@ describe("the phased engine", () => {
     assertBelow(run.elapsedMs, timing.phaseMs);
   });
 
-  it("PH5, PH7, PH9: a crashed or failing speaker costs its deadline and a round, then the attempt is Hung", () => {
+  it("PH5, PH7, PH9: a crashed or failing speaker costs its time-out and a round, then the attempt is Hung", () => {
     for (const [script, rounds] of [
       [committee("yes", { crashed: true }), 0],
       [committee(null), 2],

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { wayOut } from "../../agents/cli/shared/reasons.ts";
+import { journalWayOut } from "../../agents/ports/journal.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -29,4 +30,54 @@ describe("docs/reasons.md", () => {
       union.toSorted((a = "", b = "") => (a < b ? -1 : 1)),
     );
   });
+
+  it("a damaged journal: the page says what the error says", async () => {
+    const text = await readFile(join(root, "docs/reasons.md"), "utf8");
+    const entry = /^### JOURNAL_CORRUPT$([^]*?)^### /m.exec(text)?.[1]?.toLowerCase().replaceAll(/\s+/g, " ") ?? "";
+    const steps = journalWayOut.split(/[,;] (?:then )?/);
+    assert.deepEqual([steps.length, steps.filter((step) => !entry.includes(step))], [4, []]);
+  });
+
+  it("lists every reason for which a seat refuses a message or a root, and no other", async () => {
+    const text = await readFile(join(root, "docs/reasons.md"), "utf8");
+    const section = /^## What a seat refuses$([^]*?)^## /m.exec(text)?.[1] ?? "";
+    const listed = [...section.matchAll(/^\| `([^`]+)` \| ([A-Z0-9, ]+) \| .+ \|$/gm)].map(
+      ([, reason]) => reason as string,
+    );
+    assert.deepEqual(listed.toSorted(), [...(await reasonsOfSeats())].toSorted());
+  });
 });
+
+/** Where the code of a seat names reasons, and the form in which it does. */
+const SOURCES: readonly (readonly [file: string, form: RegExp])[] = [
+  ["agents/core/protocol.ts", /^export type Rejection =(.+);$/gm],
+  ["agents/core/encoding/transcript.ts", /^function findForgery([^]+?)^}/gm],
+  ["agents/core/encoding/transcript.ts", /\brefused: ("[^"]+")/g],
+  ["agents/core/encoding/transcript.ts", /\breason: ("[^"]+")/g],
+  ["agents/core/encoding/transcript.ts", /\breason: (`.+`)/g],
+  ["agents/core/seat/certify/certify.ts", /\breason: ("[^"]+")/g],
+  ["agents/core/seat/certify/proposals.ts", /\breason: ("[^"]+")/g],
+  ["agents/core/seat/seat.ts", /\bdropped\(state, ("[^"]+")/g],
+  ["agents/node/seat/ingress.ts", /\b(?:blame|forgo)\(from, (?:key, )?("[^"]+")/g],
+  ["agents/node/seat/ingress.ts", /^function refuseCheaply([^]+?)^}/gm],
+  ["agents/node/seat/early-frames.ts", /^export type GivenUp =(.+);$/gm],
+];
+
+async function reasonsOfSeats(): Promise<ReadonlySet<string>> {
+  // A message that `addMessage` does not add has one of these.
+  const found = new Set<string>(["duplicate", "full"]);
+  for (const [file, form] of SOURCES) {
+    const source = await readFile(join(root, file), "utf8");
+    const parts = [...source.matchAll(form)].map(([, part]) => part as string);
+    assert.ok(parts.length > 0, `${file}: nothing has the form ${form}`);
+    for (const part of parts)
+      for (const [, text, template] of part.matchAll(/"([^"]+)"|`([^`]+)`/g)) {
+        const reason = (text ?? template ?? "")
+          .replace(/^proposal: /, "")
+          .replace(/^message block \$\{[^}]+\}: /, "")
+          .replace(/ ?\$\{.+\}$/, "");
+        if (reason !== "") found.add(reason);
+      }
+  }
+  return found;
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { deliveredBy, relayForm, vouchedFor, type Heard } from "../../agents/core/phases/reliable-broadcast.ts";
+import { deliveredBy, vouchForm, vouchedFor, type Heard } from "../../agents/core/phases/reliable-broadcast.ts";
 import type { Digest, Value } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { assertAtMost } from "../support/assertions.ts";
@@ -88,7 +88,7 @@ describe("reliable broadcast", () => {
   });
 
   it("an ECHO or READY of another length, or with anything but digests, is malformed", () => {
-    const form = relayForm("relay", 10);
+    const form = vouchForm("echo", 10);
     const attempt = attemptOf(4);
     const body = { heard: [X, null, Y, null] };
     assert.deepEqual(form.decode(attempt, form.encode(body)), body);

@@ -8,18 +8,16 @@ import { assertAtLeast } from "../support/assertions.ts";
 const root = join(import.meta.dirname, "..", "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 
-/** Folders whose texts cite rules. A folder that does not exist yet is passed over. */
+/** Folders whose texts cite rules. */
 const FOLDERS = [
   "agents",
   "contracts",
-  "dashboard",
   "deploy",
   "devnet",
   "docs",
   "ignition",
   "lab",
   "scripts",
-  "sdk",
   "sim",
   "subgraph",
   "test",

@@ -6,7 +6,7 @@ import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import type { Closure } from "../../agents/core/phases/round-book.ts";
-import { CITE, SOURCE, cite, citeForm, type Citation } from "../../agents/core/evidence/sources.ts";
+import { CITE, SOURCE, cite, citeForm, type Citation } from "../../agents/core/request/sources.ts";
 import { roundSlots, type Tally } from "../../agents/core/seat/tally.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf, signMessage, timing, type SeatScript } from "../support/core/committee.ts";
@@ -122,7 +122,7 @@ describe("sources: over a committee", () => {
           : effect,
       ],
     });
-    const forged = { ...exact, quote: LICENCE.replace("500", "900") };
+    const forged = { ...exact, quotation: LICENCE.replace("500", "900") };
     for (const [citations, status] of [
       [[forged], "hung"],
       [[exact, forged], "hung"],
@@ -188,7 +188,7 @@ describe("sources: over a committee", () => {
     assert.equal(decisionOf(run).answer, "yes");
     for (const { prompt } of run.asked)
       assert.deepEqual(
-        prompt.user.split("\n").map((one) => one.split(":")[0]),
+        prompt.small.user.split("\n").map((one) => one.split(":")[0]),
         ["task", "kind", "question", "sourceA"],
       );
   });

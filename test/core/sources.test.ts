@@ -17,7 +17,7 @@ import {
   sourcesOf,
   withoutSources,
   type Citation,
-} from "../../agents/core/evidence/sources.ts";
+} from "../../agents/core/request/sources.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { signMessage } from "../support/core/committee.ts";
 import { RULES, OTHER, blockOf, digest, line, asking, LICENCE } from "../support/core/sources-scripts.ts";
@@ -139,7 +139,7 @@ describe("sources: citations", () => {
   const citation = cite(documents[0]!, LICENCE) as Citation;
 
   it("SG4: a quotation stands at its byte range, or counts for nothing", () => {
-    assertFields(citation, { start: 25, end: 25 + LICENCE.length, quote: LICENCE });
+    assertFields(citation, { start: 25, end: 25 + LICENCE.length, quotation: LICENCE });
     assert.equal(isExact(documents, citation), true);
     const shift = (by: number) => ({ ...citation, start: citation.start + by, end: citation.end + by });
     for (const wrong of [
@@ -147,11 +147,11 @@ describe("sources: citations", () => {
       shift(-1),
       { ...citation, end: citation.end - 1 },
       { ...citation, end: citation.end + 1 },
-      { ...citation, quote: LICENCE.replace("500", "700") },
-      { ...citation, quote: LICENCE.toLowerCase() },
+      { ...citation, quotation: LICENCE.replace("500", "700") },
+      { ...citation, quotation: LICENCE.toLowerCase() },
       { ...citation, document: digest(OTHER) },
       { ...citation, document: digest("unknown") },
-      { ...citation, quote: "", end: citation.start },
+      { ...citation, quotation: "", end: citation.start },
     ])
       assert.equal(isExact(documents, wrong), false);
     // No byte of a range may lie beyond the document.
@@ -187,12 +187,12 @@ describe("sources: citations", () => {
             .join("");
           const found = cite(whole, quote) as Citation;
           assert.equal(isExact([whole], found), true, quote);
-          assert.equal(quote.startsWith(found.quote), true);
+          assert.equal(quote.startsWith(found.quotation), true);
           assert.equal(found.start, utf8(text.slice(0, text.indexOf(quote))).length);
           assert.deepEqual(citeForm.decode(attempt, citeForm.encode({ citations: [found] }))?.citations, [found]);
           // Not one character shorter than it must be.
-          const next = Array.from(quote)[Array.from(found.quote).length];
-          if (next !== undefined) assertAbove(utf8(found.quote + next).length, limits.quoteBytes);
+          const next = Array.from(quote)[Array.from(found.quotation).length];
+          if (next !== undefined) assertAbove(utf8(found.quotation + next).length, limits.quotationBytes);
         }
     }
   });

@@ -16,7 +16,7 @@ describe("unanimous: policies", () => {
     sets.map((set, seat) => ({
       seat: seat as SeatIndex,
       target: `0x${"00".repeat(32)}` as Digest,
-      answer: canonicalAnswer(attempt.request.terms, set)!,
+      answer: canonicalAnswer(attempt.request, set)!,
       proof: "",
       tier: 900_000 as Ppm,
     }));
@@ -110,7 +110,7 @@ describe("unanimous: policies", () => {
         fc.pre((lies.length + truths.length) * 3 > 2 * n);
         const attempt = attemptOf(4, policies(4));
         const { accepted } = gradePolicies(attempt, candidates(attempt, [...lies, ...truths]));
-        assert.deepEqual(accepted, policiesOf(canonicalAnswer(attempt.request.terms, honest)!.outcome));
+        assert.deepEqual(accepted, policiesOf(canonicalAnswer(attempt.request, honest)!.outcome));
       }),
       { numRuns: 300 },
     );

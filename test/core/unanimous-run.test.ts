@@ -66,7 +66,7 @@ function committee(n: number, byzantine: SeatScript, honest: SeatScript): SeatSc
 }
 
 const promptsOf = (run: CommitteeRun, seat: number): readonly string[] =>
-  asksOf(run, seat).map(({ prompt }) => prompt.user);
+  asksOf(run, seat).map(({ prompt }) => prompt.small.user);
 
 describe("unanimous over a committee", () => {
   for (const n of [4, 7, 10, 13]) {
@@ -121,10 +121,10 @@ describe("unanimous over a committee", () => {
     for (let seat = 0; seat < 4; seat++) {
       const [first] = asksOf(run, seat);
       assert.equal(
-        first?.prompt.user,
+        first?.prompt.small.user,
         `task: propose\nkind: text\nquestion: ${JSON.stringify(attempt.request.question)}`,
       );
-      assertExcludes(first?.prompt.system, "secret");
+      assertExcludes(first?.prompt.small.system, "secret");
       // The first message that shows an answer is sent after every commitment was received.
       const sent = (run.effects[seat] ?? []).filter((effect) => effect.kind === "send");
       assertExcludes(JSON.stringify(sent.find(({ phase }) => phase === COMMIT)?.payload), "secret");
@@ -196,7 +196,7 @@ describe("unanimous over a committee", () => {
         attempt,
         Array.from({ length: 4 }, () => speaker("yes")),
       );
-      const told = asksOf4(run).map((ask) => ask.prompt.system.includes("step by step"));
+      const told = asksOf4(run).map((ask) => ask.prompt.small.system.includes("step by step"));
       assert.deepEqual(
         told,
         [0, 1, 2, 3].map((seat) => reasonsStepByStep(attempt, seat as SeatIndex, promptRatio)),
@@ -210,7 +210,7 @@ describe("unanimous over a committee", () => {
         speaker(first, later),
         ...[1, 2, 3].map(() => speaker(later)),
       ]);
-      return asksOf(run, 1).map(({ prompt }) => prompt.system.includes("State finally"));
+      return asksOf(run, 1).map(({ prompt }) => prompt.small.system.includes("State finally"));
     };
     assert.deepEqual(finals(policies(4), "A", "B,C"), [false, false, true]);
     assert.deepEqual(finals({}, "no", "yes"), [false, false]);

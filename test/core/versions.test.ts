@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { CHAIR_VERSION } from "../../agents/core/phases/chair.ts";
 import { PAY_VERSION } from "../../agents/core/phases/pay.ts";
 import { SCORES_VERSION } from "../../agents/core/phases/scores.ts";
+import { PROMPT_VERSIONS } from "../../agents/core/prompts/prompt.ts";
 import { TASKS_VERSION } from "../../agents/core/prompts/task-prompt.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 
@@ -10,25 +11,27 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
-const TASKS = { tasks: 2, pay: 3 };
-const SCORES = { ...TASKS, scores: 2 };
-const CHAIR = { ...TASKS, chair: 5 };
+const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 3 };
+const SCORES = { ...TASKS, scores: 3 };
+const CHAIR = { ...TASKS, chair: 6 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 9, TASKS],
-  ["mbft-bayesian", 6, TASKS],
-  ["wbft", 7, SCORES],
-  ["leaderless", 7, SCORES],
-  ["hashgraph", 11, TASKS],
-  ["unanimous", 6, TASKS],
-  ["council", 5, CHAIR],
-  ["debate", 5, CHAIR],
-  ["adversarial", 5, CHAIR],
-  ["escalating", 11, { ...CHAIR, mbft: 9 }],
+  ["mbft", 10, TASKS],
+  ["mbft-bayesian", 7, TASKS],
+  ["wbft", 8, SCORES],
+  ["leaderless", 8, SCORES],
+  ["hashgraph", 12, TASKS],
+  ["unanimous", 7, TASKS],
+  ["council", 6, CHAIR],
+  ["debate", 6, CHAIR],
+  ["adversarial", 6, CHAIR],
+  ["escalating", 12, { ...CHAIR, mbft: 10 }],
 ];
 
 function current(name: string): number | undefined {
   const shared: Readonly<Record<string, number>> = {
     tasks: TASKS_VERSION,
+    "small prompts": PROMPT_VERSIONS.small,
+    "general prompts": PROMPT_VERSIONS.general,
     pay: PAY_VERSION,
     scores: SCORES_VERSION,
     chair: CHAIR_VERSION,

@@ -94,7 +94,7 @@ describe("a deployment file of the tools", () => {
           [status, stderr],
           [
             2,
-            `error USAGE: Correct --deployment ${JSON.stringify(file)}: ${reason}; name a file that npm run deploy or the demo wrote\nway out: see --help of the command\n`,
+            `error USAGE: Correct --deployment ${JSON.stringify(file)}: ${reason}; name a file that npm run deploy or the demo wrote\nway out: see \`node ${script} --help\`\n`,
           ],
         );
       }
@@ -105,7 +105,31 @@ describe("a mistyped option", () => {
   it("is refused on one line with the option that may be meant", async () => {
     const { code, stderr } = await cli.run(["doctor", "--dirr", "x"]);
     assert.equal(code, 2);
-    assert.match(stderr, /^error USAGE: unknown option '--dirr'; did you mean --dir\?\nway out: .+\n$/);
+    assert.match(
+      stderr,
+      /^error USAGE: unknown option '--dirr'; did you mean --dir\?\nway out: see `conclave doctor --help`\n$/,
+    );
+  });
+
+  it("is named before a missing one, which the help marks as required", async () => {
+    const bogus = await cli.run(["agent", "register", "--bogus"]);
+    assert.match(bogus.stderr, /^error USAGE: unknown option '--bogus'\n/);
+    const missing = await cli.run(["agent", "register"]);
+    assert.match(
+      missing.stderr,
+      /^error USAGE: required option '--stake <amount>' not specified\nway out: see `conclave agent register --help`\n$/,
+    );
+    const { stdout } = await cli.run(["agent", "register", "--help"]);
+    assert.match(stdout, /--stake <amount> [^-]*\(required\)/);
+  });
+});
+
+describe("verify without a request", () => {
+  it("names a deployment file that cannot be read, else the missing id", async () => {
+    const file = await cli.run(["verify", "--deployment", "/nope"]);
+    assert.match(file.stderr, /^error CONFIG_MISSING: Read the deployment file \/nope failed: /);
+    const none = await cli.run(["verify"]);
+    assert.match(none.stderr, /^error USAGE: Read <id>: it is missing; .+\nway out: see `conclave verify --help`\n$/);
   });
 });
 

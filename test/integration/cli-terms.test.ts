@@ -72,7 +72,10 @@ describe("command line: terms", () => {
     );
     const terms = ask({});
     assert.ok(!(terms instanceof ConclaveError));
-    assert.deepEqual(policiesOf(canonicalAnswer(terms, "d b")?.outcome ?? assert.fail("no answer")), [1, 3]);
+    assert.deepEqual(
+      policiesOf(canonicalAnswer({ terms, question: "" }, "d b")?.outcome ?? assert.fail("no answer")),
+      [1, 3],
+    );
   });
 
   it("names the field that does not fit the kind", () => {

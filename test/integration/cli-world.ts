@@ -132,12 +132,14 @@ export async function startCliWorld(): Promise<CliWorld> {
   const bank = openBank(chain, deployment.token, owner);
   const folder = await mkdtemp(join(tmpdir(), "conclave-cli-"));
   await writeFile(join(folder, "deployment.json"), JSON.stringify({ ...deployment, rpcUrl: chain.rpcUrl }));
-  const model = await startOpenAiServer(({ body }, response) => {
+  const model = await startOpenAiServer(async ({ body }, response) => {
     const user = body.messages.findLast(({ role }) => role === "user")?.content ?? "";
-    const script = truthful(user.includes("\nkind: policies ") ? "A,C" : "yes");
-    const fields = script({ user } as Parameters<typeof script>[0], new AbortController().signal);
+    const truth = user.includes("\nform: the letters of all policies") ? "A,C" : "yes";
+    const script = truthful(truth);
+    const fields = await script({ user } as Parameters<typeof script>[0], new AbortController().signal);
     // The answer is not the canonical text, because models give a set in any order.
-    const written = "answer" in fields && fields["answer"] === "A,C" ? { ...fields, answer: "c), A" } : fields;
+    const answered = "answer" in fields && fields["answer"] === "A,C" ? { ...fields, answer: "c), A" } : fields;
+    const written = { ...answered, derived: truth };
     const { properties } = body.response_format.json_schema.schema;
     const wanted = Object.entries(written).filter(([name]) => name in properties);
     reply(response, 200, completion(JSON.stringify(Object.fromEntries(wanted))));

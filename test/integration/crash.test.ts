@@ -18,6 +18,7 @@ import type { Address, Attempt, Request } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/seat/records.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
+import { demoModel } from "../../devnet/demo/model.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../devnet/demo/agents.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
@@ -29,7 +30,6 @@ import { assertAbove } from "../support/assertions.ts";
 const STAKE = parseEther("10");
 const EPOCH_BLOCKS = 160;
 const PASSWORD = "crash test";
-const modelPath = join(import.meta.dirname, "..", "..", "models", "conclave-small.gguf");
 
 const terms = defaultTerms({ fee: parseEther("1"), kind: "number", protocol: 1 });
 
@@ -65,7 +65,7 @@ describe("a crash", () => {
             password: PASSWORD,
             rpcUrl: chain.rpcUrl,
             deployment,
-            modelPath,
+            model: demoModel(undefined),
             stake: STAKE,
             lies: false,
             fund: (keys) => bank.fund(keys.address, STAKE),

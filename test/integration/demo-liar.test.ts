@@ -16,7 +16,11 @@ describe("the demo's liar", () => {
       const attempt = attemptOf(SEATS, { protocol: protocol.code });
       const honest: SeatScript = {
         answer: ({ prompt }) => ({
-          fields: respond({ ...prompt, maxTokens: 0 } as never, attempt.request.terms, honestMind(attempt, "yes")),
+          fields: respond(
+            { ...prompt.small, maxTokens: 0, seed: 0 },
+            attempt.request.terms,
+            honestMind(attempt, "yes"),
+          ),
         }),
       };
       const scripts: SeatScript[] = Array.from({ length: SEATS }, () => honest);

@@ -53,6 +53,14 @@ describe("the demo's table", () => {
     assertIncludes(text, "tokens earned: #1 0.00, #2 1.25");
   });
 
+  it("shows the short number of a request in the table, its whole id below", () => {
+    const requestId = String((1n << 96n) | (1n << 48n) | 2n);
+    const text = renderReport(report("mbft", [{ ...decision, requestId }]), true);
+    assert.match(text, /│ 2 +│ Is it so\? /);
+    assertIncludes(text, `request #2 ${requestId}: transaction 0x02`);
+    assertIncludes(text, `npx conclave verify ${requestId} `);
+  });
+
   it("names a command that verifies a decision only if the network is kept", () => {
     const [kept, removed] = [true, false].map((keeps) => renderReport(report("mbft", [decision]), keeps));
     assertIncludes(kept, "npx conclave verify");
@@ -74,6 +82,13 @@ describe("the demo's table", () => {
       assert.equal(status, 2);
       assertIncludes(stderr, words.at(-1));
     }
+  });
+
+  it("refuses a model that is not there, before it starts anything", () => {
+    const words = ["devnet/demo/main.ts", "--model", "no/model.gguf"];
+    const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr, /^error MODEL_FILE_MISSING: .*no\/model\.gguf/);
   });
 
   it("counts rounds, or events if the protocol has events", () => {

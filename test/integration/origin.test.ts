@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { decodeOrigins } from "../../agents/core/phases/origin.ts";
+import { promptsName } from "../../agents/core/prompts/prompt.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { PayloadMap, Protocol } from "../../agents/core/protocol.ts";
@@ -17,7 +18,7 @@ const made = { model: "m@1 sha256:0011223344556677", engine: "e@2 cpu", sampling
 
 /** A model that names the origin of its answers, as real ones do. */
 function original(): Model {
-  const model = createMemoryModel(truthful("yes"));
+  const model = createMemoryModel(truthful("yes"), { prompts: "general" });
   const ask: Model["ask"] = async (request, signal) => ({
     ...(await model.ask(request, signal)),
     origin: { ...made, engine: "e@2\ncpu", seed: request.seed },
@@ -39,7 +40,7 @@ describe("PH12: the origin of an answer", () => {
       const origins = decodeOrigins(recordOf(message!.payload as PayloadMap)["made"]);
       assert.deepEqual(
         origins?.map(({ seed: _, ...rest }) => rest),
-        [{ ...made, engine: "e@2-cpu" }],
+        [{ ...made, engine: "e@2-cpu", prompts: promptsName("general") }],
       );
 
       const records = await seat.journal();

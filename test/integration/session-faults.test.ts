@@ -185,6 +185,7 @@ describe("a session and its journal", () => {
     const errors: string[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (_: object, message: string) => errors.push(message) };
     const model = {
+      prompts: "small",
       ask: async () => ({ fields: { proof: "x".repeat(2 * maxRecordBytes), answer: "yes" }, confidencePpm: 900_000 }),
     } as unknown as Model;
     const seat = await openSeatOf(attempt, self, { ports: { model, log } });

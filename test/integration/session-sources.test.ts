@@ -7,7 +7,7 @@ import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import type { Input } from "../../agents/core/protocol.ts";
-import { SOURCE, documentBlock } from "../../agents/core/evidence/sources.ts";
+import { SOURCE, documentBlock } from "../../agents/core/request/sources.ts";
 import type { Attempt, Digest } from "../../agents/core/types.ts";
 import { createInputReader, encodeInput } from "../../agents/node/seat/records.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { reworded } from "../../agents/core/prompts/prompt.ts";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { modelFailed } from "../../agents/adapters/models/output.ts";
@@ -57,7 +58,9 @@ async function askedOnce(
     start(context) {
       const step = mbft.start(context);
       const effects = step.effects.map((effect) =>
-        effect.kind === "ask" ? { ...effect, prompt: { ...effect.prompt, user, brief: "task: propose" } } : effect,
+        effect.kind === "ask"
+          ? { ...effect, prompt: reworded(effect.prompt, (one) => ({ ...one, user, brief: "task: propose" })) }
+          : effect,
       );
       return { ...step, effects };
     },

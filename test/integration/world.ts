@@ -31,9 +31,13 @@ export function truthful(truth: string): Script {
     const right = user.includes(`\nanswer: ${JSON.stringify(truth)}`);
     if (user.startsWith("task: propose") || user.startsWith("task: revise"))
       return { proof: "computed", answer: truth };
-    const source = /^sourceA: (.*)$/m.exec(user)?.[1];
-    if (user.startsWith("task: cite") && source !== undefined)
-      return { quote: (JSON.parse(source) as string).slice(0, 60), source: "A", proof: "read", answer: truth };
+    // The sets of prompts name the first document so.
+    const [, small, general] = /^(?:sourceA: (.*)|\[1\]: (.*))$/m.exec(user) ?? [];
+    const source = small ?? general;
+    if (user.startsWith("task: cite") && source !== undefined) {
+      const quote = (JSON.parse(source) as string).slice(0, 60);
+      return { quote, source: small === undefined ? "1" : "A", proof: "read", answer: truth };
+    }
     if (user.startsWith("task: verify"))
       return { check: right ? "ok" : `it is ${truth}`, verdict: right ? "accept" : "reject" };
     return { check: "computed", verdict: right ? "refute" : "uphold" };

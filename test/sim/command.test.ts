@@ -106,6 +106,13 @@ describe("npm run sim", () => {
       ["--protocol", "mbft", "--n", "4", "--bogus"],
       /^error USAGE: unknown option '--bogus'\nway out: .+\n$/,
     ],
+    [
+      "an unknown flag before it asks for a missing one",
+      ["--bogus"],
+      /^error USAGE: unknown option '--bogus'\nway out: see `node sim\/main\.ts --help`\n$/,
+    ],
+    ["an unknown fault before it asks for a missing flag", ["--faults", "rain"], /USAGE.*rain/],
+    ["a missing flag", ["--n", "4"], /^error USAGE: required option '--protocol <id>' not specified\n/],
     ["no seeds", ["--protocol", "mbft", "--n", "4", "--seeds", "0"], /USAGE.*--seeds 0/s],
     ["a flag of another program", ["--protocol", "mbft", "--n", "4", "--fast"], /unknown option/],
   ];

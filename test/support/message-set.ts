@@ -117,7 +117,7 @@ export function propose(tally: Tally, attempt: Attempt, round: number, answers: 
 }
 
 function outcomeOf(attempt: Attempt, answer: string | null): Digest {
-  return (answer === null ? null : canonicalAnswer(attempt.request.terms, answer))?.outcome ?? NOTHING;
+  return (answer === null ? null : canonicalAnswer(attempt.request, answer))?.outcome ?? NOTHING;
 }
 
 /** Adds the complete messages of one round of mbft, in which everybody held everything in time. */

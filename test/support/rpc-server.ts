@@ -1,4 +1,4 @@
-// A node of a chain that there is none of on this machine.
+// A node of a chain that this machine does not run.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -7,8 +7,8 @@ export interface LockTiming {
   /** Time between two signs of life of the owner. */
   readonly beatMs: number;
   /**
-   * An owner that is silent for this long counts as dead and loses its lock; it is many beats, because a busy machine
-   * delays them.
+   * An owner that is silent for this long counts as dead and loses its lock. This is many heartbeats, because a busy
+   * machine delays them.
    */
   readonly staleMs: number;
   readonly pollMs: number;

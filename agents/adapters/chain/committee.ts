@@ -56,7 +56,7 @@ export async function readSeedWindow(connection: Connection, signal?: AbortSigna
   return { epochBlocks, hashes };
 }
 
-/** Reads of how many latest blocks the chain serves the hashes. */
+/** Reads how many of the latest blocks' hashes the chain serves. */
 export async function readServedHashes(client: Pick<PublicClient, "getCode">): Promise<bigint> {
   const history = await client.getCode({ address: HISTORY });
   return history === undefined || history === "0x" ? OPCODE_HASHES : HISTORY_HASHES;

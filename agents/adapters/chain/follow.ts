@@ -4,7 +4,7 @@ import type { ChainReader, Cursor, EventBatch } from "../../ports/chain.ts";
 import type { Client, Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
 import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";
-import { backoffMs, delay } from "./retry.ts";
+import { backoffMs, delay } from "./backoff.ts";
 
 /** Logger for failures that an adapter survived; pino fits. */
 export interface Logger {

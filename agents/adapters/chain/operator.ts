@@ -75,6 +75,11 @@ export async function createOperatorActions(
         encodeFunctionData({ ...registryCall, functionName: "setEndpoint", args }),
       );
     },
+    setModel: (agentId, model) =>
+      toRegistry(
+        `Set the model of agent ${agentId}`,
+        encodeFunctionData({ ...registryCall, functionName: "setModel", args: [agentId, model] }),
+      ),
     ...createRewardActions(account, toRegistry),
     ...createOracleActions(connection, sender),
   };

@@ -71,7 +71,8 @@ export const refusals: Readonly<Record<string, string>> = {
   PoolEmptied: "choose another agent: slashes have left nothing, and its operator registers a new one",
   NoSharesDue: "wait for the end of the joining delay; shares that earn already need no start",
   NothingOwed: "nothing to claim: the registry owes this account nothing",
-  NoRewards: "nothing to claim: the account has earned nothing of this agent in this currency since it last claimed",
+  NoRewards:
+    "nothing to claim: the account has earned less than one unit of this currency with this agent since it last claimed",
   NotOperator: "send it from the agent's operator",
   NotOffered: "let the agent's operator offer it to this account first",
   AgentNotAsleep: "nothing to do: the agent is awake",

@@ -6,7 +6,7 @@ import type { Receipt } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { revertError } from "./errors.ts";
 import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
-import { delay } from "./retry.ts";
+import { delay } from "./backoff.ts";
 
 export interface TransactionOptions {
   /** Time to wait for a receipt before CHAIN_TIMEOUT. */
@@ -70,7 +70,7 @@ type Submission = "accepted" | "nonce-used" | "underpriced";
  */
 export const CREDIT_GAS = 25_000n;
 const MAX_REPLACEMENTS = 8;
-const MAX_NONCE_ATTEMPTS = 5;
+const MAX_NONCE_TRIES = 5;
 const GAS_MARGIN_PERCENT = 20n;
 const defaults: Required<TransactionOptions> = {
   receiptTimeoutMs: 180_000,
@@ -89,15 +89,15 @@ export function createSender(connection: Connection, account: LocalAccount, opti
 }
 
 async function sendOne(context: Context, call: TransactionCall, signal?: AbortSignal): Promise<TransactionReceipt> {
-  const deadline = Date.now() + context.options.receiptTimeoutMs;
-  for (let attempt = 0; attempt < MAX_NONCE_ATTEMPTS; attempt += 1) {
+  const giveUpAtMs = Date.now() + context.options.receiptTimeoutMs;
+  for (let tries = 0; tries < MAX_NONCE_TRIES; tries += 1) {
     const flight = await takeOff(context, call, signal);
     if (flight === null) {
       await delay(context.options.receiptPollMs, signal);
       continue;
     }
     try {
-      const receipt = await land(context, call, flight, deadline, signal);
+      const receipt = await land(context, call, flight, giveUpAtMs, signal);
       if (receipt === null) continue;
       if (receipt.status === "success") return receipt;
       throw await revertOf(context, call, receipt, signal);
@@ -220,7 +220,7 @@ async function land(
   context: Context,
   call: TransactionCall,
   flight: Flight,
-  deadline: number,
+  giveUpAtMs: number,
   signal?: AbortSignal,
 ): Promise<TransactionReceipt | null> {
   let displaced = false;
@@ -230,7 +230,7 @@ async function land(
     // The count and the receipt come from two calls: check once more before the nonce counts as lost.
     if (seen !== null && seen.mined > flight.nonce && displaced) return null;
     displaced = seen !== null && seen.mined > flight.nonce;
-    if (Date.now() >= deadline) throw timedOut(context, call, flight);
+    if (Date.now() >= giveUpAtMs) throw timedOut(context, call, flight);
     if (seen !== null && !displaced) await keepFlying(context, call, flight, seen.head, signal);
     await delay(context.options.receiptPollMs, signal);
   }
@@ -242,7 +242,7 @@ interface FlightStatus {
   readonly head: bigint;
 }
 
-/** Returns null while the node does not answer; the deadline bounds the wait. */
+/** Returns null while the node does not answer; the caller bounds the wait. */
 async function observe(
   context: Context,
   call: TransactionCall,

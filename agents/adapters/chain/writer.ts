@@ -22,7 +22,7 @@ import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
-import { delay } from "./retry.ts";
+import { delay } from "./backoff.ts";
 import {
   CREDIT_GAS,
   createSender,

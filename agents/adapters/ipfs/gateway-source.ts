@@ -2,7 +2,7 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
-import { delay } from "../chain/retry.ts";
+import { delay } from "../chain/backoff.ts";
 import { boundedBody, credentialsApart, retryAfterMs } from "../http.ts";
 import { blockMissing, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
 

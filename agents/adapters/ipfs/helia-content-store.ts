@@ -43,23 +43,23 @@ export async function createHeliaContentStore(options: HeliaContentStoreOptions)
   let closed: Promise<void> | null = null;
 
   async function get(digest: Digest, signal?: AbortSignal): Promise<Uint8Array> {
-    const deadline = AbortSignal.any([
+    const ended = AbortSignal.any([
       AbortSignal.timeout(getTimeoutMs),
       closing.signal,
       ...(signal === undefined ? [] : [signal]),
     ]);
     for (let tryMs = FIRST_TRY_MS; ; tryMs = Math.min(2 * tryMs, LONGEST_TRY_MS)) {
-      if (deadline.aborted) throw blockMissing(digest, getTimeoutMs, deadline.reason);
+      if (ended.aborted) throw blockMissing(digest, getTimeoutMs, ended.reason);
       const held = await local.read(digest);
       if (held !== null) return held;
       try {
-        const attempt = AbortSignal.any([deadline, AbortSignal.timeout(tryMs)]);
-        return verifiedBlock(digest, await collect(helia.blockstore.get(cidOf(digest), { signal: attempt })));
+        const endedTry = AbortSignal.any([ended, AbortSignal.timeout(tryMs)]);
+        return verifiedBlock(digest, await collect(helia.blockstore.get(cidOf(digest), { signal: endedTry })));
       } catch (error) {
         if (error instanceof ConclaveError) throw error;
-        if (deadline.aborted) throw blockMissing(digest, getTimeoutMs, error);
+        if (ended.aborted) throw blockMissing(digest, getTimeoutMs, error);
       }
-      await pause(BETWEEN_TRIES_MS, deadline);
+      await pause(BETWEEN_TRIES_MS, ended);
     }
   }
 
@@ -126,6 +126,6 @@ function assemble(libp2p: Libp2p, local: LocalBlocks): Assembly {
   };
 }
 
-function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  return sleep(durationMs, undefined, { signal }).catch(() => undefined);
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return sleep(delayMs, undefined, { signal }).catch(() => undefined);
 }

@@ -3,7 +3,7 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
-import { backoffMs, delay } from "../chain/retry.ts";
+import { backoffMs, delay } from "../chain/backoff.ts";
 import { boundedBody, connectionFailure, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 

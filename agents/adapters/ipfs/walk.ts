@@ -21,11 +21,11 @@ export async function* walkDag(
 ): AsyncGenerator<WalkedBlock> {
   const seen = new Set<Digest>([root]);
   let bytes = 0;
-  let level: Digest[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
+  let row: Digest[] = [root];
+  for (let depth = 0; row.length > 0; depth++) {
     const next: Digest[] = [];
-    for (let start = 0; start < level.length; start += CONCURRENCY) {
-      const batch = level.slice(start, start + CONCURRENCY);
+    for (let start = 0; start < row.length; start += CONCURRENCY) {
+      const batch = row.slice(start, start + CONCURRENCY);
       const blocks = await Promise.all(
         batch.map(async (digest) => ({ digest, ...decodeLinks(digest, await get(digest)) })),
       );
@@ -41,7 +41,7 @@ export async function* walkDag(
       }
       if (seen.size > MAX_PINNED_BLOCKS) throw tooMuch(root, `${MAX_PINNED_BLOCKS} blocks`);
     }
-    level = next;
+    row = next;
   }
 }
 

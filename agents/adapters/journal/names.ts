@@ -1,4 +1,5 @@
 import { ConclaveError } from "../../core/errors.ts";
+import { journalWayOut } from "../../ports/journal.ts";
 
 const NAME = /^[a-z0-9-]{1,80}$/u;
 
@@ -17,7 +18,7 @@ export function locked(path: string): ConclaveError {
 export function corrupt(path: string, offset: number, reason: string): ConclaveError {
   return new ConclaveError(
     "JOURNAL_CORRUPT",
-    `Read journal ${path} failed at byte ${offset}: ${reason}; restore the file from a copy. Deleting it can make the agent sign twice`,
+    `Read journal ${path} failed at byte ${offset}: ${reason}; ${journalWayOut}`,
     { path, offset, reason },
   );
 }

@@ -7,25 +7,25 @@ export interface TokenBucket {
 }
 
 export function createTokenBucket(tokensPerSecond: number): TokenBucket {
-  let level = tokensPerSecond;
+  let filled = tokensPerSecond;
   let filledAt = performance.now();
 
   function fill(): void {
     const now = performance.now();
-    level = Math.min(tokensPerSecond, level + ((now - filledAt) * tokensPerSecond) / 1_000);
+    filled = Math.min(tokensPerSecond, filled + ((now - filledAt) * tokensPerSecond) / 1_000);
     filledAt = now;
   }
 
   return {
     take(tokens) {
       fill();
-      level -= tokens;
-      return level >= 0 ? 0 : Math.ceil((-level * 1_000) / tokensPerSecond);
+      filled -= tokens;
+      return filled >= 0 ? 0 : Math.ceil((-filled * 1_000) / tokensPerSecond);
     },
     tryTake() {
       fill();
-      if (level < 1) return false;
-      level--;
+      if (filled < 1) return false;
+      filled--;
       return true;
     },
   };

@@ -1,3 +1,4 @@
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { mostTokens, setAside } from "../models/budget.ts";
 import { aborted, closed, modelFailed, parseOutput } from "../models/output.ts";
@@ -9,6 +10,8 @@ export type Script = (request: ModelRequest, signal: AbortSignal) => Fields | Pr
 
 export interface MemoryModelOptions {
   readonly descriptor?: string;
+  /** "small" if absent. */
+  readonly prompts?: PromptSet;
   /** Confidence in parts per million; absent if the model has none. */
   readonly confidence?: (request: ModelRequest, fields: Fields) => number | null;
 }
@@ -18,7 +21,7 @@ export interface MemoryModelOptions {
  * ones.
  */
 export function createMemoryModel(script: Script, options: MemoryModelOptions = {}): Model {
-  const { descriptor = "memory", confidence = () => null } = options;
+  const { descriptor = "memory", prompts = "small", confidence = () => null } = options;
   const closing = new AbortController();
 
   const answer = async (
@@ -26,7 +29,7 @@ export function createMemoryModel(script: Script, options: MemoryModelOptions = 
     signal: AbortSignal,
     onToken?: (text: string) => void,
   ): Promise<ModelResponse> => {
-    const settle = setAside(descriptor, request, mostTokens(request));
+    const settle = setAside(descriptor, request, mostTokens(request, 0));
     const text = JSON.stringify(await script(request, signal));
     const promptTokens = request.system.length + request.user.length;
     settle(promptTokens + text.length);
@@ -47,6 +50,7 @@ export function createMemoryModel(script: Script, options: MemoryModelOptions = 
 
   return {
     descriptor,
+    prompts,
     async ask(request, signal, onToken) {
       if (closing.signal.aborted) throw closed(descriptor);
       if (signal.aborted) throw aborted(descriptor, signal);

@@ -25,6 +25,11 @@ export function showAgent(facts: () => AgentFacts, registry: Registry): void {
     "Decisions not signed because the store did not hold the transcript",
     () => facts().withheld,
   );
+  total(
+    "conclave_agent_unread_answers_total",
+    "Answers of the model that are no answers of the question's kind, as the log says in words: the seat abstains",
+    () => facts().unread,
+  );
   gauge("conclave_chain_block_number", "Newest block whose events were acted on", () =>
     Number(facts().chain?.blockNumber ?? 0n),
   );

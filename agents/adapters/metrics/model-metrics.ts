@@ -15,6 +15,7 @@ const kinds: Readonly<Record<ModelFailureKind | "unreachable" | "unloadable" | "
   "prompt-too-long": true,
   "answer-too-large": true,
   truncated: true,
+  "thinking-too-long": true,
   unparsable: true,
   refused: true,
   unsupported: true,
@@ -66,6 +67,11 @@ function modelSeries(model: HostedModel, registry: Registry): Recorder {
     "conclave_model_process_restarts_total",
     "Times that the process of the embedded model was started again",
     () => model.state().restarts,
+  );
+  gauge(
+    "conclave_model_process_memory_bytes",
+    "Resident memory of the embedded model's process when it last answered",
+    () => model.state().memoryBytes,
   );
   const prompt = new Counter({
     name: "conclave_model_prompt_tokens_total",

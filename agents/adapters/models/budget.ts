@@ -5,16 +5,23 @@ import { modelFailed } from "./output.ts";
 const TEMPLATE_TOKENS = 256;
 
 /** Returns the most tokens that a try can cost: no token of a text is shorter than a byte. */
-export function mostTokens({ system, user, maxTokens }: Pick<ModelRequest, "system" | "user" | "maxTokens">): number {
-  return Buffer.byteLength(system) + Buffer.byteLength(user) + TEMPLATE_TOKENS + maxTokens;
+export function mostTokens(
+  { system, user, maxTokens }: Pick<ModelRequest, "system" | "user" | "maxTokens">,
+  thinkingTokens: number,
+): number {
+  return Buffer.byteLength(system) + Buffer.byteLength(user) + TEMPLATE_TOKENS + thinkingTokens + maxTokens;
 }
 
 /** Most bytes per token of usual text. */
 const MOST_BYTES_PER_TOKEN = 8;
 
 /** P8: returns the least tokens that an answered try cost, whatever the server counts. */
-export function leastTokens({ system, user }: Pick<ModelRequest, "system" | "user">, answer: string): number {
-  const bytes = [system, user, answer].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+export function leastTokens(
+  { system, user }: Pick<ModelRequest, "system" | "user">,
+  answer: string,
+  thoughtLength: number,
+): number {
+  const bytes = [system, user, answer].reduce((sum, text) => sum + Buffer.byteLength(text), thoughtLength);
   return Math.ceil(bytes / MOST_BYTES_PER_TOKEN);
 }
 

@@ -1,7 +1,8 @@
 import { calibratedConfidence } from "../../core/calibration.ts";
+import { promptsName } from "../../core/prompts/prompt.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { HostedModel, Model, ModelResponse } from "../../ports/model.ts";
-import { checkCalibration, strangePart, type CalibrationTable } from "./calibration-table.ts";
+import { checkCalibration, strangePart, type CalibrationTable, type Made } from "./calibration-table.ts";
 
 /** Most strangers to report, since a server may name itself anew each time. */
 const MAX_STRANGERS = 16;
@@ -17,7 +18,7 @@ export async function calibratedModel(
   table: CalibrationTable,
   onStrange?: (made: string) => void,
 ): Promise<HostedModel> {
-  checkCalibration(path, table, { model: model.descriptor });
+  checkCalibration(path, table, { model: model.descriptor, prompts: promptsName(model.prompts) });
   checkCalibration(path, table, (await probeModel(model)).origin ?? {});
   const isReported = table.measure === "self-report";
   const reporting = selfReporting(model);
@@ -28,9 +29,10 @@ export async function calibratedModel(
       const curve = table.curves[request.confidenceOf];
       const asked = isReported && curve !== undefined ? reporting : model;
       const response = await asked.ask(request, signal, onToken);
-      const strange = strangePart(table, response.origin ?? {});
+      const maker: Partial<Made> = response.origin ?? {};
+      const strange = strangePart(table, maker);
       if (strange !== null) {
-        const made = `${strange} ${JSON.stringify(response.origin?.[strange])}`;
+        const made = `${strange} ${JSON.stringify(maker[strange])}`;
         if (!strangers.has(made) && strangers.size < MAX_STRANGERS) {
           strangers.add(made);
           onStrange?.(made);

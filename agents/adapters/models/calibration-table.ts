@@ -42,13 +42,15 @@ const tableSchema = z.strictObject({
   model: z.string().min(1).max(200),
   engine: z.string().max(200),
   sampling: z.string().max(200),
+  /** P5: the set of prompts and its version. */
+  prompts: z.string().max(64),
   measure: z.enum(["token-probability", "self-report"]),
   questions: z.strictObject({ source: z.string().max(4096), count, samples: count }),
   /** Calls without an answer. */
   failed: count,
   seed: z.int().min(0),
   date: z.iso.date(),
-  /** Curves by property: "answer", "verdict". */
+  /** Curves by property: "answer", and "verdict" or "derived". */
   curves: z.record(z.string().min(1).max(64), wholeCurveSchema),
 });
 
@@ -111,7 +113,7 @@ export async function writeCalibration(path: string, table: CalibrationTable): P
 }
 
 /** What made an answer, as far as a table depends on it. */
-export type Made = Pick<Origin, "model" | "engine" | "sampling">;
+export type Made = Pick<Origin, "model" | "engine" | "sampling" | "prompts">;
 
 /** CF7: throws CALIBRATION_WRONG unless the table belongs to what made the answer. */
 export function checkCalibration(path: string, table: CalibrationTable, made: Partial<Made>): void {
@@ -124,6 +126,6 @@ export function checkCalibration(path: string, table: CalibrationTable, made: Pa
 
 /** Returns the part in which the maker differs from `expected`; null if it does not. */
 export function strangePart(expected: Made, made: Partial<Made>): keyof Made | null {
-  const parts = ["model", "engine", "sampling"] as const;
+  const parts = ["model", "engine", "sampling", "prompts"] as const;
   return parts.find((part) => made[part] !== undefined && made[part] !== expected[part]) ?? null;
 }

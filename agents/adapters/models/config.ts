@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import { PROMPT_SETS } from "../../core/prompts/prompt.ts";
+
 import { apiKeyFields, hasNoCredentials, type ApiKeyPlace } from "../api-key.ts";
 import { providerIds, providers, type ProviderId } from "./openai-providers.ts";
 
@@ -9,8 +11,14 @@ const waiting = z.int().min(0).max(4096).default(256);
 /** P8: tokens of prompts and answers that one request may cost this agent. */
 const tokensPerRequest = z.int().min(1000).max(1_000_000_000).default(1_000_000);
 
+/** Most tokens of private thought before an answer; if absent, what docs/models.md says for the model. */
+const thinkingTokens = z.int().min(0).max(65_536).optional();
+
 /** A table that `conclave calibrate` wrote; if absent, confidences are as the model gives them. */
 const calibration = z.string().min(1).max(4096).optional();
+
+/** P5: the set of prompts to ask with; if absent, the one that a GGUF file names, for servers the general one. */
+const prompts = z.enum(PROMPT_SETS).optional();
 
 const llamaSchema = z.strictObject({
   kind: z.literal("llama"),
@@ -28,7 +36,9 @@ const llamaSchema = z.strictObject({
     .string()
     .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
     .optional(),
+  prompts,
   calibration,
+  thinkingTokens,
   waiting,
   tokensPerRequest,
 });
@@ -68,7 +78,9 @@ const openAiSchema = withKey(
     retries: z.int().min(0).max(10).default(3),
     /** Calls at the same time. */
     concurrency: z.int().min(1).max(256).default(8),
+    prompts,
     calibration,
+    thinkingTokens,
     waiting,
     tokensPerRequest,
   }),

@@ -3,8 +3,9 @@ import { readApiKey } from "../api-key.ts";
 import { calibratedModel } from "./calibrated-model.ts";
 import { readCalibration } from "./calibration-table.ts";
 import type { ModelConfig } from "./config.ts";
+import { describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
 import { createLlamaModel } from "./llama-model.ts";
-import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
+import { createOpenAiModel, serverOf, type OpenAiEndpoint } from "./openai-model.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
@@ -38,6 +39,14 @@ export async function createModel(
   }
 }
 
+/** Returns the descriptor of the model that the config names, without loading it or asking its server. */
+export async function descriptorOf(config: ModelConfig): Promise<string> {
+  if (config.kind === "llama")
+    return describeGguf(readGgufHeader(config.path), await digestGguf(config.path, config.sha256));
+  const { provider, url, model } = config;
+  return serverOf({ provider, baseUrl: url, model }, config.temperature, config.thinkingTokens).descriptor;
+}
+
 async function openModel(
   config: ModelConfig,
   environment: Environment,
@@ -47,7 +56,7 @@ async function openModel(
     case "llama":
       return await createLlamaModel({ ...config, onEnd });
     case "openai": {
-      const { fallbacks, temperature, timeoutMs, retries, concurrency, waiting } = config;
+      const { fallbacks, temperature, thinkingTokens, prompts, timeoutMs, retries, concurrency, waiting } = config;
       const first = await openAiEndpointOf(config, "model", environment);
       const others = await Promise.all(
         fallbacks.map(async (one, index) => await openAiEndpointOf(one, `model.fallbacks.${index}`, environment)),
@@ -55,6 +64,8 @@ async function openModel(
       return createOpenAiModel({
         endpoints: [first, ...others],
         temperature,
+        thinkingTokens,
+        prompts,
         timeoutMs,
         retries,
         concurrency,

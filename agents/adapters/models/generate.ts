@@ -8,8 +8,10 @@ import {
 } from "node-llama-cpp";
 
 import { grammarOfParts, type Part } from "./grammar.ts";
+import { isLoop } from "./loop.ts";
+import { frameThoughts } from "./thoughts.ts";
 import type { WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
-import { confidenceOf, valueRange } from "./output.ts";
+import { confidenceOf } from "./output.ts";
 import { Unfinished } from "./unfinished.ts";
 import { Written } from "./written.ts";
 
@@ -19,6 +21,10 @@ export interface Engine {
   /** Null for a model that gets the bare user text. */
   readonly chatWrapper: ChatWrapper | null;
   readonly temperature: number;
+  /** The mark that ends the model's thoughts; null for a model that has none. */
+  readonly thoughtMark: string | null;
+  /** Most tokens of thought before an answer. */
+  readonly thinkingTokens: number;
 }
 
 /** Most characters per token of text that makes sense; bounds the work of tokenising a hostile prompt. */
@@ -26,9 +32,18 @@ const MAX_CHARACTERS_PER_TOKEN = 16;
 /** Candidates when sampling. Top-p and min-p are off: they would turn 0.96 into certainty. */
 const TOP_K = 40;
 
+/** Thoughts are sampled as makers of such models advise: without chance they go round in loops. */
+const THOUGHT_SAMPLING = { temperature: 0.6, topK: 20, topP: 0.95, minP: 0 } as const;
+/** Fewer tokens of thought are not worth their marks. */
+const LEAST_THOUGHT = 64;
+/** Thoughts repeat themselves more than an answer does before they are a loop. */
+const THOUGHT_LOOP = { times: 12, length: 240 } as const;
+const THOUGHT_TAIL = 1200;
+
 /** Describes, for people and transcripts, all that shapes the choice of a token besides the seed. */
-export function samplingOf(temperature: number): string {
-  return temperature === 0 ? "temperature=0" : `temperature=${temperature} top_k=${TOP_K}`;
+export function samplingOf(temperature: number, thinkingTokens: number): string {
+  const sampling = temperature === 0 ? "temperature=0" : `temperature=${temperature} top_k=${TOP_K}`;
+  return thinkingTokens === 0 ? sampling : `${sampling} thinking=${thinkingTokens}`;
 }
 
 /**
@@ -39,7 +54,7 @@ export function samplingOf(temperature: number): string {
  * but read with the first token of the next run, or added after the last. (With the whole grammar the engine would
  * generate that text as well, one evaluation per token, but perhaps with other tokens, on which the rest may depend.)
  * Only runs within the confidence property measure token probabilities, which cost a sort of the vocabulary for each
- * token.
+ * token. A model that thinks does so first, without a grammar; nobody sees these thoughts.
  */
 export async function generate(
   engine: Engine,
@@ -52,14 +67,22 @@ export async function generate(
   const startMs = performance.now();
   const contextSize = Math.min(sequence.contextSize, model.trainContextSize);
   const prompt = promptTokens(engine, ask, contextSize);
-  const room = contextSize - prompt.length;
+  const promptLength = prompt.opened.length + prompt.closing.length;
+  const room = contextSize - promptLength;
   if (room < 1)
-    throw new Unfinished("prompt-too-long", `the prompt has ${prompt.length} tokens, the context ${contextSize}`);
-  const written = new Written(model, ask.schema, prompt, Math.min(ask.maxTokens, room), onText);
+    throw new Unfinished("prompt-too-long", `the prompt has ${promptLength} tokens, the context ${contextSize}`);
   await sequence.clearHistory();
 
   let firstTokenMs: number | null = null;
-  let input: readonly Token[] = prompt;
+  const onToken = (): void => void (firstTokenMs ??= performance.now() - startMs);
+  const most = Math.min(engine.thinkingTokens, room - ask.maxTokens);
+  const { tokens: thoughtTokens, rest } =
+    most < LEAST_THOUGHT
+      ? { tokens: 0, rest: [...prompt.opened, ...prompt.closing] }
+      : await think(engine, sequence, prompt, ask.seed, most, signal, onToken);
+  const limit = Math.min(ask.maxTokens, room - thoughtTokens);
+  const written = new Written(model, ask.schema, rest, limit, onText);
+  let input: readonly Token[] = rest;
   let given = written.given();
   for (let run = 0; ; run++) {
     for (const token of given) written.add(token, 1);
@@ -72,22 +95,52 @@ export async function generate(
     let last: Token | null = null;
     for await (const { token, ...step } of sequence.evaluateWithMetadata([...input], metadata, sampling)) {
       if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
-      firstTokenMs ??= performance.now() - startMs;
+      onToken();
       written.add(token, isMeasured ? probabilityAtOne(token, step, temperature) : null);
+      const isClosed = written.closeIfDue();
       if (!written.canTurn()) continue;
       given = written.given();
       const isAbout = written.cursor.property() === ask.confidenceOf;
-      if (given.length === 0 && isAbout === isMeasured) continue;
+      if (given.length === 0 && isAbout === isMeasured && !isClosed) continue;
       last = token;
       break;
     }
     if (last === null) break;
     input = [last];
   }
-  const { text, spans, outputTokens } = written;
-  const confidencePpm = confidenceOf(spans, valueRange(text, ask.schema, ask.confidenceOf));
-  firstTokenMs ??= performance.now() - startMs;
-  return { text, confidencePpm, promptTokens: prompt.length, outputTokens, firstTokenMs };
+  const { text, spans } = written;
+  const confidencePpm = confidenceOf(spans, text, ask.schema, ask.confidenceOf);
+  const outputTokens = thoughtTokens + written.outputTokens;
+  onToken();
+  return { text, confidencePpm, promptTokens: promptLength, outputTokens, firstTokenMs: firstTokenMs ?? 0 };
+}
+
+/**
+ * Lets the model think until it ends its thoughts, has used up its tokens, or goes round in a loop. Returns how many
+ * tokens it thought, and what must be read before the answer.
+ */
+async function think(
+  { model, thoughtMark, temperature }: Engine,
+  sequence: LlamaContextSequence,
+  { opened, closing, after }: PromptTokens,
+  seed: number,
+  most: number,
+  signal: AbortSignal,
+  onToken: () => void,
+): Promise<{ readonly tokens: number; readonly rest: readonly Token[] }> {
+  const input = await evaluateBefore(sequence, opened, signal);
+  const sampling = { ...THOUGHT_SAMPLING, temperature: Math.max(THOUGHT_SAMPLING.temperature, temperature), seed };
+  let tokens = 0;
+  let tail = "";
+  for await (const { token } of sequence.evaluateWithMetadata([...input], {}, sampling)) {
+    if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
+    onToken();
+    tokens++;
+    tail = (tail + model.detokenize([token], true)).slice(-THOUGHT_TAIL);
+    if (thoughtMark !== null && tail.includes(thoughtMark)) return { tokens, rest: [token, ...after] };
+    if (tokens >= most || isLoop(tail, THOUGHT_LOOP)) return { tokens, rest: [token, ...closing] };
+  }
+  return { tokens, rest: closing };
 }
 
 /**
@@ -123,26 +176,40 @@ function probabilityAtOne(
   return (step.probabilities.get(token) ?? Number.NaN) ** temperature / sum;
 }
 
+/** A prompt, and where thoughts have their place in it: between `opened` and `closing`. */
+interface PromptTokens {
+  readonly opened: readonly Token[];
+  readonly closing: readonly Token[];
+  /** The end of `closing`, after the mark by which the model ends its thoughts itself. */
+  readonly after: readonly Token[];
+}
+
 /**
  * Tokenises the prompt. The text of user and question is plain text: no character sequence in it becomes a control
  * token.
  */
-function promptTokens({ model, chatWrapper }: Engine, { system, user }: WorkerAsk, contextSize: number): Token[] {
+function promptTokens(engine: Engine, { system, user }: WorkerAsk, contextSize: number): PromptTokens {
+  const { model, chatWrapper, thoughtMark } = engine;
   if (system.length + user.length > contextSize * MAX_CHARACTERS_PER_TOKEN) {
     throw new Unfinished(
       "prompt-too-long",
       `the prompt has ${system.length + user.length} characters, too many for ${contextSize} tokens`,
     );
   }
-  if (chatWrapper === null) return model.tokenize(`${user}\n`);
+  if (chatWrapper === null) return { opened: model.tokenize(`${user}\n`), closing: [], after: [] };
+  const history = [
+    { type: "system", text: system },
+    { type: "user", text: user },
+  ] as const;
+  if (thoughtMark !== null) {
+    const { opened, closing, after } = frameThoughts(chatWrapper, history, thoughtMark);
+    const special = (text: string): Token[] => model.tokenize(text, true, "trimLeadingSpace");
+    return { opened: opened.tokenize(model.tokenizer), closing: special(closing), after: special(after) };
+  }
   const { contextText } = chatWrapper.generateContextState({
-    chatHistory: [
-      { type: "system", text: system },
-      { type: "user", text: user },
-      { type: "model", response: [] },
-    ],
+    chatHistory: [...history, { type: "model", response: [] }],
   });
-  return contextText.tokenize(model.tokenizer);
+  return { opened: contextText.tokenize(model.tokenizer), closing: [], after: [] };
 }
 
 const MAX_GRAMMARS = 64;

@@ -4,6 +4,8 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 
 import { ConclaveError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 
 /** The part of a GGUF file's header that we use. */
 export interface GgufHeader {
@@ -12,8 +14,20 @@ export interface GgufHeader {
   readonly version: string | null;
   /** `user-only`: the model knows no roles and gets the bare user text (metadata key `conclave.prompt`). */
   readonly prompt: "user-only" | "chat";
+  /** P5: the set of prompts that it was trained on: `small` for a model of this repository. */
+  readonly prompts: PromptSet;
   /** Tokens that the model was trained for; null if the file does not say. */
   readonly contextLength: number | null;
+  /** e.g. "llama"; null if the file does not say. */
+  readonly architecture: string | null;
+  /** True if the file says how a chat is written down. Without that a model was not trained to answer. */
+  readonly hasTemplate: boolean;
+  /** True if the template has a place for thoughts before the answer. */
+  readonly thinks: boolean;
+  /** Parameters in this file. */
+  readonly parameters: number;
+  /** Memory of a token of context, of 16-bit keys and values; null if the file does not say. */
+  readonly contextBytesPerToken: number | null;
 }
 
 const bounds = {
@@ -47,7 +61,27 @@ const BLOCKS: Readonly<Record<number, readonly [number, number]>> = {
   14: [256, 210],
   30: [1, 2],
 };
-const WANTED = new Set(["general.name", "general.version", "conclave.prompt", "general.alignment"]);
+const TEMPLATE = "tokenizer.chat_template";
+const WANTED = new Set([
+  "general.architecture",
+  "general.name",
+  "general.version",
+  "conclave.prompt",
+  "general.alignment",
+  TEMPLATE,
+]);
+/** How templates of models that think mark their thoughts: Qwen and DeepSeek, Mistral, Gemma, gpt-oss. */
+const THOUGHTS = /<\/?think>|\[THINK\]|<\|?channel\|?>|enable_thinking/u;
+/** Ends of keys whose beginning is the architecture's name. */
+const SIZES = [
+  "context_length",
+  "block_count",
+  "embedding_length",
+  "attention.head_count",
+  "attention.head_count_kv",
+  "attention.key_length",
+  "attention.value_length",
+] as const;
 
 /**
  * Reads the header and checks it and the extent of every tensor, because the native loader aborts the process on an
@@ -90,8 +124,8 @@ export function describeGguf({ name, version }: GgufHeader, sha256: string): str
   return `${versioned} sha256:${sha256.slice(0, 16)}`;
 }
 
-/** Hashes a file, once per process. */
-async function fileDigest(path: string): Promise<string> {
+/** Returns a file's sha256; a file that did not change is hashed once per process. */
+export async function fileDigest(path: string): Promise<string> {
   const { size, mtimeMs } = await stat(path);
   const key = `${path} ${size} ${mtimeMs}`;
   const hash = hashes.get(key) ?? hashFile(path);
@@ -100,11 +134,43 @@ async function fileDigest(path: string): Promise<string> {
   return await hash;
 }
 
-/** Throws MODEL_CONTEXT_TOO_SMALL if the model was not trained for that many tokens. */
-export function checkContext(path: string, { contextLength }: GgufHeader, wanted: number): void {
-  if (contextLength === null || wanted <= contextLength) return;
-  const message = `Load model ${path} failed: it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${wanted}; lower it or choose a model with a longer context`;
-  throw new ConclaveError("MODEL_CONTEXT_TOO_SMALL", message, { path, contextLength, contextSize: wanted });
+/** Longest context that is used without being asked for, but for thoughts: its length costs memory, and no prompt of ours is longer. */
+export const MAX_USUAL_CONTEXT = 8192;
+
+/** Fewest tokens that thoughts and answer must leave for a prompt. */
+const LEAST_PROMPT_TOKENS = 1024;
+
+interface WantedContext {
+  readonly contextSize?: number | undefined;
+  readonly thinkingTokens?: number | undefined;
+}
+
+/** Throws MODEL_CONTEXT_TOO_SMALL if the model was not trained for that many tokens, or thoughts leave no room for prompts. */
+export function checkContext(path: string, { contextLength }: GgufHeader, wanted: WantedContext): void {
+  const { contextSize = contextLength, thinkingTokens = 0 } = wanted;
+  if (contextSize === null) return;
+  const fail = (reason: string): ConclaveError =>
+    new ConclaveError("MODEL_CONTEXT_TOO_SMALL", `Load model ${path} failed: ${reason}`, {
+      path,
+      contextSize,
+      thinkingTokens,
+    });
+  if (contextLength !== null && contextSize > contextLength)
+    throw fail(
+      `it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${contextSize}; lower it or choose a model with a longer context`,
+    );
+  const most = contextSize - LEAST_PROMPT_TOKENS - limits.modelOutputTokens;
+  if (thinkingTokens === 0 || thinkingTokens <= most) return;
+  const reason = `model.thinkingTokens is ${thinkingTokens}, but of a context of ${contextSize} tokens prompts need ${LEAST_PROMPT_TOKENS} and an answer ${limits.modelOutputTokens}`;
+  const raise = `raise model.contextSize, or choose a model with a longer context`;
+  throw fail(most > 0 ? `${reason}; lower it to at most ${most}, or ${raise}` : `${reason}; ${raise}`);
+}
+
+/** Throws MODEL_TEMPLATE_MISSING if the file does not say how its model is asked. */
+export function checkTemplate(path: string, { hasTemplate, prompt }: GgufHeader): void {
+  if (hasTemplate || prompt === "user-only") return;
+  const message = `Check model ${path} failed: it has no chat template (${TEMPLATE}), so it is a base model; choose its instruct or chat version`;
+  throw new ConclaveError("MODEL_TEMPLATE_MISSING", message, { path });
 }
 
 export function brokenFile(path: string, reason: string, cause?: unknown): ConclaveError {
@@ -143,25 +209,43 @@ function parse(file: number, path: string): GgufHeader {
     const value = readValue(read, read.u32());
     if (value === null) continue;
     if (WANTED.has(key)) metadata.set(key, value);
-    else if (key.endsWith(".context_length")) metadata.set("context_length", value);
+    const known = SIZES.find((end) => key.endsWith(`.${end}`));
+    if (known !== undefined) metadata.set(known, value);
   }
   if (tensors === 0) throw new RangeError("it has no tensors");
-  const ends = Array.from({ length: tensors }, () => tensorExtent(read));
+  const extents = Array.from({ length: tensors }, () => tensorExtent(read));
   const alignment = Number(metadata.get("general.alignment") ?? 32);
   if (!(alignment >= 1 && alignment <= 1 << 16)) throw new RangeError(`alignment ${alignment} is not sane`);
   const start = Math.ceil(read.offset() / alignment) * alignment;
-  const end = start + ends.reduce((most, one) => Math.max(most, one), 0);
+  const end = start + extents.reduce((most, one) => Math.max(most, one.end), 0);
   if (end > size) throw new RangeError(`it is cut short: its tensors end at byte ${end}, the file at ${size}`);
+  const template = metadata.get(TEMPLATE);
+  const sizeOf = (key: (typeof SIZES)[number]): number | null => Number(metadata.get(key) ?? 0) || null;
+  const prompt = metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat";
   return {
     name: label(metadata.get("general.name")) ?? label(basename(path).replace(/\.gguf$/iu, "")) ?? "model",
     version: label(metadata.get("general.version")),
-    prompt: metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat",
-    contextLength: Number(metadata.get("context_length") ?? 0) || null,
+    prompt,
+    prompts: prompt === "user-only" ? "small" : "general",
+    architecture: label(metadata.get("general.architecture")),
+    hasTemplate: template !== undefined,
+    thinks: typeof template === "string" && THOUGHTS.test(template),
+    contextLength: sizeOf("context_length"),
+    contextBytesPerToken: contextBytes(sizeOf),
+    parameters: extents.reduce((sum, { elements }) => sum + elements, 0),
   };
 }
 
-/** Returns where a tensor ends, relative to the tensor data. */
-function tensorExtent(read: ByteCursor): number {
+function contextBytes(sizeOf: (key: (typeof SIZES)[number]) => number | null): number | null {
+  const [blocks, width, heads] = [sizeOf("block_count"), sizeOf("embedding_length"), sizeOf("attention.head_count")];
+  if (blocks === null || width === null || heads === null) return null;
+  const keys = sizeOf("attention.key_length") ?? width / heads;
+  const values = sizeOf("attention.value_length") ?? width / heads;
+  return 2 * blocks * (sizeOf("attention.head_count_kv") ?? heads) * (keys + values);
+}
+
+/** Returns a tensor's size, and where it ends relative to the tensor data. */
+function tensorExtent(read: ByteCursor): { readonly elements: number; readonly end: number } {
   read.text();
   const dimensions = read.u32();
   if (dimensions > bounds.dimensions) throw new RangeError(`a tensor has ${dimensions} dimensions`);
@@ -169,7 +253,7 @@ function tensorExtent(read: ByteCursor): number {
   for (let i = 0; i < dimensions; i++) elements *= read.u64();
   const block = BLOCKS[read.u32()];
   const offset = read.u64();
-  return block === undefined ? offset + 1 : offset + Math.ceil(elements / block[0]) * block[1];
+  return { elements, end: block === undefined ? offset + 1 : offset + Math.ceil(elements / block[0]) * block[1] };
 }
 
 function readValue(read: ByteCursor, type: number): string | number | null {

@@ -1,4 +1,5 @@
-import type { OutputSchema } from "../../ports/model.ts";
+import type { OutputProperty, OutputSchema } from "../../ports/model.ts";
+import { formRules } from "./forms.ts";
 
 /**
  * Most repetitions in a rule, since llama.cpp refuses 2000; a longer text is bounded by the token limit and checked
@@ -6,13 +7,24 @@ import type { OutputSchema } from "../../ports/model.ts";
  */
 const MAX_REPETITION = 1000;
 
-/**
- * A piece of an answer: one of several texts, none of which is the beginning of another, or free text up to and with
- * its closing quote.
- */
-export type Part =
-  | { readonly kind: "one-of"; readonly texts: readonly string[]; readonly property: string }
-  | { readonly kind: "free"; readonly maxLength: number | undefined; readonly property: string };
+/** A piece of an answer. */
+export type Part = OneOf | Text;
+
+/** One of several texts, none of which is the beginning of another. */
+export interface OneOf {
+  readonly kind: "one-of";
+  readonly texts: readonly string[];
+  readonly property: string;
+}
+
+/** Text up to and with its closing quote: free text, or of a form. */
+export interface Text {
+  readonly kind: "free" | "form";
+  /** The GBNF rule of the text without its quote. */
+  readonly rule: string;
+  readonly maxLength: number | undefined;
+  readonly property: string;
+}
 
 /**
  * Returns the parts of exactly one compact JSON object with the properties in the given order and nothing after it.
@@ -20,13 +32,23 @@ export type Part =
  * learned and which blur probabilities.
  */
 export function partsOf(schema: OutputSchema): readonly Part[] {
-  const parts = schema.properties.flatMap(({ name: property, enum: allowed, maxLength }, index): Part[] => [
-    { kind: "one-of", texts: [`${index === 0 ? "{" : ","}${JSON.stringify(property)}:"`], property },
-    allowed === undefined
-      ? { kind: "free", maxLength, property }
-      : { kind: "one-of", texts: allowed.map((one) => JSON.stringify(one).slice(1)), property },
-  ]);
+  const parts = schema.properties.flatMap((property, index): Part[] => {
+    const { name, enum: allowed } = property;
+    const begin = {
+      kind: "one-of",
+      texts: [`${index === 0 ? "{" : ","}${JSON.stringify(name)}:"`],
+      property: name,
+    } as const;
+    if (allowed === undefined) return [begin, textOf(property)];
+    return [begin, { kind: "one-of", texts: allowed.map((one) => JSON.stringify(one).slice(1)), property: name }];
+  });
   return [...parts, { kind: "one-of", texts: ["}"], property: "" }];
+}
+
+function textOf({ name: property, form, maxLength }: OutputProperty): Text {
+  if (form !== undefined) return { kind: "form", ...formRules(form), property };
+  const most = maxLength === undefined || maxLength > MAX_REPETITION ? "*" : `{0,${maxLength}}`;
+  return { kind: "free", rule: `character${most}`, maxLength, property };
 }
 
 /** Returns the GBNF grammar of an answer. */
@@ -36,15 +58,10 @@ export function grammarOf(schema: OutputSchema): string {
 
 export function grammarOfParts(parts: readonly Part[]): string {
   const rules = parts.map((part) =>
-    part.kind === "free" ? freeText(part.maxLength) : `(${part.texts.map(quoted).join(" | ")})`,
+    part.kind === "one-of" ? `(${part.texts.map(quoted).join(" | ")})` : String.raw`${part.rule} "\""`,
   );
   const character = String.raw`character ::= [^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]`;
   return `root ::= ${rules.join(" ")}\n${character}\n`;
-}
-
-function freeText(maxLength: number | undefined): string {
-  const most = maxLength === undefined || maxLength > MAX_REPETITION ? "*" : `{0,${maxLength}}`;
-  return String.raw`character${most} "\""`;
 }
 
 function quoted(text: string): string {

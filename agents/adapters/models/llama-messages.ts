@@ -9,15 +9,18 @@ export type ToWorker =
 /** Messages from the worker: `ready` or `unloadable` once, then one `answer` or `failed` for each `ask`. */
 export type FromWorker =
   | ({ readonly kind: "ready" } & EngineFacts)
-  | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
+  | { readonly kind: "unloadable"; readonly what: Unloadable; readonly reason: string }
   | { readonly kind: "token"; readonly id: number; readonly text: string }
-  | ({ readonly kind: "answer"; readonly id: number } & WorkerAnswer)
+  | ({ readonly kind: "answer"; readonly id: number } & Answered)
   | {
       readonly kind: "failed";
       readonly id: number;
       readonly why: "prompt-too-long" | "truncated" | "crashed" | "aborted";
       readonly reason: string;
     };
+
+/** What a worker could not load; `thoughts`: the config gives tokens of thought to a model that does not think. */
+export type Unloadable = "engine" | "model" | "thoughts" | "context";
 
 /** Facts that the worker knows once it has loaded the model. */
 export interface EngineFacts {
@@ -27,6 +30,10 @@ export interface EngineFacts {
   readonly engine: string;
   /** e.g. "temperature=0.8 top_k=40". */
   readonly sampling: string;
+  /** Most tokens of thought before an answer; 0 for a model that does not think. */
+  readonly thinkingTokens: number;
+  /** Resident memory of the process. */
+  readonly memoryBytes: number;
 }
 
 export interface WorkerOptions {
@@ -38,6 +45,10 @@ export interface WorkerOptions {
   /** Tokens per sequence; null for what the model was trained for, up to a bound. */
   readonly contextSize: number | null;
   readonly prompt: "user-only" | "chat";
+  /** Most tokens of thought; null for what is usual for the model's size, if it thinks. */
+  readonly thinkingTokens: number | null;
+  /** Parameters of the model. */
+  readonly parameters: number;
 }
 
 export interface WorkerAsk {
@@ -48,6 +59,11 @@ export interface WorkerAsk {
   readonly seed: number;
   readonly confidenceOf: string;
   readonly stream: boolean;
+}
+
+/** An answer, with the resident memory of the process after it. */
+export interface Answered extends WorkerAnswer {
+  readonly memoryBytes: number;
 }
 
 export interface WorkerAnswer {

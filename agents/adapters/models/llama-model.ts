@@ -1,11 +1,12 @@
 import PQueue from "p-queue";
 
 import { limits } from "../../core/limits.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { HostedModel, ModelFailureKind, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { mostTokens, setAside } from "./budget.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
-import type { EngineFacts, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import type { EngineFacts, Answered, WorkerAsk } from "./llama-messages.ts";
 import type { CallFailure } from "./llama-process.ts";
 import { supervise, type Supervisor } from "./llama-supervisor.ts";
 import { aborted, closed, modelFailed, parseOutput, resumable } from "./output.ts";
@@ -25,6 +26,10 @@ export interface LlamaModelOptions {
   readonly temperature: number;
   /** Tokens per sequence; if absent, what the model was trained for, at most 8192. */
   readonly contextSize?: number | undefined;
+  /** Most tokens of thought before an answer; if absent, what is usual for the model's size, if it thinks. */
+  readonly thinkingTokens?: number | undefined;
+  /** P5: the set of prompts to ask with; if absent, the one that the file names. */
+  readonly prompts?: PromptSet | undefined;
   /** Runs when a worker process was started, the first or a later one. */
   readonly onStart?: (pid: number) => void;
   /** Runs with the reason when a worker with a loaded model ended by itself; another one is started. */
@@ -34,7 +39,7 @@ export interface LlamaModelOptions {
 type TokenListener = (text: string) => void;
 
 interface Attempt {
-  readonly result: WorkerAnswer | CallFailure;
+  readonly result: Answered | CallFailure;
   readonly startMs: number;
   readonly facts: EngineFacts;
 }
@@ -54,16 +59,17 @@ const KINDS: Readonly<Record<CallFailure["why"], ModelFailureKind>> = {
 
 /**
  * Creates a GGUF model in its own process, which is started again if it dies. Resolves once the model is loaded. Throws
- * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_DIGEST_WRONG or MODEL_CONTEXT_TOO_SMALL, and MODEL_FAILED (crashed) if
- * the engine does not work here.
+ * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_DIGEST_WRONG, MODEL_CONTEXT_TOO_SMALL or CONFIG_INVALID, and
+ * MODEL_FAILED (crashed) if the engine does not work here.
  */
 export async function createLlamaModel(options: LlamaModelOptions): Promise<HostedModel> {
-  const { path, sequences, threads, gpu, temperature, contextSize = null } = options;
+  const { path, sequences, threads, gpu, temperature, contextSize = null, thinkingTokens = null } = options;
   const header = readGgufHeader(path);
-  if (contextSize !== null) checkContext(path, header, contextSize);
+  checkContext(path, header, options);
   const sha256 = await digestGguf(path, options.sha256);
   const descriptor = describeGguf(header, sha256);
-  const worker: WorkerOptions = { path, sequences, threads, gpu, temperature, contextSize, prompt: header.prompt };
+  const { prompt, parameters } = header;
+  const worker = { path, sequences, threads, gpu, temperature, contextSize, prompt, thinkingTokens, parameters };
   // The file is checked before each start, so that what answers under a digest always has that digest.
   const checkFile = async (): Promise<void> => void (await digestGguf(path, sha256));
   let starts = 0;
@@ -72,7 +78,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     options.onStart?.(pid);
   };
   const supervisor = supervise(worker, descriptor, checkFile, onStart, options.onEnd ?? (() => {}));
-  await supervisor.process();
+  let { memoryBytes } = (await supervisor.process()).facts;
   const queue = createCallQueue(descriptor, sequences, options.waiting);
   const answer = createAttempts(supervisor, descriptor);
 
@@ -89,6 +95,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     const { result, startMs, facts } = await answer(ask, request, signal, onText);
     if ("why" in result) throw modelFailed(descriptor, KINDS[result.why], result.reason);
     supervisor.succeeded();
+    ({ memoryBytes } = result);
     const output = parseOutput(result.text, schema);
     if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
     const { confidencePpm, promptTokens, outputTokens } = result;
@@ -106,6 +113,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
 
   return {
     descriptor,
+    prompts: options.prompts ?? header.prompts,
     async ask(request, signal, onToken) {
       if (supervisor.closed()) throw closed(descriptor);
       const askedMs = performance.now();
@@ -113,7 +121,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
       const { response, firstTokenAtMs } = await queue.run(signal, work);
       return { ...response, firstTokenMs: Math.round(firstTokenAtMs - askedMs) };
     },
-    state: () => ({ ...queue.load(), restarts: starts - 1 }),
+    state: () => ({ ...queue.load(), restarts: starts - 1, memoryBytes }),
     async close() {
       await supervisor.close();
       await queue.idle();
@@ -136,7 +144,8 @@ function createAttempts(supervisor: Supervisor, descriptor: string): Answer {
   const attempt: Answer = async (ask, budget, signal, onText) => {
     const process = await supervisor.process();
     if (signal.aborted) throw aborted(descriptor, signal);
-    const settle = setAside(descriptor, budget, Math.min(mostTokens(ask), process.facts.contextSize));
+    const { thinkingTokens, contextSize } = process.facts;
+    const settle = setAside(descriptor, budget, Math.min(mostTokens(ask, thinkingTokens), contextSize));
     const startMs = performance.now();
     const result = await process.ask(ask, signal, onText);
     settle(costOf(result));
@@ -153,7 +162,7 @@ function createAttempts(supervisor: Supervisor, descriptor: string): Answer {
 }
 
 /** Returns the cost of a try; null if it broke off. */
-function costOf(result: WorkerAnswer | CallFailure): number | null {
+function costOf(result: Answered | CallFailure): number | null {
   if (!("why" in result)) return result.promptTokens + result.outputTokens;
   return result.why === "prompt-too-long" ? 0 : null;
 }

@@ -26,7 +26,8 @@ const PROBE_CONTEXT = 128;
  */
 export async function probeFile(
   path: string,
-  { prompt, contextLength }: GgufHeader,
+  { prompt, contextLength, parameters }: GgufHeader,
+  thinkingTokens: number,
   descriptor: string,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -39,6 +40,8 @@ export async function probeFile(
     temperature: 0,
     contextSize,
     prompt,
+    thinkingTokens,
+    parameters,
   });
   const stop = (): void => process.kill();
   signal.addEventListener("abort", stop, { once: true });

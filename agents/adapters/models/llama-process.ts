@@ -2,11 +2,19 @@ import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 import { engineEnvironment } from "./llama-environment.ts";
-import type { EngineFacts, FromWorker, ToWorker, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import type {
+  EngineFacts,
+  FromWorker,
+  ToWorker,
+  Unloadable,
+  Answered,
+  WorkerAsk,
+  WorkerOptions,
+} from "./llama-messages.ts";
 
 /** How a worker process ended, or failed to start. */
 export type WorkerFailure =
-  | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
+  | { readonly kind: "unloadable"; readonly what: Unloadable; readonly reason: string }
   | { readonly kind: "died"; readonly reason: string };
 
 /** A call that the worker did not answer. `died`: the process has ended. */
@@ -22,12 +30,12 @@ export interface LlamaProcess {
   /** Resolves with the reason once the process has ended. */
   readonly ended: Promise<string>;
   /** Asks the worker. Never rejects; after an abort it resolves once the generation has really stopped. */
-  ask(ask: WorkerAsk, signal: AbortSignal, onToken: (text: string) => void): Promise<WorkerAnswer | CallFailure>;
+  ask(ask: WorkerAsk, signal: AbortSignal, onToken: (text: string) => void): Promise<Answered | CallFailure>;
   kill(): void;
 }
 
 interface Call {
-  readonly settle: (result: WorkerAnswer | CallFailure) => void;
+  readonly settle: (result: Answered | CallFailure) => void;
   readonly onToken: (text: string) => void;
 }
 
@@ -87,7 +95,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
     async ask(ask, signal, onToken) {
       if (end !== null) return { why: "died", reason: `the model process ended (${end})` };
       const id = ++lastId;
-      const { promise, resolve } = Promise.withResolvers<WorkerAnswer | CallFailure>();
+      const { promise, resolve } = Promise.withResolvers<Answered | CallFailure>();
       calls.set(id, { settle: resolve, onToken });
       let grace: NodeJS.Timeout | undefined;
       const abort = (): void => {

@@ -1,4 +1,4 @@
-import type { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError } from "../../core/errors.ts";
 import { brokenFile } from "./gguf.ts";
 import type { EngineFacts, WorkerOptions } from "./llama-messages.ts";
 import { startLlamaProcess, type LlamaProcess, type WorkerFailure } from "./llama-process.ts";
@@ -110,6 +110,10 @@ export function loadError(path: string, descriptor: string, failure: WorkerFailu
     return brokenFile(path, `the loader died on it${times} (${failure.reason})`);
   }
   if (failure.what === "model") return brokenFile(path, failure.reason);
+  if (failure.what === "thoughts") {
+    const message = `Load model ${path} failed: ${failure.reason}; remove model.thinkingTokens from the config, or choose a model that thinks`;
+    return new ConclaveError("CONFIG_INVALID", message, { path, field: "model.thinkingTokens" });
+  }
   const wayOut = failure.what === "engine" ? "reinstall node-llama-cpp" : "lower contextSize or sequences";
   return modelFailed(descriptor, "crashed", `${failure.reason}; ${wayOut}`);
 }

@@ -7,18 +7,20 @@ import {
   getModuleVersion,
   InsufficientMemoryError,
   LlamaLogLevel,
-  resolveChatWrapper,
   type Llama,
   type LlamaContextSequence,
 } from "node-llama-cpp";
 
 import { messageOf } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
 import { generate, samplingOf, type Engine } from "./generate.ts";
-import type { FromWorker, ToWorker, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import { MAX_USUAL_CONTEXT } from "./gguf.ts";
+import type { FromWorker, ToWorker, Unloadable, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import { chatOf, usualThinking } from "./thoughts.ts";
 import { Unfinished } from "./unfinished.ts";
 
-/** Longest default context: its length costs memory, and no prompt of ours is longer. */
-const MAX_DEFAULT_CONTEXT = 8192;
+/** Tokens that usual thoughts leave for the prompt. */
+const PROMPT_TOKENS = 4096;
 
 const running = new Map<number, AbortController>();
 const idle: LlamaContextSequence[] = [];
@@ -33,8 +35,9 @@ process.on("message", (message: ToWorker) => {
   else running.get(message.id)?.abort();
 });
 
-async function load({ path, sequences, threads, gpu, temperature, contextSize, prompt }: WorkerOptions): Promise<void> {
-  let what: "engine" | "model" | "context" = "engine";
+async function load(options: WorkerOptions): Promise<void> {
+  const { path, sequences, threads, gpu, temperature, contextSize, prompt } = options;
+  let what: Unloadable = "engine";
   try {
     const llama = await getLlama({
       gpu,
@@ -46,21 +49,30 @@ async function load({ path, sequences, threads, gpu, temperature, contextSize, p
     });
     what = "model";
     const model = await llama.loadModel({ modelPath: path });
+    const { chatWrapper, mark } = prompt === "user-only" ? { chatWrapper: null, mark: null } : chatOf(model);
+    what = "thoughts";
+    if (mark === null && (options.thinkingTokens ?? 0) > 0)
+      throw new Error("the chat template of the model knows no thoughts");
+    const usual = mark === null ? 0 : usualThinking(options.parameters, llama.gpu === false);
+    const wanted = options.thinkingTokens ?? usual;
     what = "context";
     // Flash attention and other cache types would make the text depend on the rest of the batch.
     const context = await model.createContext({
       sequences,
       threads,
       flashAttention: false,
-      contextSize: contextSize ?? { max: Math.min(model.trainContextSize, MAX_DEFAULT_CONTEXT) },
+      contextSize: contextSize ?? { max: Math.min(model.trainContextSize, MAX_USUAL_CONTEXT + wanted) },
     });
     for (let i = 0; i < sequences; i++) idle.push(context.getSequence());
-    const chatWrapper = prompt === "user-only" ? null : resolveChatWrapper(model);
-    engine = { llama, model, chatWrapper, temperature };
+    const left = Math.max(0, context.contextSize - PROMPT_TOKENS - limits.modelOutputTokens);
+    const thinkingTokens = options.thinkingTokens ?? Math.min(usual, left);
+    engine = { llama, model, chatWrapper, temperature, thoughtMark: mark, thinkingTokens };
     const facts = {
       contextSize: context.contextSize,
       engine: await engineOf(llama),
-      sampling: samplingOf(temperature),
+      sampling: samplingOf(temperature, thinkingTokens),
+      thinkingTokens,
+      memoryBytes: process.memoryUsage.rss(),
     };
     send({ kind: "ready", ...facts });
   } catch (error) {
@@ -86,7 +98,7 @@ async function answer(id: number, ask: WorkerAsk): Promise<void> {
   try {
     const onText = (text: string): void => (ask.stream && text !== "" ? send({ kind: "token", id, text }) : undefined);
     const result = await generate(engine, sequence, ask, controller.signal, onText);
-    send({ kind: "answer", id, ...result });
+    send({ kind: "answer", id, ...result, memoryBytes: process.memoryUsage.rss() });
   } catch (error) {
     send({ kind: "failed", id, why: error instanceof Unfinished ? error.why : "crashed", reason: workerReason(error) });
   } finally {

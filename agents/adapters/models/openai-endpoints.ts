@@ -1,14 +1,16 @@
 import type { ModelRequest } from "../../ports/model.ts";
-import { ask, Retryable, type Answer, type Server } from "./openai-http.ts";
+import type { Server } from "./openai-body.ts";
+import { ask, Retryable, type Answer, type Learn } from "./openai-http.ts";
 import { providers, without, type Dialect } from "./openai-providers.ts";
 
 /** The servers of one model, the preferred one first. */
 export interface Endpoints {
   /**
-   * Makes one try: asks every server in turn until one answers, those that failed lately last. Throws at once what no
-   * other server can avoid, else the failure of the server that may be tried again first.
+   * Makes one try: asks every server in turn until one answers, those that failed lately last. `begin` runs before
+   * each text that a server begins. Throws at once what no other server can avoid, else the failure of the server that
+   * may be tried again first.
    */
-  ask(request: ModelRequest, signal: AbortSignal, onText: (text: string) => void): Promise<ServerReply>;
+  ask(request: ModelRequest, signal: AbortSignal, begin: () => (text: string) => void): Promise<ServerReply>;
 }
 
 export interface ServerReply extends Answer {
@@ -18,6 +20,7 @@ export interface ServerReply extends Answer {
 interface Endpoint {
   readonly server: Server;
   dialect: Dialect;
+  isThinker: boolean;
   /** Time at which the whole dialect is tried again. */
   relearnsAtMs: number;
   failures: number;
@@ -33,7 +36,8 @@ const RELEARN_MS = 3_600_000;
 /** `now`: milliseconds that never go back. */
 export function createEndpoints(servers: readonly Server[], now = (): number => performance.now()): Endpoints {
   const endpoints = servers.map((server): Endpoint => {
-    return { server, dialect: fullDialect(server), relearnsAtMs: Infinity, failures: 0, restsUntilMs: 0 };
+    const unknown = { dialect: fullDialect(server), isThinker: false, relearnsAtMs: Infinity };
+    return { server, ...unknown, failures: 0, restsUntilMs: 0 };
   });
   const dialectNow = (endpoint: Endpoint): Dialect => {
     if (endpoint.relearnsAtMs > now()) return endpoint.dialect;
@@ -42,18 +46,22 @@ export function createEndpoints(servers: readonly Server[], now = (): number => 
     return endpoint.dialect;
   };
   return {
-    async ask(request, signal, onText) {
+    async ask(request, signal, begin) {
       const nowMs = now();
       const isResting = ({ restsUntilMs }: Endpoint): boolean => restsUntilMs > nowMs;
       const failures: Retryable[] = [];
       for (const endpoint of [...endpoints.filter((one) => !isResting(one)), ...endpoints.filter(isResting)]) {
         const { server } = endpoint;
         try {
-          const learn = (parts: readonly (keyof Dialect)[]): void => {
-            endpoint.dialect = without(endpoint.dialect, parts);
-            endpoint.relearnsAtMs = Math.min(endpoint.relearnsAtMs, now() + RELEARN_MS);
+          const learn: Learn = {
+            lacks(parts) {
+              endpoint.dialect = without(endpoint.dialect, parts);
+              endpoint.relearnsAtMs = Math.min(endpoint.relearnsAtMs, now() + RELEARN_MS);
+            },
+            thinks: () => void (endpoint.isThinker = true),
           };
-          const answer = await ask(server, request, dialectNow(endpoint), signal, onText, learn);
+          const known = { dialect: dialectNow(endpoint), isThinker: endpoint.isThinker };
+          const answer = await ask(server, request, known, signal, begin, learn);
           endpoint.failures = 0;
           return { ...answer, server };
         } catch (error) {

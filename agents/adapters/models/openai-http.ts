@@ -1,9 +1,10 @@
 import { ConclaveError } from "../../core/errors.ts";
-import type { ModelFailureKind, ModelRequest, OutputSchema } from "../../ports/model.ts";
+import type { ModelFailureKind, ModelRequest } from "../../ports/model.ts";
 import { boundedBody, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 import { leastTokens, mostTokens, setAside } from "./budget.ts";
-import { lackOf, providers, without, type Dialect, type ProviderId } from "./openai-providers.ts";
+import { bodyOf, seedOf, type Known, type Manner, type Server } from "./openai-body.ts";
+import { lackOf, providers, without, type Dialect, type Thinking } from "./openai-providers.ts";
 import { names, readRefusal } from "./openai-refusal.ts";
 import {
   boundedText,
@@ -13,16 +14,12 @@ import {
   type Completion,
   type LoggedToken,
 } from "./openai-stream.ts";
-import { confidenceOf, modelFailed, parseOutput, valueRange, type TokenSpan } from "./output.ts";
+import { confidenceOf, modelFailed, parseOutput, type TokenSpan } from "./output.ts";
 
-export interface Server {
-  readonly provider: ProviderId;
-  /** URL of the chat completions. */
-  readonly url: URL;
-  readonly model: string;
-  readonly apiKey: string | undefined;
-  readonly temperature: number;
-  readonly descriptor: string;
+/** Takes what a try shows about a server. */
+export interface Learn {
+  lacks(parts: readonly (keyof Dialect)[]): void;
+  thinks(): void;
 }
 
 export interface Answer {
@@ -33,6 +30,8 @@ export interface Answer {
   readonly fingerprint: string | null;
   /** The seed that was sent; null if the server does not take one. */
   readonly seed: number | null;
+  /** Tokens of thought that the model was given. */
+  readonly thinkingTokens: number;
 }
 
 /** A failure that another server, or another try if `isPassing`, may avoid; otherwise the caller gets `final`. */
@@ -62,84 +61,94 @@ const NO_CONNECTION =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|ERR_SSL_(WRONG_VERSION_NUMBER|.*HANDSHAKE.*)|UNABLE_TO_.*|.*CERT.*|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|CRL_.*)$/u;
 const NO_SCHEMA = /response_format|json_schema|structured output|guided|grammar/iu;
 
-/** Makes one try. A server that rejects a part of our dialect is asked again at once without it. */
+/** Tokens of thought for a server that thinks without being asked to. */
+const USUAL_THINKING = 4096;
+/**
+ * Makes one try. A server that rejects a part of our dialect is asked again at once without it; one whose thoughts or
+ * reasoning leave no room for the answer is asked again with more room, without thoughts, or for a shorter reasoning.
+ */
 export async function ask(
   server: Server,
   request: ModelRequest,
-  dialect: Dialect,
+  known: Known,
+  signal: AbortSignal,
+  begin: () => (text: string) => void,
+  learn: Learn,
+): Promise<Answer> {
+  const tokens = server.thinkingTokens ?? (known.isThinker ? USUAL_THINKING : 0);
+  let manner: Manner = { ...known, thinking: { tokens, isThinker: known.isThinker }, isShort: false };
+  let [promptTokens, outputTokens] = [0, 0];
+  for (;;) {
+    const { completion, dialect } = await complete(server, request, manner, signal, begin(), learn);
+    promptTokens += completion?.usage?.prompt_tokens ?? 0;
+    outputTokens += completion?.usage?.completion_tokens ?? 0;
+    if (completion !== null && completion.thoughtLength !== null) learn.thinks();
+    const next = completion === null ? null : nextManner(server, completion, { ...manner, dialect });
+    if (next !== null) {
+      manner = next;
+      continue;
+    }
+    const answer = answerOf(server, request, completion, manner.thinking.tokens);
+    const seed = dialect.seed ? seedOf(request.seed) : null;
+    return { ...answer, promptTokens, outputTokens, seed, thinkingTokens: manner.thinking.tokens };
+  }
+}
+
+/** Returns how to ask again after a completion without an answer; null if there is an answer, or nothing left to try. */
+function nextManner(server: Server, completion: Completion, manner: Manner): Manner | null {
+  const { content, finish, refusal, thoughtLength } = completion;
+  const hasThought = thoughtLength !== null;
+  const isCut = finish === "length";
+  if (refusal !== null || (!isCut && (content !== "" || !hasThought))) return null;
+  const { dialect, thinking } = manner;
+  const isThinker = thinking.isThinker || hasThought;
+  if (content !== "") {
+    if (manner.isShort) return null;
+    return { ...manner, isShort: true, thinking: { isThinker, tokens: hasThought ? 0 : thinking.tokens } };
+  }
+  if (isCut && hasThought && server.thinkingTokens === undefined && !thinking.isThinker)
+    return { ...manner, thinking: { isThinker, tokens: USUAL_THINKING } };
+  const off = { isThinker, tokens: 0 };
+  const fields = (one: Thinking): string => JSON.stringify(providers[server.provider].thinking(one, dialect));
+  const canSay = dialect.thinking && fields(off) !== fields(thinking);
+  return (hasThought || thinking.tokens > 0) && canSay ? { ...manner, thinking: off } : null;
+}
+
+/** Asks once, and again at once without the parts of our dialect that the server rejects. */
+async function complete(
+  server: Server,
+  request: ModelRequest,
+  manner: Manner,
   signal: AbortSignal,
   onText: (text: string) => void,
-  onLack: (parts: readonly (keyof Dialect)[]) => void,
-): Promise<Answer> {
-  const settle = setAside(server.descriptor, request, mostTokens(request));
-  const response = await post(server, request, dialect, signal).catch((error: unknown) => {
+  learn: Learn,
+): Promise<{ readonly completion: Completion | null; readonly dialect: Dialect }> {
+  const { dialect, thinking } = manner;
+  const settle = setAside(server.descriptor, request, mostTokens(request, thinking.tokens));
+  const response = await post(server, request, manner, signal).catch((error: unknown) => {
     if (error instanceof NeverSent) settle(0);
     throw error;
   });
   const read = async <Result>(body: Promise<Result>): Promise<Result> =>
     await body.catch(brokenBody(server, request, signal));
   if (response.ok) {
-    const completion = await read(readCompletion(response, onText));
+    const completion = await read(readCompletion(response, thinking.tokens, onText));
     const usage = completion?.usage ?? null;
-    const least = leastTokens(request, completion?.content ?? "");
+    const least = leastTokens(request, completion?.content ?? "", completion?.thoughtLength ?? 0);
     settle(usage === null ? null : Math.max(usage.prompt_tokens + usage.completion_tokens, least));
-    return { ...answerOf(server, request, completion), seed: dialect.seed ? seedOf(request.seed) : null };
+    return { completion, dialect };
   }
   settle(0);
   const text = await read(boundedText(response));
   const lack = isBadRequest(response.status) ? lackOf(dialect, readRefusal(text), request) : null;
   if (lack === null) throw httpFailure(server, request, response.status, response.headers, text);
-  if (lack.isSure) onLack(lack.parts);
-  return await ask(server, request, without(dialect, lack.parts), signal, onText, onLack);
+  if (lack.isSure) learn.lacks(lack.parts);
+  return await complete(server, request, { ...manner, dialect: without(dialect, lack.parts) }, signal, onText, learn);
 }
 
-function bodyOf(
-  { provider, model, temperature }: Server,
-  { system, user, schema, maxTokens, seed }: ModelRequest,
-  dialect: Dialect,
-): string {
-  const strict = { name: "answer", strict: true, schema: jsonSchema(schema, dialect) };
-  return JSON.stringify({
-    model,
-    messages: [
-      { role: "system", content: system },
-      { role: "user", content: user },
-    ],
-    response_format: { type: "json_schema", json_schema: strict },
-    max_tokens: maxTokens,
-    temperature,
-    stream: true,
-    ...(dialect.streamUsage && { stream_options: { include_usage: true } }),
-    ...(dialect.seed && { seed: seedOf(seed) }),
-    ...(dialect.logprobs && { logprobs: true }),
-    ...providers[provider].extra,
-  });
-}
-
-/** Returns a seed below 2^31, as servers want it. */
-function seedOf(seed: number): number {
-  return seed & 0x7fffffff;
-}
-
-function jsonSchema({ properties }: OutputSchema, dialect: Dialect): object {
-  const forms = properties.map(({ name, enum: allowed, maxLength }) => {
-    const bounded =
-      maxLength === undefined
-        ? {}
-        : { description: `at most ${maxLength} characters`, ...(dialect.maxLength && { maxLength }) };
-    return [name, { type: "string", ...(allowed === undefined ? bounded : { enum: allowed }) }];
-  });
-  return {
-    type: "object",
-    properties: Object.fromEntries(forms),
-    required: properties.map(({ name }) => name),
-    additionalProperties: false,
-  };
-}
-
-async function post(server: Server, request: ModelRequest, dialect: Dialect, signal: AbortSignal): Promise<Response> {
+async function post(server: Server, request: ModelRequest, manner: Manner, signal: AbortSignal): Promise<Response> {
   const headers = { "content-type": "application/json", ...authorization(server) };
-  const body = bodyOf(server, request, dialect);
+  const body = bodyOf(server, request, manner);
   const options = { ...sameOrigin, method: "POST", headers, body, signal };
   return await fetch(server.url, options).catch(brokenBody(server, request, signal));
 }
@@ -183,28 +192,34 @@ function brokenBody(server: Server, prompt: Prompt, signal: AbortSignal): (error
   };
 }
 
-function answerOf(server: Server, request: ModelRequest, completion: Completion | null): Omit<Answer, "seed"> {
+function answerOf(
+  server: Server,
+  request: ModelRequest,
+  completion: Completion | null,
+  thinkingTokens: number,
+): Pick<Answer, "fields" | "confidencePpm" | "fingerprint"> {
   const fail = (kind: ModelFailureKind, reason: string): ConclaveError => modelFailed(server.descriptor, kind, reason);
   if (completion === null)
     throw fail(
       "unparsable",
       `the response of ${server.url.origin} is not a chat completion; check that the url in the config leads to an OpenAI-compatible server`,
     );
-  const { content, refusal, finish, usage, tokens, fingerprint } = completion;
+  const { content, refusal, finish, usage, tokens, fingerprint, thoughtLength } = completion;
   if (refusal !== null) throw fail("refused", `the model refused to answer${said(server, refusal)}`);
   if (finish === "content_filter") throw fail("refused", "the server's content filter stopped the answer");
+  if (content === "" && (thoughtLength !== null || (finish === "length" && thinkingTokens > 0)))
+    throw fail("thinking-too-long", "the model thought until its tokens were used up, and said no answer");
   if (finish === "length") throw fail("truncated", `the answer is not complete after ${request.maxTokens} tokens`);
   if (finish === null) throw new Retryable(unreachable(server, "the server broke its answer off"));
-  const { prompt_tokens: promptTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
+  const { prompt_tokens: promptTokens = 0 } = usage ?? {};
   const characters = request.system.length + request.user.length;
   const isCut = promptTokens >= LEAST_CUT_TOKENS && characters > MAX_CHARACTERS_PER_TOKEN * promptTokens;
   if (providers[server.provider].cutsPrompts && isCut)
     throw fail("prompt-too-long", `the server read only ${promptTokens} tokens of ${characters} characters`);
   const output = parseOutput(content, request.schema);
   if ("reason" in output) throw fail("unparsable", output.reason);
-  const range = valueRange(content, request.schema, request.confidenceOf);
-  const confidencePpm = confidenceOf(spansOf(tokens, content), range);
-  return { fields: output.fields, confidencePpm, promptTokens, outputTokens, fingerprint };
+  const confidencePpm = confidenceOf(spansOf(tokens, content), content, request.schema, request.confidenceOf);
+  return { fields: output.fields, confidencePpm, fingerprint };
 }
 
 /**

@@ -2,10 +2,12 @@ import pRetry from "p-retry";
 
 import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
+import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type ServerReply, type Endpoints } from "./openai-endpoints.ts";
-import { Retryable, type Server } from "./openai-http.ts";
+import type { Server } from "./openai-body.ts";
+import { Retryable } from "./openai-http.ts";
 import type { ProviderId } from "./openai-providers.ts";
 import { aborted, closed, modelFailed, resumable } from "./output.ts";
 
@@ -22,6 +24,10 @@ export interface OpenAiModelOptions {
   /** Servers of one model, the preferred one first; the others are fallbacks. */
   readonly endpoints: readonly [OpenAiEndpoint, ...OpenAiEndpoint[]];
   readonly temperature?: number;
+  /** Most tokens of thought; if absent, none, or the usual ones of a server that thinks anyway. */
+  readonly thinkingTokens?: number | undefined;
+  /** P5: the set of prompts to ask with; general if absent. */
+  readonly prompts?: PromptSet | undefined;
   /** Time for one call, with all tries and pauses. */
   readonly timeoutMs: number;
   /** Tries after the first, for 429, 5xx and broken connections. */
@@ -46,8 +52,8 @@ const RETRIES_PER_CALL = 0.2;
  * and others.
  */
 export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
-  const { temperature = 0, timeoutMs } = options;
-  const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature));
+  const { temperature = 0, thinkingTokens, timeoutMs } = options;
+  const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature, thinkingTokens));
   const { descriptor } = servers[0] as Server;
   const endpoints = createEndpoints(servers);
   const queue = createCallQueue(descriptor, options.concurrency, options.waiting);
@@ -81,14 +87,16 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
 
   return {
     descriptor,
+    prompts: options.prompts ?? "general",
     async ask(request, signal, onToken): Promise<ModelResponse> {
       if (closing.signal.aborted) throw closed(descriptor);
       const askedMs = performance.now();
       const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
       const answer = await queue.run(signal, async () => await run(request, signal, onText));
       const { fields, confidencePpm, promptTokens, outputTokens, durationMs, server, seed } = answer;
+      const thoughts = answer.thinkingTokens === 0 ? "" : ` thinking=${answer.thinkingTokens}`;
       const engine = [server.provider, answer.fingerprint].filter((part) => part !== null).join(" ");
-      const sampling = `temperature=${temperature}`;
+      const sampling = `temperature=${temperature}${thoughts}`;
       return {
         fields,
         confidencePpm,
@@ -99,7 +107,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
         durationMs,
       };
     },
-    state: () => ({ ...queue.load(), restarts: 0 }),
+    state: () => ({ ...queue.load(), restarts: 0, memoryBytes: 0 }),
     async close() {
       closing.abort();
       await queue.idle();
@@ -113,7 +121,7 @@ type Attempts = (
   begin: () => (text: string) => void,
 ) => Promise<ServerReply>;
 
-/** Makes the tries of a call, as far as its own retries and those of all calls allow; `begin` runs before each. */
+/** Makes the tries of a call, as far as its own retries and those of all calls allow; `begin` runs before each text. */
 function createAttempts(endpoints: Endpoints, retries: number): Attempts {
   let savedRetries = RETRIES_SAVED;
   const mayRetry = (error: unknown): boolean => {
@@ -123,7 +131,7 @@ function createAttempts(endpoints: Endpoints, retries: number): Attempts {
   };
   return async (request, signal, begin) => {
     savedRetries = Math.min(RETRIES_SAVED, savedRetries + RETRIES_PER_CALL);
-    return await pRetry(async () => await endpoints.ask(request, signal, begin()), {
+    return await pRetry(async () => await endpoints.ask(request, signal, begin), {
       retries,
       minTimeout: FIRST_PAUSE_MS,
       maxTimeout: MAX_PAUSE_MS,
@@ -144,7 +152,11 @@ interface Timed extends ServerReply {
   readonly durationMs: number;
 }
 
-export function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, temperature: number): Server {
+export function serverOf(
+  { provider, baseUrl, model, apiKey }: OpenAiEndpoint,
+  temperature: number,
+  thinkingTokens: number | undefined,
+): Server {
   const url = new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`);
   return {
     provider,
@@ -152,6 +164,7 @@ export function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, t
     model,
     apiKey,
     temperature,
+    thinkingTokens,
     descriptor: `openai:${visibleAscii(model).replaceAll(" ", "-")}`,
   };
 }

@@ -3,10 +3,13 @@ import { z } from "zod";
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelResponse } from "../../ports/model.ts";
 import { probeModel } from "./calibrated-model.ts";
+import type { ModelConfig } from "./config.ts";
 import { fetchList, Retryable } from "./openai-http.ts";
 import { createOpenAiModel, serverOf, type OpenAiEndpoint } from "./openai-model.ts";
 import { providers } from "./openai-providers.ts";
 import { modelFailed } from "./output.ts";
+
+type ServerConfig = Extract<ModelConfig, { kind: "openai" }>;
 
 const listSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
@@ -16,7 +19,7 @@ export async function listModels(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly string[] | null> {
-  const server = serverOf(endpoint, 0);
+  const server = serverOf(endpoint, 0, 0);
   const patience = AbortSignal.timeout(timeoutMs);
   try {
     const list = await fetchList(server, AbortSignal.any([signal, patience]));
@@ -39,12 +42,12 @@ export function lacksModel({ provider, model }: OpenAiEndpoint, ids: readonly st
 /** Asks one short question under a schema, once. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
 export async function askOnce(
   endpoint: OpenAiEndpoint,
-  temperature: number,
+  { temperature, thinkingTokens }: Pick<ServerConfig, "temperature" | "thinkingTokens">,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<ModelResponse> {
   const once = { retries: 0, concurrency: 1, waiting: 0 };
-  const model = createOpenAiModel({ endpoints: [endpoint], temperature, timeoutMs, ...once });
+  const model = createOpenAiModel({ endpoints: [endpoint], temperature, thinkingTokens, timeoutMs, ...once });
   try {
     return await probeModel(model, signal);
   } finally {

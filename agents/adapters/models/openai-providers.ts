@@ -11,14 +11,30 @@ export interface Dialect {
   readonly seed: boolean;
   /** `maxLength` in the JSON schema. */
   readonly maxLength: boolean;
+  /** `pattern` in the JSON schema. */
+  readonly pattern: boolean;
   /** `stream_options.include_usage`: token counts at the end of a stream. */
   readonly streamUsage: boolean;
+  /** The fields that turn thinking on and off. */
+  readonly thinking: boolean;
+  /** vLLM's `thinking_token_budget`. */
+  readonly thinkingBudget: boolean;
+}
+
+/** How much a model may think in a try. */
+export interface Thinking {
+  /** 0: not at all. */
+  readonly tokens: number;
+  /** Whether the server has shown thoughts. Those that refuse what a model cannot do hear of thinking only then. */
+  readonly isThinker: boolean;
 }
 
 interface Provider {
   readonly dialect: Dialect;
   /** Fields added to every request. */
   readonly extra: Readonly<Record<string, unknown>>;
+  /** Fields that say how much the model may think. */
+  readonly thinking: (thinking: Thinking, dialect: Dialect) => Readonly<Record<string, unknown>>;
   readonly needsKey: boolean;
   /** Cuts a prompt that does not fit instead of refusing it (Ollama: https://github.com/ollama/ollama/issues/17889). */
   readonly cutsPrompts: boolean;
@@ -26,21 +42,69 @@ interface Provider {
   readonly listsAll: boolean;
 }
 
-const everything: Dialect = { logprobs: true, seed: true, maxLength: true, streamUsage: true };
+const everything: Dialect = {
+  logprobs: true,
+  seed: true,
+  maxLength: true,
+  pattern: true,
+  streamUsage: true,
+  thinking: true,
+  thinkingBudget: true,
+};
+
+/** The switch of chat templates, which vLLM, SGLang and llama.cpp hand on. */
+const templateSwitch = ({ tokens }: Thinking): Readonly<Record<string, unknown>> => ({
+  chat_template_kwargs: { enable_thinking: tokens > 0 },
+});
 
 /**
  * The servers that we know by name, and how they differ. `openai` is any other that speaks the same. A new provider is
  * one entry here.
  */
 export const providers = {
-  openai: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: false },
-  vllm: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: true },
-  "llama.cpp": { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: false },
-  ollama: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: true, listsAll: true },
+  openai: {
+    dialect: everything,
+    extra: {},
+    thinking: (thinking) => (thinking.isThinker ? templateSwitch(thinking) : {}),
+    needsKey: false,
+    cutsPrompts: false,
+    listsAll: false,
+  },
+  vllm: {
+    dialect: everything,
+    extra: {},
+    thinking: (thinking, { thinkingBudget }) => ({
+      ...templateSwitch(thinking),
+      ...(thinkingBudget && thinking.tokens > 0 && { thinking_token_budget: thinking.tokens }),
+    }),
+    needsKey: false,
+    cutsPrompts: false,
+    listsAll: true,
+  },
+  "llama.cpp": {
+    dialect: everything,
+    extra: {},
+    thinking: templateSwitch,
+    needsKey: false,
+    cutsPrompts: false,
+    listsAll: false,
+  },
+  ollama: {
+    dialect: everything,
+    extra: {},
+    thinking: ({ tokens, isThinker }) => (isThinker && tokens === 0 ? { reasoning_effort: "none" } : {}),
+    needsKey: false,
+    cutsPrompts: true,
+    listsAll: true,
+  },
   // Without it, the request may be routed to a host that ignores the schema.
   openrouter: {
     dialect: everything,
     extra: { provider: { require_parameters: true } },
+    thinking: ({ tokens, isThinker }) => {
+      if (tokens > 0) return { reasoning: { max_tokens: tokens } };
+      return isThinker ? { reasoning: { enabled: false } } : {};
+    },
     needsKey: true,
     cutsPrompts: false,
     listsAll: false,
@@ -55,7 +119,10 @@ const NAMED: readonly (readonly [keyof Dialect, RegExp])[] = [
   ["logprobs", /logprobs/iu],
   ["seed", /\bseed\b/iu],
   ["maxLength", /maxLength/iu],
+  ["pattern", /\bpattern\b/iu],
   ["streamUsage", /stream_options|include_usage/iu],
+  ["thinking", /chat_template_kwargs|enable_thinking|\breasoning(?:_effort)?\b/iu],
+  ["thinkingBudget", /thinking_token_budget|reasoning_config/iu],
 ];
 
 export interface Lack {

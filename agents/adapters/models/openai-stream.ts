@@ -2,10 +2,14 @@ import { z } from "zod";
 
 import { boundedBody, boundedChunks } from "../http.ts";
 import { parseJson } from "../json.ts";
+import { AnswerText } from "./answer-text.ts";
 
 /** A server's answer to one request, as it came. */
 export interface Completion {
+  /** Without thoughts; empty if it is no JSON object. */
   readonly content: string;
+  /** Characters of thought; null if it showed none. */
+  readonly thoughtLength: number | null;
   readonly refusal: string | null;
   /** Why the answer ended; null if it broke off. */
   readonly finish: string | null;
@@ -36,12 +40,22 @@ export class StreamError extends Error {
 export class TooLarge extends Error {}
 
 const MAX_RESPONSE_BYTES = 1 << 20;
+/** What a token of thought adds to that: an event of a stream, with its probability. */
+const BYTES_PER_THOUGHT = 2048;
 
 const logprobsSchema = z
   .object({ content: z.array(z.object({ token: z.string(), logprob: z.number().nullish() })).nullish() })
   .nullish()
   .catch(null);
-const saidSchema = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
+const thoughtSchema = z.string().nullish().catch(null);
+const saidSchema = z.object({
+  content: z.string().nullish(),
+  refusal: z.string().nullish(),
+  /** vLLM's, llama.cpp's and DeepSeek's thoughts. */
+  reasoning_content: thoughtSchema,
+  /** OpenRouter's and Ollama's, and vLLM's of late. */
+  reasoning: thoughtSchema,
+});
 const choiceSchema = z.object({
   finish_reason: z.string().nullish(),
   message: saidSchema.nullish(),
@@ -57,14 +71,20 @@ const chunkSchema = z.object({
 type Chunk = z.infer<typeof chunkSchema>;
 
 /** Reads a whole completion or a stream of server-sent events; null if it is neither. */
-export async function readCompletion(response: Response, onText: (text: string) => void): Promise<Completion | null> {
+export async function readCompletion(
+  response: Response,
+  thinkingTokens: number,
+  onText: (text: string) => void,
+): Promise<Completion | null> {
+  const maxBytes = MAX_RESPONSE_BYTES + thinkingTokens * BYTES_PER_THOUGHT;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-  return isStream ? await readStream(response, onText) : readWhole(await boundedText(response), onText);
+  if (isStream) return await readStream(response, maxBytes, onText);
+  return readWhole(await boundedText(response, maxBytes), onText);
 }
 
 /** Reads a body. Throws TooLarge. */
-export async function boundedText(response: Response): Promise<string> {
-  return (await boundedBody(response, MAX_RESPONSE_BYTES, tooLarge)).toString("utf8");
+export async function boundedText(response: Response, maxBytes = MAX_RESPONSE_BYTES): Promise<string> {
+  return (await boundedBody(response, maxBytes, () => tooLarge(maxBytes))).toString("utf8");
 }
 
 function readWhole(text: string, onText: (text: string) => void): Completion | null {
@@ -76,9 +96,13 @@ function readWhole(text: string, onText: (text: string) => void): Completion | n
 }
 
 /** Reads a stream; comments, events without data and unknown fields are skipped. */
-async function readStream(response: Response, onText: (text: string) => void): Promise<Completion | null> {
+async function readStream(
+  response: Response,
+  maxBytes: number,
+  onText: (text: string) => void,
+): Promise<Completion | null> {
   const completion = new CollectedText();
-  for await (const line of lines(response)) {
+  for await (const line of lines(response, maxBytes)) {
     if (!line.startsWith("data:")) continue;
     const data = line.slice("data:".length).trim();
     if (data === "[DONE]") break;
@@ -100,7 +124,8 @@ function parseChunk(text: string): Chunk | null {
 }
 
 class CollectedText {
-  private content = "";
+  private readonly answer = new AnswerText();
+  private thoughtLength = 0;
   private refusal: string | null = null;
   private finish: string | null = null;
   private usage: Completion["usage"] = null;
@@ -112,8 +137,8 @@ class CollectedText {
     this.fingerprint = fingerprint ?? this.fingerprint;
     if (choice === undefined) return;
     const said = choice.delta ?? choice.message;
-    const text = said?.content ?? "";
-    this.content += text;
+    const text = this.answer.add(said?.content ?? "");
+    this.thoughtLength += (said?.reasoning_content ?? said?.reasoning ?? "").length;
     if (said?.refusal !== undefined && said.refusal !== null) this.refusal = (this.refusal ?? "") + said.refusal;
     this.finish = choice.finish_reason ?? this.finish;
     this.tokens.push(...(choice.logprobs?.content ?? []));
@@ -121,15 +146,17 @@ class CollectedText {
   }
 
   result(): Completion {
-    const { content, refusal, finish, tokens, usage, fingerprint } = this;
-    return { content, refusal, finish, tokens, usage, fingerprint };
+    const { answer, refusal, finish, tokens, usage, fingerprint } = this;
+    const hasThought = this.thoughtLength > 0 || answer.hasThought();
+    const thoughtLength = hasThought ? this.thoughtLength + answer.thoughtLength : null;
+    return { content: answer.answer, thoughtLength, refusal, finish, tokens, usage, fingerprint };
   }
 }
 
 /** Yields the lines; a line may come in many pieces, each of which is searched once. */
-async function* lines(response: Response): AsyncGenerator<string> {
+async function* lines(response: Response, maxBytes: number): AsyncGenerator<string> {
   let open: string[] = [];
-  for await (const piece of pieces(response)) {
+  for await (const piece of pieces(response, maxBytes)) {
     const [end = "", ...next] = piece.split("\n");
     open.push(end);
     for (const begin of next) {
@@ -140,13 +167,13 @@ async function* lines(response: Response): AsyncGenerator<string> {
   yield open.join("");
 }
 
-async function* pieces(response: Response): AsyncGenerator<string> {
+async function* pieces(response: Response, maxBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  for await (const chunk of boundedChunks(response, MAX_RESPONSE_BYTES, tooLarge))
+  for await (const chunk of boundedChunks(response, maxBytes, () => tooLarge(maxBytes)))
     yield decoder.decode(chunk, { stream: true });
   yield decoder.decode();
 }
 
-function tooLarge(): TooLarge {
-  return new TooLarge(`the response has more than ${MAX_RESPONSE_BYTES} bytes`);
+function tooLarge(maxBytes: number): TooLarge {
+  return new TooLarge(`the response has more than ${maxBytes} bytes`);
 }

@@ -98,16 +98,25 @@ export interface TokenSpan {
   readonly probability: number;
 }
 
-/** CF2: returns the product over the tokens that touch the range, in parts per million; null without tokens. */
+/**
+ * CF2: returns the probability of a property's value, in parts per million: the product over the tokens that touch it,
+ * for prose their geometric mean; null without tokens.
+ */
 export function confidenceOf(
   spans: readonly TokenSpan[],
-  range: { readonly start: number; readonly end: number } | null,
+  text: string,
+  schema: OutputSchema,
+  name: string,
 ): number | null {
+  const range = valueRange(text, schema, name);
   if (range === null) return null;
   const touching = spans.filter(({ start, end }) => start < range.end && end > range.start);
   if (touching.length === 0) return null;
-  const product = touching.reduce((all, { probability }) => all * probability, 1);
-  return Number.isFinite(product) ? Math.round(Math.min(1, Math.max(0, product)) * 1_000_000) : null;
+  const isProse = schema.properties.some((property) => property.name === name && property.isProse === true);
+  // Logarithms: a product of many probabilities would become 0.
+  const sum = touching.reduce((all, { probability }) => all + Math.log(probability), 0);
+  const confidence = Math.exp(isProse ? sum / touching.length : sum);
+  return Number.isNaN(confidence) ? null : Math.round(Math.min(1, confidence) * 1_000_000);
 }
 
 /** Counts Unicode characters as JSON Schema does. */

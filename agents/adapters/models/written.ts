@@ -2,12 +2,17 @@ import type { LlamaModel, Token } from "node-llama-cpp";
 
 import type { OutputSchema } from "../../ports/model.ts";
 import { AnswerCursor } from "./answer-cursor.ts";
-import { partsOf } from "./grammar.ts";
+import { partsOf, type Part } from "./grammar.ts";
+import { isLoop } from "./loop.ts";
 import type { TokenSpan } from "./output.ts";
 import { Unfinished } from "./unfinished.ts";
 
 /** Most tokens of one character; what is incomplete after more is not a character. */
 const MAX_TOKENS_PER_CHARACTER = 8;
+/** Tokens after the last at which a text may be closed: a character may be open there, and an escape. */
+const SLACK = MAX_TOKENS_PER_CHARACTER + 1;
+/** Length of a free text without a limit, where texts share what tokens there are. */
+const USUAL_LENGTH = 1000;
 
 /** The answer so far, as tokens; its text grows by whole characters. */
 export class Written {
@@ -19,6 +24,8 @@ export class Written {
   private readonly limit: number;
   private readonly onText: (text: string) => void;
   private readonly before: Token[];
+  /** The free text that is being written, and the count of tokens at which it is closed. */
+  private bound: { readonly property: string; readonly atTokens: number } | null = null;
   private open: { readonly token: Token; readonly probability: number | null }[] = [];
 
   constructor(
@@ -47,7 +54,41 @@ export class Written {
 
   /** True if another run may continue from here. */
   canTurn(): boolean {
-    return this.open.length === 0 && !this.cursor.isWithinFreeText();
+    return this.open.length === 0 && !this.cursor.isWithinText();
+  }
+
+  /**
+   * Closes a free text that has used up its share of the tokens, so that what comes after it always fits, or that goes
+   * round in a loop. Returns whether it did.
+   */
+  closeIfDue(): boolean {
+    const text = this.open.length === 0 ? this.cursor.freeText() : null;
+    if (text === null || (this.outputTokens < this.boundOf(this.cursor.property()) && !isLoop(text))) return false;
+    this.cursor.closeText();
+    return true;
+  }
+
+  /** Free texts share the tokens by their lengths, once the most that all other parts can need is set aside. */
+  private boundOf(property: string): number {
+    if (this.bound?.property === property) return this.bound.atTokens;
+    const ahead = this.cursor.ahead();
+    const needed = ahead.reduce((sum, part) => sum + this.mostTokens(part), SLACK);
+    const [own = 0, ...others] = ahead.flatMap((part) =>
+      part.kind === "free" ? [part.maxLength ?? USUAL_LENGTH] : [],
+    );
+    const share = own / others.reduce((sum, length) => sum + length, Math.max(1, own));
+    const atTokens = this.outputTokens + Math.floor((this.limit - this.outputTokens - needed) * share);
+    this.bound = { property, atTokens };
+    return atTokens;
+  }
+
+  /** Returns the most tokens that a part can take, but of a free text only its quote. */
+  private mostTokens(part: Part): number {
+    if (part.kind !== "one-of") return part.kind === "form" ? (part.maxLength ?? USUAL_LENGTH) + 1 : 1;
+    const [text = "", ...others] = part.texts;
+    // The model chooses among several texts, in tokens as short as it likes.
+    if (others.length > 0) return Math.max(...part.texts.map((one) => Buffer.byteLength(one)));
+    return this.model.tokenize(text, false, "trimLeadingSpace").length + 1;
   }
 
   /**

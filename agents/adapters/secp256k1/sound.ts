@@ -8,7 +8,7 @@ const SIGNATURE =
   "703cc467d9857349ddb6e148bd1663f5050f3f6b9d788d64349c357f14eb4a5f" +
   "00";
 
-/** The curve if it makes that signature and recovers its key; null for a damaged binary, or none. */
+/** The curve if it makes that signature and recovers its key; null if the binary is damaged or missing. */
 export function sound(curve: Curve | null): Curve | null {
   try {
     if (curve === null) return null;

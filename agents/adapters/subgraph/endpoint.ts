@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
-import { backoffMs, delay } from "../chain/retry.ts";
+import { backoffMs, delay } from "../chain/backoff.ts";
 import { boundedBody, connectionFailure, credentialsApart, quoted } from "../http.ts";
 import { parseJson } from "../json.ts";
 

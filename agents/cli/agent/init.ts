@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createKeystore } from "../../adapters/keystore/keystore.ts";
+import { modelFile } from "../../adapters/model-files/folder.ts";
 import { readGgufHeader } from "../../adapters/models/gguf.ts";
 import { providerIds } from "../../adapters/models/openai-providers.ts";
 import { ConclaveError } from "../../core/errors.ts";
@@ -55,7 +56,8 @@ export const agentInit: CommandSpec<Options> = {
     { flags: "--operator-keystore <file>", description: "keystore of the account that owns the stake, if another one" },
     {
       flags: "--model-path <file>",
-      description: "GGUF file of an embedded model (default: the small model of this repository)",
+      description:
+        "GGUF file of an embedded model, or the name of a pulled one (default: the small model of this repository)",
     },
     {
       flags: "--model-url <url>",
@@ -130,7 +132,10 @@ function modelOf(options: Options, host: CliHost): object {
         throw new ConclaveError("USAGE", `Choose the model: ${option} is of a server: give --model-url as well`, {
           option,
         });
-    return { kind: "llama", path: ggufAt(modelPath === undefined ? smallModel() : resolve(host.cwd, modelPath)) };
+    return {
+      kind: "llama",
+      path: ggufAt(modelPath === undefined ? smallModel() : modelFile(modelPath, host.cwd, host.environment)),
+    };
   }
   if (modelName === undefined)
     throw new ConclaveError("USAGE", "Choose the model: --model-url needs --model-name as well", {

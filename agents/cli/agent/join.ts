@@ -13,6 +13,7 @@ import type { Keys } from "../../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../../adapters/libp2p/network.ts";
 import { createMetrics } from "../../adapters/metrics/metrics.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
+import { promptsName } from "../../core/prompts/prompt.ts";
 import { createAgent, type Agent } from "../../node/agent.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import type { CollectedStore } from "../../ports/content-store.ts";
@@ -69,6 +70,12 @@ export async function joinAgent(
       { calibration: config.model.calibration ?? "none" },
       "confidences count by the calibration table, or as the model gives them without one",
     );
+    log.info({ prompts: promptsName(hosted.prompts) }, "the model is asked with this set of prompts");
+    if (hosted.prompts === "small")
+      log.warn(
+        { model: hosted.descriptor },
+        "a model of the small set knows six families of toy questions: outside them its answers mean nothing, however sure it is",
+      );
     const model = metrics?.measured(hosted) ?? hosted;
     const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
     closers.push(() => network.close());

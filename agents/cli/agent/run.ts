@@ -1,6 +1,7 @@
 import { pino, type Logger } from "pino";
 import { createSystemClock } from "../../adapters/clock/system-clock.ts";
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
+import { descriptorOf } from "../../adapters/models/create-model.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { collectEvery, createCollector } from "../../node/collector.ts";
 import type { Log } from "../../ports/log.ts";
@@ -49,6 +50,12 @@ export const agentRun: CommandSpec<Options> = {
         const endpoint = announcedEndpoint(config, joined.multiaddrs);
         const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
         const published = await publishEndpoint(actions, record, endpoint);
+        const configured = await descriptorOf(config.model);
+        if (configured !== record.model)
+          log.warn(
+            { configured, registered: record.model },
+            "the registry names another model than the config: run conclave agent model --set",
+          );
         if (!record.active && !record.asleep)
           log.warn(
             { stake: String(record.stake) },

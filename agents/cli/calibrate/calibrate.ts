@@ -1,9 +1,11 @@
 import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { modelFile } from "../../adapters/model-files/folder.ts";
 import { probeModel, selfReporting } from "../../adapters/models/calibrated-model.ts";
 import { writeCalibration, type CalibrationTable } from "../../adapters/models/calibration-table.ts";
 import { modelConfigSchema, type ModelConfig } from "../../adapters/models/config.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
+import { promptsName } from "../../core/prompts/prompt.ts";
 import type { Model } from "../../ports/model.ts";
 import { parseInteger, usage } from "../shared/arguments.ts";
 import { measureModel } from "./measure.ts";
@@ -34,7 +36,10 @@ export const calibrate: CommandSpec<Options> = {
   ].join("\n"),
   options: [
     { flags: "--dir <dir>", description: `the agent's folder, whose model is measured (default: ${DEFAULT_DIR})` },
-    { flags: "--model <file>", description: "or a GGUF file, with the settings that a config has by default" },
+    {
+      flags: "--model <file>",
+      description: "or a GGUF file or the name of a pulled model, with the settings that a config has by default",
+    },
     { flags: "--temperature <number>", description: "temperature of --model (default: 0)" },
     {
       flags: "--questions <file>",
@@ -77,7 +82,8 @@ export const calibrate: CommandSpec<Options> = {
       const { source, questions } = await questionsFor(options, model, host);
       const { origin, confidencePpm } = await probeModel(model);
       const { engine = "", sampling = "" } = origin ?? {};
-      const made = { model: origin?.model ?? model.descriptor, engine, sampling };
+      const prompts = promptsName(model.prompts);
+      const made = { model: origin?.model ?? model.descriptor, engine, sampling, prompts };
       const measure = confidencePpm === null ? "self-report" : "token-probability";
       tell(`${questions.length} questions for ${printable(model.descriptor)}, confidence by ${measure}`);
       const asked = measure === "self-report" ? selfReporting(model) : model;
@@ -104,7 +110,7 @@ export const calibrate: CommandSpec<Options> = {
 
 async function placeOf(
   { dir, model, temperature, out }: Options,
-  { cwd }: CliHost,
+  { cwd, environment }: CliHost,
 ): Promise<{ readonly config: ModelConfig; readonly path: string }> {
   if (dir !== undefined && model !== undefined) throw usage("--model", model, "give --dir or --model, not both");
   if (model === undefined) {
@@ -117,7 +123,11 @@ async function placeOf(
   const heat = Number(temperature ?? "0");
   if (temperature === "" || !(heat >= 0 && heat <= 2))
     throw usage("--temperature", temperature ?? "", "give a number from 0 to 2");
-  const config = modelConfigSchema.parse({ kind: "llama", path: resolve(cwd, model), temperature: heat });
+  const config = modelConfigSchema.parse({
+    kind: "llama",
+    path: modelFile(model, cwd, environment),
+    temperature: heat,
+  });
   return { config, path: resolve(cwd, out ?? "calibration.json") };
 }
 

@@ -12,9 +12,10 @@ import {
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Prompt } from "../../core/prompts/prompt.ts";
-import { proposePrompt, verifyPrompt } from "../../core/prompts/task-prompt.ts";
-import { ONE_PPM, type Address, type Attempt, type Ppm, type RequestId } from "../../core/types.ts";
+import { proposePrompt, verifyPrompt, withVerdict } from "../../core/prompts/task-prompt.ts";
+import { ONE_PPM, type Ppm } from "../../core/types.ts";
 import type { Model } from "../../ports/model.ts";
+import { loneAttempt } from "../shared/lone-attempt.ts";
 import type { KnownQuestion } from "./questions.ts";
 
 /** What is asked of a model, and how often. */
@@ -34,7 +35,7 @@ export interface Measured {
 
 /** A call, and the judge of its answer: true if it is right, null if it abstains. */
 interface Probe {
-  readonly question: string;
+  readonly asked: KnownQuestion;
   readonly prompt: Prompt;
   readonly seed: number;
   readonly isHeldOut: boolean;
@@ -65,7 +66,10 @@ export async function measureModel(
 ): Promise<Measured> {
   const probes = probesOf(measurement);
   // Checked before any call: there cannot be more answers than questions.
-  checkEnough("the questions", probes);
+  checkEnough(
+    "the questions",
+    probes.map(({ asked, isHeldOut }) => ({ question: asked.question, isHeldOut })),
+  );
   const marked: Marked[] = [];
   const queue = new PQueue({ concurrency: measurement.jobs });
   // The first failure ends all other calls, since they cost money.
@@ -97,14 +101,16 @@ async function answerOf(
   probe: Probe,
   signal: AbortSignal,
 ): Promise<Marked | "unsaid" | ConclaveError> {
-  const { question, prompt, seed, isHeldOut, judge } = probe;
+  const { asked, prompt, seed, isHeldOut, judge } = probe;
+  const { question } = asked;
   try {
-    const response = await model.ask({ ...prompt, seed, maxTokens: limits.modelOutputTokens }, signal);
+    const wording = prompt[model.prompts];
+    const response = await model.ask({ ...wording, seed, maxTokens: limits.modelOutputTokens }, signal);
     const { fields, confidencePpm, origin } = response;
     if (origin !== undefined) checkSame(made, origin);
-    const right = judge(fields);
+    const right = judge(withVerdict(wording, asked, fields));
     if (right === null || confidencePpm === null) return "unsaid";
-    return { property: prompt.confidenceOf, question, confidence: confidencePpm as Ppm, right, isHeldOut };
+    return { property: wording.confidenceOf, question, confidence: confidencePpm as Ppm, right, isHeldOut };
   } catch (error) {
     signal.throwIfAborted();
     // A failed answer has no confidence and is skipped; an unreachable server would fail all calls, so it ends the
@@ -115,11 +121,11 @@ async function answerOf(
 }
 
 /** CF4: requires that one model made all answers. */
-function checkSame(made: Made, found: Made): void {
+function checkSame(made: Made, found: Partial<Made>): void {
   const part = strangePart(made, found);
   if (part === null) return;
   const message = `Calibrate failed: the ${part} ${JSON.stringify(made[part])} made the first answer and ${JSON.stringify(found[part])} a later one, and a table is of one; remove model.fallbacks while it is made, or wait until all of the server runs the same`;
-  throw new ConclaveError("CALIBRATION_WRONG", message, { part, first: made[part], found: found[part] });
+  throw new ConclaveError("CALIBRATION_WRONG", message, { part, first: made[part], found: found[part] ?? "" });
 }
 
 function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
@@ -131,7 +137,7 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
     return Array.from({ length: samples }, (_, sample) =>
       asked.map(({ prompt, judge }, call) => {
         const drawn = hash([seed, one.question, sample, call]).readUInt32BE(0) >>> 1;
-        return { question: one.question, prompt, judge, seed: drawn, isHeldOut };
+        return { asked: one, prompt, judge, seed: drawn, isHeldOut };
       }),
     ).flat();
   });
@@ -143,8 +149,8 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
  */
 function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "judge">[] {
   const { terms, answer, proof, wrong } = known;
-  const attempt = attemptOf(known);
-  const isRight = (given: string): boolean => canonicalAnswer(terms, given)?.text === answer;
+  const attempt = loneAttempt(known.question, terms);
+  const isRight = (given: string): boolean => canonicalAnswer(known, given)?.text === answer;
   const verdict = (good: string, bad: string) => (fields: Readonly<Record<string, string>>) =>
     fields["verdict"] === good ? true : fields["verdict"] === bad ? false : null;
   return [
@@ -154,17 +160,6 @@ function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "judge">
       ? []
       : [{ prompt: verifyPrompt(attempt, wrong.answer, wrong.proof), judge: verdict("reject", "accept") }]),
   ];
-}
-
-/** Builds an attempt for the prompt, which shows only its question and kind. */
-function attemptOf({ question, terms }: KnownQuestion): Attempt {
-  const nobody = `0x${"00".repeat(20)}` as Address;
-  return {
-    domain: { chainId: 1, oracle: nobody },
-    request: { id: 0n as RequestId, consumer: nobody, terms, question },
-    attempt: 0,
-    committee: [],
-  };
 }
 
 /** CF5: requires enough answers, fitted and held out. */

@@ -75,11 +75,11 @@ function knownFrom(
   if (form === null)
     return { field: "kind", reason: "write boolean, text, choice A-D, policies A-D or number with its decimals" };
   const terms = questionTerms(form);
-  const answer = canonicalAnswer(terms, line.answer);
+  const answer = canonicalAnswer({ terms, question: line.question }, line.answer);
   if (answer === null) return { field: "answer", reason: `it is no answer of the kind ${line.kind}` };
   const known = { question: line.question, terms, answer: answer.text, proof: line.proof };
   if (line.wrong === undefined) return { ...known, wrong: null };
-  const other = canonicalAnswer(terms, line.wrong);
+  const other = canonicalAnswer({ terms, question: line.question }, line.wrong);
   if (other === null) return { field: "wrong", reason: `it is no answer of the kind ${line.kind}` };
   if (other.outcome === answer.outcome) return { field: "wrong", reason: "it is the right answer" };
   return { ...known, wrong: { answer: other.text, proof: line.wrongProof } };

@@ -6,6 +6,7 @@ import { createDeploymentReader } from "../../adapters/chain/deployment.ts";
 import { createChainReader } from "../../adapters/chain/reader.ts";
 import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { credentialsApart } from "../../adapters/http.ts";
+import { descriptorOf } from "../../adapters/models/create-model.ts";
 import { openKeystore } from "../../adapters/keystore/keystore.ts";
 import type { Address } from "../../core/types.ts";
 import { MAX_MISSES, type AgentRecord } from "../../ports/chain.ts";
@@ -17,7 +18,7 @@ import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
 import { check, fail, ok, warn, type Check } from "./checks.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
-import { utc } from "../shared/output.ts";
+import { printable, utc } from "../shared/output.ts";
 
 /** Gas that one commit or refund costs at most, roughly. */
 const GAS_OF_A_DUTY = 300_000n;
@@ -96,7 +97,22 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     if (coin < DUTIES_IN_RESERVE * duty) return warn(`${held}, too few for ${DUTIES_IN_RESERVE} duties`, way);
     return ok(held);
   });
-  return [registration, ...(registered === null ? [] : await examineService(registered, config, host)), gas];
+  if (registered === null) return [registration, gas];
+  const service = await examineService(registered, config, host);
+  return [registration, await examineRegisteredModel(registered, config), ...service, gas];
+}
+
+/** Checks that askers read in the registry which model answers. */
+function examineRegisteredModel({ model: registered }: AgentRecord, { model }: AgentConfig): Promise<Check> {
+  return check("registered model", async () => {
+    // The check of the model says what is wrong with it.
+    const configured = await descriptorOf(model).catch(() => null);
+    if (configured === null)
+      return warn("the configured model cannot be read, so it is not compared", "see the check of the model");
+    if (configured === registered) return ok(`the registry names the configured model, ${printable(configured)}`);
+    const fact = `the registry names ${printable(registered)}, the config ${printable(configured)}`;
+    return warn(fact, "run: conclave agent model --set");
+  });
 }
 
 /** SE20, RW6: checks that the agent is drawn for its seats, and that the operator's stake earns. */

@@ -3,11 +3,19 @@ import { quoted } from "../../adapters/http.ts";
 import { checkCalibration, readCalibration } from "../../adapters/models/calibration-table.ts";
 import type { ModelConfig } from "../../adapters/models/config.ts";
 import { openAiEndpointOf } from "../../adapters/models/create-model.ts";
-import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
+import {
+  checkContext,
+  describeGguf,
+  digestGguf,
+  MAX_USUAL_CONTEXT,
+  readGgufHeader,
+} from "../../adapters/models/gguf.ts";
+import { memoryNeed, type MemoryNeed } from "../../adapters/models/memory.ts";
 import { probeEngine, probeFile } from "../../adapters/models/llama-probe.ts";
 import type { OpenAiEndpoint } from "../../adapters/models/openai-model.ts";
 import { askOnce, lacksModel, listModels } from "../../adapters/models/openai-probe.ts";
 import { ConclaveError } from "../../core/errors.ts";
+import { promptsName } from "../../core/prompts/prompt.ts";
 import type { CliHost } from "../shared/command.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { wayOutOf } from "../shared/reasons.ts";
@@ -31,24 +39,42 @@ export async function examineModel(model: ModelConfig, host: CliHost): Promise<r
 function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {
   return check("model", async () => {
     const header = readGgufHeader(model.path);
-    if (model.contextSize !== undefined) checkContext(model.path, header, model.contextSize);
+    checkContext(model.path, header, model);
     const descriptor = describeGguf(header, await digestGguf(model.path, model.sha256));
     const patience = AbortSignal.timeout(ENGINE_MS);
-    const loads = await probeFile(model.path, header, descriptor, AbortSignal.any([host.signal, patience]));
+    const loads = await probeFile(
+      model.path,
+      header,
+      model.thinkingTokens ?? 0,
+      descriptor,
+      AbortSignal.any([host.signal, patience]),
+    );
     host.signal.throwIfAborted();
-    const context = model.contextSize ?? header.contextLength ?? LEAST_CONTEXT;
-    const fact = `${model.path} is a GGUF file: ${descriptor}, ${context} tokens of context`;
+    const { thinkingTokens = 0, sequences } = model;
+    const usual = Math.min(header.contextLength ?? LEAST_CONTEXT, MAX_USUAL_CONTEXT + thinkingTokens);
+    const context = model.contextSize ?? usual;
+    const { size } = await stat(model.path);
+    const memory = memoryText(memoryNeed(header, size, sequences, context), sequences);
+    const fact = `${model.path} is a GGUF file: ${descriptor}, ${context} tokens of context${memory}`;
     if (!loads)
       return warn(
         `${fact}; it was not loaded within ${ENGINE_MS / 1000} s`,
         "start the agent and see whether it loads",
       );
-    if (context >= LEAST_CONTEXT) return ok(`${fact}; it loads`);
+    if (context - thinkingTokens >= LEAST_CONTEXT) return ok(`${fact}; it loads`);
+    const thoughts = thinkingTokens === 0 ? "" : ` beside ${thinkingTokens} of thought`;
     return warn(
-      `${fact}; prompts may need ${LEAST_CONTEXT}`,
+      `${fact}; prompts may need ${LEAST_CONTEXT}${thoughts}`,
       "for real questions raise model.contextSize, if it is set, or choose a model with a longer context",
     );
   });
+}
+
+function memoryText(need: MemoryNeed | null, sequences: number): string {
+  if (need === null) return "";
+  const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20);
+  const contexts = `${sequences === 1 ? "its context" : `${sequences} contexts`} ${mebibytes(need.contexts)}`;
+  return `, about ${mebibytes(need.all)} MiB of memory (the file ${mebibytes(need.file)}, ${contexts})`;
 }
 
 async function examineServers(model: ServerConfig, host: CliHost): Promise<readonly Check[]> {
@@ -81,13 +107,13 @@ async function examineKeyFile(name: string, path: string): Promise<Check | null>
  * and asks one short question.
  */
 async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host: CliHost): Promise<Finding> {
-  const { temperature, timeoutMs } = model;
+  const { timeoutMs } = model;
   let names: readonly string[] | null = null;
   try {
     names = await listModels(endpoint, LIST_MS, host.signal);
     if (names !== null && lacksModel(endpoint, names)) return failWithout(endpoint, names);
     const questionMs = Math.min(timeoutMs, QUESTION_MS);
-    const { confidencePpm, origin } = await askOnce(endpoint, temperature, questionMs, host.signal);
+    const { confidencePpm, origin } = await askOnce(endpoint, model, questionMs, host.signal);
     const confidence = confidencePpm === null ? "gives no token probabilities" : "gives token probabilities";
     return ok(`${origin?.model} at ${new URL(endpoint.baseUrl).origin} answers by a JSON schema and ${confidence}`);
   } catch (error) {
@@ -130,8 +156,10 @@ export function examineConfidence(model: ModelConfig): Promise<Check> {
       return ok("as the model gives it: there is no calibration table (conclave calibrate)");
     const table = await readCalibration(calibration);
     if (model.kind === "llama") {
-      const descriptor = describeGguf(readGgufHeader(model.path), await digestGguf(model.path, model.sha256));
-      checkCalibration(calibration, table, { model: descriptor });
+      const header = readGgufHeader(model.path);
+      const descriptor = describeGguf(header, await digestGguf(model.path, model.sha256));
+      const prompts = promptsName(model.prompts ?? header.prompts);
+      checkCalibration(calibration, table, { model: descriptor, prompts });
     }
     return ok(
       `by ${calibration}: ${table.questions.count} questions of ${table.date}, ${table.measure}; its engine and sampling are compared when the agent starts`,

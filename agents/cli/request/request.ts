@@ -9,11 +9,12 @@ import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../s
 import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { findChain } from "../shared/chain-source.ts";
+import { whyHung } from "./why-hung.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
-import { securityOf, securityRows } from "./security.ts";
+import { securityOf, sharedModel, securityRows } from "./security.ts";
 import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
 
@@ -102,11 +103,13 @@ export const request: CommandSpec<Options> = {
     const sources = await readSources(options.question, options.source ?? [], terms, host);
     requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
-    const [agents, appealUnit] =
-      terms.security === "none"
-        ? [[], 0n]
-        : await Promise.all([chain.agents(host.signal), chainTerms.appealUnit(terms, host.signal)]);
-    const security = securityOf(terms, agents, appealUnit);
+    const [agents, appealUnit] = await Promise.all([
+      chain.agents(host.signal),
+      terms.security === "none" ? 0n : chainTerms.appealUnit(terms, host.signal),
+    ]);
+    const shared = sharedModel(agents);
+    if (shared !== null) tell(`warning: ${shared}`);
+    const security = securityOf(terms, terms.security === "none" ? [] : agents, appealUnit);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     for (const [name, value] of secured) tell(`${name} ${value}`);
     const keys = await openAccount(options, host);
@@ -122,7 +125,12 @@ export const request: CommandSpec<Options> = {
         tell(`request ${requestId}: asked in ${receipt.transactionHash}`);
         const state = await waitForDecision(chain, requestId, host.signal, tell);
         const report = await reportRequest(chain, chainTerms.feeToken, requestId, host.signal);
-        return { ...report, ok: state.status === "decided" };
+        const why = state.status === "hung" ? await whyHung(chain, requestId, host) : [];
+        return {
+          json: { ...report.json, why },
+          text: [report.text, ...why.map((reason) => `why: ${reason}`)].join("\n"),
+          ok: state.status === "decided",
+        };
       }
       return {
         json: {

@@ -4,7 +4,7 @@ import { isMajority, isSupermajority } from "../../core/quorum.ts";
 import type { Ppm, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
-import { percent, type Row } from "../shared/output.ts";
+import { percent, printable, type Row } from "../shared/output.ts";
 
 /** As in contracts/types/Limits.sol. */
 export const OVERTURN_SLASH_PPM = 50_000n;
@@ -130,3 +130,12 @@ function concentrationText({ operators, models }: NonNullable<Security["concentr
 }
 
 const chance = (probability: number): string => `once in ${Math.round(1 / probability).toLocaleString("en-US")}`;
+
+/** Says that all agents that can be drawn state one model, whose errors they share; null if they do not. */
+export function sharedModel(agents: readonly Pick<AgentRecord, "active" | "asleep" | "model">[]): string | null {
+  const drawable = agents.filter(({ active, asleep }) => active && !asleep);
+  const models = new Set(drawable.map(({ model }) => model));
+  const [model = ""] = models;
+  if (models.size !== 1 || drawable.length < 2) return null;
+  return `all ${drawable.length} agents that can be drawn state the model ${printable(model)}: they err alike, and their agreement says little`;
+}

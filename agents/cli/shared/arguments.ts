@@ -104,6 +104,12 @@ export function parseListen(text: string, option: string): ListenPlace {
   return { host: v6 ?? v4, port: Number(port) };
 }
 
+/** Reads a sha256, in lower case. Throws USAGE. */
+export function parseDigest(text: string, option: string): string {
+  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw usage(option, text, "give a sha256: 64 hex digits");
+  return text.toLowerCase();
+}
+
 /** Reads one of the choices. Throws USAGE. */
 export function parseChoice<Choice extends string>(text: string, option: string, choices: readonly Choice[]): Choice {
   const found = choices.find((choice) => choice === text);

@@ -1,5 +1,6 @@
-import { Option, type Command } from "commander";
+import { Option } from "commander";
 import { toJson } from "./output.ts";
+import type { StrictCommand } from "./strict-command.ts";
 
 /** The process around a command; tests replace it. */
 export interface CliHost {
@@ -61,7 +62,7 @@ export const FAILED = 1;
 
 /** Lists a command in the help of its parent; loads its file if it is called. */
 export async function addCommand(
-  parent: Command,
+  parent: StrictCommand,
   entry: CommandEntry,
   isCalled: boolean,
   host: CliHost,
@@ -74,7 +75,7 @@ export async function addCommand(
 }
 
 function wire<Options>(
-  command: Command,
+  command: StrictCommand,
   spec: CommandSpec<Options>,
   host: CliHost,
   exit: (code: number) => void,
@@ -85,6 +86,7 @@ function wire<Options>(
   }
   command.addHelpText("after", `\nExample:\n  $ ${spec.example.replaceAll("\n", "\n  $ ")}\n`);
   command.action(async () => {
+    command.requireOptions();
     const options = command.opts<Options & { readonly json?: true }>();
     const json = options.json === true;
     const tell = (line: string): void => host.stderr(`${line}\n`);

@@ -121,9 +121,9 @@ function withPaths(model: ModelConfig, directory: string): ModelConfig {
   return { ...withKey(model), ...table, fallbacks: model.fallbacks.map(withKey) };
 }
 
-/** Validates a config; the error names `source`. Throws CONFIG_INVALID. */
-export function checkAgentConfig(value: unknown, source: string): AgentConfig {
-  return check(agentConfigSchema, value, source);
+/** Validates a config; the error names `path`. Throws CONFIG_INVALID. */
+export function checkAgentConfig(value: unknown, path: string): AgentConfig {
+  return check(agentConfigSchema, value, path);
 }
 
 export async function writeAgentConfig(directory: string, config: AgentConfig): Promise<void> {
@@ -200,7 +200,7 @@ export function fileTrouble(error: unknown): string {
   return words[code as keyof typeof words] ?? message;
 }
 
-function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source: string): z.infer<Schema> {
+function check<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.infer<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -208,8 +208,8 @@ function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source:
   const reason = `${shownValue(value, issue?.path ?? [])}${issue?.message ?? "it is invalid"}`;
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `Check ${source} failed at ${field === "" ? "the top level" : field}: ${reason}; correct it`,
-    { path: source, field },
+    `Check ${path} failed at ${field === "" ? "the top level" : field}: ${reason}; correct it`,
+    { path, field },
   );
 }
 

@@ -1,7 +1,7 @@
 import type { CommanderError } from "commander";
 import type { ConclaveError } from "../../core/errors.ts";
 import { printable, toJson } from "./output.ts";
-import { wayOut, wayOutOf } from "./reasons.ts";
+import { wayOutOf } from "./reasons.ts";
 
 /** An error as every command line of the repository prints it. */
 export interface Failure {
@@ -11,22 +11,26 @@ export interface Failure {
   readonly data: object;
 }
 
-/** Null for --help and --version, which commander reports as errors. */
-export function usageFailure({ code, message, exitCode }: CommanderError): Failure | null {
+/** Null for --help and --version, which commander reports as errors. `help`: the command that shows the help. */
+export function usageFailure({ code, message, exitCode }: CommanderError, help: string): Failure | null {
   if (exitCode === 0) return null;
   const text = code === "commander.help" ? "name a command" : message.replace(/^error: /, "");
   // Commander puts its suggestion on a line of its own.
   return {
     code: "USAGE",
     message: text.replace(/\n\(Did you mean (.+)\?\)$/, "; did you mean $1?"),
-    way: wayOut.USAGE,
+    way: see(help),
     data: {},
   };
 }
 
-export function errorFailure(error: ConclaveError): Failure {
+export function errorFailure(error: ConclaveError, help: string): Failure {
   const { code, message, data } = error;
-  return { code, message, way: wayOutOf(error), data };
+  return { code, message, way: code === "USAGE" ? see(help) : wayOutOf(error), data };
+}
+
+function see(help: string): string {
+  return `see \`${help}\``;
 }
 
 export function failureText({ code, message, way }: Failure): string {

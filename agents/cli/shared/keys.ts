@@ -60,8 +60,8 @@ export async function openOperatorKeys(config: AgentConfig, flags: OperatorFlags
   const path = operatorKeystore(config, flags, host);
   if (path === config.keystore) return openAgentKeys(config, flags, host);
   const file = flags.operatorPasswordFile === undefined ? undefined : resolve(host.cwd, flags.operatorPasswordFile);
-  const sources = { file, env: "CONCLAVE_OPERATOR_PASSWORD", prompt: "Password of the operator's keystore" };
-  return openKeystore(path, await passwordOf(sources, host));
+  const places = { file, env: "CONCLAVE_OPERATOR_PASSWORD", prompt: "Password of the operator's keystore" };
+  return openKeystore(path, await passwordOf(places, host));
 }
 
 export function agentPassword(
@@ -75,8 +75,8 @@ export function agentPassword(
   );
 }
 
-function passwordOf(sources: Parameters<typeof readPassword>[0], host: CliHost): Promise<string> {
-  return readPassword(sources, { environment: host.environment, input: process.stdin, output: process.stderr });
+function passwordOf(places: Parameters<typeof readPassword>[0], host: CliHost): Promise<string> {
+  return readPassword(places, { environment: host.environment, input: process.stdin, output: process.stderr });
 }
 
 /**

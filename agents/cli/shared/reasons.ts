@@ -4,7 +4,7 @@ import type { ModelFailureKind } from "../../ports/model.ts";
 /** What to do about each error; docs/reasons.md says more, and a test compares the two lists. */
 export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CONFIG_INVALID: "correct the field that the message names",
-  CONFIG_MISSING: "give the field that the message names, in the file or as an option",
+  CONFIG_MISSING: "give what the message names: a file, a field of it, an option or a variable",
   KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
   KEYSTORE_EXISTS: "choose another folder with --dir; an existing key is never overwritten",
   KEYSTORE_PASSWORD_WRONG: "give the password of this keystore; if it is right, restore the file from a copy",
@@ -33,11 +33,15 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
   MODEL_DIGEST_WRONG: "download the GGUF file again, or correct model.sha256 in the config",
-  MODEL_CONTEXT_TOO_SMALL: "lower model.contextSize in the config, or choose a model with a longer context",
+  MODEL_TEMPLATE_MISSING: "choose an instruct or chat model: this one was not trained to answer questions",
+  MODEL_PULL_FAILED: "look at the reason in the message; what came is kept, and the same command goes on with it",
+  DISK_FULL: "free some space and repeat the command, which goes on with what is here, or choose another folder",
+  MODEL_CONTEXT_TOO_SMALL:
+    "change model.contextSize or model.thinkingTokens as the message says, or choose a model with a longer context",
   CALIBRATION_WRONG: "make the table anew with `conclave calibrate`, or remove model.calibration from the config",
   MODEL_UNREACHABLE: "start the model server, or correct model.url in the config",
   MODEL_FAILED: "look at the reason in the message; the agent abstains and goes on",
-  JOURNAL_CORRUPT: "restore the journal from a copy; deleting it can make the agent sign twice",
+  JOURNAL_CORRUPT: "do what the message says, and never put back an older copy of a journal",
   JOURNAL_LOCKED: "stop the other process that runs this agent",
   JOURNAL_CONFLICT: "leave it: the agent abstains from this attempt",
   BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",
@@ -72,7 +76,8 @@ const modelWays: Readonly<Record<ModelFailureKind, string>> = {
   "prompt-too-long":
     "shorten the question, raise model.contextSize or the server's own, or choose a model with a longer context",
   "answer-too-large": "look at the server: it does not keep to the limits it is given",
-  truncated: "choose a model that is less verbose, or turn its reasoning off",
+  truncated: "choose a model that is less verbose, or a server that keeps to the lengths in a schema",
+  "thinking-too-long": "raise model.thinkingTokens, or turn the model's thinking off where it is served",
   unparsable: NO_SCHEMA,
   refused: "check url, model, apiKeyFile or apiKeyEnv in the config, and the provider's rules",
   unsupported: NO_SCHEMA,

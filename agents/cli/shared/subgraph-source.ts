@@ -33,7 +33,7 @@ export const HOW_TO_GET =
 const MAX_BEHIND = 1_000_000_000;
 
 /** Where a subgraph's answer comes from. */
-export interface Source {
+export interface SubgraphSource {
   readonly kind: "subgraph";
   readonly origin: string;
   readonly block: number;
@@ -99,7 +99,7 @@ export interface Units {
 /** A subgraph's answer after its comparison with the chain. */
 export interface Compared<Answer> {
   readonly answer: Answer;
-  readonly source: Source;
+  readonly source: SubgraphSource;
   /** Units of amounts; the smallest ones if no chain was asked. */
   readonly units: Units;
 }
@@ -146,7 +146,7 @@ const smallest: Units = {
 };
 
 /** Returns a line that says for which block an answer holds. */
-export function sourceText({ origin, block, time, behind }: Source): string {
+export function sourceText({ origin, block, time, behind }: SubgraphSource): string {
   const when = time === null ? "" : ` of ${utc(time)}`;
   const distance = behind === null ? "not compared with a chain" : `${behind} behind the chain`;
   return `as of block ${block}${when}, ${distance}, by ${origin}`;

@@ -112,7 +112,7 @@ export interface Fact {
 
 /** Returns who asked what, who sat, what the outcome was and why. */
 export function factsOf(deliberation: Deliberation): readonly Fact[] {
-  const { report, attempt, protocol, messages } = deliberation;
+  const { report, attempt, protocol, messages, reasons } = deliberation;
   const { request, committee } = attempt;
   const twice = messages.flatMap((spoken, index) =>
     conflictsOf(deliberation, spoken).length > 0 ? [`[${index + 1}] of seat ${spoken.header.seat}`] : [],
@@ -128,6 +128,7 @@ export function factsOf(deliberation: Deliberation): readonly Fact[] {
     ...seats,
     { name: "transcript", text: report.root ?? "none" },
     ...outcomeOf(report),
+    ...reasons.map((text) => ({ name: "last round", text: printable(text) })),
     ...(twice.length === 0 ? [] : [{ name: "equivocation", text: `two payloads in one place: ${twice.join(", ")}` }]),
     { name: "audit", text: auditOf(report) },
   ];

@@ -1,6 +1,7 @@
 import { verdictOf, type VerifyReport, type VerifyStep } from "../../node/audit/report.ts";
 import { verifyRequest } from "../../node/audit/verify.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
+import { ConclaveError } from "../../core/errors.ts";
 import type { Decision, RequestId } from "../../core/types.ts";
 import { parseRequestId, usage } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
@@ -10,6 +11,8 @@ import { committeeFirst } from "../shared/committee-first.ts";
 import { contentFlags, openContentSource, type ContentFlags } from "../shared/content-source.ts";
 import { printable, rows, type Row } from "../shared/output.ts";
 import { manyFlags, parseSelection, verifyMany, type ManyFlags } from "./many.ts";
+
+const WHICH = "give one request, or --from ID --to ID, or --since BLOCK";
 
 interface Options extends ManyFlags, ChainFlags, ContentFlags {}
 
@@ -23,11 +26,18 @@ export const verify: CommandSpec<Options> = {
   run: async (invocation) => {
     const [id] = invocation.args;
     const selection = parseSelection(invocation.options);
-    if (selection === null) return verifyOne(invocation, parseRequestId(id));
+    if (selection === null)
+      return verifyOne(invocation, id === undefined ? await refuseNone(invocation) : parseRequestId(id));
     if (id === undefined) return verifyMany(invocation, selection);
-    throw usage("<id>", id, "give one request, or --from ID --to ID, or --since BLOCK");
+    throw usage("<id>", id, WHICH);
   },
 };
+
+/** Throws USAGE, but first what is wrong with the files that name the chain. */
+async function refuseNone({ options, host }: Invocation<Options>): Promise<never> {
+  if (options.deployment !== undefined || options.dir !== undefined) await findChain(options, host);
+  throw new ConclaveError("USAGE", `Read <id>: it is missing; ${WHICH}`, { option: "<id>", value: "" });
+}
 
 async function verifyOne({ options, host, tell, json }: Invocation<Options>, requestId: RequestId): Promise<Result> {
   const chain = await createAuditReader(await findChain(options, host), host.signal);

@@ -1,11 +1,11 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { isMapOf } from "../encoding/codec.ts";
 import { compareHex, concat, hexToBytes, sha256 } from "../encoding/bytes.ts";
-import { settle, type Resolution } from "./outcome.ts";
+import { outcomeFrom, type Resolution } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import { canonicalRanks } from "../seat/order.ts";
 import type { Call, SeatView } from "./phased-rules.ts";
-import type { Prompt } from "../prompts/prompt.ts";
+import { reworded, type Prompt } from "../prompts/prompt.ts";
 import {
   candidateFrom,
   decodeProposal,
@@ -34,7 +34,7 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
  */
 
 /** Version of council, debate and adversarial: raised with every change of rules, wording or fields, and with TASKS_VERSION. */
-export const CHAIR_VERSION = 5;
+export const CHAIR_VERSION = 6;
 
 /** CH10: the most seats, since a prompt has one letter per answer. */
 export const MOST_SEATS = 26;
@@ -72,7 +72,8 @@ export const PERSONALITIES: readonly string[] = [
 export function memberPrompt(attempt: Attempt, self: SeatIndex): Prompt {
   const base = proposePrompt(attempt);
   const personality = PERSONALITIES[(canonicalRanks(attempt)[self] as number) % PERSONALITIES.length];
-  return personality ? { ...base, system: `${base.system}\n\n${personality}` } : base;
+  if (!personality) return base;
+  return reworded(base, (wording) => ({ ...wording, system: `${wording.system}\n\n${personality}` }));
 }
 
 /** A seat's answer without a commitment: nobody else answers at the same time. Null if its model failed. */
@@ -121,9 +122,13 @@ export function inReadersOrder<Entry extends { readonly target: string }>(
 
 const SYNTHESIZE: Task = {
   name: "synthesize",
-  instructions:
+  small:
     "You chair the committee; these are its members' answers with their proofs. In `proof` name what they agree on and where they differ, " +
     "add what settles it, and do not repeat them one by one. `answer` is the one answer that follows, in the stated kind.",
+  general:
+    "You chair the committee; `answerA`, `answerB` and so on are its members' answers with their proofs, any of which may be wrong. In `proof` name " +
+    "what they agree on and where they differ, find by your own short steps what settles it, and do not repeat them one by one. `answer` is the " +
+    "one answer that follows, written as `form` says.",
 };
 
 /** CH4: the chair's one call. */
@@ -161,7 +166,7 @@ export interface ChairResolution extends Omit<Resolution, "winner"> {
 }
 
 /** CH8, CH9, CH11: the confidence is the part of the seats that agree with the chair; a degraded synthesis gets at most half. */
-export function settleChair(attempt: Attempt, resolution: ChairResolution): Outcome {
+export function outcomeOfChair(attempt: Attempt, resolution: ChairResolution): Outcome {
   const { chair, agreeing, of, degraded, blind, slashes, completed } = resolution;
   const part = Math.floor((agreeing.length * ONE_PPM) / of);
   const confidence = (degraded ? Math.min(part, DEGRADED_CAP) : part) as Ppm;
@@ -169,5 +174,5 @@ export function settleChair(attempt: Attempt, resolution: ChairResolution): Outc
   const winner = { answer: chair.answer, confidence, alike: isText ? null : [] };
   // PY8: else a chair could name what it alone answered, and take all pay.
   const paid = isText || isMajority(agreeing.length, of) ? blind : NOBODY_BLIND;
-  return settle(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
+  return outcomeFrom(attempt, { winner, blind: paid, slashes, completed: [...completed, chair.seat] });
 }

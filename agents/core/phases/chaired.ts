@@ -4,14 +4,14 @@ import {
   agreesWith,
   inTurn,
   refuseChaired,
-  settleChair,
+  outcomeOfChair,
   synthesisCall,
   triesOf,
   withEquivocators,
   wordForm,
   wordOf,
 } from "./chair.ts";
-import { settle } from "./outcome.ts";
+import { outcomeFrom } from "./outcome.ts";
 import type { PhasedState } from "./drive.ts";
 import { NOBODY_BLIND, type Blind } from "./pay.ts";
 import { phased } from "./phased.ts";
@@ -83,7 +83,7 @@ function synthesis(rules: ChairedRules, view: SeatView<ChairedCarry>): readonly 
 }
 
 function saySynthesis(view: SeatView<ChairedCarry>): unknown {
-  return { proposal: proposalFrom(view.attempt.request.terms, view.answered(SYNTHESIS)[0]) };
+  return { proposal: proposalFrom(view.attempt.request, view.answered(SYNTHESIS)[0]) };
 }
 
 /** CH6: true if an honest seat is among those that answered. */
@@ -106,9 +106,12 @@ function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedC
   if (chair === null || !enough) {
     // CH5: the next seat in order tries, as long as there is one, and answers to conclude from.
     if (enough && round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
-    return { carry: next, outcome: settle(attempt, { winner: null, blind, slashes, completed: completed(failed) }) };
+    return {
+      carry: next,
+      outcome: outcomeFrom(attempt, { winner: null, blind, slashes, completed: completed(failed) }),
+    };
   }
-  const outcome = settleChair(attempt, {
+  const outcome = outcomeOfChair(attempt, {
     chair,
     agreeing: answers.filter((answer) => agreesWith(attempt, answer, chair)).map(({ seat }) => seat),
     of: attempt.committee.length,

@@ -23,17 +23,19 @@ export interface PhasedState extends Waiting {
   readonly fetched: readonly (Uint8Array | null)[];
   /** The own model's answers, by phase of this round. */
   readonly answered: ReadonlyMap<number, readonly Answered[]>;
+  /** Why calls of the own model failed, by phase of this round. */
+  readonly failed: ReadonlyMap<number, readonly string[]>;
   /** What this seat held of each phase since the last full one when that phase closed (PH3). */
   readonly seen: readonly Seen[];
   readonly closed: Position | null;
   /** PH10: the first round whose messages are not yet handed on. */
-  readonly relayed: number;
+  readonly handedOn: number;
 }
 
 /** Prefix of the timer after which a round's messages are handed on. */
-const RELAY = "relay.";
+const HAND_ON = "hand-on.";
 
-const opening: Omit<PhasedState, "relayed"> = {
+const opening: Omit<PhasedState, "handedOn"> = {
   round: 0,
   index: 0,
   said: false,
@@ -41,6 +43,7 @@ const opening: Omit<PhasedState, "relayed"> = {
   pending: [],
   fetched: [],
   answered: new Map(),
+  failed: new Map(),
   seen: [],
   closed: null,
 };
@@ -61,7 +64,7 @@ export class Drive<Carry> {
   }
 
   start(context: SeatContext): Step<PhasedState> {
-    return this.openRound({ ...opening, relayed: 0 }, context, { rounds: new Map() }, 0);
+    return this.openRound({ ...opening, handedOn: 0 }, context, { rounds: new Map() }, 0);
   }
 
   step(state: PhasedState, context: SeatContext, tally: Tally, input: Input): Step<PhasedState> {
@@ -69,8 +72,8 @@ export class Drive<Carry> {
       case "observed":
         return this.observe(state, context, tally, input.ask, input.observation);
       case "elapsed":
-        if (input.timer.startsWith(RELAY))
-          return this.relay(state, context, tally, Number(input.timer.slice(RELAY.length)));
+        if (input.timer.startsWith(HAND_ON))
+          return this.handOn(state, context, tally, Number(input.timer.slice(HAND_ON.length)));
         return this.patience.isCurrent(state, context, input.timer)
           ? this.closePhase(state, context, tally)
           : { state, effects: [] };
@@ -104,11 +107,12 @@ export class Drive<Carry> {
       earlier: Array.from({ length: round }, (_, of) => book(of)),
       carry: this.judge.carryInto(attempt, tally, round),
       answered: (phase) => state.answered.get(phase) ?? [],
+      failed: (phase) => state.failed.get(phase) ?? [],
       fetched: state.fetched,
     };
   }
 
-  /** PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its deadline. */
+  /** PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its time-out. */
   private advance(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { phase } = this.formAt(context, state);
     if (state.closed !== null && comparePositions(state.closed, { round: state.round, phase }) >= 0)
@@ -143,13 +147,13 @@ export class Drive<Carry> {
       const entered = this.enter({ ...next, index: state.index + 1 }, context, tally);
       return { state: entered.state, effects: [...late, ...entered.effects] };
     }
-    const relay: Effect = {
+    const handOn: Effect = {
       kind: "wait",
-      timer: `${RELAY}${state.round}`,
+      timer: `${HAND_ON}${state.round}`,
       delayMs: Math.floor(context.timing.phaseMs / 2),
     };
     const entered = this.nextRound({ ...next, said: true }, context, tally);
-    return { state: entered.state, effects: [...late, relay, ...entered.effects] };
+    return { state: entered.state, effects: [...late, handOn, ...entered.effects] };
   }
 
   /**
@@ -174,32 +178,32 @@ export class Drive<Carry> {
   }
 
   private openRound(
-    before: Pick<PhasedState, "closed" | "relayed">,
+    before: Pick<PhasedState, "closed" | "handedOn">,
     context: SeatContext,
     tally: Tally,
     round: number,
   ): Step<PhasedState> {
-    const { closed, relayed } = before;
-    return this.enter({ ...opening, round, closed, relayed }, context, tally);
+    const { closed, handedOn } = before;
+    return this.enter({ ...opening, round, closed, handedOn }, context, tally);
   }
 
   /** PH10: without a certificate long after a round, sends its messages to everybody: some may have reached this seat alone. */
-  private relay(state: PhasedState, { self }: SeatContext, tally: Tally, round: number): Step<PhasedState> {
+  private handOn(state: PhasedState, { self }: SeatContext, tally: Tally, round: number): Step<PhasedState> {
     const messages = [...roundSlots(tally, round).values()].flat().filter(({ header }) => header.seat !== self);
-    const relayed = Math.max(state.relayed, round + 1);
-    return { state: { ...state, relayed }, effects: [{ kind: "forward", messages }] };
+    const handedOn = Math.max(state.handedOn, round + 1);
+    return { state: { ...state, handedOn }, effects: [{ kind: "forward", messages }] };
   }
 
   private hear(state: PhasedState, context: SeatContext, tally: Tally, message: Message): Step<PhasedState> {
     const advanced = this.advance(state, context, tally);
     const { round, seat } = message.header;
-    if (round >= state.relayed || seat === context.self) return advanced;
+    if (round >= state.handedOn || seat === context.self) return advanced;
     return { state: advanced.state, effects: [...advanced.effects, { kind: "forward", messages: [message] }] };
   }
 
   private enter(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { phase } = this.formAt(context, state);
-    const waits = this.patience.deadlines(state, context);
+    const waits = this.patience.timeOuts(state, context);
     const speakers = this.speakersOf(context, state);
     if (speakers !== null && !speakers.includes(context.self)) {
       const entered = this.advance({ ...state, said: true }, context, tally);
@@ -228,7 +232,7 @@ export class Drive<Carry> {
     const call = state.pending.find((one) => one.ask === ask);
     if (call === undefined) return { state, effects: [] };
     const pending = state.pending.filter((one) => one !== call);
-    const noted = { ...state, pending, answered: this.note(state, context, call, observation) };
+    const noted = { ...state, pending, ...this.note(state, context, call, observation) };
     return pending.length > 0 ? { state: noted, effects: [] } : this.speak(noted, context, tally);
   }
 
@@ -243,18 +247,21 @@ export class Drive<Carry> {
     return this.speak({ ...state, fetched: blocks }, context, tally);
   }
 
-  /** A failed call leaves nothing behind: it can never look like an answer. */
+  /** PH9: a failed call leaves nothing but the reason: it can never look like an answer. */
   private note(
     state: PhasedState,
     context: SeatContext,
     { about }: Pending,
     observation: Observation,
-  ): PhasedState["answered"] {
-    if (observation.kind === "failed") return state.answered;
+  ): Partial<Pick<PhasedState, "answered" | "failed">> {
     const { phase } = this.formAt(context, state);
+    if (observation.kind === "failed") {
+      const failed = [...(state.failed.get(phase) ?? []), observation.reason];
+      return { failed: new Map(state.failed).set(phase, failed) };
+    }
     const { kind: _, ...answer } = observation;
     const before = state.answered.get(phase) ?? [];
-    return new Map(state.answered).set(phase, [...before, { about, ...answer }]);
+    return { answered: new Map(state.answered).set(phase, [...before, { about, ...answer }]) };
   }
 
   private speak(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {

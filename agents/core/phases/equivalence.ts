@@ -60,9 +60,13 @@ export function matchForms(attempt: Attempt): readonly AnyForm[] {
 
 const MATCH_TASK: Task = {
   name: "match",
-  instructions:
+  small:
     "Two members answered with these texts. Say in `check` what each of them states. `verdict` is same if whoever acts on one of them would " +
     "act alike on the other, different if not, abstain if you cannot tell.",
+  general:
+    "Two members answered the question with `answer` and with `other`. Whether they are right does not matter here. Say in `check` what each of " +
+    "them states. `verdict` is same if whoever acts on one of them would act alike on the other, whatever the words; different if not; abstain " +
+    "if you cannot tell.",
 };
 
 function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
@@ -115,7 +119,7 @@ export function answerClasses(
   });
 }
 
-/** Source of judgements on two texts. */
+/** What gives judgements on two texts. */
 export interface Equivalences {
   areSame(founder: CanonicalAnswer, text: CanonicalAnswer): boolean;
   /** Seats that said that the two texts differ. */
@@ -143,7 +147,7 @@ export function classesBy(
   return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
 }
 
-/** Seats that said of two texts that they are the same, or that they differ. */
+/** Seats that called two texts the same, and seats that called them different. */
 function seatsJudging(
   book: RoundBook,
   a: CanonicalAnswer,

@@ -2,6 +2,7 @@ import { faultTolerance, isSupermajority } from "../quorum.ts";
 import { limits } from "../limits.ts";
 import type { JudgedRound, PhasedRules } from "./phased-rules.ts";
 import type { Conclusion, Position } from "../protocol.ts";
+import { explainClasses, explainSeats } from "./reasons.ts";
 import type { AnyForm, RoundBook, RoundPlan } from "./round-book.ts";
 import { filledIn, roundSlots, type RoundSlots, type Tally } from "../seat/tally.ts";
 import type { Attempt, SeatIndex } from "../types.ts";
@@ -45,6 +46,15 @@ export class Judge<Carry> {
     if (evaluated.next === rounds && evaluated.outcome === null)
       throw new Error(`${this.rules.id} judged its last round without an outcome`);
     return evaluated;
+  }
+
+  /** PH14: in words, what the last complete round has and lacks. */
+  explain(attempt: Attempt, tally: Tally): readonly string[] {
+    const round = this.evaluate(attempt, tally).next - 1;
+    if (round < 0) return [];
+    const book = this.book(attempt, tally, round);
+    const classes = this.rules.explain?.(book, this.carryInto(attempt, tally, round)) ?? explainClasses(book);
+    return [...explainSeats(book), ...classes];
   }
 
   /** What the rounds before a round leave behind, as far as they are complete in this message set. */
@@ -123,7 +133,10 @@ export class Judge<Carry> {
     return phases;
   }
 
-  /** Why a transcript cannot hold the deliberation, or null: every seat may speak in every phase, and f of them twice. */
+  /**
+   * Why a transcript cannot hold the deliberation, or null. The longest one has a message of every seat in every phase, and two of f
+   * seats.
+   */
   refuseLength(attempt: Attempt): string | null {
     const seats = attempt.committee.length;
     const messages = (seats + faultTolerance(seats)) * this.phasesAtMost(attempt);

@@ -15,24 +15,27 @@ const TEXT = /^[\x20-\x7e]{1,160}$/;
 const NO_SEED = " no-seed";
 
 /** Makes an adapter's origin fit into a message. */
-export function tidyOrigin({ model, engine, sampling, seed }: Origin): Origin {
+export function tidyOrigin({ model, engine, sampling, prompts, seed }: Origin): Origin {
   const tidy = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "-").slice(0, MAX_TEXT) || "-";
   return {
     model: tidy(model),
     engine: tidy(engine),
     sampling: tidy(sampling),
+    prompts: tidy(prompts),
     seed: seed === null ? null : seed >>> 0,
   };
 }
 
 /** Encodes one entry per engine, with the seeds of its answers in order; null without origins. */
 export function encodeOrigins(origins: readonly Origin[]): Value {
-  const engines: { model: string; engine: string; sampling: string; seeds: number[] }[] = [];
-  for (const { model, engine, sampling: drawn, seed: given } of origins) {
+  const engines: { model: string; engine: string; sampling: string; prompts: string; seeds: number[] }[] = [];
+  for (const { model, engine, sampling: drawn, prompts, seed: given } of origins) {
     const sampling = given === null ? `${drawn.slice(0, MAX_TEXT - NO_SEED.length)}${NO_SEED}` : drawn;
     const seed = given ?? 0;
-    const known = engines.find((one) => one.model === model && one.engine === engine && one.sampling === sampling);
-    if (known === undefined) engines.push({ model, engine, sampling, seeds: [seed] });
+    const known = engines.find(
+      (one) => one.model === model && one.engine === engine && one.sampling === sampling && one.prompts === prompts,
+    );
+    if (known === undefined) engines.push({ model, engine, sampling, prompts, seeds: [seed] });
     else if (known.seeds.length < MAX_SEEDS) known.seeds.push(seed);
   }
   return engines.length === 0 ? null : engines.slice(0, MAX_ENGINES);
@@ -48,15 +51,15 @@ export function decodeOrigins(value: Value | undefined): readonly Origin[] | nul
 }
 
 function decodeEngine(value: Value): readonly Origin[] | null {
-  if (!isMapOf(value, ["model", "engine", "sampling", "seeds"])) return null;
-  const { model, engine, sampling } = value;
-  if (!isLabel(model) || !isLabel(engine) || !isLabel(sampling)) return null;
+  if (!isMapOf(value, ["model", "engine", "prompts", "sampling", "seeds"])) return null;
+  const { model, engine, sampling, prompts } = value;
+  if (!isLabel(model) || !isLabel(engine) || !isLabel(sampling) || !isLabel(prompts)) return null;
   const seeds = listOf(value.seeds, MAX_SEEDS, (seed) => (isSeed(seed) ? seed : null));
   if (seeds === null || seeds.length === 0) return null;
-  if (!sampling.endsWith(NO_SEED)) return seeds.map((seed) => ({ model, engine, sampling, seed }));
+  if (!sampling.endsWith(NO_SEED)) return seeds.map((seed) => ({ model, engine, sampling, prompts, seed }));
   const drawn = sampling.slice(0, -NO_SEED.length);
   if (drawn === "" || seeds.some((seed) => seed !== 0)) return null;
-  return seeds.map(() => ({ model, engine, sampling: drawn, seed: null }));
+  return seeds.map(() => ({ model, engine, sampling: drawn, prompts, seed: null }));
 }
 
 export function withOrigins(payload: PayloadMap, origins: readonly Origin[]): PayloadMap {

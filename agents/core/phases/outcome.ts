@@ -3,7 +3,7 @@ import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 import { meritsOf, type Blind, type Decided } from "./pay.ts";
 
-/** The result of a deliberation, before reputations and shares are settled. */
+/** The result of a deliberation, before reputation changes and pay shares follow from it. */
 export interface Resolution {
   /** The winning answer; null if the attempt is Hung. */
   readonly winner: (Decided & { readonly confidence: Ppm }) | null;
@@ -14,8 +14,8 @@ export interface Resolution {
   readonly completed: readonly SeatIndex[];
 }
 
-/** Settles an outcome (PH8, PY4, PY5, PY6, PY10): what blind answers earn or cost, beside the slashes. */
-export function settle(attempt: Attempt, { winner, blind, slashes, completed }: Resolution): Outcome {
+/** Makes an outcome (PH8, PY4, PY5, PY6, PY10): what blind answers earn or cost, beside the slashes. */
+export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, completed }: Resolution): Outcome {
   const isClean = ({ seat }: { readonly seat: SeatIndex }): boolean => slashes[seat] === 0;
   const heard = { answers: blind.answers.filter(isClean), overdue: blind.overdue.filter(isClean) };
   const merits = meritsOf(attempt, winner, heard);

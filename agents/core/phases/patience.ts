@@ -11,12 +11,12 @@ export interface Waiting {
   readonly round: number;
   /** Index of the phase within the round. */
   readonly index: number;
-  /** Timers of the phase that run besides its deadline. */
+  /** Timers of the phase that run besides its time-out. */
   readonly running: readonly ("grace" | "haste")[];
 }
 
 /**
- * PH5: how long one seat waits in a phase: until its deadline; a grace after more than 2/3 of the speakers have spoken; less if others
+ * PH5: how long one seat waits in a phase: until its time-out; a grace after more than 2/3 of the speakers have spoken; less if others
  * have gone on. Local: patience decides when a seat speaks, never what messages mean.
  */
 export class Patience {
@@ -84,11 +84,11 @@ export class Patience {
   }
 
   /**
-   * The deadline of the phase that is entered. If several seats but not all speak in it, the deadline of the next phase
+   * The time-out of the phase that is entered. If several seats but not all speak in it, the time-out of the next phase
    * starts here, too, and is twice as long: one seat may hear all speakers and go on at once, while another one waits
-   * for the deadline of this phase before it speaks in the next.
+   * for the time-out of this phase before it speaks in the next.
    */
-  deadlines(waiting: Waiting, context: SeatContext): readonly Effect[] {
+  timeOuts(waiting: Waiting, context: SeatContext): readonly Effect[] {
     const { attempt, timing } = context;
     const { round, index } = waiting;
     const { forms } = this.judge.plan(attempt, round);

@@ -30,6 +30,8 @@ export interface PhasedRules<Carry> {
    * carry: results are remembered per (book, carry).
    */
   judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
+  /** In words, for people, what each answer of a complete round has and what it needs; if not given, its seats are counted. */
+  explain?(book: RoundBook, carry: Carry): readonly string[];
   /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and documents it speaks at once. */
   calls(view: SeatView<Carry>, phase: number): readonly Call[];
   /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. A phase has documents or calls, not both. */
@@ -69,6 +71,8 @@ export interface SeatView<Carry> {
   readonly carry: Carry;
   /** The own model's answers in a phase of this round, in order of arrival. */
   answered(phase: number): readonly Answered[];
+  /** Why calls of a phase of this round failed, in order of arrival. */
+  failed(phase: number): readonly string[];
   /** The blocks of this phase's documents, in order; null for a block that did not arrive in time. */
   readonly fetched: readonly (Uint8Array | null)[];
 }

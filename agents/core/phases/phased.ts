@@ -38,5 +38,6 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     step: (state, context, tally, input) => drive.step(state, context, tally, input),
     closed: (state) => state.closed,
     conclude: (attempt, tally) => judge.conclude(attempt, tally),
+    explain: (attempt, tally) => judge.explain(attempt, tally),
   });
 }

@@ -1,5 +1,5 @@
-import { canonicalAnswer } from "../request/answer.ts";
-import { type CanonicalAnswer } from "../request/kinds.ts";
+import { canonicalAnswer, unreadAnswer } from "../request/answer.ts";
+import type { Asked, CanonicalAnswer } from "../request/kinds.ts";
 import { clipText } from "../request/text.ts";
 import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/bytes.ts";
@@ -10,7 +10,7 @@ import type { Answered, SeatView } from "./phased-rules.ts";
 import type { Blind, BlindAnswer, Overdue } from "./pay.ts";
 import { allVariants, counted, said, type Form, type RoundBook, type Closure } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
-import type { Attempt, Digest, Ppm, SeatIndex, Terms, Value } from "../types.ts";
+import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../types.ts";
 
 /** The phases in which every deliberation begins: seats commit to salted answers before any is revealed (PH1). */
 const COMMIT = 1;
@@ -40,6 +40,8 @@ interface Commit {
 
 interface Reveal {
   readonly proposal: (Proposal & { readonly salt: Uint8Array }) | null;
+  /** PH14: why there is no proposal, in the seat's words. */
+  readonly why?: string;
 }
 
 export const commitForm: Form<Commit> = {
@@ -57,10 +59,15 @@ export const commitForm: Form<Commit> = {
 export const revealForm: Form<Reveal> = {
   name: "reveal",
   phase: REVEAL,
-  encode: ({ proposal }) => ({
+  encode: ({ proposal, why }) => ({
     proposal: proposal === null ? null : { ...encodeProposal(proposal), salt: proposal.salt },
+    ...(why !== undefined && { why }),
   }),
   decode: (_, value) => {
+    if (isMapOf(value, ["proposal", "why"])) {
+      const { proposal, why } = value;
+      return proposal === null && isTextOf(why, limits.whyBytes) && why !== "" ? { proposal, why } : null;
+    }
     if (!isMapOf(value, ["proposal"])) return null;
     if (value["proposal"] === null) return { proposal: null };
     if (!isMapOf(value["proposal"], ["answer", "proof", "salt", "tier"])) return null;
@@ -85,8 +92,8 @@ export function decodeProposal(value: Value | undefined): Proposal | null {
 }
 
 /** The proposal in a model's reply; null if its answer is not of the question's kind. */
-export function proposalFrom(terms: Terms, answered: Answered | undefined): Proposal | null {
-  const answer = answered && canonicalAnswer(terms, answered.fields["answer"] ?? "");
+export function proposalFrom(asked: Asked, answered: Answered | undefined): Proposal | null {
+  const answer = answered && canonicalAnswer(asked, answered.fields["answer"] ?? "");
   if (!answer) return null;
   const proof = clipText(answered.fields["proof"] ?? "", limits.proofBytes);
   return { answer: answer.text, proof, tier: tierOf(answered.confidence) };
@@ -94,7 +101,7 @@ export function proposalFrom(terms: Terms, answered: Answered | undefined): Prop
 
 /** The proposal that this seat commits to and reveals: its model's answer to the one call of COMMIT. */
 export function ownProposal(view: SeatView<unknown>): Proposal | null {
-  return proposalFrom(view.attempt.request.terms, view.answered(COMMIT)[0]);
+  return proposalFrom(view.attempt.request, view.answered(COMMIT)[0]);
 }
 
 export function sayCommit(view: SeatView<unknown>): Commit {
@@ -105,7 +112,17 @@ export function sayCommit(view: SeatView<unknown>): Commit {
 
 export function sayReveal(view: SeatView<unknown>): Reveal {
   const proposal = ownProposal(view);
-  return { proposal: proposal === null ? null : { ...proposal, salt: saltOf(view) } };
+  if (proposal !== null) return { proposal: { ...proposal, salt: saltOf(view) } };
+  const why = whyNone(view);
+  return { proposal, ...(why !== null && { why }) };
+}
+
+/** PH14: why the model's answer is no proposal; null if the seat does not know. Said with REVEAL, when all are committed. */
+function whyNone(view: SeatView<unknown>): string | null {
+  const [answered] = view.answered(COMMIT);
+  if (answered !== undefined) return unreadAnswer(view.attempt.request, answered.fields["answer"] ?? "");
+  const [failure] = view.failed(COMMIT);
+  return failure === undefined ? null : clipText(`the model failed: ${failure}`, limits.whyBytes);
 }
 
 function saltOf({ secret, round }: SeatView<unknown>): Uint8Array {
@@ -194,7 +211,7 @@ const canonical = new WeakMap<Proposal, CanonicalAnswer | null>();
 /** The candidate in a proposal; null if its answer is not canonical. Each proposal object is brought into canonical form once. */
 export function candidateFrom(attempt: Attempt, seat: SeatIndex, target: Digest, proposal: Proposal): Candidate | null {
   const known = canonical.get(proposal);
-  const answer = known === undefined ? canonicalAnswer(attempt.request.terms, proposal.answer) : known;
+  const answer = known === undefined ? canonicalAnswer(attempt.request, proposal.answer) : known;
   canonical.set(proposal, answer);
   return answer === null ? null : { seat, target, answer, proof: proposal.proof, tier: proposal.tier };
 }

@@ -36,7 +36,7 @@ export interface Broadcast<Body> {
 }
 
 /** The form of an ECHO or READY message. Make each form once, as a constant. */
-export function relayForm(name: string, phase: number): Form<Vouching> {
+export function vouchForm(name: string, phase: number): Form<Vouching> {
   return {
     name,
     phase,

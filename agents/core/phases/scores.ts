@@ -65,19 +65,25 @@ export function totalOf(marks: Marks): number {
 }
 
 /** Raised with every change of wording or fields, and with TASKS_VERSION; protocols that score rise with it. */
-export const SCORES_VERSION = 2;
+export const SCORES_VERSION = 3;
 
 const MARKS = Array.from({ length: MARK_MAX + 1 }, (_, mark) => String(mark));
 
 const SCORE: Task = {
   name: "score",
-  instructions:
+  small:
     "You are a strict examiner. Another member gave this answer with this proof. Derive the answer yourself in `check`, then mark it from 0 to " +
     "20 by each criterion, 20 best, 10 neutral: `contradiction` (does it contradict established facts?), `fabrication` (does it invent " +
     "facts?), `instruction` (does it depart from what was asked?), `context` (does it depart from the context given?), `logic` (does the " +
     'proof hold?). Two examples. A right answer with a sound proof: {"check":"17 > 15, so yes","contradiction":"20","fabrication":"20",' +
     '"instruction":"20","context":"20","logic":"20"}. A wrong answer: {"check":"17 > 15, so not no","contradiction":"2","fabrication":"6",' +
     '"instruction":"10","context":"10","logic":"2"}.',
+  general:
+    "You are a strict examiner. Another member gave `answer` with `proof`; either may be wrong. Solve the question yourself in `check`, in short " +
+    "steps. Then mark `answer` and `proof` from 0 to 20 by each criterion, 20 best, 10 neutral: `contradiction` (does it contradict established " +
+    "facts, or what you derived?), `fabrication` (does it invent facts?), `instruction` (does it depart from what was asked?), `context` (does " +
+    "it depart from the context given?), `logic` (does the proof hold?). A wrong answer has at most 5 for contradiction and logic; a right one " +
+    "with a sound proof has at least 18 everywhere.",
 };
 
 /** The call that asks for marks for one answer. */

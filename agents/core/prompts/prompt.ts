@@ -2,16 +2,46 @@ import { utf8 } from "../encoding/bytes.ts";
 
 /** P2: a JSON object of strings with its properties in order. Every engine can enforce such a schema. */
 export interface OutputSchema {
-  readonly properties: readonly {
-    readonly name: string;
-    /** Closed list of allowed values, else free text. */
-    readonly enum?: readonly string[];
-    /** Characters. */
-    readonly maxLength?: number;
-  }[];
+  readonly properties: readonly OutputProperty[];
 }
 
-export interface Prompt {
+export interface OutputProperty {
+  readonly name: string;
+  /** Closed list of allowed values, else text. */
+  readonly enum?: readonly string[];
+  /** Form of the text, else free text. The engine holds the model to it; the rules of the answer check what comes. */
+  readonly form?: TextForm;
+  /** Characters. */
+  readonly maxLength?: number;
+  /** True for text whose length says nothing about how sure the model is of it (docs/spec/confidence.md CF2). */
+  readonly isProse?: true;
+}
+
+/** P2: forms of texts that an engine can enforce. Every text of a form is an answer of its kind (EQ4). */
+export type TextForm =
+  | { readonly kind: "number"; readonly decimals: number }
+  /** Letters from A on, ascending, joined by commas. */
+  | { readonly kind: "letters"; readonly options: number };
+
+/**
+ * P5: the sets of wordings. `small` is what the repository's small models were trained on, to the byte; `general` is for the models
+ * that people run. A model says which one it wants.
+ */
+export const PROMPT_SETS = ["small", "general"] as const;
+export type PromptSet = (typeof PROMPT_SETS)[number];
+
+/** P5: the version of each set. Raised with every change of its wording or fields; the protocols rise with it. */
+export const PROMPT_VERSIONS: Readonly<Record<PromptSet, number>> = { small: 2, general: 1 };
+
+/** The set and its version, as transcripts and calibration tables name them. */
+export function promptsName(set: PromptSet): string {
+  return `${set}@${PROMPT_VERSIONS[set]}`;
+}
+
+/** One question to a model, in the words of each set. */
+export type Prompt = Readonly<Record<PromptSet, Wording>>;
+
+export interface Wording {
   /** Instructions; never contains text of askers or peers. */
   readonly system: string;
   /** Rendered fields: the only place for askers' and peers' text. */
@@ -21,6 +51,13 @@ export interface Prompt {
   readonly schema: OutputSchema;
   /** The property whose token probability is the confidence. */
   readonly confidenceOf: string;
+  /** P10: the answer under judgement, if the model derives its own and code compares the two; absent if the model gives the verdict. */
+  readonly judged?: string;
+}
+
+/** The prompt with each of its wordings changed. */
+export function reworded(prompt: Prompt, change: (wording: Wording, set: PromptSet) => Wording): Prompt {
+  return { small: change(prompt.small, "small"), general: change(prompt.general, "general") };
 }
 
 /** What made an answer. It is recorded beside the answer; no rule reads it. */
@@ -31,6 +68,8 @@ export interface Origin {
   readonly engine: string;
   /** e.g. "temperature=0". */
   readonly sampling: string;
+  /** P5: the set of prompts and its version, e.g. "general@1". */
+  readonly prompts: string;
   /** Null if the engine took no seed. */
   readonly seed: number | null;
 }
@@ -84,7 +123,7 @@ export function cutText(text: string, maxBytes: number): string {
 /** Failures that long texts of peers can cause: the prompt fills the context, or leaves no room for the answer. */
 const TOO_LONG: readonly string[] = ["prompt-too-long", "truncated"];
 
-/** P9: the shorter prompt to ask after a call that failed this way; null if there is no shorter prompt. */
-export function shortened({ brief, ...prompt }: Prompt, failure: string): Prompt | null {
-  return brief !== undefined && TOO_LONG.includes(failure) ? { ...prompt, user: brief } : null;
+/** P9: the shorter wording to ask after a call that failed this way; null if there is none. */
+export function shortened({ brief, ...wording }: Wording, failure: string): Wording | null {
+  return brief !== undefined && TOO_LONG.includes(failure) ? { ...wording, user: brief } : null;
 }

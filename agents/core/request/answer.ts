@@ -1,7 +1,8 @@
-import { compareHex } from "../encoding/bytes.ts";
+import { compareHex, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import type { Hex, SeatIndex, Terms } from "../types.ts";
-import { KIND_RULES, type CanonicalAnswer } from "./kinds.ts";
+import { KIND_RULES, type Asked, type CanonicalAnswer } from "./kinds.ts";
+import { clipText } from "./text.ts";
 
 /** An answer by its outcome alone. */
 type Named = Pick<CanonicalAnswer, "outcome">;
@@ -20,10 +21,20 @@ export interface AnswerGroup {
 
 const ASCII_SPACE = /[\t\n\v\f\r ]+/g;
 /** Returns the canonical form of an untrusted answer; null if the answer does not fit the kind of the question, or is too long. */
-export function canonicalAnswer(terms: Terms, text: string): CanonicalAnswer | null {
+export function canonicalAnswer(asked: Asked, text: string): CanonicalAnswer | null {
   // Every UTF-16 unit is at least one byte: bounds the work below.
   if (text.length > limits.answerBytes) return null;
-  return KIND_RULES[terms.kind].canonical(collapseSpace(text), terms);
+  return KIND_RULES[asked.terms.kind].canonical(collapseSpace(text), asked);
+}
+
+/** In words why a text is no answer; for people, in the bounds of a message. */
+export function unreadAnswer({ terms }: Pick<Asked, "terms">, text: string): string {
+  const noun = `is no ${KIND_RULES[terms.kind].noun(terms)}`;
+  const shown = clipText(collapseSpace(text), limits.whyBytes);
+  const whole = `answer '${shown}' ${noun}`;
+  if (shown === "") return `an empty answer ${noun}`;
+  if (utf8(whole).length <= limits.whyBytes) return whole;
+  return `answer '${clipText(shown, limits.whyBytes - utf8(`answer '...' ${noun}`).length)}...' ${noun}`;
 }
 
 /**

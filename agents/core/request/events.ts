@@ -47,7 +47,7 @@ export type ChainEvent = LogPosition &
         readonly attempt: number;
         readonly round: Round;
         readonly seedBlock: bigint;
-        /** Null if the last committee hung or did not answer in time, and another one is tried. */
+        /** Null if another committee is tried, because the last one hung or was late. */
         readonly appellant: Address | null;
         readonly bond: bigint;
       }

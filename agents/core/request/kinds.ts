@@ -1,6 +1,8 @@
 import { keccak256, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
-import type { AnswerKind, Digest, Terms } from "../types.ts";
+import type { AnswerKind, Digest, Request, Terms } from "../types.ts";
+import type { TextForm } from "../prompts/prompt.ts";
+import { readNumber } from "./number.ts";
 import { isReadable } from "./text.ts";
 
 /** Two answers agree iff their outcomes are equal; numbers within tolerance are brought together by `groupAnswers`. */
@@ -8,6 +10,16 @@ export interface CanonicalAnswer {
   readonly text: string;
   /** What the chain stores: boolean 0/1, choice index, number int256, text keccak256, policies a bitmap (bit i = policy i). */
   readonly outcome: Digest;
+}
+
+/** What was asked, as far as the form of its answers depends on it. */
+export type Asked = Pick<Request, "terms" | "question">;
+
+/** A solved question. */
+interface Example {
+  readonly question: string;
+  readonly proof: string;
+  readonly answer: string;
 }
 
 /** Terms that only some kinds use; they are 0 for the others. */
@@ -23,11 +35,19 @@ export interface KindRules {
   /** Characters that a model may write as an answer, unless `listed` names them all. */
   readonly maxLength: number;
   /** The canonical form of a text without outer and repeated spaces; null if the text is no answer of this kind. */
-  canonical(text: string, terms: Terms): CanonicalAnswer | null;
+  canonical(text: string, asked: Asked): CanonicalAnswer | null;
   /** All answers there can be; null when they are too many to list. */
   listed(terms: Terms): readonly string[] | null;
+  /** The form that a model's answer has, if it has one. Absent where the answers are listed, and for free text. */
+  form?(terms: Terms): TextForm;
   /** The kind and its terms in words for people. */
   label(terms: Terms): string;
+  /** What an answer is, in words that follow "is no". */
+  noun(terms: Terms): string;
+  /** How an answer must be written, in words for models. */
+  words(terms: Terms): string;
+  /** A question of this kind with its answer, as an example of the form. */
+  example(terms: Terms): Example;
   /** Whether the contract takes the outcome of a decided request, as contracts/libraries/DecisionLib.sol. */
   fits(outcome: bigint, terms: Terms, answer: string): boolean;
 }
@@ -39,7 +59,6 @@ const NO = /^(?:no|n|false)$/i;
 const CHOICE = /^([A-Z])[).]?$/i;
 /** One policy or more, between commas or spaces; every step consumes a character of its own, so matching is linear. */
 const POLICIES = /^[A-Z][).]?(?:(?: ?, ?| )[A-Z][).]?)*$/i;
-const NUMBER = /^([+-]?)([0-9]+)(?:\.([0-9]+))?$/;
 const NUMBER_BOUND = 1n << 127n;
 
 /** The one record of answer kinds: code of every layer reads a kind's rules here. */
@@ -52,6 +71,9 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text) => canonicalBoolean(text),
     listed: () => ["yes", "no"],
     label: () => "boolean",
+    noun: () => "yes or no",
+    words: () => "one word: yes or no",
+    example: () => ({ question: "Is 12 more than 10?", proof: "12 - 10 = 2, and 2 is more than 0", answer: "yes" }),
     fits: (outcome) => outcome <= 1n,
   },
   choice: {
@@ -59,9 +81,12 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     appealable: true,
     order: "bytes",
     maxLength: limits.shortAnswerBytes,
-    canonical: (text, { options }) => canonicalChoice(text, options),
+    canonical: (text, { terms }) => canonicalChoice(text, terms.options),
     listed: ({ options }) => Array.from({ length: options }, (_, index) => letter(index)),
     label: ({ options }) => `choice of ${options}`,
+    noun: ({ options }) => `letter from A to ${letter(options - 1)}`,
+    words: ({ options }) => `one letter: ${lettersUpTo(options)}`,
+    example: () => ({ question: "Which is larger? A) 3 B) 9", proof: "9 - 3 = 6, so 9 is larger: B", answer: "B" }),
     fits: (outcome, { options }) => outcome < BigInt(options),
   },
   number: {
@@ -69,9 +94,17 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     appealable: true,
     order: "value",
     maxLength: limits.shortAnswerBytes,
-    canonical: (text, { decimals }) => canonicalNumber(text, decimals),
+    canonical: (text, asked) => canonicalNumber(text, asked),
     listed: () => null,
+    form: ({ decimals }) => ({ kind: "number", decimals }),
     label: ({ decimals, tolerance }) => `number, ${decimals} decimals, tolerance ${tolerance} units`,
+    noun: ({ decimals }) => (decimals === 0 ? "whole number" : `number with at most ${decimals} decimals`),
+    words: ({ decimals }) =>
+      `${decimals === 0 ? "a whole number" : `a number with at most ${decimals} ${decimals === 1 ? "decimal" : "decimals"} after a point`}, digits only: no unit, no thousands separator, no words`,
+    example: ({ decimals }) =>
+      decimals === 0
+        ? { question: "What do 3 books of 400 cost?", proof: "3 x 400 = 1200", answer: "1200" }
+        : { question: "What do 3 books of 400.5 cost?", proof: "3 x 400.5 = 1201.5", answer: "1201.5" },
     fits: () => true,
   },
   text: {
@@ -82,6 +115,10 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     canonical: (text) => canonicalText(text),
     listed: () => null,
     label: () => "text",
+    noun: () => "readable text of the allowed length",
+    words: () => "the answer itself in as few words as it needs, without an explanation",
+    // Measured: small models copy an example's text as their answer.
+    example: () => ({ question: "another question", proof: "...", answer: "..." }),
     fits: (outcome, _, answer) => outcome === BigInt(keccak256(utf8(answer))),
   },
   policies: {
@@ -89,9 +126,18 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     appealable: true,
     order: "bytes",
     maxLength: limits.shortAnswerBytes,
-    canonical: (text, { options }) => canonicalPolicies(text, options),
+    canonical: (text, { terms }) => canonicalPolicies(text, terms.options),
     listed: () => null,
+    form: ({ options }) => ({ kind: "letters", options }),
     label: ({ options }) => `policies, any of ${options}`,
+    noun: ({ options }) => `set of letters from A to ${letter(options - 1)}`,
+    words: ({ options }) =>
+      `the letters of all policies that hold, in order, with a comma between them, at least one: of ${lettersUpTo(options)}`,
+    example: () => ({
+      question: "Which hold for 6? A) it is even B) it is more than 5",
+      proof: "6 = 2 x 3, so A holds; 6 > 5, so B holds",
+      answer: "A,B",
+    }),
     fits: (outcome, { options }) => outcome !== 0n && outcome < 1n << BigInt(options),
   },
 };
@@ -111,6 +157,12 @@ export function letter(index: number): string {
   return String.fromCharCode(65 + index);
 }
 
+/** e.g. "A or B", "A, B, C or D". */
+function lettersUpTo(options: number): string {
+  const all = Array.from({ length: options }, (_, index) => letter(index));
+  return [all.slice(0, -1).join(", "), ...all.slice(-1)].join(" or ");
+}
+
 function canonicalBoolean(text: string): CanonicalAnswer | null {
   if (YES.test(text)) return { text: "yes", outcome: int256(1n) };
   if (NO.test(text)) return { text: "no", outcome: int256(0n) };
@@ -124,14 +176,12 @@ function canonicalChoice(text: string, options: number): CanonicalAnswer | null 
   return index < options ? { text: letter(index), outcome: int256(BigInt(index)) } : null;
 }
 
-function canonicalNumber(text: string, decimals: number): CanonicalAnswer | null {
-  const match = NUMBER.exec(text);
-  if (match === null) return null;
-  const [, sign = "", whole = "", fraction = ""] = match;
-  if (/[^0]/.test(fraction.slice(decimals))) return null;
-  const magnitude = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, "0"));
+function canonicalNumber(text: string, { terms: { decimals }, question }: Asked): CanonicalAnswer | null {
+  const read = readNumber(text, decimals, question);
+  if (read === null || /[^0]/.test(read.fraction.slice(decimals))) return null;
+  const magnitude = BigInt(read.whole + read.fraction.slice(0, decimals).padEnd(decimals, "0"));
   if (magnitude >= NUMBER_BOUND) return null;
-  const scaled = sign === "-" ? -magnitude : magnitude;
+  const scaled = read.isNegative ? -magnitude : magnitude;
   return { text: decimalText(scaled, decimals), outcome: int256(scaled) };
 }
 

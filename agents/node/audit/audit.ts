@@ -37,7 +37,7 @@ export interface AuditCounts {
   readonly known: number;
   /** Requests without a standing decision, so that there is nothing to verify. */
   readonly undecided: number;
-  /** Requests with events in that part that were asked before it, or whose question cannot be read. */
+  /** Requests that have events in that part but were asked before it, or whose question cannot be read. */
   readonly partial: number;
 }
 

@@ -2,6 +2,7 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import type { Protocol, Reading } from "../../core/protocol.ts";
 import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";
+import { addMessage, emptyTally } from "../../core/seat/tally.ts";
 import type { Attempt, Digest, Header } from "../../core/types.ts";
 import { type VerifyOptions, type VerifyReport } from "./report.ts";
 import { standingAttempt } from "./standing-decision.ts";
@@ -25,6 +26,8 @@ export interface Deliberation {
   readonly messages: readonly Spoken[];
   /** Indices of the messages by payload digest: several messages have the same payload if they say nothing. */
   readonly byPayload: ReadonlyMap<Digest, readonly number[]>;
+  /** PH14: in words, what the last complete round has and lacks. */
+  readonly reasons: readonly string[];
 }
 
 /** TR8: reads the deliberation from the blocks that an audit has checked. Null if the chain has no decision to read. */
@@ -58,7 +61,7 @@ function readAll(
   protocol: Protocol,
   links: readonly Digest[],
   blocks: ReadonlyMap<Digest, Uint8Array>,
-): Pick<Deliberation, "messages" | "byPayload"> {
+): Pick<Deliberation, "messages" | "byPayload" | "reasons"> {
   const found = links.flatMap((digest) => {
     const bytes = blocks.get(digest);
     const message = bytes === undefined ? null : decodeMessage(bytes);
@@ -79,5 +82,8 @@ function readAll(
     });
     return { cid: cidString(digest), header, reading, parents: [...new Set(parents)] };
   });
-  return { messages, byPayload };
+  // A refused question was hung without a deliberation.
+  const isRefused = protocol.refuseRequest(attempt) !== null;
+  const tally = found.reduce((before, { message }) => addMessage(before, message).tally, emptyTally);
+  return { messages, byPayload, reasons: isRefused ? [] : (protocol.explain?.(attempt, tally) ?? []) };
 }

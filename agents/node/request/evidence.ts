@@ -41,7 +41,7 @@ export interface EvidenceKeeper {
   resume(): Promise<void>;
 }
 
-const ATTEMPTS = 5;
+const MOST_TRIES = 5;
 
 export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, lifetime: AbortSignal): EvidenceKeeper {
   const { chain, evidence, clock, log } = ports;
@@ -63,8 +63,8 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
   /** Submits the proof, and gives up after a few turns; the next start or `conclave evidence submit` tries again. */
   const bring = async (proof: EquivocationProof, firstDelayMs: number, turnMs: number): Promise<void> => {
     await untilOver(proof, turnMs);
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      await sleep(clock, attempt === 0 ? firstDelayMs : turnMs, lifetime);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      await sleep(clock, tries === 0 ? firstDelayMs : turnMs, lifetime);
       if (await submit(ports, proof, lifetime)) return;
     }
   };

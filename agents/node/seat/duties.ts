@@ -43,7 +43,7 @@ export interface DutyOptions {
   readonly tokensPerRequest: number;
   readonly ingress: Ingress;
   /** Receives what the session at the place finds. */
-  readonly eventsOf: (place: SeatPlace) => SessionEvents;
+  readonly eventsOf: (place: SeatPlace) => Omit<SessionEvents, "onUnread">;
   readonly lifetime: AbortSignal;
 }
 
@@ -59,6 +59,8 @@ export class Duties {
   private readonly attempts: Record<AttemptOutcome, number> = { decided: 0, hung: 0, left: 0 };
   /** Signatures that seats withheld before they were left. */
   private withheldBefore = 0;
+  /** Answers of the model that were no answers of the question's kind. */
+  private unread = 0;
 
   constructor(ports: DutyPorts, options: DutyOptions) {
     this.ports = ports;
@@ -138,12 +140,13 @@ export class Duties {
     }));
   }
 
-  facts(): Pick<AgentFacts, "seats" | "silentSeats" | "attempts" | "withheld"> {
+  facts(): Pick<AgentFacts, "seats" | "silentSeats" | "attempts" | "withheld" | "unread"> {
     const sessions = this.sessions();
     return {
       seats: sessions.length,
       silentSeats: sessions.filter((session) => session.silent() !== null).length,
       attempts: { ...this.attempts },
+      unread: this.unread,
       withheld: sessions.reduce((sum, session) => sum + (session.withheld()?.times ?? 0), this.withheldBefore),
     };
   }
@@ -163,7 +166,8 @@ export class Duties {
       const budget = this.budgets.get(requestId) ?? createRequestBudget(tokensPerRequest);
       this.budgets.set(requestId, budget);
       const ports = { ...this.ports, journal, budget };
-      const session = await openSession(protocol, attempt, seat, timing, ports, eventsOf(place));
+      const events = { ...eventsOf(place), onUnread: () => void this.unread++ };
+      const session = await openSession(protocol, attempt, seat, timing, ports, events);
       this.duties.set(requestId, { ...place, session });
       ingress.opened(session);
       log.info(

@@ -1,8 +1,8 @@
-import { readDocument } from "../../core/evidence/sources.ts";
+import { readDocument } from "../../core/request/sources.ts";
 import type { Effect, Protocol } from "../../core/protocol.ts";
 import type { Attempt, DecisionStatus, Digest, Message } from "../../core/types.ts";
 import { ask } from "./asking.ts";
-import { deadline, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
+import { timeLimit, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
 import { createLoader, type Loader } from "./loader.ts";
 import { Signing } from "./signing.ts";
 
@@ -20,7 +20,7 @@ export class Effects {
     this.host = host;
     this.signing = new Signing(host);
     this.loader = createLoader(attempt, isTranscribed(protocol, attempt), ports.store, () =>
-      deadline(host, timing.certifyMs),
+      timeLimit(host, timing.certifyMs),
     );
   }
 
@@ -62,7 +62,7 @@ export class Effects {
         return;
       case "certified":
         this.decided = effect.certificate.decision.status;
-        this.background(this.signing.settle(effect));
+        this.background(this.signing.pinCertified(effect));
         return;
       case "evidence":
         events.onEvidence(effect.evidence);
@@ -98,7 +98,7 @@ export class Effects {
   private async fetch(effect: Extract<Effect, { kind: "fetch" }>): Promise<void> {
     const { context, ports } = this.host;
     // Half a phase leaves time to say what was found before the phase ends.
-    const { signal, cancel } = deadline(this.host, context.timing.phaseMs / 2);
+    const { signal, cancel } = timeLimit(this.host, context.timing.phaseMs / 2);
     const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
       const block = await ports.store.get(digest, signal).catch(() => null);
       return block !== null && readDocument(digest, block) !== null ? block : null;

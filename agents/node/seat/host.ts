@@ -28,6 +28,8 @@ export interface SessionEvents {
   readonly onCertified: (certificate: Certificate) => void;
   readonly onEvidence: (evidence: Evidence) => void;
   readonly onConflict: (conflict: DecisionConflict) => void;
+  /** The model's answer is no answer of the question's kind. */
+  readonly onUnread: () => void;
 }
 
 /** AV6: how often a seat did not sign a decision because its store did not hold the transcript, and what failed last. */
@@ -52,13 +54,13 @@ export interface EffectHost {
   broken(error: unknown): void;
 }
 
-export interface Deadline {
+export interface TimeLimit {
   readonly signal: AbortSignal;
   readonly cancel: () => void;
 }
 
 /** Aborts when the session closes or the time is up. */
-export function deadline({ ports, signal }: EffectHost, delayMs: number): Deadline {
+export function timeLimit({ ports, signal }: EffectHost, delayMs: number): TimeLimit {
   const timeout = new AbortController();
   const cancel = ports.clock.schedule(delayMs, () => timeout.abort());
   return { signal: AbortSignal.any([signal, timeout.signal]), cancel };

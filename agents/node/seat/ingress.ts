@@ -46,7 +46,7 @@ interface Conduct {
 export function createIngress(log: Log, clock: Clock): Ingress {
   const sinks = new Map<string, Sink>();
   const ended = new Set<string>();
-  // Nobody is blamed: honest seats relay what this seat no longer needs, and know attempts that it does not know yet.
+  // Nobody is blamed: honest seats hand on what this seat no longer needs, and know attempts that it does not know yet.
   const forgo = (from: Address, attempt: string, reason: string): void =>
     log.debug({ from, reason, attempt }, "message dropped");
   const early = createEarlyFrames(clock, forgo);
@@ -111,7 +111,7 @@ export function createIngress(log: Log, clock: Clock): Ingress {
   };
 }
 
-/** Returns why a message is refused before its signature is checked, or null. Only seats may relay. */
+/** Returns why a message is refused before its signature is checked, or null. Only seats may hand messages on. */
 function refuseCheaply(attempt: Attempt, header: Header, from: Address): string | null {
   if (!attempt.committee.some((seat) => seat.signer === from)) return "not-a-member";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";

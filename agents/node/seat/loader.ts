@@ -24,19 +24,19 @@ const WAITING_PER_SEAT = 2;
 /**
  * A proposer chooses the digests, so a block is kept only if it is a signed message of this attempt; one foreign block
  * makes the proposal invalid and ends the load. As many loads as seats run side by side, so that an honest seat's load
- * does not wait for others. `deadline` bounds each load from its start.
+ * does not wait for others. `timeLimit` bounds each load from its start.
  */
 export function createLoader(
   attempt: Attempt,
   accepts: (message: Message) => boolean,
   store: ContentStore,
-  deadline: () => { readonly signal: AbortSignal; readonly cancel: () => void },
+  timeLimit: () => { readonly signal: AbortSignal; readonly cancel: () => void },
 ): Loader {
   const seats = attempt.committee.length;
   const loads = new PQueue({ concurrency: seats });
 
   const fetchAll = async (digests: readonly Digest[]): Promise<Blocks> => {
-    const { signal, cancel } = deadline();
+    const { signal, cancel } = timeLimit();
     const foreign = new AbortController();
     const ended = AbortSignal.any([signal, foreign.signal]);
     const inSlot = new Map<string, number>();

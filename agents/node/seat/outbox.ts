@@ -12,44 +12,44 @@ export interface Outbox {
   /** Sends others' messages to every other seat: each message a few times at once, then with ever longer pauses. */
   forward(messages: readonly Message[]): void;
   /**
-   * Returns own messages, the newest place first, then the precommits handed on last (CE17), then the last relayed
+   * Returns own messages, the newest place first, then the precommits handed on last (CE17), then the last forwarded
    * ones.
    */
   backlog(): readonly Message[];
   /** Sends the backlog again after a restart. */
-  restore(own: Iterable<Message>, relayed: readonly (readonly Message[])[], signal: AbortSignal): void;
+  restore(own: Iterable<Message>, forwarded: readonly (readonly Message[])[], signal: AbortSignal): void;
 }
 
-/** Times that a message is relayed without a pause; CE7 asks for the same quorum in every round. */
-const RELAYS_AT_ONCE = 3;
-/** The first pause between further relays of a message; each further pause is twice the one before. */
-const RELAY_PAUSE_MS = 1_000;
+/** Times that a message is forwarded without a pause; CE7 asks for the same quorum in every ballot. */
+const FORWARDS_AT_ONCE = 3;
+/** The first pause before a further time; each further pause is twice the one before. */
+const FORWARD_PAUSE_MS = 1_000;
 /** Frames sent at once; fewer than the network's queue holds (limits.bufferedFramesPerPeer). */
 const BURST = 64;
 const PAUSE_MS = 100;
 
 export function createOutbox(peers: readonly Address[], network: Network, clock: Clock): Outbox {
   const own: Message[] = [];
-  const relays = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
-  let relayed: readonly Message[] = [];
+  const times = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
+  let forwarded: readonly Message[] = [];
   let handedOn: readonly Message[] = [];
 
   const transmit = (message: Message): void => {
     const frame = encodeMessage(message);
     for (const peer of peers) network.send(peer, frame);
   };
-  const mayRelay = (message: Message): boolean => {
+  const mayForward = (message: Message): boolean => {
     const key = nameOf(message);
-    const { count, notBeforeMs } = relays.get(key) ?? { count: 0, notBeforeMs: 0 };
+    const { count, notBeforeMs } = times.get(key) ?? { count: 0, notBeforeMs: 0 };
     const nowMs = clock.now();
     if (nowMs < notBeforeMs) return false;
-    const pauseMs = count + 1 < RELAYS_AT_ONCE ? 0 : RELAY_PAUSE_MS * 2 ** (count + 1 - RELAYS_AT_ONCE);
-    relays.set(key, { count: count + 1, notBeforeMs: nowMs + pauseMs });
+    const pauseMs = count + 1 < FORWARDS_AT_ONCE ? 0 : FORWARD_PAUSE_MS * 2 ** (count + 1 - FORWARDS_AT_ONCE);
+    times.set(key, { count: count + 1, notBeforeMs: nowMs + pauseMs });
     return true;
   };
   const backlog = (): readonly Message[] => {
     const kept = new Set(handedOn.map(nameOf));
-    return [...own.toSorted(newestFirst), ...handedOn, ...relayed.filter((message) => !kept.has(nameOf(message)))];
+    return [...own.toSorted(newestFirst), ...handedOn, ...forwarded.filter((message) => !kept.has(nameOf(message)))];
   };
 
   return {
@@ -59,16 +59,16 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
     },
     forward(messages) {
       if (isHandOn(messages)) handedOn = messages;
-      const allowed = messages.filter(mayRelay);
+      const allowed = messages.filter(mayForward);
       if (allowed.length === 0) return;
-      relayed = allowed;
+      forwarded = allowed;
       for (const message of allowed) transmit(message);
     },
     backlog,
-    restore(published, forwarded, signal) {
+    restore(published, earlier, signal) {
       own.push(...published);
-      handedOn = forwarded.findLast(isHandOn) ?? [];
-      relayed = distinct(forwarded.flat()).filter(mayRelay);
+      handedOn = earlier.findLast(isHandOn) ?? [];
+      forwarded = distinct(earlier.flat()).filter(mayForward);
       sendPaced(clock, backlog(), transmit, signal);
     },
   };
@@ -100,7 +100,7 @@ export function slotOfSeat(header: Header): string {
   return `${header.phase}.${header.round}.${header.seat}`;
 }
 
-/** Orders certify messages first, then the latest round and phase first. */
+/** Orders certify messages first, then the latest round or ballot and phase first. */
 function newestFirst({ header: a }: Message, { header: b }: Message): number {
   const certify = (header: Header): number => (header.phase >= PROPOSE ? 1 : 0);
   return certify(b) - certify(a) || b.round - a.round || b.phase - a.phase;

@@ -5,7 +5,7 @@ import type { Origin } from "../../core/prompts/prompt.ts";
 import type { Input, MessageBlock, Observation } from "../../core/protocol.ts";
 import { decodeMessage, encodeMessage, messageBlock } from "../../core/encoding/transcript.ts";
 import type { Digest, Ppm, Value } from "../../core/types.ts";
-import { maxRecordBytes } from "../../ports/journal.ts";
+import { journalWayOut, maxRecordBytes } from "../../ports/journal.ts";
 
 type Blocks = readonly (Uint8Array | null)[];
 
@@ -64,7 +64,7 @@ export function createInputReader(): InputReader {
     if (input === null)
       throw new ConclaveError(
         "JOURNAL_CORRUPT",
-        "Read a journal record that no version of this program writes; move the journal away to abstain from its attempt",
+        `Read a journal record that no version of this program writes; ${journalWayOut}`,
       );
     if (input.kind === "loaded" || input.kind === "fetched") blocks.clear();
     return input;

@@ -26,7 +26,7 @@ export interface Session {
   /** Takes a message that is wanted, that is not refused and whose signature has been verified. */
   deliver(message: Message): void;
   /** The decisions that seats have signed in a ballot, as far as this seat has verified them. */
-  signedIn(round: number): readonly SignedBySeat[];
+  signedIn(ballot: number): readonly SignedBySeat[];
   /** Messages that a peer may have missed while it was not connected, the most urgent first. */
   backlog(): readonly Message[];
   /** Why the seat fell silent although its attempt is open; null while it serves. */
@@ -128,8 +128,8 @@ class RunningSession implements Session {
     if (inputs === 0) await this.ports.journal.append(expected);
     if (inputs > 1)
       this.ports.log.info({ ...tagOf(this.context), inputs: inputs - 1 }, "session restored from its journal");
-    const relayed = open.flatMap((effect) => (effect.kind === "forward" ? [effect.messages] : []));
-    this.outbox.restore(this.own.values(), relayed, this.abort.signal);
+    const forwarded = open.flatMap((effect) => (effect.kind === "forward" ? [effect.messages] : []));
+    this.outbox.restore(this.own.values(), forwarded, this.abort.signal);
     for (const effect of open) if (this.isLive(effect)) this.effects.execute(effect);
   }
 
@@ -151,8 +151,8 @@ class RunningSession implements Session {
     this.enqueue({ kind: "message", message });
   }
 
-  signedIn(round: number): readonly SignedBySeat[] {
-    return [...this.state.certify.signatures.values()].filter((signed) => signed.ballot === round);
+  signedIn(ballot: number): readonly SignedBySeat[] {
+    return [...this.state.certify.signatures.values()].filter((signed) => signed.ballot === ballot);
   }
 
   backlog(): readonly Message[] {
@@ -268,7 +268,16 @@ class RunningSession implements Session {
     }
     const stepped = stepSeat(this.protocol, this.context, this.state, input);
     this.state = stepped.state;
-    for (const effect of stepped.effects) this.effects.execute(effect);
+    for (const effect of stepped.effects) {
+      if (effect.kind === "certified" && effect.certificate.decision.status === "hung") this.explain();
+      this.effects.execute(effect);
+    }
+  }
+
+  /** PH14: logs what the last round lacks for a decision. */
+  private explain(): void {
+    const reasons = this.protocol.explain?.(this.attempt, this.state.tally) ?? [];
+    this.ports.log.warn({ ...tagOf(this.context), reasons }, "the committee hung");
   }
 }
 

@@ -5,7 +5,7 @@ import { decisionDigest, messageDigest } from "../../core/encoding/typed-data.ts
 import { messageOf } from "../../core/errors.ts";
 import type { Effect } from "../../core/protocol.ts";
 import type { Digest, Header, Message, Value } from "../../core/types.ts";
-import { deadline, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
+import { timeLimit, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
 import { createKeeping, type Keeping } from "./keeping.ts";
 
 type Send = Extract<Effect, { kind: "send" }>;
@@ -28,7 +28,7 @@ export class Signing {
 
   /**
    * AV6: sends a signature on a decision once this seat holds the whole transcript. Where that fails or takes longer than a
-   * certify time-out, the seat says nil, so that the round goes on and a later one finds the store or the blocks ready.
+   * certify time-out, the seat precommits nil, so that the ballot ends and a later one finds the store or the blocks ready.
    */
   async sign(effect: Send, root: Digest): Promise<void> {
     const { context, ports, signal } = this.host;
@@ -92,7 +92,7 @@ export class Signing {
   }
 
   /** Pins the certified transcript, then hands the certificate on. */
-  async settle({ certificate, blocks }: Extract<Effect, { kind: "certified" }>): Promise<void> {
+  async pinCertified({ certificate, blocks }: Extract<Effect, { kind: "certified" }>): Promise<void> {
     try {
       await this.inTime(this.keeping.hold(certificate.decision.transcript, blocks));
     } catch (error) {
@@ -104,7 +104,7 @@ export class Signing {
   /** Waits for a certify time-out at most; the work goes on. */
   private async inTime(work: Promise<void>): Promise<void> {
     const { certifyMs } = this.host.context.timing;
-    const { signal, cancel } = deadline(this.host, certifyMs);
+    const { signal, cancel } = timeLimit(this.host, certifyMs);
     const late = new Promise<never>((_, reject) => {
       const giveUp = (): void => reject(new Error(`not done within ${certifyMs} ms`));
       if (signal.aborted) giveUp();

@@ -75,7 +75,7 @@ interface RequestFigures {
 interface DeliveryFigures {
   readonly finalize: number;
   readonly replace: number;
-  /** Of two rounds: 4 seats and 9. */
+  /** Two rounds: 4 seats and 9. */
   readonly settle: number;
   /** A call whose bond comes back. */
   readonly fallBack: number;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import Table from "cli-table3";
 import type { Command } from "commander";
 
-import { readGgufHeader } from "../../../agents/adapters/models/gguf.ts";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { renderFields } from "../../../agents/core/prompts/prompt.ts";
+import { requireGguf } from "../../eval/models.ts";
 import { measureSeats, type SeatsReport } from "./rounds.ts";
 
 const models = join(import.meta.dirname, "../../../models");
@@ -34,7 +34,7 @@ function commandLine(): Command {
     .addHelpText("after", "\nExample:\n  npm run -s bench:models -- --json\n");
 }
 
-/** Measures and prints, and returns the exit code. Throws CommanderError, and what opening the model throws. */
+/** Measures and prints, and returns the exit code. Throws CommanderError, USAGE, and what opening the model throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
   const workload = {
@@ -53,7 +53,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     confidenceOf: "answer",
     maxTokens: 256,
   };
-  readGgufHeader(workload.path);
+  requireGguf("model", flags.model, flags.model);
   const reports: SeatsReport[] = [];
   for (const seats of flags.seats) {
     process.stderr.write(`${seats} seats ...\n`);

@@ -12,13 +12,13 @@ import { cidString } from "../../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../../agents/core/encoding/bytes.ts";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../../devnet/decided-chain.ts";
-import { LEAST_JUDGED, MAX_RATIO, MIN_FASTER, isFast } from "./bounds.ts";
+import { LEAST_JUDGED, MAX_RATIO, MIN_FASTER, ROUNDS, medianRound, missedBounds } from "./bounds.ts";
 import { SOUND_FILE, type Measured, type Rate, type VerifyJson } from "./measured.ts";
 
 function commandLine(): Command {
   return toolCommand("bench:verify")
     .description(
-      `Makes N decisions of four seats on a local chain, spoils one byte of one transcript, and runs \`conclave verify --since 0 --jobs 1\` over all of them, from a folder: once with noble, once with the fastest curve of this machine. Beside it, half before and half after, one thread hashes every block and every signed message of the others once and recovers the signer, all decoded and in memory. Ends with 1 if the fastest curve verifies fewer than ${MIN_FASTER} times the decisions of noble per second of processor time, if the ratio of its processor times (all threads, without the start of the program) is above ${MAX_RATIO}, or if verify does not find and name the spoilt transcript. With fewer than ${LEAST_JUDGED} decisions the two bounds are not judged: most of the time is then what every run costs once.`,
+      `Makes N decisions of four seats on a local chain, spoils one byte of one transcript, and runs \`conclave verify --since 0 --jobs 1\` over all of them, from a folder: once with noble, ${ROUNDS} times with the fastest curve of this machine; the round with the median ratio counts. Beside each, half before and half after, one thread hashes every block and every signed message of the others once and recovers the signer, all decoded and in memory. Ends with 1 if the fastest curve verifies fewer than ${MIN_FASTER} times the decisions of noble per second of processor time, if the ratio of its processor times (all threads, without the start of the program) is above ${MAX_RATIO}, or if verify does not find and name the spoilt transcript. With fewer than ${LEAST_JUDGED} decisions the two bounds are not judged: most of the time is then what every run costs once.`,
     )
     .option("--count <n>", "decisions, 2 to 100,000", between(2, 100_000), LEAST_JUDGED)
     .option("--json", "print one JSON object instead of text")
@@ -35,7 +35,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   });
   try {
     const report = await compare(world);
-    process.stdout.write(json ? `${JSON.stringify(report)}\n` : asText(report));
+    const { missed, ...figures } = report;
+    process.stdout.write(json ? `${JSON.stringify(figures)}\n` : asText(figures));
+    for (const bound of missed) process.stderr.write(`FAILED: ${bound}\n`);
     return report.ok ? 0 : 1;
   } finally {
     await world.close();
@@ -49,16 +51,19 @@ async function compare({ decisions, folder }: DecidedChain) {
   const spoilt = await spoil(folder, victim);
   await writeFile(join(folder, SOUND_FILE), serialize(sound));
   const noble = await measureApart(folder, ["--conditions=noble"]);
-  const fastest = await measureApart(folder, []);
+  const rounds: [Measured, ...Measured[]] = [await measureApart(folder, [])];
+  while (rounds.length < ROUNDS) rounds.push(await measureApart(folder, []));
+  const fastest = medianRound(rounds);
+  const audits = [noble, ...rounds].map(({ found }) => found);
   const isNamed = ({ refuted, failures: [failure] }: VerifyJson): boolean =>
     refuted === 1 && failure?.requestId === spoilt.requestId && failure.cid === spoilt.cid;
-  const named = isNamed(noble.found) && isNamed(fastest.found);
-  const proven = noble.found.proven === sound.length && fastest.found.proven === sound.length;
+  const named = audits.every(isNamed);
+  const proven = audits.every((found) => found.proven === sound.length);
   const timesNoble = noble.verify.cpuSeconds / fastest.verify.cpuSeconds;
-  const fast = isFast(decisions.length, fastest.cpuRatio, timesNoble);
+  const missed = missedBounds(decisions.length, fastest.cpuRatio, timesNoble);
   return {
-    ok: named && proven && fast !== false,
-    isJudged: fast !== null,
+    ok: named && proven && (missed ?? []).length === 0,
+    isJudged: missed !== null,
     decisions: decisions.length,
     signatures: fastest.found.signatures,
     spoilt,
@@ -66,6 +71,11 @@ async function compare({ decisions, folder }: DecidedChain) {
     noble,
     fastest,
     timesNoble,
+    missed: [
+      ...(missed ?? []),
+      ...(named ? [] : ["the spoilt block was not found and named"]),
+      ...(proven ? [] : [`not all ${sound.length} sound decisions were proven`]),
+    ],
   };
 }
 
@@ -87,7 +97,7 @@ async function spoil(folder: string, { attempt, blocks }: Decided) {
   return { requestId: String(attempt.request.id), cid: cidString(digest) };
 }
 
-function asText(report: Awaited<ReturnType<typeof compare>>): string {
+function asText(report: Omit<Awaited<ReturnType<typeof compare>>, "missed">): string {
   const { noble, fastest, spoilt } = report;
   const line = (name: string, { wallSeconds, cpuSeconds, perSecond }: Rate): string =>
     `  ${name}: ${perSecond.toFixed(1)} decisions per second (${wallSeconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of processor time)`;

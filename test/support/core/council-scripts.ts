@@ -12,12 +12,12 @@ type Send = Extract<Effect, { kind: "send" }>;
 
 /** The task's name in a prompt. */
 export function taskOf(prompt: Prompt): string {
-  return /^task: (\w+)$/m.exec(prompt.user)?.[1] ?? "";
+  return /^task: (\w+)$/m.exec(prompt.small.user)?.[1] ?? "";
 }
 
 /** A field of a prompt, parsed. */
 export function fieldOf(prompt: Prompt, name: string): string | undefined {
-  const line = prompt.user.split("\n").find((one) => one.startsWith(`${name}: `));
+  const line = prompt.small.user.split("\n").find((one) => one.startsWith(`${name}: `));
   return line === undefined ? undefined : (JSON.parse(line.slice(name.length + 2)) as string);
 }
 
@@ -40,7 +40,7 @@ export function believing(answer: string, proof = "computed"): SeatScript {
         case "critique":
           return {
             fields: Object.fromEntries(
-              prompt.schema.properties.map(({ name }) => {
+              prompt.small.schema.properties.map(({ name }) => {
                 const peer = fieldOf(prompt, name.replace("critique", "answer")) ?? "";
                 return [name, peer.startsWith(`${answer}:`) ? "agrees" : `so ${answer}`];
               }),

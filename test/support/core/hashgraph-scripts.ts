@@ -19,7 +19,7 @@ export function holds(...answers: readonly string[]): SeatScript {
     answer: ({ ask, prompt }) => {
       const [about] = ask.split(".");
       if (about === "vote") {
-        const isRight = ownIn(prompt.user) === answers.at(-1);
+        const isRight = ownIn(prompt.small.user) === answers.at(-1);
         return { fields: { check: "c", verdict: isRight ? "accept" : "reject" } };
       }
       const round = Number(about);
@@ -37,7 +37,7 @@ export function rewords(city: string, wordings: readonly string[]): SeatScript {
       if (ask.includes("vote")) return { fields: { check: "c", verdict: "abstain" } };
       if (!ask.includes("match"))
         return { fields: { proof: "p", answer: wordings[Number(ask.split(".")[0])] as string } };
-      const [one, other] = [...prompt.user.matchAll(/^(?:answer|other): (.*)$/gm)].map(([, text]) =>
+      const [one, other] = [...prompt.small.user.matchAll(/^(?:answer|other): (.*)$/gm)].map(([, text]) =>
         text?.includes(city),
       );
       return { fields: { check: "c", verdict: one === other ? "same" : "different" } };
@@ -50,7 +50,7 @@ export function follows(first: string): SeatScript {
   return {
     answer: ({ ask, prompt }) => {
       if (ask === "0.propose") return { fields: { proof: "p", answer: first } };
-      return { fields: { proof: "p", answer: mostSupported(prompt.user) ?? ownIn(prompt.user) ?? first } };
+      return { fields: { proof: "p", answer: mostSupported(prompt.small.user) ?? ownIn(prompt.small.user) ?? first } };
     },
   };
 }

@@ -4,7 +4,7 @@ import type { SeatScript } from "./committee.ts";
 export function honest(truth: string, confidence = 900_000): SeatScript {
   return {
     answer: ({ ask, prompt }) => {
-      const right = prompt.user.includes(`\nanswer: ${JSON.stringify(truth)}`);
+      const right = prompt.small.user.includes(`\nanswer: ${JSON.stringify(truth)}`);
       if (ask.includes("propose")) return { fields: { proof: "computed", answer: truth }, confidence };
       if (ask.includes("verify"))
         return { fields: { check: right ? "ok" : `it is ${truth}`, verdict: right ? "accept" : "reject" }, confidence };
@@ -16,7 +16,7 @@ export function honest(truth: string, confidence = 900_000): SeatScript {
 /** Script that answers the opposite with full confidence, vetoes the truth and upholds every lie. */
 export const liar: SeatScript = {
   answer: ({ ask, prompt }) => {
-    const right = prompt.user.includes('\nanswer: "yes"');
+    const right = prompt.small.user.includes('\nanswer: "yes"');
     if (ask.includes("propose")) return { fields: { proof: "certain", answer: "no" }, confidence: 1_000_000 };
     if (ask.includes("verify"))
       return {

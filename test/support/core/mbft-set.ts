@@ -54,8 +54,7 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
   const votes = acts.map((act) => {
     const list = Object.entries(act.votes ?? {}).map(([accused, vote]) => ({
       target: target(Number(accused)),
-      outcome:
-        canonicalAnswer(attempt.request.terms, vote.about ?? acts[Number(accused)]?.answer ?? "")?.outcome ?? NOTHING,
+      outcome: canonicalAnswer(attempt.request, vote.about ?? acts[Number(accused)]?.answer ?? "")?.outcome ?? NOTHING,
       verdict: vote.verdict,
       tier: (vote.tier ?? 900_000) as Ppm,
       counterProof: vote.verdict === "reject" ? "counter-proof" : "",

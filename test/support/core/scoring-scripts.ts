@@ -12,7 +12,7 @@ export function mind(answer: string, approves: (text: string) => boolean): SeatS
   return {
     answer: ({ ask, prompt }: Ask) => {
       const field = (name: string): string => {
-        const line = prompt.user.split("\n").find((one) => one.startsWith(`${name}: "`));
+        const line = prompt.small.user.split("\n").find((one) => one.startsWith(`${name}: "`));
         return line === undefined ? "" : (JSON.parse(line.slice(name.length + 2)) as string);
       };
       if (ask.includes("propose")) return { fields: { proof: "computed", answer } };

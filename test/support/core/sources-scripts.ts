@@ -1,6 +1,6 @@
 import { cidString } from "../../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../../agents/core/encoding/bytes.ts";
-import { documentBlock } from "../../../agents/core/evidence/sources.ts";
+import { documentBlock } from "../../../agents/core/request/sources.ts";
 import type { Attempt, Digest, Terms } from "../../../agents/core/types.ts";
 import { attemptOf, type SeatScript } from "./committee.ts";
 import { believing, fieldOf, taskOf } from "./council-scripts.ts";

@@ -82,7 +82,7 @@ function bodyOf(form: AnyForm, attempt: Attempt, round: number, seat: number, ac
     case CLOSE:
       return {};
     default: {
-      const outcome = (text: string): Digest => canonicalAnswer(attempt.request.terms, text)!.outcome;
+      const outcome = (text: string): Digest => canonicalAnswer(attempt.request, text)!.outcome;
       const matches = (act.same ?? []).map(([one, other]) => {
         const [first, second] = [outcome(one), outcome(other)].toSorted(compareHex) as [Digest, Digest];
         return { first, second, same: true };

@@ -5,13 +5,13 @@ import {
   inTurn,
   memberPrompt,
   refuseChaired,
-  settleChair,
+  outcomeOfChair,
   triesOf,
   withEquivocators,
   wordOf,
 } from "../../phases/chair.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
@@ -140,7 +140,7 @@ function inOrder(attempt: Attempt, { reviews }: Reviewed): readonly string[] {
 
 function say(view: SeatView<AdversarialCarry>, phase: number): unknown {
   if (phase === REVIEW) return reviewFrom(view.answered(REVIEW)[0]);
-  return { proposal: proposalFrom(view.attempt.request.terms, view.answered(phase)[0]) };
+  return { proposal: proposalFrom(view.attempt.request, view.answered(phase)[0]) };
 }
 
 function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): JudgedRound<AdversarialCarry> {
@@ -157,7 +157,7 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
   };
   const completed = next.worked.filter((seat) => !next.failed.includes(seat));
   if (reviewed !== null && final !== null) {
-    const outcome = settleChair(attempt, {
+    const outcome = outcomeOfChair(attempt, {
       chair: final,
       agreeing: followed(attempt, reviewed, final),
       of: attempt.committee.length - 1,
@@ -169,7 +169,10 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
     return { carry: next, outcome };
   }
   if (round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
-  return { carry: next, outcome: settle(attempt, { winner: null, blind: blind ?? NOBODY_BLIND, slashes, completed }) };
+  return {
+    carry: next,
+    outcome: outcomeFrom(attempt, { winner: null, blind: blind ?? NOBODY_BLIND, slashes, completed }),
+  };
 }
 
 /** PY7: null if the round has no draft at all. Later drafters can have seen one that does not count. */

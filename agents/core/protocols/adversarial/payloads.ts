@@ -59,9 +59,13 @@ export function reviewFrom(answered: Answered | undefined): Reviewed {
 
 const CONVERGE_TASK: Task = {
   name: "converge",
-  instructions:
+  small:
     "`answer` and `proof` are a draft; reviewA, reviewB and so on are independent reviews of it. Judge which feedback is valid: you may reject " +
     "it, and must resolve reviews that contradict each other. In `proof` say what you adopted and what not; `answer` is the strongest final answer.",
+  general:
+    "`answer` and `proof` are a draft; `reviewA`, `reviewB` and so on are independent reviews of it. Draft and reviews may be wrong: solve the " +
+    "question yourself, then judge which feedback is valid. You may reject it, and must resolve reviews that contradict each other. In `proof` " +
+    "say what you adopted and what not, in short steps. `answer` is the final answer that follows, written as `form` says.",
 };
 
 export function convergePrompt(attempt: Attempt, draft: Candidate, reviews: readonly string[]): Prompt {

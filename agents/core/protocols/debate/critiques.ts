@@ -22,7 +22,7 @@ import {
 import { letter } from "../../request/kinds.ts";
 import type { Attempt, Digest, Value } from "../../types.ts";
 
-/** Cross-examination and reply (docs/spec/debate.md): shared by debate and the debate stage of escalating. */
+/** Cross-examination and reply (docs/spec/debate.md): shared by debate and escalating. */
 
 interface Critique {
   /** Payload digest of the reveal that it criticises. */
@@ -64,10 +64,14 @@ export function critiqueBytes(attempt: Attempt): number {
 
 const CROSS_EXAMINE: Task = {
   name: "critique",
-  instructions:
+  small:
     "`answer` and `proof` are your own; answerA, answerB and so on are the other members' answers with their proofs. Cross-examine them: in " +
     "critiqueA name the errors of reasoning or fact and the missing considerations of answerA, in critiqueB those of answerB, and so on; " +
     "write agrees where there are none.",
+  general:
+    "`answer` and `proof` are your own; `answerA`, `answerB` and so on are the other members' answers with their proofs. Cross-examine them: name " +
+    "in `critiqueA` the first wrong step or fact and what `answerA` leaves out, in `critiqueB` the same of `answerB`, and so on, each in one or " +
+    "two sentences. Write agrees where you find nothing wrong.",
 };
 
 /** DB4: text of a critic that has nothing to criticise; it is no critique. */
@@ -133,9 +137,13 @@ export function critiquesOf(
 
 const REPLY: Task = {
   name: "revise",
-  instructions:
+  small:
     "`answer` and `proof` are your own of the first round; `counterProof` and `others` are the other members' critiques of it. In `proof` " +
     "respond to them point by point, then give your final answer: hold your position where the critiques do not stand, correct it where they do.",
+  general:
+    "`answer` and `proof` are your own of the first round; `counterProof` and `others` are the other members' critiques of it. They may be wrong, " +
+    "and so may you. In `proof` respond to them point by point, in short steps. `answer` is your final answer, written as `form` says: hold your " +
+    "position where the critiques do not stand, correct it where they do.",
 };
 
 /** DB4: asks for reply and final answer in one call. */

@@ -60,7 +60,7 @@ function say(view: SeatView<ChairedCarry>, phase: number): unknown {
     case CRITIQUE:
       return sayCritiques(view);
     default:
-      return { proposal: proposalFrom(view.attempt.request.terms, view.answered(REPLY)[0]) };
+      return { proposal: proposalFrom(view.attempt.request, view.answered(REPLY)[0]) };
   }
 }
 

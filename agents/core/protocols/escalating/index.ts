@@ -1,6 +1,7 @@
 import { MATCH, matchCalls, sayMatches } from "../../phases/equivalence.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
+import { explainClasses } from "../../phases/reasons.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import {
   CITE,
@@ -12,12 +13,12 @@ import {
   sourcesOf,
   type Citations,
   type Sources,
-} from "../../evidence/sources.ts";
+} from "../../request/sources.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt } from "../../types.ts";
 import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate/critiques.ts";
 import { mbftCalls, mbftSay, refuseMbft } from "../mbft/index.ts";
-import type { MbftCarry } from "../mbft/conclude.ts";
+import { explainMbft, type MbftCarry } from "../mbft/conclude.ts";
 import { JUDGE, VOTE } from "../mbft/payloads.ts";
 import {
   bringersOf,
@@ -28,7 +29,7 @@ import {
   judgeEscalatingRound,
   type EscalatingCarry,
 } from "./judge.ts";
-import { VERSION, citePrompt, citing, withDocuments } from "./prompts.ts";
+import { VERSION, citePrompt, citing, namedDocument, withDocuments } from "./prompts.ts";
 import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { councilRound, formsOf, isGated, levelAt, levelsOf } from "./levels.ts";
 
@@ -49,6 +50,10 @@ export const escalating = phased<EscalatingCarry>({
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
   judgeRound: judgeEscalatingRound,
+  explain: (book, carry) =>
+    levelAt(book.attempt, book.round) === "mbft"
+      ? explainMbft(book, carry.mbft, claimsIn(book, carry, "closed"))
+      : explainClasses(book),
   calls,
   documents: (attempt, round, phase) => (isBringing(attempt, round, phase) ? sourcesOf(attempt.request.question) : []),
   say,
@@ -112,22 +117,17 @@ function decisionCalls(
 ): readonly Call[] {
   const { attempt, book, carry, round } = view;
   const { documents } = carry;
-  const { terms } = attempt.request;
   const isReply = isDebate(attempt, round, carry);
   if (phase === commitForm.phase) {
     const reply = isReply ? replyTo(shown) : null;
     const prompt = reply ?? (carry.mbft.result === null ? null : firstCall(asMbft(view, shown.attempt)));
     const asked =
-      prompt === null
-        ? firstPrompt(shown.attempt, carry)
-        : documents.length > 0
-          ? citing(prompt, terms, documents)
-          : prompt;
+      prompt === null ? firstPrompt(shown.attempt, carry) : documents.length > 0 ? citing(prompt, documents) : prompt;
     return [{ about: ["propose"], prompt: asked }];
   }
   const isDecided = isReply && acceptedOf(attempt, agreementIn(book, candidatesOf(book, "open"), "open")) !== null;
   if (isDecided && (phase === VOTE || phase === JUDGE)) return [];
-  const asked = mbftCalls(asMbft(view, shown.attempt), phase, (of, stage) => claimsIn(of, carry, stage));
+  const asked = mbftCalls(asMbft(view, shown.attempt), phase, (of, closure) => claimsIn(of, carry, closure));
   return phase === MATCH ? asked : withCitations(view, asked);
 }
 
@@ -191,7 +191,7 @@ function saySources({ attempt, fetched }: SeatView<EscalatingCarry>): Sources {
 function sayCitations(view: SeatView<EscalatingCarry>): Citations {
   const { carry } = view;
   const fields = view.answered(commitForm.phase)[0]?.fields ?? {};
-  const document = carry.documents[(fields["source"] ?? "").charCodeAt(0) - 65];
+  const document = carry.documents[namedDocument(fields["source"] ?? "")];
   const found = document === undefined ? null : cite(document, fields["quote"] ?? "");
   return { citations: found === null ? [] : [found] };
 }

@@ -1,6 +1,6 @@
 import type { AnswerGroup } from "../../request/answer.ts";
 import { inTurn, withEquivocators } from "../../phases/chair.ts";
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, outcomesOf } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, type Candidate } from "../../phases/proposals.ts";
@@ -14,7 +14,7 @@ import {
   sourcesOf,
   type Citation,
   type Document,
-} from "../../evidence/sources.ts";
+} from "../../request/sources.ts";
 import { encode } from "../../encoding/codec.ts";
 import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
 import { initialCarry as initialMbft, judgeMbftRound, type MbftCarry } from "../mbft/conclude.ts";
@@ -65,7 +65,7 @@ function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
   const { slashes } = next.mbft;
   return {
     carry: next,
-    outcome: isWhole ? null : settle(attempt, { winner: null, blind: NOBODY_BLIND, slashes, completed: [] }),
+    outcome: isWhole ? null : outcomeFrom(attempt, { winner: null, blind: NOBODY_BLIND, slashes, completed: [] }),
   };
 }
 
@@ -114,7 +114,7 @@ function accept(
     confidence: confidenceOf(attempt, accepted),
     alike: outcomesOf(candidates, seats),
   };
-  return settle(attempt, {
+  return outcomeFrom(attempt, {
     winner,
     blind: blind ?? NOBODY_BLIND,
     slashes,

@@ -2,7 +2,7 @@ import { matchForms } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { commitForm, revealForm } from "../../phases/proposals.ts";
 import { closeForm, type AnyForm } from "../../phases/round-book.ts";
-import { citeForm, sourceForm, sourcesOf } from "../../evidence/sources.ts";
+import { citeForm, sourceForm, sourcesOf } from "../../request/sources.ts";
 import type { Attempt } from "../../types.ts";
 import { critiqueForm } from "../debate/critiques.ts";
 import { judgeForm, voteForm } from "../mbft/payloads.ts";
@@ -18,9 +18,9 @@ export function levelsOf(attempt: Attempt): readonly Level[] {
   if (known !== undefined) return known;
   const rounds = Array.from({ length: limits.deliberationRounds }, (): Level => "mbft");
   const named = sourcesOf(attempt.request.question).length > 0;
-  const stages: readonly Level[] = [...(named ? (["sources"] as const) : []), "council", ...rounds];
-  memo.set(attempt, stages);
-  return stages;
+  const levels: readonly Level[] = [...(named ? (["sources"] as const) : []), "council", ...rounds];
+  memo.set(attempt, levels);
+  return levels;
 }
 
 /** SG1: true if the question names documents. */
@@ -33,9 +33,9 @@ export function councilRound(attempt: Attempt): number {
 }
 
 export function levelAt(attempt: Attempt, round: number): Level {
-  const stage = levelsOf(attempt)[round];
-  if (stage === undefined) throw new RangeError(`escalating has no round ${round}`);
-  return stage;
+  const level = levelsOf(attempt)[round];
+  if (level === undefined) throw new RangeError(`escalating has no round ${round}`);
+  return level;
 }
 
 export function formsOf(attempt: Attempt, round: number): readonly AnyForm[] {

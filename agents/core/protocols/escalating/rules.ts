@@ -10,7 +10,7 @@ const ACCEPT_NORMAL = 70;
 const ACCEPT_HIGH = 95;
 const CONTESTED = 50;
 
-/** The agreement among the answers of a stage. */
+/** The agreement among the answers of a level. */
 export interface Agreement {
   /** The class with the most seats; ties go to the lowest outcome. Null without answers. */
   readonly best: AnswerGroup | null;

@@ -1,5 +1,5 @@
 import { seatsOf } from "../../seat/order.ts";
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind, type Overdue } from "../../phases/pay.ts";
 import { commitmentOf } from "../../phases/proposals.ts";
 import type { Conclusion, Position } from "../../protocol.ts";
@@ -73,7 +73,7 @@ function openedBy({ attempt, lines }: GraphView, { seat, commitment }: OpenCommi
   const shown = records.find((record) => record.kind === "output");
   if (shown === undefined || shown.proposal === null || shown.salt === null) return null;
   if (commitmentOf(attempt, 0, seat, shown.proposal, shown.salt) !== commitment) return null;
-  const answer = canonicalAnswer(attempt.request.terms, shown.proposal.answer);
+  const answer = canonicalAnswer(attempt.request, shown.proposal.answer);
   return answer && { answer, tier: shown.proposal.tier };
 }
 
@@ -92,7 +92,7 @@ function outcomeOf(graph: GraphView, judgement: Deliberated, through: Position):
       ? null
       : { answer: ending.answer, confidence: ending.confidence, alike: alikeIn(rounds, ending.answer) };
   const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
-  const outcome = settle(attempt, { winner, blind: blindIn(graph, judgement, through), slashes, completed });
+  const outcome = outcomeFrom(attempt, { winner, blind: blindIn(graph, judgement, through), slashes, completed });
   outcomes.set(graph, outcome);
   return outcome;
 }

@@ -38,8 +38,8 @@ export function start(context: SeatContext): HashgraphStep {
     stuck: "no",
     lastSaid: false,
     helps: 0,
-    settling: false,
-    settled: false,
+    concluding: false,
+    concluded: false,
   };
   return openStage(state, context, 0);
 }
@@ -169,9 +169,9 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Ha
     const isStuck = snapshotOf(state.graph, context.self) === state.watched;
     return { state: { ...state, watched: null, stuck: isStuck ? "due" : "no" }, effects: [] };
   }
-  if (timer === "settle")
+  if (timer === "conclude")
     return {
-      state: { ...state, settling: false, settled: state.step === "finish" || isGivenUp(state.graph) },
+      state: { ...state, concluding: false, concluded: state.step === "finish" || isGivenUp(state.graph) },
       effects: [],
     };
   return { state, effects: [] };
@@ -191,17 +191,15 @@ function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | nu
   const awaited = seats.filter((seat) => !state.lagging.includes(seat) && !isForker(state.graph, seat));
   if (state.step === "finish") {
     const areDone = awaited.every((seat) => newestOf(state.graph, seat)?.body.mode === "last");
-    return !state.settled && state.lastSaid && areDone ? { state: { ...state, settled: true }, effects: [] } : null;
+    return !state.concluded && state.lastSaid && areDone ? { state: { ...state, concluded: true }, effects: [] } : null;
   }
   if (judgeOrder(state.graph).through !== null)
-    return beginSettling({ ...state, step: "finish", record: null, calls: [] }, context);
+    return beginConcluding({ ...state, step: "finish", record: null, calls: [] }, context);
   // HG20: giving up is certified, too, while the deliberation goes on: a stuck seat may take it back.
-  if (!state.settling && !state.settled && isGivenUp(state.graph)) return beginSettling(state, context);
+  if (!state.concluding && !state.concluded && isGivenUp(state.graph)) return beginConcluding(state, context);
   if (state.step === "order") {
     const isVote = stagesOf(attempt)[state.stage]?.kind === "ballot";
-    return isVote && judgeOrder(state.graph).judgement.candidates !== null
-      ? openStage(state, context, state.stage)
-      : null;
+    return isVote && judgeOrder(state.graph).judgement.leading !== null ? openStage(state, context, state.stage) : null;
   }
   if (state.step === "collect" && !state.said && state.record === null && isOver(state))
     return { state: ready(state, context), effects: [] };
@@ -219,9 +217,9 @@ function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | nu
   return { state: { ...state, graceRunning: true }, effects };
 }
 
-function beginSettling(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
-  const effects: Effect[] = [{ kind: "wait", timer: "settle", delayMs: timing.graceMs }];
-  return { state: { ...state, settling: true }, effects };
+function beginConcluding(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
+  const effects: Effect[] = [{ kind: "wait", timer: "conclude", delayMs: timing.graceMs }];
+  return { state: { ...state, concluding: true }, effects };
 }
 
 /** HG14: true if more than 2/3 of the seats state the stage as closed: the own model's answer would come too late to count. */

@@ -12,7 +12,7 @@ export function gossip(state: HashgraphState, context: SeatContext, tally: Tally
   const { self } = context;
   if (state.flying || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
   if (state.lastSaid) {
-    const peer = state.settled && state.helps < MOST_HELPS ? unfinishedPeer(graph, self) : null;
+    const peer = state.concluded && state.helps < MOST_HELPS ? unfinishedPeer(graph, self) : null;
     return peer === null
       ? { state, effects: [] }
       : makeEvent({ ...state, helps: state.helps + 1 }, context, tally, peer);

@@ -19,11 +19,11 @@ export type Aim =
 /** HG8: the other-parent with the most news; null if the seat has to wait, so that it makes an event per step, not per receipt. */
 export function otherParentFor(graph: GraphView, self: SeatIndex, aim: Aim): Told | null {
   const own = newestOf(graph, self);
-  const candidates = peersOf(graph, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
+  const peers = peersOf(graph, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
   const found =
     aim.kind === "cover"
-      ? [coverFor(own, candidates, aim.events)]
-      : [closingFor(own, candidates, aim.stages), advanceFor(graph, own, candidates)];
+      ? [coverFor(own, peers, aim.events)]
+      : [closingFor(own, peers, aim.stages), advanceFor(graph, own, peers)];
   return found.find((one) => one !== null && (one.isWhole || mayStep(graph, own)))?.peer ?? null;
 }
 
@@ -33,10 +33,10 @@ interface Found {
   readonly isWhole: boolean;
 }
 
-function coverFor(own: Told | null, candidates: readonly Told[], events: readonly Told[]): Found | null {
+function coverFor(own: Told | null, peers: readonly Told[], events: readonly Told[]): Found | null {
   const missing = events.filter((one) => own === null || !hasAncestor(own.node, one.node));
   const news = (peer: Told): number => missing.filter((one) => hasAncestor(peer.node, one.node)).length;
-  const peer = mostOf(candidates, news);
+  const peer = mostOf(peers, news);
   return peer === null || news(peer) === 0 ? null : { peer, isWhole: news(peer) === missing.length };
 }
 
@@ -44,12 +44,12 @@ function coverFor(own: Told | null, candidates: readonly Told[], events: readonl
  * HG13: closed stages are news until the own newest event rests on more than 2/3 of the seats that state them. So the statements that
  * make the order due get into it, even if their seats say nothing afterwards.
  */
-function closingFor(own: Told | null, candidates: readonly Told[], stages: readonly number[]): Found | null {
+function closingFor(own: Told | null, peers: readonly Told[], stages: readonly number[]): Found | null {
   const here = (seat: number): number => own?.closed[seat] ?? 0;
   const owed = stages.filter((stage) => !isClosedIn(own?.closed ?? [], stage));
   const news = ({ closed }: Told): number =>
     closed.filter((count, seat) => owed.some((stage) => count > stage && here(seat) <= stage)).length;
-  const peer = mostOf(candidates, news);
+  const peer = mostOf(peers, news);
   if (peer === null || news(peer) === 0) return null;
   const both = peer.closed.map((count, seat) => Math.max(count, here(seat)));
   return { peer, isWhole: owed.every((stage) => isClosedIn(both, stage)) };
@@ -64,16 +64,13 @@ function isClosedIn(closed: readonly number[], stage: number): boolean {
  * News is the progress of others by the clock, which moves only with more than 2/3 of the seats. So the clock bounds a seat's events: no
  * other seat, however many and deep its events, makes it spend more.
  */
-function advanceFor(graph: GraphView, own: Told | null, candidates: readonly Told[]): Found | null {
+function advanceFor(graph: GraphView, own: Told | null, peers: readonly Told[]): Found | null {
   const here = clocksIn(graph, own);
   const newsOf = new Map(
-    candidates.map((peer) => [
-      peer,
-      clocksIn(graph, peer).filter((clock, seat) => clock > (here[seat] as number)).length,
-    ]),
+    peers.map((peer) => [peer, clocksIn(graph, peer).filter((clock, seat) => clock > (here[seat] as number)).length]),
   );
   const news = (peer: Told): number => newsOf.get(peer) as number;
-  const fresh = candidates.filter((peer) => news(peer) > 0);
+  const fresh = peers.filter((peer) => news(peer) > 0);
   // Ties go to the peer that this seat has not heard for longest.
   const rank = (peer: Told): number => news(peer) * EVENTS_PER_SEAT + stepsAhead(own, peer);
   const peer = overdueIn(own, here, fresh) ?? mostOf(fresh, rank);
@@ -132,9 +129,9 @@ function stepsAhead(own: Told | null, peer: Told): number {
   return here === "forked" ? 0 : peer.sequence - (here?.sequence ?? -1);
 }
 
-function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told | null {
+function mostOf(peers: readonly Told[], news: (peer: Told) => number): Told | null {
   let best: Told | null = null;
-  for (const candidate of candidates) if (best === null || news(candidate) > news(best)) best = candidate;
+  for (const peer of peers) if (best === null || news(peer) > news(best)) best = peer;
   return best;
 }
 

@@ -7,7 +7,7 @@ import { decodeEvent, readingOf } from "./payloads.ts";
 import { VERSION } from "./prompts.ts";
 import type { HashgraphState } from "./state.ts";
 
-/** hashgraph (docs/spec/hashgraph.md): gossip about gossip. Virtual voting settles which answers count. */
+/** hashgraph (docs/spec/hashgraph.md): gossip about gossip. Virtual voting decides which answers count. */
 export const hashgraph: Protocol<HashgraphState> = withRefusals({
   id: "hashgraph",
   code: 6,
@@ -27,6 +27,6 @@ export const hashgraph: Protocol<HashgraphState> = withRefusals({
   read: (attempt, slot, payload) => readingOf(slot.seat, decodeEvent(attempt, slot, payload)),
   start,
   step,
-  closed: ({ settled }) => (settled ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),
+  closed: ({ concluded }) => (concluded ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),
   conclude,
 });

@@ -86,7 +86,7 @@ export function outputsOf(ledger: Ledger, round: number): readonly Output[] {
   const { attempt } = ledger;
   const stage = stagesOf(attempt).findIndex((one) => one.kind === "output" && one.round === round);
   return recordsOf(ledger, stage, "output").flatMap(({ told, record: { proposal, salt } }) => {
-    const answer = proposal && canonicalAnswer(attempt.request.terms, proposal.answer);
+    const answer = proposal && canonicalAnswer(attempt.request, proposal.answer);
     if (proposal === null || answer === null) return [];
     if (round === 0 && !opensCommitment(ledger, told.seat, proposal, salt)) return [];
     return [{ seat: told.seat, digest: told.digest, answer, proposal }];

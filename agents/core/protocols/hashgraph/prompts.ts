@@ -8,7 +8,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import type { AnswerRound } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 11;
+export const VERSION = 12;
 
 /** The seat that a prompt is for. */
 export interface Reader {
@@ -62,6 +62,6 @@ function firstFitting(texts: readonly string[]): readonly string[] {
 }
 
 /** HG19: the prompt of the explicit vote: is this one of the two answers right? */
-export function votePrompt(reader: Reader, candidate: AnswerGroup, last: AnswerRound): Prompt {
-  return verifyPrompt(reader.attempt, candidate.representative.text, proofOf(reader, candidate, last));
+export function votePrompt(reader: Reader, one: AnswerGroup, last: AnswerRound): Prompt {
+  return verifyPrompt(reader.attempt, one.representative.text, proofOf(reader, one, last));
 }

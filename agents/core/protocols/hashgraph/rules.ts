@@ -45,7 +45,7 @@ export interface Deliberated {
   /** PY10: once round 0 is closed. */
   readonly openCommits: readonly OpenCommit[];
   /** The two leading answers while a vote between them is due (HG19). */
-  readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
+  readonly leading: readonly [AnswerGroup, AnswerGroup] | null;
   /** Null while the deliberation goes on. */
   readonly ending: Ending | null;
   /** Per seat, the number of stages that it has closed, by the order. */
@@ -67,7 +67,7 @@ export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[
   return { ...assess(ledger, []), batches: 0 };
 }
 
-/** HG13: the answer rounds if all these events were ordered and every round closed. */
+/** HG13: Returns the answer rounds as if all these events were ordered and every round closed. */
 export function preview(attempt: Attempt, told: readonly Told[]): readonly AnswerRound[] {
   const ledger = addToLedger(emptyLedger(attempt), told);
   const rounds: AnswerRound[] = [];
@@ -90,10 +90,10 @@ function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Deliberate
     openCommits: rounds[0] === undefined ? [] : openCommitsOf(ledger, rounds[0].outputs),
     closed: ledger.closed,
   };
-  if (ending !== null) return { ...deliberated, candidates: null, ending };
+  if (ending !== null) return { ...deliberated, leading: null, ending };
   const last = rounds[ROUNDS - 1];
   return last === undefined
-    ? { ...deliberated, candidates: null, ending: null }
+    ? { ...deliberated, leading: null, ending: null }
     : { ...deliberated, ...fallBack(ledger, last) };
 }
 
@@ -146,26 +146,26 @@ export function agreementIn(
 }
 
 /** HG19: after the last round a vote between the two leading answers decides, then the plurality, else nothing. */
-function fallBack(ledger: Ledger, last: AnswerRound): Pick<Deliberated, "candidates" | "ending"> {
+function fallBack(ledger: Ledger, last: AnswerRound): Pick<Deliberated, "leading" | "ending"> {
   const { attempt } = ledger;
   const isHigh = attempt.request.terms.assurance === "high";
   const seats = attempt.committee.length;
   const [a, b] = last.classes;
   const none: Ending = { path: "none", answer: null, confidence: 0 as Ppm };
-  if (a === undefined) return { candidates: null, ending: none };
+  if (a === undefined) return { leading: null, ending: none };
   const ballot = stagesOf(attempt).length - 1;
-  if (b !== undefined && !isClosed(ledger, ballot)) return { candidates: [a, b], ending: null };
+  if (b !== undefined && !isClosed(ledger, ballot)) return { leading: [a, b], ending: null };
   const wins = isHigh ? isSupermajority : isMajority;
   for (const { representative } of b === undefined ? [] : [a, b]) {
     const voters = votersFor(ledger, ballot, representative.outcome);
     if (!wins(voters.length, seats)) continue;
     const confidence = confidenceOf(attempt, voters.length, 2);
-    return { candidates: null, ending: { path: "vote", answer: representative, confidence } };
+    return { leading: null, ending: { path: "vote", answer: representative, confidence } };
   }
-  if (isHigh || !holdsHonest(a.seats.length, seats)) return { candidates: null, ending: none };
+  if (isHigh || !holdsHonest(a.seats.length, seats)) return { leading: null, ending: none };
   const confidence = confidenceOf(attempt, a.seats.length, 2);
   return {
-    candidates: null,
+    leading: null,
     ending: { path: "plurality", answer: a.representative, confidence },
   };
 }

@@ -48,11 +48,11 @@ export function callsFor({ graph, stage, proposal }: HashgraphState, context: Se
     case "match":
       return matchCallsIn(graph, round).map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
     case "ballot": {
-      const { candidates, rounds } = judgeOrder(graph).judgement;
+      const { leading, rounds } = judgeOrder(graph).judgement;
       const reader = readerIn(context, ROUNDS);
-      return (candidates ?? []).map((candidate) => ({
-        about: ["vote", candidate.representative.outcome],
-        prompt: votePrompt(reader, candidate, rounds.at(-1) as AnswerRound),
+      return (leading ?? []).map((one) => ({
+        about: ["vote", one.representative.outcome],
+        prompt: votePrompt(reader, one, rounds.at(-1) as AnswerRound),
       }));
     }
   }
@@ -103,7 +103,7 @@ function bodyOf(state: HashgraphState, context: SeatContext): Recorded {
   const answered = heard[0] && { about: heard[0].about, ...heard[0].answered };
   switch (kind) {
     case "commit": {
-      const proposal = proposalFrom(attempt.request.terms, answered);
+      const proposal = proposalFrom(attempt.request, answered);
       const commitment = proposal && commitmentOf(attempt, 0, self, proposal, saltOf(context, 0));
       return { record: { kind, stage, commitment }, proposal };
     }
@@ -112,7 +112,7 @@ function bodyOf(state: HashgraphState, context: SeatContext): Recorded {
         const salt = state.proposal === null ? null : saltOf(context, 0);
         return { record: { kind, stage, proposal: state.proposal, salt }, proposal: state.proposal };
       }
-      const proposal = proposalFrom(attempt.request.terms, answered);
+      const proposal = proposalFrom(attempt.request, answered);
       return { record: { kind, stage, proposal, salt: null }, proposal: proposal ?? state.proposal };
     }
     case "match":

@@ -48,8 +48,8 @@ export interface HashgraphState {
   /** Number of own events made for others after the last one. */
   readonly helps: number;
   /** True while it waits a grace before it certifies its conclusion. */
-  readonly settling: boolean;
-  readonly settled: boolean;
+  readonly concluding: boolean;
+  readonly concluded: boolean;
 }
 
 export interface PendingCall {

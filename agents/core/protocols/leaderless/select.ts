@@ -1,12 +1,12 @@
 import { isSameAnswer } from "../../request/answer.ts";
 import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/bytes.ts";
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import type { Blind } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
-import { deliveries, relayForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
+import { deliveries, vouchForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
 import { equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TOTAL_MAX, scoreForm, totalOf, type Marks, type Scores } from "../../phases/scores.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
@@ -16,13 +16,13 @@ import { ROUNDS, rolesOf } from "./roles.ts";
 export const SCORE = 12;
 export const answerBroadcast: Broadcast<unknown> = {
   sent: revealForm,
-  echo: relayForm("echo", 10),
-  ready: relayForm("ready", 11),
+  echo: vouchForm("echo", 10),
+  ready: vouchForm("ready", 11),
 };
 export const scoreBroadcast: Broadcast<Scores> = {
   sent: scoreForm(SCORE),
-  echo: relayForm("echo of scores", 13),
-  ready: relayForm("ready of scores", 14),
+  echo: vouchForm("echo of scores", 13),
+  ready: vouchForm("ready of scores", 14),
 };
 
 /** LL8: the least total, of 100 marks, with which an evaluator approves an answer; neutral is 50. */
@@ -126,7 +126,7 @@ export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): 
     confidence: Math.floor((best.score * ONE_PPM) / (TOTAL_MAX * MEDIAN_UNIT)) as Ppm,
     alike: [],
   };
-  return { carry, outcome: settle(attempt, { winner, blind, slashes, completed: completedIn(book, ratings) }) };
+  return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedIn(book, ratings) }) };
 }
 
 /** Seats that stand behind an answer: workers that gave it, and evaluators that approved it from any worker. */

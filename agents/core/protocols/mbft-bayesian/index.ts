@@ -1,5 +1,5 @@
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
@@ -9,10 +9,10 @@ import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, decidedBy } from "./rules.ts";
 
-/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 6;
+/** Raise it with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 7;
 
-/** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the evidence is counted. */
+/** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the weights of evidence are added. */
 export const mbftBayesian = phased<null>({
   id: "mbft-bayesian",
   code: 2,
@@ -73,7 +73,10 @@ function judgeBayesianRound(book: RoundBook): JudgedRound<null> {
   };
   const equivocators = equivocatorsIn(book);
   const slashes = attempt.committee.map((_, seat) => (equivocators.includes(seat as SeatIndex) ? 1 : 0));
-  return { carry: null, outcome: settle(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }) };
+  return {
+    carry: null,
+    outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }),
+  };
 }
 
 /** BA12: seats whose report counts, and that compared the texts if there were texts to compare. */

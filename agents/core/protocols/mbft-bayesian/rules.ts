@@ -26,14 +26,14 @@ const DEMANDS: Readonly<Record<Assurance, Demands>> = {
   high: { quorum: isSupermajority, posterior: 940_000 as Ppm, factor: 3n },
 };
 
-/** An answer that a seat gave, and the evidence for it. */
+/** An answer that a seat gave, and the weight of evidence for it. */
 export interface Hypothesis {
   readonly answer: CanonicalAnswer;
   /** The seats that gave it, ascending. */
   readonly seats: readonly SeatIndex[];
   /** Log-likelihood against an answer that nobody gave, in nats of BITS fraction bits. */
-  readonly evidence: bigint;
-  /** The most of the evidence that f of its seats can bring. */
+  readonly weight: bigint;
+  /** The most of the weight that f of its seats can bring. */
   readonly doubtful: bigint;
 }
 
@@ -42,7 +42,7 @@ export interface Belief {
   readonly hypotheses: readonly Hypothesis[];
   /** K: the hypotheses, answers that nobody gave, and "none of these". */
   readonly size: number;
-  /** The hypothesis with the most evidence; null without hypotheses, or if two tie. */
+  /** The hypothesis with the most weight; null without hypotheses, or if two tie. */
   readonly top: Hypothesis | null;
   /** Posterior of `top`; 0 without one. */
   readonly posterior: Ppm;
@@ -53,14 +53,14 @@ export interface Belief {
 }
 
 /** BA5: ln(tau (K - 1) / (1 - tau)), between 0 and the cap, tempered by reputation. */
-export function evidenceOf(tier: Ppm, reputation: Ppm, size: number): bigint {
+export function weightOfReport(tier: Ppm, reputation: Ppm, size: number): bigint {
   const cap = capOf(size);
   const plain = lnOfOdds(tier, size);
   const bounded = plain < 0n ? 0n : plain > cap ? cap : plain;
   return (bounded * BigInt(reputation)) / BigInt(ONE_PPM);
 }
 
-/** BA6: the cap on the evidence of one report. */
+/** BA6: the cap on the weight of one report. */
 export function capOf(size: number): bigint {
   return lnOfOdds(CAP_TIER, size);
 }
@@ -85,7 +85,7 @@ export function beliefOf(book: RoundBook): Belief {
     const weights = seats
       .map((seat) => reportedBy(attempt, reports, seat, size))
       .toSorted((a, b) => (a === b ? 0 : a < b ? 1 : -1));
-    return { answer: representative, seats, evidence: sum(weights), doubtful: sum(weights.slice(0, faults)) };
+    return { answer: representative, seats, weight: sum(weights), doubtful: sum(weights.slice(0, faults)) };
   });
   const { quorum } = DEMANDS[attempt.request.terms.assurance];
   return {
@@ -96,27 +96,25 @@ export function beliefOf(book: RoundBook): Belief {
   };
 }
 
-/** BA3: the evidence of a seat's report. A seat reports once, so it counts once. */
+/** BA3: the weight of a seat's report. A seat reports once, so it counts once. */
 function reportedBy(attempt: Attempt, reports: readonly Candidate[], seat: SeatIndex, size: number): bigint {
   const report = reports.find((one) => one.seat === seat);
   const reputation = attempt.committee[seat]?.reputation;
-  return report === undefined || reputation === undefined ? 0n : evidenceOf(report.tier, reputation, size);
+  return report === undefined || reputation === undefined ? 0n : weightOfReport(report.tier, reputation, size);
 }
 
 function sum(weights: readonly bigint[]): bigint {
   return weights.reduce((total, weight) => total + weight, 0n);
 }
 
-/** BA7: the prior is the same for all K hypotheses; hypotheses that nobody gave stay at evidence 0. */
+/** BA7: the prior is the same for all K hypotheses; hypotheses that nobody gave stay at weight 0. */
 function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, "top" | "posterior" | "margin"> {
-  const [first, second] = hypotheses.toSorted((a, b) =>
-    a.evidence === b.evidence ? 0 : a.evidence < b.evidence ? 1 : -1,
-  );
+  const [first, second] = hypotheses.toSorted((a, b) => (a.weight === b.weight ? 0 : a.weight < b.weight ? 1 : -1));
   // There is always an unnamed hypothesis: K exceeds the number of classes by at least one.
-  const margin = first === undefined ? 0n : first.evidence - (second?.evidence ?? 0n);
+  const margin = first === undefined ? 0n : first.weight - (second?.weight ?? 0n);
   if (first === undefined || margin === 0n) return { top: null, posterior: 0 as Ppm, margin: 0n };
-  const masses = hypotheses.map(({ evidence }) => expOfNegative(evidence - first.evidence, BITS));
-  const unnamed = BigInt(size - hypotheses.length) * expOfNegative(-first.evidence, BITS);
+  const masses = hypotheses.map(({ weight }) => expOfNegative(weight - first.weight, BITS));
+  const unnamed = BigInt(size - hypotheses.length) * expOfNegative(-first.weight, BITS);
   const total = sum(masses) + unnamed;
   const posterior = Number((expOfNegative(0n, BITS) * BigInt(ONE_PPM)) / total) as Ppm;
   return { top: first, posterior, margin };

@@ -1,4 +1,5 @@
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
+import { shownAnswer } from "../../phases/reasons.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import type { Blind } from "../../phases/pay.ts";
 import { blindIn, type Candidate } from "../../phases/proposals.ts";
@@ -47,5 +48,30 @@ export function judgeMbftRound(
     confidence: confidenceOf(winner.sum, reputations),
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
-  return { carry, outcome: settle(attempt, { winner: won, blind, slashes: total, completed: participants }) };
+  return { carry, outcome: outcomeFrom(attempt, { winner: won, blind, slashes: total, completed: participants }) };
+}
+
+/** PH14: each answer of the round with its weight (MB1), its acceptance (MB12) and a veto (MB13), beside what is needed. */
+export function explainMbft(
+  book: RoundBook,
+  { reputations }: MbftCarry,
+  candidates: readonly Candidate[],
+): readonly string[] {
+  const { attempt } = book;
+  const config = mbftConfig(attempt);
+  const { committee, request } = attempt;
+  const needed = request.terms.assurance === "high" ? "more than 2/3" : "more than 1/2";
+  return evaluateRound(book, config, reputations, candidates).classes.map(
+    ({ class: one, sum, supporters, isVetoed }) => {
+      const weight = `weight ${weightText(sum)} of ${weightText(config.theta)} needed`;
+      const seats = `accepted by ${supporters.length} of ${committee.length} seats, ${needed} needed`;
+      return `${shownAnswer(one.answer.text)}: ${weight}; ${seats}${isVetoed ? "; vetoed by an upheld counter-proof" : ""}`;
+    },
+  );
+}
+
+/** A weight in units of a seat of full reputation that is certain, to two decimals, rounded down. */
+function weightText(weight: bigint): string {
+  const hundredths = (weight < 0n ? -weight : weight) / 10_000_000_000n;
+  return `${weight < 0n ? "-" : ""}${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;
 }

@@ -18,7 +18,7 @@ import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import { tierOf } from "../../phases/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
-import { initialCarry, judgeMbftRound, type MbftCarry } from "./conclude.ts";
+import { explainMbft, initialCarry, judgeMbftRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";
 import { JUDGE, VOTE, judgeForm, voteForm, type Judgement, type Vote } from "./payloads.ts";
 import { VERSION, adjudicatePrompt } from "./prompts.ts";
@@ -37,6 +37,7 @@ export const mbft = phased<MbftCarry>({
   initial: initialCarry,
   judgeRound: (book, carry) =>
     judgeMbftRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
+  explain: (book, carry) => explainMbft(book, carry, candidatesOf(book, "closed")),
   calls: (view, phase) => mbftCalls(view, phase, candidatesOf),
   say: mbftSay,
 });

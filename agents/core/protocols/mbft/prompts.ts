@@ -5,13 +5,17 @@ import { heard, taskPrompt, verdictSchema, type Task } from "../../prompts/task-
 import type { Attempt } from "../../types.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 9;
+export const VERSION = 10;
 
 const ADJUDICATE: Task = {
   name: "adjudicate",
-  instructions:
+  small:
     "A member brought this counter-proof against this answer. Derive the answer yourself in `check`. `verdict` is uphold if the answer is " +
     "really wrong and the counter-proof shows it, refute if the counter-proof is false, abstain if you cannot tell.",
+  general:
+    "A member gave `answer` with `proof`; another one brought `counterProof` against it. Any of them may be wrong. Do not trust them: solve the " +
+    "question yourself in `check`, in short steps, then see which of them your steps contradict. `verdict` is uphold if `answer` is really wrong " +
+    "and `counterProof` shows it, refute if `counterProof` is false, abstain if you cannot tell.",
 };
 
 export function adjudicatePrompt(attempt: Attempt, accused: Candidate, counterProof: string): Prompt {

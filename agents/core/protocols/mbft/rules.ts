@@ -39,6 +39,8 @@ export interface ClassResult {
   readonly sum: bigint;
   readonly supporters: readonly SeatIndex[];
   readonly counterProofs: readonly (CounterProof & { readonly ruling: Ruling })[];
+  /** MB13. */
+  readonly isVetoed: boolean;
   readonly mayCommit: boolean;
 }
 
@@ -210,10 +212,10 @@ function evaluateClass(
   }
   for (const proof of against) if (proof.ruling === "upheld") sum -= weight(reputations, proof.author, proof.tier);
   // MB13: only an author of full reputation vetoes, and only with an upheld counter-proof (Eq. 3).
-  const vetoed = against.some((proof) => proof.ruling === "upheld" && reputations[proof.author] === ONE_PPM);
+  const isVetoed = against.some((proof) => proof.ruling === "upheld" && reputations[proof.author] === ONE_PPM);
   const isAccepted = request.terms.assurance === "high" ? isSupermajority : isMajority;
-  const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !vetoed;
-  return { class: answerClass, sum, supporters, counterProofs: against, mayCommit };
+  const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !isVetoed;
+  return { class: answerClass, sum, supporters, counterProofs: against, isVetoed, mayCommit };
 }
 
 /** MB14: the class with the greatest sum among those that may commit; ties go by the class leader's canonical rank. */

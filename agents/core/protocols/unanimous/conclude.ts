@@ -1,13 +1,13 @@
 import { canonicalAnswer } from "../../request/answer.ts";
 import { letter } from "../../request/kinds.ts";
-import { settle } from "../../phases/outcome.ts";
+import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind, type Decided } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { blindIn } from "../../phases/proposals.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
-import { gradePolicies, isSettled, judgeTurn, type Turn } from "./rules.ts";
+import { gradePolicies, isReflectionOver, judgeTurn, type Turn } from "./rules.ts";
 
 /** What rounds leave behind for later ones. */
 export interface UnanimousCarry {
@@ -45,7 +45,7 @@ export function judgeUnanimousRound(
   const end = (winner: Winner | null): JudgedRound<UnanimousCarry> => ({
     // PH7: other seats may have gone on from here; their next round is a conclusion round again.
     carry: { turns, blind, slashes, concluding: carry.concluding },
-    outcome: settle(attempt, { winner, blind, slashes, completed: turn.candidates.map(({ seat }) => seat) }),
+    outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: turn.candidates.map(({ seat }) => seat) }),
   });
   if (!isPrioritised(attempt)) {
     const winner = agreement(turn);
@@ -55,7 +55,7 @@ export function judgeUnanimousRound(
     const winner = graded(attempt, turn);
     return winner === null && round <= maxTurns ? next({ turns, blind, slashes, concluding: true }) : end(winner);
   }
-  const concluding = round >= maxTurns || isSettled(attempt, turn, carry.turns);
+  const concluding = round >= maxTurns || isReflectionOver(attempt, turn, carry.turns);
   return next({ turns, blind, slashes, concluding });
 }
 
@@ -78,7 +78,7 @@ function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
   const { accepted, confidence, named } = gradePolicies(attempt, candidates);
   const isHigh = attempt.request.terms.assurance === "high";
   if (isHigh && !accepted.every((policy) => isSupermajority(named[policy] as number, seats))) return null;
-  const answer = canonicalAnswer(attempt.request.terms, accepted.map(letter).join(","));
+  const answer = canonicalAnswer(attempt.request, accepted.map(letter).join(","));
   if (answer === null || confidence === null) return null;
   return { answer, confidence, alike: [] };
 }

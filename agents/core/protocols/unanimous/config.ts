@@ -17,7 +17,7 @@ export const MAX_TURNS = 10;
 
 const RATIOS: readonly number[] = [0, 250_000, 500_000, 750_000, 1_000_000];
 
-/** UN8: number of turns after which an agreement of more than 2/3 has heard the others out. */
+/** UN8: after this many turns an agreement of more than 2/3 decides. */
 export const HEARD_TURNS = 3;
 
 /** UN12: theta, the least part that accepts a policy, in parts per million of the seats that count. */

@@ -11,18 +11,21 @@ import type { Attempt, SeatIndex } from "../../types.ts";
  * Raised with every change of rules, wording, fields or default settings, and with every version it builds on
  * (test/core/versions.test.ts).
  */
-export const VERSION = 6;
+export const VERSION = 7;
 
 const DECIDE = "Decide the question. `answer` is your answer in the stated kind.";
+const DECIDE_GENERAL = "Decide the question. `answer` is your answer, written as `form` says.";
 
 const STEP_BY_STEP: Task = {
   name: "propose",
-  instructions: `${DECIDE} Think step by step before you answer: \`proof\` is a short trace of checkable steps.`,
+  small: `${DECIDE} Think step by step before you answer: \`proof\` is a short trace of checkable steps.`,
+  general: `${DECIDE_GENERAL} Before it reason step by step in \`proof\`, in short steps that others can check.`,
 };
 
 const DIRECT: Task = {
   name: "propose",
-  instructions: `${DECIDE} Say in \`proof\` in one sentence what speaks for it.`,
+  small: `${DECIDE} Say in \`proof\` in one sentence what speaks for it.`,
+  general: `${DECIDE_GENERAL} Say in \`proof\` in one sentence what speaks for it.`,
 };
 
 const MINE =
@@ -30,14 +33,19 @@ const MINE =
 
 const REFLECT: Task = {
   name: "revise",
-  instructions:
+  small:
     `The committee deliberates until all agree. ${MINE} Evaluate them and improve your own answer: keep it if it is right, correct it if it is wrong. ` +
     "To keep it against the others you need an argument that you have not given yet. `proof` is a short trace of checkable steps.",
+  general:
+    `The committee deliberates until all agree. ${MINE} Any of them may be wrong. Solve the question again: keep your answer if your steps lead to it, ` +
+    "else correct it; that others agree is no proof. To keep it against the others you need an argument that you have not given yet. In `proof` " +
+    "reason in short steps that others can check. `answer` is written as `form` says.",
 };
 
 const CONCLUDE: Task = {
   name: "revise",
-  instructions: `The deliberation ends. ${MINE} State finally which policies you stand by, and why in \`proof\`.`,
+  small: `The deliberation ends. ${MINE} State finally which policies you stand by, and why in \`proof\`.`,
+  general: `The deliberation ends. ${MINE} State finally, as \`form\` says, which policies you stand by, and before it why in \`proof\`.`,
 };
 
 /** UN3: the prompt of the initial round, without texts of peers. */

@@ -112,7 +112,7 @@ export function gradePolicies(attempt: Attempt, candidates: readonly Candidate[]
 }
 
 /** UN11: reflection ends when all seats name the same set, or when the accepted set outlasts a turn. */
-export function isSettled(attempt: Attempt, turn: Turn, before: readonly Turn[]): boolean {
+export function isReflectionOver(attempt: Attempt, turn: Turn, before: readonly Turn[]): boolean {
   const seats = attempt.committee.length;
   if (!isSupermajority(turn.candidates.length, seats)) return false;
   if (new Set(turn.candidates.map(({ answer }) => answer.outcome)).size === 1) return true;

@@ -1,5 +1,5 @@
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
-import { settle, type Resolution } from "../../phases/outcome.ts";
+import { outcomeFrom, type Resolution } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
 import type { JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { blindIn, type Candidate } from "../../phases/proposals.ts";
@@ -122,7 +122,7 @@ export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<
   const winner = isDecided && led ? winnerOf(weights, led, finalists) : null;
   return {
     carry,
-    outcome: settle(attempt, { winner, blind, slashes, completed: completedIn(book, classes) }),
+    outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedIn(book, classes) }),
   };
 }
 

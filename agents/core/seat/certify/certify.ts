@@ -1,4 +1,4 @@
-import { admitOffers, noteOffer, replayLoaded, RETRY, retryLoad } from "./proposals.ts";
+import { admitOffers, noteOffer, replayLoaded, RELOAD, reload } from "./proposals.ts";
 import { TIMERS, applyRules, beginBallot, chain, timeOut, timerOf } from "./rules.ts";
 import { verifySignatures } from "./signatures.ts";
 import type { CertifyContext, CertifyState } from "./state.ts";
@@ -37,9 +37,9 @@ export function certifyLoaded(
 
 export function certifyElapsed(state: CertifyState, context: CertifyContext, elapsed: string): Step<CertifyState> {
   if (state.done) return { state, effects: [] };
-  if (elapsed.startsWith(RETRY)) {
-    const root = elapsed.slice(RETRY.length).split(".")[0] as Digest;
-    return proceed(retryLoad(state, context, root), context);
+  if (elapsed.startsWith(RELOAD)) {
+    const root = elapsed.slice(RELOAD.length).split(".")[0] as Digest;
+    return proceed(reload(state, context, root), context);
   }
   if (state.inTime === null) return { state, effects: [] };
   const timer = TIMERS.find((name) => elapsed === timerOf(name, state.ballot));

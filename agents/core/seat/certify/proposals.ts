@@ -10,7 +10,7 @@ import { blockOf, buildTranscript, readRoot, replay } from "../../encoding/trans
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
 
 /** Prefix of the timer that loads an unavailable root again. */
-export const RETRY = "certify.retry.";
+export const RELOAD = "certify.reload.";
 
 /** The wait before another load doubles at most this many times. */
 const MOST_DOUBLINGS = 6;
@@ -126,7 +126,7 @@ function isLoading(state: CertifyState, seat: SeatIndex): boolean {
 }
 
 /** CE3: loads an unavailable root again if a seat still offers it. */
-export function retryLoad(state: CertifyState, context: CertifyContext, root: Digest): Step<CertifyState> {
+export function reload(state: CertifyState, context: CertifyContext, root: Digest): Step<CertifyState> {
   const proposed = state.roots.get(root);
   const offered = [...state.offers].find(([, offer]) => offer.root === root);
   if (proposed?.kind !== "unavailable" || offered === undefined) return { state, effects: [] };
@@ -178,7 +178,7 @@ export function replayLoaded(
     const delayMs = context.timing.certifyMs * 2 ** Math.min(tries, MOST_DOUBLINGS);
     const effects: Effect[] = [
       { kind: "drop", reason: "proposal: some blocks are unavailable", seat: loading.from },
-      { kind: "wait", timer: `${RETRY}${root}.${tries}`, delayMs },
+      { kind: "wait", timer: `${RELOAD}${root}.${tries}`, delayMs },
     ];
     return { state: withRoot(state, root, { kind: "unavailable", tries }), effects };
   }

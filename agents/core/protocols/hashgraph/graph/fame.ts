@@ -6,8 +6,8 @@ export interface Fame {
   readonly famous: ReadonlyMap<Node, boolean | null>;
   /** For each decided witness, the first voter whose count decided. */
   readonly decidedBy: ReadonlyMap<Node, Node>;
-  /** Pairs of voter and candidate whose vote is a coin's. */
-  readonly coinVotes: readonly (readonly [voter: Node, candidate: Node])[];
+  /** Pairs of voter and witness whose vote is a coin's. */
+  readonly coinVotes: readonly (readonly [voter: Node, subject: Node])[];
 }
 
 interface Vote {
@@ -16,7 +16,7 @@ interface Vote {
   readonly isCoin: boolean;
 }
 
-/** Votes by voter, then candidate. HG5: a vote follows from the voter's ancestors, so it is the same in every set of nodes. */
+/** Votes by voter, then witness voted on. HG5: a vote follows from the voter's ancestors, so it is the same in every set of nodes. */
 type Votes = Map<Node, Map<Node, Vote>>;
 
 const votesOfGraph = new WeakMap<Graph, Votes>();
@@ -29,16 +29,16 @@ export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
   const famous = new Map<Node, boolean | null>();
   const decidedBy = new Map<Node, Node>();
   const coinVotes: (readonly [Node, Node])[] = [];
-  for (const candidate of witnesses) {
-    famous.set(candidate, null);
+  for (const subject of witnesses) {
+    famous.set(subject, null);
     for (const voter of witnesses) {
       // The first votes, those of the next round, never decide.
-      if (voter.round <= candidate.round + 1) continue;
-      const vote = voteOf(graph, votes, voter, candidate);
-      if (vote.isCoin) coinVotes.push([voter, candidate]);
+      if (voter.round <= subject.round + 1) continue;
+      const vote = voteOf(graph, votes, voter, subject);
+      if (vote.isCoin) coinVotes.push([voter, subject]);
       if (!vote.decides) continue;
-      famous.set(candidate, vote.value);
-      decidedBy.set(candidate, voter);
+      famous.set(subject, vote.value);
+      decidedBy.set(subject, voter);
       break;
     }
   }
@@ -46,23 +46,23 @@ export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
 }
 
 /** The vote of a voter. It calls itself for voters of the round before; those votes are known if voters are asked in order of rounds. */
-function voteOf(graph: Graph, votes: Votes, voter: Node, candidate: Node): Vote {
+function voteOf(graph: Graph, votes: Votes, voter: Node, subject: Node): Vote {
   const own = votes.get(voter) ?? new Map<Node, Vote>();
   votes.set(voter, own);
-  const known = own.get(candidate);
+  const known = own.get(subject);
   if (known !== undefined) return known;
-  const vote = countVote(graph, votes, voter, candidate);
-  own.set(candidate, vote);
+  const vote = countVote(graph, votes, voter, subject);
+  own.set(subject, vote);
   return vote;
 }
 
-function countVote(graph: Graph, votes: Votes, voter: Node, candidate: Node): Vote {
-  const distance = voter.round - candidate.round;
-  if (distance === 1) return { value: sees(voter, candidate), decides: false, isCoin: false };
+function countVote(graph: Graph, votes: Votes, voter: Node, subject: Node): Vote {
+  const distance = voter.round - subject.round;
+  if (distance === 1) return { value: sees(voter, subject), decides: false, isCoin: false };
   const yes: Node[] = [];
   const no: Node[] = [];
   for (const witness of stronglySeenBefore(graph, voter))
-    (voteOf(graph, votes, witness, candidate).value ? yes : no).push(witness);
+    (voteOf(graph, votes, witness, subject).value ? yes : no).push(witness);
   const [inFavour, against] = [weightOf(graph, yes), weightOf(graph, no)];
   // EG7: a tie is TRUE.
   const value = inFavour >= against;

@@ -11,7 +11,7 @@ import type { Attempt, Digest, Value } from "../types.ts";
  */
 
 /** SG2: a shorter quotation could be found in any text. */
-const LEAST_QUOTE_BYTES = 8;
+const LEAST_QUOTATION_BYTES = 8;
 
 const LINE = /^source: (\S+)$/;
 const ATTEMPTED = /^\s*source\s*:/i;
@@ -85,15 +85,15 @@ export interface Citation {
   readonly document: Digest;
   readonly start: number;
   readonly end: number;
-  readonly quote: string;
+  readonly quotation: string;
 }
 
 /** SG2, SG4: true if the quotation stands byte for byte in that range and is long enough. */
-export function isExact(documents: readonly Document[], { document, start, end, quote }: Citation): boolean {
+export function isExact(documents: readonly Document[], { document, start, end, quotation }: Citation): boolean {
   const text = documents.find(({ digest }) => digest === document)?.text;
   if (text === undefined) return false;
-  const [bytes, cited] = [utf8(text), utf8(quote)];
-  const isLong = cited.length >= Math.min(LEAST_QUOTE_BYTES, bytes.length) && cited.length > 0;
+  const [bytes, cited] = [utf8(text), utf8(quotation)];
+  const isLong = cited.length >= Math.min(LEAST_QUOTATION_BYTES, bytes.length) && cited.length > 0;
   return isLong && end - start === cited.length && compareBytes(bytes.slice(start, end), cited) === 0;
 }
 
@@ -101,12 +101,12 @@ export function isExact(documents: readonly Document[], { document, start, end, 
  * Cites a quotation at the first place where it stands in the document: models quote, but cannot count bytes. If it is too long (SG2),
  * only its beginning is cited. Null if the quotation begins with U+FEFF: it would change when it is read back (SG3).
  */
-export function cite({ digest, text }: Document, quoted: string): Citation | null {
-  const at = quoted === "" || quoted.startsWith(BYTE_ORDER_MARK) ? -1 : text.indexOf(quoted);
+export function cite({ digest, text }: Document, passage: string): Citation | null {
+  const at = passage === "" || passage.startsWith(BYTE_ORDER_MARK) ? -1 : text.indexOf(passage);
   if (at < 0) return null;
-  const quote = beginningOf(quoted, limits.quoteBytes);
+  const quotation = beginningOf(passage, limits.quotationBytes);
   const start = utf8(text.slice(0, at)).length;
-  const citation = { document: digest, start, end: start + utf8(quote).length, quote };
+  const citation = { document: digest, start, end: start + utf8(quotation).length, quotation };
   return isExact([{ digest, text }], citation) ? citation : null;
 }
 
@@ -157,7 +157,7 @@ export const citeForm: Form<Citations> = {
   name: "cite",
   phase: CITE,
   encode: ({ citations }) => ({
-    citations: citations.map(({ document, start, end, quote }) => [hexToBytes(document), start, end, quote]),
+    citations: citations.map(({ document, start, end, quotation }) => [hexToBytes(document), start, end, quotation]),
   }),
   decode: (_, value) => {
     const citations = isMapOf(value, ["citations"]) ? listOf(value["citations"], limits.sources, decodeCitation) : null;
@@ -167,12 +167,12 @@ export const citeForm: Form<Citations> = {
 
 function decodeCitation(entry: Value): Citation | null {
   if (!Array.isArray(entry) || entry.length !== 4) return null;
-  const [name, start, end, quote] = entry as readonly Value[];
+  const [name, start, end, quotation] = entry as readonly Value[];
   const document = asDigest(name);
-  if (document === null || typeof quote !== "string" || quote.length > limits.quoteBytes) return null;
+  if (document === null || typeof quotation !== "string" || quotation.length > limits.quotationBytes) return null;
   if (typeof start !== "number" || typeof end !== "number" || start < 0 || end < start || end > limits.sourceBytes)
     return null;
-  return utf8(quote).length <= limits.quoteBytes ? { document, start, end, quote } : null;
+  return utf8(quotation).length <= limits.quotationBytes ? { document, start, end, quotation } : null;
 }
 
 const groundedAttempts = new WeakMap<Attempt, Attempt>();

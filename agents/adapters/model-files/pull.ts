@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { mkdir, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+import { ConclaveError } from "../../core/errors.ts";
+import { lockDirectory } from "../lock.ts";
+import { digestGguf, readGgufHeader } from "../models/gguf.ts";
+import { checkDigest, diskFull, download, forget, type Watch } from "./download.ts";
+import type { ModelPlace } from "./reference.ts";
+
+/** A model file in a folder of models. */
+export interface PulledModel {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** False if it was there before. */
+  readonly isNew: boolean;
+}
+
+/** What makes the file `path`, whole or not; it is checked afterwards. Returns the sha256 that it must have, if any. */
+type Make = (path: string) => Promise<string | undefined>;
+
+/** Downloads a GGUF file into a folder. Throws what `download` and `keepModel` throw. */
+export async function pullModel(
+  { url, file, authorization }: ModelPlace,
+  folder: string,
+  sha256: string | undefined,
+  watch: Watch,
+): Promise<PulledModel> {
+  return await keepModel(folder, file, sha256, async (path) => {
+    const stated = await download({ url, authorization, format: "GGUF", sha256 }, path, watch);
+    return sha256 ?? stated ?? undefined;
+  });
+}
+
+/**
+ * Makes a model file unless it is there, and gives it its name once its digest and header are right; until then it is
+ * called `FILE.part`. Throws MODEL_PULL_FAILED if another process pulls into the folder, MODEL_DIGEST_WRONG,
+ * MODEL_FILE_BROKEN, DISK_FULL, and what `make` throws.
+ */
+export async function keepModel(
+  folder: string,
+  file: string,
+  sha256: string | undefined,
+  make: Make,
+): Promise<PulledModel> {
+  await mkdir(folder, { recursive: true });
+  const release = lockDirectory(folder, (cause) => busy(folder, cause));
+  try {
+    const path = join(folder, file);
+    if (existsSync(path)) return await present(path, sha256);
+    const part = `${path}.part`;
+    const wanted = await make(part);
+    const found = await digestGguf(part);
+    if (wanted !== undefined) {
+      const way = `if ${wanted} is wrong, repeat with the right one: nothing is downloaded again; if the file is, remove it and repeat`;
+      checkDigest(part, found, wanted, way);
+    }
+    try {
+      readGgufHeader(part);
+    } catch (error) {
+      // Another try would end here again.
+      await forget(part);
+      throw error;
+    }
+    await rename(part, path);
+    await forget(part);
+    return { path, bytes: (await stat(path)).size, sha256: found, isNew: true };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOSPC") throw diskFull(folder, null, error);
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+async function present(path: string, wanted: string | undefined): Promise<PulledModel> {
+  const sha256 = await digestGguf(path);
+  if (wanted !== undefined)
+    checkDigest(
+      path,
+      sha256,
+      wanted,
+      "another file of that name is there: remove it, or name another folder with --dir",
+    );
+  readGgufHeader(path);
+  return { path, bytes: (await stat(path)).size, sha256, isNew: false };
+}
+
+function busy(folder: string, cause: unknown): ConclaveError {
+  const message = `Pull into ${folder} failed: another process pulls into it; wait until it has ended, or name another folder with --dir`;
+  return new ConclaveError("MODEL_PULL_FAILED", message, { path: folder }, cause);
+}

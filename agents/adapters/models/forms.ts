@@ -1,0 +1,48 @@
+import type { TextForm } from "../../ports/model.ts";
+
+/** Most digits of a number, in units of its last decimal: 10^38 is the largest power of ten below the bound of 2^127. */
+const DIGITS = 38;
+
+/** A form as a GBNF rule, as a regular expression for a JSON schema, in words, and with the most characters it has. */
+export interface FormRules {
+  readonly rule: string;
+  readonly pattern: string;
+  readonly words: string;
+  readonly maxLength: number;
+}
+
+export function formRules(form: TextForm): FormRules {
+  return form.kind === "number" ? numberRules(form.decimals) : letterRules(form.options);
+}
+
+/** Zeros at the end are allowed: after `4.` a model that means 4.00 would else have to say something greater. */
+function numberRules(decimals: number): FormRules {
+  const whole = DIGITS - decimals;
+  const fraction = decimals === 0 ? "" : ` ("." [0-9]{1,${decimals}})?`;
+  const fractionPattern = decimals === 0 ? "" : String.raw`(\.[0-9]{1,${decimals}})?`;
+  return {
+    rule: `"-"? ("0" | [1-9] [0-9]{0,${whole - 1}})${fraction}`,
+    pattern: `^-?(0|[1-9][0-9]{0,${whole - 1}})${fractionPattern}$`,
+    words: decimals === 0 ? "a whole number in digits" : `a number in digits, with at most ${decimals} decimals`,
+    maxLength: 1 + whole + (decimals === 0 ? 0 : 1 + decimals),
+  };
+}
+
+/** One alternative for each first letter, so that no text is empty and no comma stands alone. */
+function letterRules(options: number): FormRules {
+  const letters = Array.from({ length: options }, (_, index) => String.fromCharCode(65 + index));
+  const alternatives = (first: (letter: string) => string, later: (letter: string) => string): string =>
+    letters.map((letter, index) => [first(letter), ...letters.slice(index + 1).map(later)].join("")).join("|");
+  return {
+    rule: `(${alternatives(
+      (letter) => `"${letter}"`,
+      (letter) => ` (",${letter}")?`,
+    )})`,
+    pattern: `^(${alternatives(
+      (letter) => letter,
+      (letter) => `(,${letter})?`,
+    )})$`,
+    words: `one or more of the letters A to ${letters.at(-1)}, ascending, joined by commas`,
+    maxLength: 2 * options - 1,
+  };
+}

@@ -1,0 +1,43 @@
+import { canonicalAnswer, unreadAnswer } from "../request/answer.ts";
+import { clipText } from "../request/text.ts";
+import { seatsOf } from "../seat/order.ts";
+import { answerClasses, bySupport } from "./equivalence.ts";
+import { candidatesOf, revealForm } from "./proposals.ts";
+import { said, type RoundBook } from "./round-book.ts";
+import type { SeatIndex } from "../types.ts";
+
+/** PH14: why a round decides nothing, in words for people. All of it follows from the messages; no rule reads it. */
+
+/** Bytes of an answer that are shown. */
+const SHOWN_BYTES = 80;
+
+export function shownAnswer(text: string): string {
+  const shown = clipText(text, SHOWN_BYTES);
+  return `'${shown === text ? text : `${shown}...`}'`;
+}
+
+/** The seats without an answer that counts, each with the reason. */
+export function explainSeats(book: RoundBook): readonly string[] {
+  if (!book.plan.forms.includes(revealForm)) return [];
+  const counted = new Set(candidatesOf(book, "closed").map(({ seat }) => seat));
+  return seatsOf(book.attempt).flatMap((seat) => (counted.has(seat) ? [] : [`seat ${seat}: ${whyNone(book, seat)}`]));
+}
+
+function whyNone(book: RoundBook, seat: SeatIndex): string {
+  const reveal = said(book, revealForm, seat);
+  if (reveal === null) return "it revealed nothing";
+  const { proposal, why } = reveal.body;
+  if (proposal === null) return why ?? "it gave no answer";
+  const { request } = book.attempt;
+  if (canonicalAnswer(request, proposal.answer) === null) return unreadAnswer(request, proposal.answer);
+  return `its answer ${shownAnswer(proposal.answer)} does not open a commitment that was seen in time`;
+}
+
+/** The answers that count, each with the number of its seats. */
+export function explainClasses(book: RoundBook): readonly string[] {
+  const classes = answerClasses(book, candidatesOf(book, "closed"), "closed");
+  return bySupport(book.attempt, classes).map(
+    ({ representative, seats }) =>
+      `${shownAnswer(representative.text)}: answered by ${seats.length} of ${book.attempt.committee.length} seats`,
+  );
+}

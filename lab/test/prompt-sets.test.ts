@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, it } from "node:test";
+import { installHooks } from "../../sim/hooks.ts";
+import type { PromptSet } from "../../agents/core/prompts/prompt.ts";
+import type { ForeignModels } from "../../sim/model.ts";
+import type { Question } from "../eval/question.ts";
+
+// Installed before anything of the core is loaded.
+installHooks({ realSignatures: false, mutant: null });
+const { cidString, digestOf } = await import("../../agents/core/encoding/codec.ts");
+const { PROMPT_SETS, promptsName } = await import("../../agents/core/prompts/prompt.ts");
+const { protocols } = await import("../../agents/core/protocols/index.ts");
+const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
+const { readPrompt, respond } = await import("../../sim/model.ts");
+const { agrees } = await import("../../sim/plan.ts");
+const { runWorld } = await import("../../sim/world.ts");
+const { planFor } = await import("../eval/deliberate.ts");
+const { formOf } = await import("../eval/question.ts");
+
+/** Questions of every kind, with answers of seats that err at first. */
+const ASKED: readonly (readonly [kind: string, truth: string, errors: readonly string[]])[] = [
+  ["boolean", "yes", ["no"]],
+  ["choice A-D", "A", ["B", "C", "D"]],
+  ["number 2", "12.5", ["13", "7"]],
+  ["text", "A licence.", ["No licence."]],
+  ["policies A-D", "A,C", ["B", "A,B"]],
+];
+const DOCUMENT = "Exports above 500 need a licence.";
+const TASKS = "adjudicate cite converge critique match propose revise score synthesize verify";
+
+/** The hash of all that the set asks in these worlds. A change of any wording changes it. */
+const HASHES: Readonly<Record<string, string>> = {
+  "small@2": "618fb15ec98fece1f0d82530c9d5b47d285efcbd8bf8b26970dcfb94b47e733b",
+  "general@1": "0e9cdd41c29e6a0277d91cc5b05f4d67187faceb6d7cd5bd8135f7e25822965e",
+};
+
+/** Everything that seats ask when they are asked all of that under all protocols. */
+async function promptsOf(set: PromptSet): Promise<ReadonlySet<string>> {
+  const prompts = new Set<string>();
+  for (const protocol of protocols)
+    for (const [kind, truth, errors] of ASKED)
+      for (const documents of protocol.id === "escalating" ? [[], [DOCUMENT]] : [[]]) {
+        const sources = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`).join("");
+        const question: Question = {
+          suite: "policy",
+          text: `Does an export of 720 need a licence?${sources}`,
+          form: formOf(kind),
+          truth,
+          lie: { answer: errors[0] as string, proof: "" },
+          drawnBy: "one question",
+          documents,
+        };
+        const committee = { seats: 4, bad: new Map(), misled: new Set<never>(), assurance: "normal" } as const;
+        const plan = planFor(protocol, question, committee, 1);
+        // High stakes make escalating escalate.
+        const stakes = protocol.id === "escalating" ? 100_000 : 0;
+        const terms = { ...plan.attempt.request.terms, callbackGasLimit: stakes };
+        const attempt = { ...plan.attempt, request: { ...plan.attempt.request, terms } };
+        const models: ForeignModels = {
+          of: (seat, clock) =>
+            createMemoryModel(
+              async (request) => {
+                await new Promise<void>((resolve) => void clock.schedule(100, resolve));
+                const { system, user, schema, confidenceOf } = request;
+                const props = schema.properties.map(({ name, enum: e, maxLength }) => ({ name, e, maxLength }));
+                prompts.add(JSON.stringify({ system, user, props, confidenceOf }));
+                const errs = /propose|cite|revise/.test(readPrompt(user).get("task") ?? "") && seat > 0;
+                const answer = errs ? (errors[seat % errors.length] as string) : truth;
+                return respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
+              },
+              { prompts: set, confidence: () => 900_000 },
+            ),
+          idle: async () => {},
+        };
+        await runWorld({ ...plan, attempt, model: { failPpm: 0, errorPpm: 1 } }, null, models);
+      }
+  return prompts;
+}
+
+describe("prompt sets (P5)", () => {
+  for (const set of PROMPT_SETS)
+    it(`${promptsName(set)} asks what it asked when it got its version, in every task`, async () => {
+      const prompts = [...(await promptsOf(set))].toSorted();
+      const tasks = new Set(prompts.map((one) => String(/task: (\w+)/.exec(one)?.[1])));
+      assert.equal([...tasks].toSorted((a, b) => (a < b ? -1 : 1)).join(" "), TASKS);
+      const hash = createHash("sha256").update(prompts.join("\n")).digest("hex");
+      assert.equal(hash, HASHES[promptsName(set)], "wording changed: raise PROMPT_VERSIONS, then pin the new hash");
+    });
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { unreadAnswer } from "../../agents/core/request/answer.ts";
+import { isReadable } from "../../agents/core/request/text.ts";
+import { utf8 } from "../../agents/core/encoding/bytes.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { revealForm } from "../../agents/core/phases/proposals.ts";
+import { council } from "../../agents/core/protocols/council.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { unanimous } from "../../agents/core/protocols/unanimous/index.ts";
+import type { PayloadMap } from "../../agents/core/protocol.ts";
+import { emptyTally } from "../../agents/core/seat/tally.ts";
+import type { Attempt, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
+import { honest } from "../support/core/mbft-scripts.ts";
+
+const number: Partial<Terms> = { kind: "number", decimals: 0 };
+
+function asking(attempt: Attempt, question: string): Attempt {
+  return { ...attempt, request: { ...attempt.request, question } };
+}
+
+/** What the seat that knows most says about a run that hung. */
+function reasonsOf(protocol: Pick<typeof mbft, "explain">, attempt: Attempt, run: CommitteeRun): readonly string[] {
+  const all = run.states.map(({ tally }) => protocol.explain?.(attempt, tally) ?? []);
+  for (const one of all) assert.deepEqual(one, all[0]);
+  return all[0] ?? [];
+}
+
+/** A seat whose model says such an answer to all that it is asked. */
+function saying(answer: string, confidence = 900_000): SeatScript {
+  return { answer: () => ({ fields: { proof: "p", answer, check: "so", verdict: "abstain" }, confidence }) };
+}
+
+const failing: SeatScript = { answer: () => null };
+
+describe("PH14: why a committee hangs, in words", () => {
+  it("mbft: says the weight beside the one that is needed, when all agree and nobody is sure", () => {
+    const attempt = attemptOf(5);
+    const scripts = Array.from({ length: 5 }, () => honest("yes", 300_000));
+    const run = runCommittee(mbft, attempt, scripts);
+    assert.equal(run.certificates[0]?.decision.status, "hung");
+    assert.deepEqual(reasonsOf(mbft, attempt, run), [
+      "'yes': weight 1.50 of 2.25 needed; accepted by 5 of 5 seats, more than 1/2 needed",
+    ]);
+  });
+
+  it("mbft: says what each seat answered that is no answer, and how models failed", () => {
+    const attempt = asking(attemptOf(4, number), "What is 2 + 2?");
+    const run = runCommittee(mbft, attempt, [saying("2 + 2 = 4"), failing, saying("4"), saying("")]);
+    assert.equal(run.certificates[0]?.decision.status, "hung");
+    assert.deepEqual(reasonsOf(mbft, attempt, run), [
+      "seat 0: answer '2 + 2 = 4' is no whole number",
+      "seat 1: the model failed: crashed",
+      "seat 3: an empty answer is no whole number",
+      "'4': weight 0.90 of 1.80 needed; accepted by 1 of 4 seats, more than 1/2 needed",
+    ]);
+  });
+
+  it("other protocols: count the seats of each answer", () => {
+    const attempt = attemptOf(4);
+    const run = runCommittee(unanimous, attempt, [saying("yes"), saying("no"), saying("yes"), saying("no")]);
+    assert.equal(run.certificates[0]?.decision.status, "hung");
+    const reasons = reasonsOf(unanimous, attempt, run);
+    assert.deepEqual(reasons.toSorted(), ["'no': answered by 2 of 4 seats", "'yes': answered by 2 of 4 seats"]);
+  });
+
+  it("has nothing to say before a round is complete, and is a part of every phased protocol", () => {
+    const attempt = attemptOf(4);
+    for (const protocol of [mbft, unanimous, council]) assert.deepEqual(protocol.explain?.(attempt, emptyTally), []);
+  });
+
+  it("a reveal may say why there is no proposal, within bounds, and not beside a proposal", () => {
+    const attempt = attemptOf(4);
+    const slot = { seat: 1 as SeatIndex, round: 0, phase: revealForm.phase };
+    const seen = { seen: [attempt.committee.map(() => null)] };
+    const rejects = (body: PayloadMap): string | null => mbft.rejectPayload(attempt, slot, { ...body, ...seen });
+    const of = (why: Value, proposal: Value = null): string | null => rejects({ proposal, why });
+    assert.equal(rejects({ proposal: null }), null);
+    assert.equal(of("answer 'x' is no whole number"), null);
+    const long = "x".repeat(limits.whyBytes + 1);
+    for (const why of ["", long, "a\nb", "\u202e", 5, null]) assert.equal(of(why), "malformed-payload", String(why));
+    const proposal = { answer: "yes", proof: "", tier: 900_000, salt: new Uint8Array(32) };
+    assert.equal(rejects({ proposal }), null);
+    assert.equal(of("because", proposal), "malformed-payload");
+  });
+
+  it("property: the words for any text are readable and fit into a message", () => {
+    const kinds: readonly Partial<Terms>[] = [
+      { kind: "boolean" },
+      { kind: "choice", options: 26 },
+      { kind: "number", decimals: 18 },
+      { kind: "text" },
+      { kind: "policies", options: 26 },
+    ];
+    const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.constantFrom("中".repeat(100), "\u202e"));
+    fc.assert(
+      fc.property(text, fc.constantFrom(...kinds), (answer, kind) => {
+        const words = unreadAnswer({ terms: { ...attemptOf(4).request.terms, ...kind } }, answer);
+        assert.equal(isReadable(words), true);
+        assert.ok(utf8(words).length <= limits.whyBytes, words);
+        assert.match(words, / is no /);
+      }),
+    );
+  });
+});
