@@ -306,7 +306,7 @@ describe("conclave doctor", () => {
       await rpc("anvil_setChainId", [chainId]);
       try {
         const checks = await examine(...agent, "--chain-id", String(chainId));
-        assert.equal(checks.get("beacon")?.level, beacon);
+        assert.equal(checks.get("beacon")?.level, beacon, JSON.stringify([...checks.values()]));
         if (beacon === "fail") assert.match(checks.get("beacon")?.message ?? "", /^CHAIN_NO_BEACON: an OP Stack chain/);
         for (const currency of ["tokens", "coins"])
           assert.equal(checks.get(`prices in ${currency}`)?.level, "fail", currency);
@@ -362,5 +362,7 @@ describe("conclave doctor", () => {
     const headers = { "content-type": "application/json" };
     const response = await fetch(world.chain.rpcUrl, { method: "POST", headers, body });
     assert.ok(response.ok);
+    const answer = (await response.json()) as object;
+    assert.ok(!("error" in answer), JSON.stringify(answer));
   };
 });
