@@ -8,7 +8,7 @@ import { loneAttempt } from "../../agents/cli/shared/lone-attempt.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Prompt } from "../../agents/core/prompts/prompt.ts";
 import { proposePrompt, revisePrompt, verifyPrompt } from "../../agents/core/prompts/task-prompt.ts";
-import { citePrompt } from "../../agents/core/protocols/escalating/prompts.ts";
+import { citePrompt, namedDocument } from "../../agents/core/protocols/escalating/prompts.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { composeText } from "../../agents/core/request/text.ts";
@@ -158,7 +158,7 @@ describe("SmolLM2, a model that people run", () => {
     const documents = texts.map((text) => ({ digest: digestOf(text), text }));
     const attempt = attemptOf("boolean", "The claim came after 118 days. Is the refund due?");
     const { source, quote } = await fieldsOf(citePrompt(attempt, documents));
-    assert.ok(["A", "B"].includes(source!) && quote!.length > 0, `${source} ${quote}`);
+    assert.ok([0, 1].includes(namedDocument(source!)) && quote!.length > 0, `${source} ${quote}`);
   });
 
   it("stops at once when its calls are aborted, and answers the next one", async () => {
