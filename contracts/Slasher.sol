@@ -57,7 +57,9 @@ contract Slasher is ISlasher {
     address public immutable oracle;
 
     mapping(bytes32 faultId => bool consumed) private _consumed;
-    mapping(AgentId agentId => uint256 time) private _slashTimes;
+    /// @dev Two times: a slash for an overturned answer is cheap to arrange, so it must not keep off one for a double signature.
+    mapping(AgentId agentId => uint256 time) private _equivocationTimes;
+    mapping(AgentId agentId => uint256 time) private _overturnTimes;
     mapping(bytes32 commitment => uint256 blockNumber) private _commitments;
 
     /// @param registry_ the registry that is bound to the oracle and to this contract's address
@@ -141,7 +143,7 @@ contract Slasher is ISlasher {
         return _consumed[_faultId(agentId, requestId, attempt)];
     }
 
-    /// @dev Slashes the seats that signed the round's decision, but not twice for it, and nobody who was slashed in the last week.
+    /// @dev Slashes the seats that signed the round's decision, but not twice for it, and nobody who was slashed for another such decision in the last week.
     /// @param unit price of one unit of pay of the committees that appeals call
     /// @return reward what each appellant gets: the part of its reward that belongs to the slashed seats, so that calls that slash
     /// one seat after the other pay no more than one call; at most half of what was taken, rounded down in favour of the treasury
@@ -162,9 +164,9 @@ contract Slasher is ISlasher {
             ++signed;
             AgentId agentId = round.committee[seat].agentId();
             bytes32 overturnId = keccak256(abi.encode(agentId, requestId, attempt, Fault.Overturned));
-            if (_consumed[overturnId] || block.timestamp < _slashTimes[agentId] + FALL_PERIOD) continue;
+            if (_consumed[overturnId] || block.timestamp < _overturnTimes[agentId] + FALL_PERIOD) continue;
             _consumed[overturnId] = true;
-            _slashTimes[agentId] = block.timestamp;
+            _overturnTimes[agentId] = block.timestamp;
             emit DecisionOverturned(agentId, requestId, round.appellant, attempt);
             total += registry.slashOverturned(agentId, round.appellant, most);
             ++slashed;
@@ -202,10 +204,10 @@ contract Slasher is ISlasher {
         (AgentId agentId, uint32 attempt) = (seat.held.agentId(), seat.attempt);
         bytes32 faultId = _faultId(agentId, requestId, attempt);
         require(!_consumed[faultId], EvidenceConsumed(agentId, requestId, attempt));
-        uint256 due = _slashTimes[agentId] + FALL_PERIOD;
+        uint256 due = _equivocationTimes[agentId] + FALL_PERIOD;
         require(block.timestamp >= due, SlashedRecently(agentId, due));
         _consumed[faultId] = true;
-        _slashTimes[agentId] = block.timestamp;
+        _equivocationTimes[agentId] = block.timestamp;
         emit EquivocationProven(agentId, requestId, msg.sender, attempt, fault, seat.requestHash);
         registry.slash(agentId, msg.sender);
     }

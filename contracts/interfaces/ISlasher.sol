@@ -9,7 +9,7 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// two signatures as proof, for a reward. An agent that certified a decision about a secured request loses a twentieth if two larger
 /// committees overturn it (docs/spec/security.md). Nothing else slashes.
 /// @dev An agent is slashed once per request and attempt for what it signed twice, however many proofs there are, and once for a
-/// decision that was overturned: this bounds the cost of a single fault. And it is slashed once in seven days, whatever it did: this
+/// decision that was overturned: this bounds the cost of a single fault. And it is slashed once in seven days for each of the two: this
 /// bounds the worth of a leaked key. Evidence that came too soon after a slash stays valid, about an overturned decision for its time.
 /// @dev A reporter commits to its evidence first and shows it in a later block. Whoever copies it from the public pool
 /// of transactions has no commitment and would have to keep the reporter's proof out of two blocks.
@@ -120,7 +120,7 @@ interface ISlasher {
     /// @notice The key was rotated out too long ago: its signatures prove nothing any more.
     error KeyHasEnded(address signer, uint40 end);
 
-    /// @notice The agent was slashed less than seven days ago; the evidence can be submitted from `due` on.
+    /// @notice The agent was slashed for a double signature less than seven days ago; the evidence can be submitted from `due` on.
     error SlashedRecently(AgentId agentId, uint256 due);
     /// @notice Nobody has opted for stake behind the answer: the terms say 0 for `security`.
     error NotSecured(RequestId requestId);

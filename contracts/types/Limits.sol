@@ -67,12 +67,12 @@ uint256 constant SETTLE_GAS = 50_000;
 /// @dev Gas that the caller of `settle` is paid for each round of the record: its decision in calldata, its credits and its events.
 uint256 constant SETTLE_ROUND_GAS = 35_000;
 /// @dev Gas that the caller of `replace` is paid for: with the first credit of a payer.
-uint256 constant REPLACE_GAS = 73_000;
+uint256 constant REPLACE_GAS = 74_000;
 /// @dev Gas that the caller of `finalize` or `refund` is paid for, without the callback's gas: with the first credit of a
 /// payer, a callback that fails, and a seed block that only EIP-2935 proves (delivery-cost.test.ts).
-uint256 constant DELIVERY_GAS = 82_000;
+uint256 constant DELIVERY_GAS = 83_000;
 /// @dev Gas that the caller of `fallBack` is paid for, likewise, and with the first credit of an appellant.
-uint256 constant FALL_BACK_GAS = 110_000;
+uint256 constant FALL_BACK_GAS = 111_000;
 /// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
 /// relaying is paid below its cost; where it is much, the cap of the price list is the bound.
 uint256 constant MAX_TIP = 1 gwei;
@@ -156,9 +156,9 @@ uint256 constant OVERTURN_SLASH_PPM = 50_000;
 /// @dev No seat loses more for it than so many times what a seat of the committees that appeals call earns (docs/adr/020): so an agent
 /// that is overturned less often than once in so many secured requests gains by them, and an asker cannot burn much stake for little.
 uint256 constant OVERTURN_PAY_MULTIPLE = 100;
-/// @dev What each of two appellants gets for it, in units of these committees' pay: what one of their seats earns. It is little, because
-/// an asker can make both appeals itself, and its own agents may earn most of the pay of both committees (docs/adr/020).
-uint256 constant OVERTURN_REWARD_UNITS = DECIDED_UNITS;
+/// @dev What each of two appellants gets for it, in units of these committees' pay: half of what one of their seats earns. It is little,
+/// because an asker can make both appeals itself, and its own agents may earn most of the pay of both committees (docs/adr/020).
+uint256 constant OVERTURN_REWARD_UNITS = 1;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
 uint256 constant REPORTER_PPM = 100_000;
 /// @dev The least reward, where the operator's own loss allows it, is minStake divided by this: half of what an active agent

@@ -54,7 +54,7 @@ const sliceOf = (stake: number): number =>
 export const slicesOf = (n: number, stake = STAKE_TOKENS): number => ownSeatsOf(n) * sliceOf(stake);
 
 /** As in contracts/types/Limits.sol. */
-const OVERTURN_REWARD_UNITS = 2;
+const OVERTURN_REWARD_UNITS = 1;
 
 /** Dollars that both appellants get together for an overturned decision (SC4). */
 export const APPELLANTS_REWARD = 2 * OVERTURN_REWARD_UNITS * UNIT_DOLLARS;
@@ -69,7 +69,7 @@ const calledPay = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "
 
 /**
  * What an asker gains that chooses a question whose answer changes between the committees, and makes both appeals itself. It knows the
- * answer, so its seats are sure, and are right; the others do not say how sure they are.
+ * answer, so its seats are sure, and are right. Half of the others are wrong and earn nothing, and half do not say how sure they are.
  * @param spent dollars that the request, both appeals and the call cost it, without the reward
  * @param share part of the seats that it has in the committees that it calls
  */
@@ -79,7 +79,7 @@ export const gainOfChange = (
   share: number,
 ): number => {
   const sure = share * SURE_RIGHT;
-  return APPELLANTS_REWARD + calledPay(setting, sure / (sure + (1 - share) * SAFE_RIGHT)) - spent;
+  return APPELLANTS_REWARD + calledPay(setting, sure / (sure + ((1 - share) / 2) * SAFE_RIGHT)) - spent;
 };
 
 /** Dollars of all bonds up to the last committee. Its seats risk nothing: nobody can overturn them. */

@@ -119,12 +119,12 @@ describe("economics: the arithmetic", () => {
     assertClose(bondsToLast({ committeeSize: 4, appeals: 0 }), 0, 1e-9);
   });
 
-  it("SC4: both appellants get 0.1 tokens, less than what an asker with half of the seats cannot get back of the pay", () => {
-    assert.equal(APPELLANTS_REWARD, 0.1);
+  it("SC4: both appellants get 0.05 tokens, less than what an asker with half of the seats cannot get back of the pay", () => {
+    assert.equal(APPELLANTS_REWARD, 0.05);
     const changing = { committeeSize: 4, appeals: 2 };
-    assertClose(gainOfChange(1.4, changing, 0), 0.1 - 1.4, 1e-9);
-    // Its seats get 240 shares each, the others 30.
-    assertClose(gainOfChange(1.4, changing, 0.5), 0.1 - 1.4 / 9, 1e-9);
+    assertClose(gainOfChange(1.4, changing, 0), 0.05 - 1.4, 1e-9);
+    // Its seats get 240 shares each, half of the others 30.
+    assertClose(gainOfChange(1.4, changing, 0.5), 0.05 - 1.4 / 17, 1e-9);
   });
 
   it("an asker that gains by both appeals ends with exit code 1", () => {

@@ -93,7 +93,7 @@ contract AttackTest is ConclaveTest {
         }
         vm.warp(round.deadline() + 1);
         oracle.refund(request, round, seedBlock);
-        assertEq(balance(), 1e24 - 3 * 73_000 * 20 gwei, "the asker has paid for three calls");
+        assertEq(balance(), 1e24 - 3 * 74_000 * 20 gwei, "the asker has paid for three calls");
     }
 
     /// @dev Mallory holds three of four seats, decides wrongly, and unbonds two agents elsewhere, so that fewer than nine

@@ -30,8 +30,8 @@ const { loadFixture } = networkHelpers;
 const gwei = 10n ** 9n;
 const callbackGasLimit = 100_000;
 const BURN_GAS = 2;
-/** Sixty agents are enough for 18 seats and the 37 of an appeal. */
-const sizes = [4, 18] as const;
+/** A hundred agents are enough for 31 seats and the 63 of an appeal. */
+const sizes = [4, 31] as const;
 /** The longest epoch: with it a seed block is older than the 256 hashes that the EVM knows when its committee is late. */
 const EPOCH = 7_200n;
 /** The contract of EIP-2935 with its own code, as in utils/HistoryChain.sol. */
@@ -48,19 +48,30 @@ const BURNER = "0x00000000000000000000000000000000000000fe";
 const askers = ["a payer's first credit", "a payer by EIP-7702", "a callback that burns its gas"] as const;
 type Asker = (typeof askers)[number];
 
+/** Terms with few zero bytes: in calldata they cost four times as much as zeros. */
+const DENSE = {
+  fee: BigInt(`0x02${"01".repeat(11)}`),
+  kind: 2,
+  decimals: 18,
+  tolerance: BigInt(`0x${"01".repeat(5)}`),
+  assurance: 1,
+  duration: 70_001,
+} as const;
+
 /** Makes a chain as it is deployed to: long epochs, and EIP-2935. Makes agents, gas prices, and a keeper that has a credit already. */
 async function priced() {
   const prices = { unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: 30n * gwei, treasuryPpm: 50_000n };
   const world = await deployWorld(ethers, { token: prices }, "TestToken", EPOCH);
   await ethers.provider.send("hardhat_setCode", [HISTORY, HISTORY_CODE]);
   await ethers.provider.send("hardhat_setCode", [BURNER, "0xfe"]);
-  await registerAgents(world, 60);
+  await registerAgents(world, 100);
   await mineTo(world, EPOCH);
   const [, keeper, payer, appellant] = await ethers.getSigners();
   for (const account of [payer!, appellant!]) {
-    await world.token.mint(account, 10n ** 24n);
-    await world.token.connect(account).approve(world.oracle.target, 10n ** 24n);
+    await world.token.mint(account, 10n ** 28n);
+    await world.token.connect(account).approve(world.oracle.target, 10n ** 28n);
   }
+  await world.oracle.connect(payer!).fund(subscription, 10n ** 27n);
   const known = await ask(world);
   await passDeadline(world, known.round);
   await world.oracle.connect(keeper!).refund(...refundArgs(known), await priceGas(world, 6n * gwei));
@@ -77,7 +88,7 @@ async function passHour(world: World, { round, seedBlock }: Asked): Promise<void
 }
 
 async function askAs(asker: Asker, world: World, payer: Signer, overrides: Partial<Terms>): Promise<Asked> {
-  const terms = { callbackGasLimit, ...overrides };
+  const terms = { ...DENSE, callbackGasLimit, ...overrides };
   if (asker !== "a callback that burns its gas") {
     const asked = await ask(world, terms, undefined, (packed, question) =>
       world.oracle.connect(payer).request(0, packed, question),

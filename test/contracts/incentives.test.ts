@@ -201,11 +201,11 @@ describe("nobody gains", () => {
       const { gasUsed } = (await sent.wait())!;
       const paidPrice = gasPrice < gasPriceCap ? gasPrice : gasPriceCap;
       const pay = (await creditOf(mallory)) - credit;
-      expect(pay).to.equal(2_082_000n * paidPrice);
+      expect(pay).to.equal(2_083_000n * paidPrice);
       // The pay does not include the storage slot of the first credit.
       expect(pay).to.be.at.least((gasUsed - (credit === 0n ? 17_100n : 0n)) * paidPrice);
       // The asker gets the rest of the reserve back, which holds the gas of a fall back.
-      expect(asker - (await spent())).to.equal(2_110_000n * gasPriceCap - pay);
+      expect(asker - (await spent())).to.equal(2_111_000n * gasPriceCap - pay);
       await settle(committed);
       expect((await creditOf(mallory)) - credit).to.equal(pay);
     }
@@ -226,9 +226,9 @@ describe("nobody gains", () => {
     await passDeadline(world, committed.rounds[0]!.round);
     await priceGas(world, 2n * gwei);
     await oracle.connect(mallory).finalize(...latestOf(committed), { gasPrice: 50n * gwei, gasLimit: 1_000_000n });
-    expect(await creditOf(mallory)).to.equal(182_000n * 3n * gwei);
+    expect(await creditOf(mallory)).to.equal(183_000n * 3n * gwei);
     await settle(committed);
-    expect((await creditOf(mallory)) - 182_000n * 3n * gwei).to.equal(relayGasOf(4) * 4n * gwei);
+    expect((await creditOf(mallory)) - 183_000n * 3n * gwei).to.equal(relayGasOf(4) * 4n * gwei);
   });
 
   it("SE12, SE13: by a wrong appeal at the asker's cost: its bond also pays the relayers of the committees that it called", async () => {

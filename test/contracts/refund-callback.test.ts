@@ -137,7 +137,7 @@ describe("the callback of a refund", () => {
     expect(await call("calls")()).to.equal(1n);
   });
 
-  it("SE13: is paid for, with 82,000 gas, out of the reserve, whether or not it fails", async () => {
+  it("SE13: is paid for, with 83,000 gas, out of the reserve, whether or not it fails", async () => {
     const { world, oracle, expired, refund } = await loadFixture(hostile);
     await oracle.setPrices(Currency.Token, { ...freeTokens, gasRate: 10n ** 18n, gasPriceCap: 10n * gwei });
     for (const mode of [Mode.Accept, Mode.BurnGas]) {
@@ -147,10 +147,10 @@ describe("the callback of a refund", () => {
       const asked = await expired(mode, { ...terms, fee: least });
       const before = (await oracle.creditOf(world.deployer.address, Currency.Token)) as bigint;
       const receipt = await refund(asked, await priceGas(world, 7n * gwei));
-      const pay = 2_082_000n * 7n * gwei;
+      const pay = 2_083_000n * 7n * gwei;
       const [, caller, amount, rest] = findEvent(oracle, receipt, "CallerPaid").args;
-      expect([caller, amount, rest]).to.deep.equal([world.deployer.address, pay, 2_082_000n * 3n * gwei]);
-      expect(findEvent(oracle, receipt, "FeeRefunded").args["amount"]).to.equal(least - 2_082_000n * 10n * gwei);
+      expect([caller, amount, rest]).to.deep.equal([world.deployer.address, pay, 2_083_000n * 3n * gwei]);
+      expect(findEvent(oracle, receipt, "FeeRefunded").args["amount"]).to.equal(least - 2_083_000n * 10n * gwei);
       expect(await oracle.creditOf(world.deployer.address, Currency.Token)).to.equal(before + pay);
     }
   });

@@ -28,18 +28,21 @@ const gwei = 10n ** 9n;
 const list = { unitPrice: 250_000_000_000_000n, gasRate: 30n * 10n ** 18n, gasPriceCap: 10n * gwei, treasuryPpm: 0n };
 const yes = {};
 
-/** The shares of pay.md (PY3): of a seat that was right and sure, and of one that was right and does not say how sure it is. */
+/** The shares of pay.md (PY3): of a seat that was right and sure, of one that was right and does not say how sure it is, and of a wrong one. */
 const SURE = 240;
 const MEDIUM = 30;
+const WRONG = 0;
 
 /**
  * What an asker gains that appeals for itself until two larger committees agree; each committee answers as told.
  * @param held seats of each committee that are the asker's: they are sure, and the others are not
+ * @param wrong how many of the others' first answers are wrong, of each committee
  */
 async function gainOf(
   answers: readonly Partial<SignedDecision>[],
   gasPrice: bigint,
   held: readonly number[] = [],
+  wrong: readonly number[] = [],
 ): Promise<bigint> {
   const world: World = await deployWorld(ethers, { token: list });
   const { oracle, token, registry, settlement, deployer } = world;
@@ -68,7 +71,8 @@ async function gainOf(
     const drawn = await draw(world, asked);
     const first = drawn.committee.length - (held[index] ?? 0);
     agents.push(...drawn.committee.slice(first).map((seat) => Number(agentOf(seat))));
-    const shares = hexlify(Uint8Array.from(drawn.committee, (_, seat) => (seat < first ? MEDIUM : SURE)));
+    const shareOf = (seat: number): number => (seat >= first ? SURE : seat < (wrong[index] ?? 0) ? WRONG : MEDIUM);
+    const shares = hexlify(Uint8Array.from(drawn.committee, (_, seat) => shareOf(seat)));
     const decision = decisionFor(drawn, { ...answer, shares });
     const sent: ContractTransactionResponse = await oracle.commit(
       ...commitArgs(world, drawn, decision),
@@ -115,5 +119,20 @@ describe("an asker that makes both appeals against the answers to its own secure
   ] as const)
     it(`SC4: loses where ${held[1]} of 9 and ${held[2]} of 19 seats are its own and earn most of the pay, if gas costs nothing`, async () => {
       expect(await gainOf([no, yes, yes], 0n, held)).to.be.lessThan(0n);
+    });
+
+  // Heads or tails: half of the others guess the other side.
+  for (const [held, wrong] of [
+    [
+      [0, 4, 9],
+      [0, 2, 5],
+    ],
+    [
+      [0, 5, 10],
+      [0, 2, 5],
+    ],
+  ] as const)
+    it(`SC4: loses where ${held[1]} of 9 and ${held[2]} of 19 seats are its own, and half of the others are wrong at first, if gas costs nothing`, async () => {
+      expect(await gainOf([no, yes, yes], 0n, held, wrong)).to.be.lessThan(0n);
     });
 });

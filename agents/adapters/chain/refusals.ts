@@ -90,7 +90,7 @@ export const refusals: Readonly<Record<string, string>> = {
   SeatNotHeld: "check the evidence: another key holds this seat of the round on record",
   KeyHasEnded: "nothing to do: the key was rotated out too long ago to prove anything",
   EvidenceConsumed: "nothing to do: the agent has been slashed for this attempt",
-  SlashedRecently: "submit again seven days after the agent's last slash",
+  SlashedRecently: "submit again seven days after the agent's last slash for a double signature",
   NotSecured: "only a request with `--security secured` has stake behind its answer",
   NotSettled: "settle the request first, then bring the record again",
   NotOverturned:

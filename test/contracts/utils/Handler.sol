@@ -43,9 +43,9 @@ contract Handler is ConclaveTest {
     uint256 private constant MAX_OPEN = 8;
     /// @dev Enough agents for four seats with three appeals (71), too few for five seats with three (86).
     uint256 private constant AGENTS = 80;
-    uint256 private constant REPLACE_GAS = 73_000;
-    uint256 private constant DELIVERY_GAS = 82_000;
-    uint256 private constant FALL_BACK_GAS = 110_000;
+    uint256 private constant REPLACE_GAS = 74_000;
+    uint256 private constant DELIVERY_GAS = 83_000;
+    uint256 private constant FALL_BACK_GAS = 111_000;
     /// @dev What a credit takes more where the account had none before.
     uint256 private constant FIRST_CREDIT_GAS = 17_100;
     uint256 private constant AT_CAP = type(uint256).max;

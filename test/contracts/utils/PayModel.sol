@@ -73,13 +73,13 @@ contract PayModel {
         Sums memory sums;
         (sums.q, sums.a) = units(c.terms, c.prices);
         for (uint256 i = 0; i < count; ++i) _payRound(c, bill, sums, i);
-        sums.spent += c.replaced * cost(c.prices, 73_000, type(uint256).max);
+        sums.spent += c.replaced * cost(c.prices, 74_000, type(uint256).max);
         if (!c.atOnce) {
             bill.settler = cost(c.prices, 85_000 + 35_000 * count + 8_000 * sums.seats, c.gasPrice);
             sums.spent += bill.settler;
         }
         if (!c.rounds[count - 1].delivers)
-            sums.spent += cost(c.prices, 110_000 + c.terms.callbackGasLimit, type(uint256).max);
+            sums.spent += cost(c.prices, 111_000 + c.terms.callbackGasLimit, type(uint256).max);
         bill.rest = c.terms.fee + sums.back - sums.spent;
     }
 
@@ -89,7 +89,7 @@ contract PayModel {
     }
 
     function reserveOf(Terms memory terms, PriceTerms memory prices) public pure returns (uint256) {
-        uint256 gas = terms.callbackGasLimit + 35_000 + 73_000 * terms.retries;
+        uint256 gas = terms.callbackGasLimit + 35_000 + 74_000 * terms.retries;
         uint256 past = 0;
         for (uint256 i = 0; i <= terms.appeals + terms.retries; ++i) {
             uint256 size = sizeAfter(terms.committeeSize, i < terms.appeals ? i : terms.appeals);
@@ -97,7 +97,7 @@ contract PayModel {
             past += size;
         }
         if (terms.appeals + terms.retries != 0)
-            gas += 50_000 + 35_000 * uint256(1 + terms.appeals + terms.retries) + 110_000;
+            gas += 50_000 + 35_000 * uint256(1 + terms.appeals + terms.retries) + 111_000;
         return cost(prices, gas, type(uint256).max);
     }
 

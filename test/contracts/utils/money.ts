@@ -24,9 +24,9 @@ export const paidGas = {
   paySeat: 8_000n,
   settle: 50_000n,
   settleRound: 35_000n,
-  replace: 73_000n,
-  delivery: 82_000n,
-  fallBack: 110_000n,
+  replace: 74_000n,
+  delivery: 83_000n,
+  fallBack: 111_000n,
 } as const;
 
 const sizeAfter = (terms: Terms, appeals: number): number => 2 ** appeals * (terms.committeeSize + 1) - 1;
