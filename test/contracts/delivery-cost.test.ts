@@ -53,7 +53,7 @@ const DENSE = {
   fee: BigInt(`0x02${"01".repeat(11)}`),
   kind: 2,
   decimals: 18,
-  tolerance: BigInt(`0x${"01".repeat(5)}`),
+  tolerance: 0x0101010101,
   assurance: 1,
   duration: 70_001,
 } as const;
