@@ -245,6 +245,7 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
     agentId: (seat + 1) as AgentId,
     signer: simSigner(seat).address,
     reputation: (hasFullReputation ? ONE_PPM : random.fork(`seat ${seat}`).between(700_000, ONE_PPM)) as Ppm,
+    skill: 1,
   }));
   const id = BigInt(random.between(1, 0x7fff_ffff)) as RequestId;
   let refused = "";

@@ -59,6 +59,7 @@ export function attemptFor(
       agentId: (seat + 1) as AgentId,
       signer: sha256(utf8(`agent ${seat}`)).slice(0, 42) as Address,
       reputation: reputations[seat] ?? (1_000_000 as Ppm),
+      skill: 1,
     })),
   };
 }
