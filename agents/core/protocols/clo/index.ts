@@ -22,6 +22,7 @@ export const clo = phased<CloCarry>({
   version: VERSION,
   title: "Counted log-odds",
   assurance: "byzantine",
+  // CL1: the phases of a round, and how many there are.
   rounds: () => ROUNDS,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, closeForm],
   initial: initialCarry,
