@@ -155,6 +155,7 @@ contract DecisionOracle is Accounts, Requests {
         RequestId requestId = request_.id;
         uint32 attempt = _requireRunning(request_, round, seed.seedBlock).attempt();
         _requireBefore(requestId, round);
+        // slither-disable-next-line uninitialized-local: each member is set below
         Commit memory made;
         {
             bytes32 prevRandao = SeedLib.prevRandaoOnce(requestId, seed.seedBlock, _epochBlocks, seed.header);
@@ -219,6 +220,7 @@ contract DecisionOracle is Accounts, Requests {
         _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
         emit CallbackSucceeded(requestId);
         // Otherwise nobody answered an attempt after the one of the last decision: see `fallBack`.
+        // slither-disable-next-line incorrect-equality: the number of an attempt, not an amount
         bool answered = decision.head.attempt() == state.attempt();
         require(
             answered ? CallbackLib.tryDecision(request_, decision) : CallbackLib.tryEnd(request_, Status.Hung),
@@ -288,6 +290,7 @@ contract DecisionOracle is Accounts, Requests {
         require(msg.sender == request_.consumer, NotConsumerOf(requestId, msg.sender));
         uint32 attempt = _requireRunning(request_, round, seedBlock).attempt();
         // The first attempt has no round before it, and nobody has been paid for anything.
+        // slither-disable-next-line incorrect-equality: the number of an attempt, not an amount
         require(
             attempt == 0 && block.number + CANCEL_BLOCKS <= seedBlock,
             TooLateToCancel(requestId, attempt, seedBlock)
@@ -350,6 +353,7 @@ contract DecisionOracle is Accounts, Requests {
         if (!isFinal) {
             _states[request_.id] = state.set(RequestStateLib.PROVISIONAL);
             emit DecisionProvisional(request_.id, round);
+            // slither-disable-next-line incorrect-equality: a hash, or 0 for none
         } else if (round.link() == 0) {
             _states[request_.id] = state.set(RequestStateLib.SETTLED);
             _settle(request_, decision, made);

@@ -111,6 +111,7 @@ abstract contract Requests is IDecisionOracle {
         Decision calldata decision
     ) internal view returns (bytes32 structHash, uint64 signers) {
         uint32 claimed = decision.head.attempt();
+        // slither-disable-next-line incorrect-equality: the number of an attempt, not an amount
         require(claimed == attempt, InvalidDecision("attempt", claimed));
         structHash = decision.structHash(request_.hash(), committee.hashMemory(), committee.length);
         decision.validate(request_.terms, committee.length);

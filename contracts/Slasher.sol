@@ -165,7 +165,9 @@ contract Slasher is ISlasher {
             AgentId agentId = round.committee[seat].agentId();
             bytes32 overturnId = keccak256(abi.encode(agentId, requestId, attempt, Fault.Overturned));
             if (_consumed[overturnId] || block.timestamp < _overturnTimes[agentId] + FALL_PERIOD) continue;
+            // slither-disable-next-line reentrancy-no-eth: the registry, called for the seat before, calls nobody back
             _consumed[overturnId] = true;
+            // slither-disable-next-line reentrancy-no-eth: the registry, called for the seat before, calls nobody back
             _overturnTimes[agentId] = block.timestamp;
             emit DecisionOverturned(agentId, requestId, round.appellant, attempt);
             total += registry.slashOverturned(agentId, round.appellant, most);
@@ -199,6 +201,7 @@ contract Slasher is ISlasher {
     ) private {
         // The seat keeps the key with which it was drawn, so a later key of its agent proves nothing about it.
         require(signer == seat.held.signer(), SeatNotHeld(requestId, held.index, held.seat));
+        // slither-disable-next-line unused-return: the agent stands in the seat's word
         (, uint40 end) = registry.keyOf(signer);
         require(end == 0 || block.timestamp <= end, KeyHasEnded(signer, end));
         (AgentId agentId, uint32 attempt) = (seat.held.agentId(), seat.attempt);

@@ -26,7 +26,7 @@ export type Ppm = Brand<number, "Ppm">;
 /** Full weight, certainty, untouched reputation. */
 export const ONE_PPM = 1_000_000 as Ppm;
 
-/** In the order of the on-chain codes, as the two lists below. See request/kinds.ts for what each kind is. */
+/** In the order of the on-chain codes, as the lists below. See request/kinds.ts for what each kind is. */
 export const ANSWER_KINDS = ["boolean", "choice", "number", "text", "policies"] as const;
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 export const ASSURANCES = ["normal", "high"] as const;
@@ -36,6 +36,14 @@ export const SECURITIES = ["none", "secured"] as const;
 /** The oracle's fee token, or the chain's coin. */
 export const CURRENCIES = ["token", "native"] as const;
 export type Currency = (typeof CURRENCIES)[number];
+/** The terms whose values have names. */
+export const NAMED_TERMS = {
+  kind: ANSWER_KINDS,
+  assurance: ASSURANCES,
+  security: SECURITIES,
+  currency: CURRENCIES,
+} as const;
+export type NamedTerm = keyof typeof NAMED_TERMS;
 
 /** The unpacked `RequestTerms` of contracts/types/Types.sol; same fields, same units. */
 export interface Terms {

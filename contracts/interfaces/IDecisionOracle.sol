@@ -267,9 +267,8 @@ interface IDecisionOracle is IAccounts {
     /// delivered to the consumer when no appeal is left. A decision that is final in the first round is paid at once
     /// (`DecisionSettled`); others wait for `settlement.settle`. Anybody may call, until the deadline and while the seed
     /// can be proven.
-    /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256
-    /// of the answer, policies a bitmap that is not 0 and below 2^options. The decision may slash a seat at most three
-    /// times; RE4 (docs/spec/invariants.md) says how many take effect.
+    /// @dev A `Decided` outcome must fit the kind (`DecisionLib`). The decision may slash a seat at most three times; RE4
+    /// (docs/spec/invariants.md) says how many take effect.
     /// @dev The signers are the keys of the seats: a key that was rotated out since the seed's epoch began still signs
     /// here.
     /// @param request_ as in the `Requested` event

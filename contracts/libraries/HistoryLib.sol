@@ -85,6 +85,7 @@ library HistoryLib {
     ) private pure returns (uint256 link, bytes32 settled) {
         RequestLib.requireMatch(request.id, rounds.length != 0);
         bytes32 requestHash = request.hash();
+        // slither-disable-next-line uninitialized-local: there is a round, and each one sets it
         bytes32 structHash;
         for (uint256 i = 0; i < rounds.length; ++i) {
             RequestLib.requireMatch(request.id, rounds[i].round.link() == link);

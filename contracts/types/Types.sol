@@ -79,7 +79,7 @@ enum Status {
 /// @param currency the currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
 /// @param options choice and policies only: how many options or policies, 2 to 26
-/// @param kind 0 boolean, 1 choice, 2 number, 3 text, 4 policies (a non-empty set)
+/// @param kind `RequestTermsLib.KIND_BOOLEAN` and the constants after it
 /// @param protocol the on-chain code of the deliberation protocol
 struct Terms {
     uint96 fee;
@@ -109,8 +109,7 @@ struct Request {
 
 /// @notice What a committee decided. See `DecisionLib` for the EIP-712 type that it signs, where every member stands alone.
 /// @param head status, attempt, seats, round and confidence, see `DecisionHead`
-/// @param outcome the canonical outcome: boolean 0/1, choice index, number int256, text keccak256 of the answer,
-/// policies a bitmap (bit i set = policy i, A being 0); 0 when Hung
+/// @param outcome the canonical outcome, by kind as `DecisionLib` and docs/spec/answers.md say; 0 when Hung
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
 /// @param answer the canonical answer as UTF-8; empty when Hung
 /// @param merits first the shares, one byte per seat: the seat's share of the pay, where all may be 0, or 255 of a seat that was

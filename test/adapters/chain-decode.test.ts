@@ -113,7 +113,11 @@ describe("chain: events", () => {
       requested(packTerms(terms), `0x${"61".repeat(limits.questionBytes + 1)}`),
       /more than/,
     ],
-    ["an unknown answer kind", requested(packTerms(terms) | (200n << kindShift), toHex("?")), /unknown answer kind/],
+    [
+      "an unknown answer kind",
+      requested(packTerms(terms) | (200n << kindShift), toHex("?")),
+      /unknown value of kind or assurance or security or currency/,
+    ],
     ["too many seats", committed({ committee: Array.from({ length: 65 }, () => packSeat(seat)) }), /65 seats/],
     ["a seat without a signer", committed({ committee: [1n << 192n] }), /seat is malformed/],
     ["a status that decides nothing", committed({ head: head ^ (3n << 80n) }), /status 1/],

@@ -1,5 +1,5 @@
 // The viem adapter on a local chain behind a proxy that can be stopped and can misbehave.
-import { ANSWER_KINDS, ASSURANCES, CURRENCIES, SECURITIES } from "../../agents/core/types.ts";
+import { codesOf } from "../../agents/core/encoding/words.ts";
 import { once } from "node:events";
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -146,13 +146,9 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
       createChainWriter({ ...options, account: accounts[index + 1] ?? account, receiptPollMs: 20 }),
     ),
     ask: async (terms, question) => {
-      const kind = ANSWER_KINDS.indexOf(terms.kind);
-      const assurance = ASSURANCES.indexOf(terms.assurance);
-      const security = SECURITIES.indexOf(terms.security);
-      const currency = CURRENCIES.indexOf(terms.currency);
       const hash = await tools.execute(consumer.address, consumer.abi, "ask", [
         SUBSCRIPTION,
-        { ...terms, assurance, security, currency, kind },
+        { ...terms, ...codesOf(terms) },
         `0x${Buffer.from(question).toString("hex")}`,
       ]);
       return requestedIn(client, hash);

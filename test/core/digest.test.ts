@@ -48,7 +48,7 @@ import type {
   Terms,
 } from "../../agents/core/types.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
-import { ANSWER_KINDS, ASSURANCES, CURRENCIES, SECURITIES } from "../../agents/core/types.ts";
+import { NAMED_TERMS } from "../../agents/core/types.ts";
 
 const digests = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytesToHex(bytes) as Digest);
 const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytesToHex(bytes) as Address);
@@ -56,12 +56,7 @@ const uint32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const byte = fc.integer({ min: 0, max: 255 });
 const question = fc.string({ unit: "grapheme", maxLength: 60 });
 const domains: fc.Arbitrary<Domain> = fc.record({ chainId: fc.integer({ min: 1, max: 2 ** 48 }), oracle: addresses });
-const enums: Partial<Record<keyof Terms, readonly string[]>> = {
-  assurance: ASSURANCES,
-  security: SECURITIES,
-  currency: CURRENCIES,
-  kind: ANSWER_KINDS,
-};
+const enums: Partial<Record<keyof Terms, readonly string[]>> = NAMED_TERMS;
 const termsArbitrary = fc.record(
   Object.fromEntries(
     LAYOUTS.requestTerms.map(([name, bits]) => {

@@ -3,6 +3,7 @@ import { hexToBytes } from "../../core/encoding/bytes.ts";
 import { unpackSeat, unpackTerms } from "../../core/encoding/words.ts";
 import { limits } from "../../core/limits.ts";
 import { rawText } from "../../core/request/question.ts";
+import { NAMED_TERMS } from "../../core/types.ts";
 import type { Address, AgentId, Digest, RequestId, Round, SeatInfo } from "../../core/types.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import { decodeOracleLog, decodeRegistryLog } from "./event-logs.ts";
@@ -90,7 +91,7 @@ function requested(args: ArgsOf<"Requested">): Body | string {
   const bytes = (args.question.length - 2) / 2;
   if (bytes > limits.questionBytes) return `the question has ${bytes} bytes, more than ${limits.questionBytes}`;
   const terms = unpackTerms(args.terms);
-  if (terms === null) return "the terms name an unknown answer kind, assurance, security or currency";
+  if (terms === null) return `the terms have an unknown value of ${Object.keys(NAMED_TERMS).join(" or ")}`;
   const question = utf8Text(args.question) ?? rawText(hexToBytes(args.question));
   const request = { id: args.requestId as RequestId, consumer: lower(args.consumer), terms, question };
   return { kind: "requested", request, round: args.round as Round, seedBlock: args.seedBlock };

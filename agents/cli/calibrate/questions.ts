@@ -5,7 +5,7 @@ import { parseJson } from "../../adapters/json.ts";
 import { canonicalAnswer } from "../../core/request/answer.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import { answerFormOf, type AnswerForm } from "../../core/prompts/task-prompt.ts";
+import { KIND_LINES, answerFormOf, type AnswerForm } from "../../core/prompts/task-prompt.ts";
 import type { Terms } from "../../core/types.ts";
 import { fileTrouble } from "../shared/config.ts";
 import { SMALLEST } from "../shared/smallest-terms.ts";
@@ -25,7 +25,7 @@ const proof = z.string().max(limits.proofBytes).default("");
 
 const lineSchema = z.strictObject({
   question: text(limits.questionBytes),
-  /** Kind as prompts write it: boolean, choice A-D, number 2, text, policies A-E. */
+  /** The kind as prompts write it (`KIND_LINES`). */
   kind: text(20),
   answer: text(limits.answerBytes),
   proof,
@@ -73,7 +73,7 @@ function knownFrom(
 ): KnownQuestion | { readonly field: "kind" | "answer" | "wrong"; readonly reason: string } {
   const form = answerFormOf(line.kind);
   if (form === null)
-    return { field: "kind", reason: "write boolean, text, choice A-D, policies A-D or number with its decimals" };
+    return { field: "kind", reason: `write a kind with its letters or decimals, as in ${KIND_LINES.join(", ")}` };
   const terms = questionTerms(form);
   const answer = canonicalAnswer({ terms, question: line.question }, line.answer);
   if (answer === null) return { field: "answer", reason: `it is no answer of the kind ${line.kind}` };

@@ -6,10 +6,11 @@ import { createLlamaModel } from "../../adapters/models/llama-model.ts";
 import { peakMemory } from "../../adapters/models/process-memory.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import { proposePrompt, type AnswerForm } from "../../core/prompts/task-prompt.ts";
+import { proposePrompt } from "../../core/prompts/task-prompt.ts";
 import { canonicalAnswer } from "../../core/request/answer.ts";
+import { KIND_RULES, usesTerm } from "../../core/request/kinds.ts";
 import { composeText } from "../../core/request/text.ts";
-import type { AnswerKind } from "../../core/types.ts";
+import { ANSWER_KINDS, type AnswerKind } from "../../core/types.ts";
 import type { Model } from "../../ports/model.ts";
 import { parseDigest } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
@@ -40,16 +41,8 @@ interface Checked {
   readonly writeMs: number;
 }
 
-type Question = Partial<Omit<AnswerForm, "kind">> & { readonly question: string };
-
-/** One easy question of each kind. Whether its answer is right does not count. */
-const QUESTIONS: Readonly<Record<AnswerKind, Question>> = {
-  boolean: { question: "Is Paris the capital of France?" },
-  choice: { question: "Which of these is a fruit? (A) chair (B) apple (C) stone", options: 3 },
-  number: { question: "What is 2 + 2?" },
-  text: { question: "What is the capital of Germany? Answer with one word." },
-  policies: { question: "Which of these are colours? (A) red (B) seven (C) blue", options: 3 },
-};
+/** The options of the trial questions that have some. */
+const TRIAL_OPTIONS = 3;
 
 const SHOWN = 40;
 
@@ -70,8 +63,7 @@ export const modelCheck: CommandSpec<Options> = {
     const loadMs = Math.round(performance.now() - startedMs);
     try {
       const answers: Checked[] = [];
-      for (const [kind, one] of Object.entries(QUESTIONS))
-        answers.push(await checkKind(model, kind as AnswerKind, one, host.signal));
+      for (const kind of ANSWER_KINDS) answers.push(await checkKind(model, kind, host.signal));
       const memoryBytes = await peakMemory(pid);
       const { size: bytes } = await stat(path);
       const { architecture, contextLength, thinks } = header;
@@ -86,13 +78,10 @@ export const modelCheck: CommandSpec<Options> = {
   },
 };
 
-async function checkKind(
-  model: Model,
-  kind: AnswerKind,
-  { question, options = 0, decimals = 0 }: Question,
-  signal: AbortSignal,
-): Promise<Checked> {
-  const terms = { ...SMALLEST, kind, options, decimals };
+/** Asks the kind's trial question. Whether the answer is right does not count. */
+async function checkKind(model: Model, kind: AnswerKind, signal: AbortSignal): Promise<Checked> {
+  const question = KIND_RULES[kind].trial;
+  const terms = { ...SMALLEST, kind, options: usesTerm(kind, "options") ? TRIAL_OPTIONS : 0 };
   const attempt = loneAttempt(question, terms);
   const nothing = { engine: null, sampling: null, promptTokens: 0, outputTokens: 0, readMs: 0, writeMs: 0 };
   try {

@@ -4,7 +4,8 @@ import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { protocols } from "../../core/protocols/index.ts";
 import { seatsOfAll } from "../../core/request/rounds.ts";
-import type { Terms } from "../../core/types.ts";
+import { usesTerm, type KindTerm } from "../../core/request/kinds.ts";
+import { ANSWER_KINDS, type Terms } from "../../core/types.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
@@ -17,6 +18,9 @@ import { reportRequest } from "../shared/request-report.ts";
 import { securityOf, sharedModel, securityRows } from "./security.ts";
 import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
+
+/** e.g. "choice and policies". */
+const kindsWith = (term: KindTerm): string => ANSWER_KINDS.filter((kind) => usesTerm(kind, term)).join(" and ");
 
 interface Options extends AccountFlags, TermsFlags {
   readonly question: string;
@@ -35,12 +39,15 @@ export const request: CommandSpec<Options> = {
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
     {
       flags: "--kind <kind>",
-      description: "boolean, choice, number, text or policies (a set of the options, not empty)",
+      description: `${ANSWER_KINDS.join(", ")}; docs/asking.md says what each is`,
       required: true,
     },
-    { flags: "--options <number>", description: "choice and policies: how many letters, from A" },
-    { flags: "--decimals <number>", description: "number: decimals that count" },
-    { flags: "--tolerance <number>", description: "number: answers this close to each other agree, e.g. 0.5" },
+    { flags: "--options <number>", description: `${kindsWith("options")}: how many letters, from A` },
+    { flags: "--decimals <number>", description: `${kindsWith("decimals")}: decimals that count` },
+    {
+      flags: "--tolerance <number>",
+      description: `${kindsWith("tolerance")}: answers this close to each other agree, e.g. 0.5`,
+    },
     {
       flags: "--protocol <id>",
       description: protocols.map(({ id }) => id).join(", "),

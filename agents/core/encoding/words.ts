@@ -1,11 +1,14 @@
 import { ConclaveError } from "../errors.ts";
-import { ANSWER_KINDS, ASSURANCES, CURRENCIES, SECURITIES } from "../types.ts";
+import { NAMED_TERMS, type NamedTerm } from "../types.ts";
 import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
 import { LAYOUTS, type Layout, type Member } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
 /** The terms that are numbers; every one has at most 32 bits. */
-type SmallTerms = Omit<Terms, "fee" | "tolerance" | "kind" | "assurance" | "security" | "currency">;
+type SmallTerms = Omit<Terms, "fee" | "tolerance" | NamedTerm>;
+
+/** Every named term with the names of its values. */
+const NAMED = Object.entries(NAMED_TERMS) as readonly (readonly [NamedTerm, readonly string[]])[];
 
 /** Packs the members of a word. Throws a RangeError, which names the member, when a value does not fit its bits. */
 export function packWord<const L extends Layout>(
@@ -36,13 +39,7 @@ function fits(value: bigint | number, bits: number): boolean {
 
 /** Throws TERMS_INVALID, naming the field, when a value does not fit its bits. */
 export function packTerms(terms: Terms): bigint {
-  const fields = {
-    ...terms,
-    assurance: ASSURANCES.indexOf(terms.assurance),
-    security: SECURITIES.indexOf(terms.security),
-    currency: CURRENCIES.indexOf(terms.currency),
-    kind: ANSWER_KINDS.indexOf(terms.kind),
-  };
+  const fields = { ...terms, ...codesOf(terms) };
   const wrong = LAYOUTS.requestTerms.find(([name, bits]) => !fits(fields[name], bits));
   if (wrong !== undefined) {
     const [name, bits] = wrong;
@@ -55,18 +52,22 @@ export function packTerms(terms: Terms): bigint {
   return packWord(LAYOUTS.requestTerms, fields);
 }
 
-/** Null when the word is no uint256 or holds an unknown kind, assurance, security or currency. */
+/** The on-chain codes of the terms whose values have names. */
+export function codesOf(terms: Terms): Readonly<Record<NamedTerm, number>> {
+  const codes = NAMED.map(([name, values]) => [name, values.indexOf(terms[name])] as const);
+  return Object.fromEntries(codes) as Record<NamedTerm, number>;
+}
+
+/** Null when the word is no uint256 or a named term has a code without a name. */
 export function unpackTerms(packed: bigint): Terms | null {
   if (packed < 0n || packed >= 1n << 256n) return null;
   const members = unpackWord(LAYOUTS.requestTerms, packed);
-  const kind = ANSWER_KINDS[Number(members.kind)];
-  const assurance = ASSURANCES[Number(members.assurance)];
-  const currency = CURRENCIES[Number(members.currency)];
-  const security = SECURITIES[Number(members.security)];
-  if (kind === undefined || security === undefined || assurance === undefined || currency === undefined) return null;
+  const named = NAMED.map(([name, values]) => [name, values[Number(members[name])]] as const);
+  if (named.some(([, value]) => value === undefined)) return null;
   const { fee, tolerance } = members;
   const numbers = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Number(value)]));
-  return { ...(numbers as SmallTerms), fee, tolerance, kind, assurance, security, currency };
+  const names = Object.fromEntries(named) as Pick<Terms, NamedTerm>;
+  return { ...(numbers as SmallTerms), fee, tolerance, ...names };
 }
 
 /** Throws a RangeError when a member does not fit its bits. */

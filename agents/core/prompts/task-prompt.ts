@@ -138,13 +138,16 @@ export function lineOf(answer: string, proof: string): string {
 export const LINE_BYTES = limits.answerBytes + 2 + limits.proofBytes;
 
 /** e.g. "boolean", "choice A-D", "number 2", "policies A-F". */
-function kindLine({ kind, options, decimals }: Terms): string {
+function kindLine({ kind, options, decimals }: AnswerForm): string {
   if (usesTerm(kind, "options")) return `${kind} A-${letter(options - 1)}`;
   return usesTerm(kind, "decimals") ? `${kind} ${decimals}` : kind;
 }
 
 /** The part of a request's terms that a question fixes. */
 export type AnswerForm = Pick<Terms, "kind" | "options" | "decimals">;
+
+/** A kind line of each kind, as an example. */
+export const KIND_LINES = ANSWER_KINDS.map((kind) => kindLine({ kind, options: 4, decimals: 2 }));
 
 const KIND_LINE = /^(\w+)(?: A-([B-Z])| (\d|1[0-8]))?$/;
 

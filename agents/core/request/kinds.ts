@@ -48,6 +48,8 @@ export interface KindRules {
   words(terms: Terms): string;
   /** A question of this kind with its answer, as an example of the form. */
   example(terms: Terms): Example;
+  /** An easy question of this kind, to try a model with. */
+  readonly trial: string;
   /** Whether the contract takes the outcome of a decided request, as contracts/libraries/DecisionLib.sol. */
   fits(outcome: bigint, terms: Terms, answer: string): boolean;
 }
@@ -74,6 +76,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     noun: () => "yes or no",
     words: () => "one word: yes or no",
     example: () => ({ question: "Is 12 more than 10?", proof: "12 - 10 = 2, and 2 is more than 0", answer: "yes" }),
+    trial: "Is Paris the capital of France?",
     fits: (outcome) => outcome <= 1n,
   },
   choice: {
@@ -87,6 +90,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     noun: ({ options }) => `letter from A to ${letter(options - 1)}`,
     words: ({ options }) => `one letter: ${lettersUpTo(options)}`,
     example: () => ({ question: "Which is larger? A) 3 B) 9", proof: "9 - 3 = 6, so 9 is larger: B", answer: "B" }),
+    trial: "Which of these is a fruit? (A) chair (B) apple (C) stone",
     fits: (outcome, { options }) => outcome < BigInt(options),
   },
   number: {
@@ -105,6 +109,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
       decimals === 0
         ? { question: "What do 3 books of 400 cost?", proof: "3 x 400 = 1200", answer: "1200" }
         : { question: "What do 3 books of 400.5 cost?", proof: "3 x 400.5 = 1201.5", answer: "1201.5" },
+    trial: "What is 2 + 2?",
     fits: () => true,
   },
   text: {
@@ -119,6 +124,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     words: () => "the answer itself in as few words as it needs, without an explanation",
     // Measured: small models copy an example's text as their answer.
     example: () => ({ question: "another question", proof: "...", answer: "..." }),
+    trial: "What is the capital of Germany? Answer with one word.",
     fits: (outcome, _, answer) => outcome === BigInt(keccak256(utf8(answer))),
   },
   policies: {
@@ -138,6 +144,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
       proof: "6 = 2 x 3, so A holds; 6 > 5, so B holds",
       answer: "A,B",
     }),
+    trial: "Which of these are colours? (A) red (B) seven (C) blue",
     fits: (outcome, { options }) => outcome !== 0n && outcome < 1n << BigInt(options),
   },
 };
