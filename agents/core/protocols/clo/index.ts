@@ -67,6 +67,6 @@ function say(view: SeatView<CloCarry>, phase: number): unknown {
   }
 }
 
-function ownProposal({ attempt, answered }: SeatView<CloCarry>): Proposal | null {
-  return mostFrequent(attempt.request, answered(commitForm.phase), SAMPLES);
+function ownProposal(view: SeatView<CloCarry>): Proposal | null {
+  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), SAMPLES);
 }
