@@ -13,6 +13,7 @@ import type {
   RequestId,
   SeatIndex,
   SeatInfo,
+  Skill,
   Terms,
 } from "../agents/core/types.ts";
 import { phasesOf } from "./phases.ts";
@@ -245,6 +246,7 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
     agentId: (seat + 1) as AgentId,
     signer: simSigner(seat).address,
     reputation: (hasFullReputation ? ONE_PPM : random.fork(`seat ${seat}`).between(700_000, ONE_PPM)) as Ppm,
+    skill: random.fork(`skill ${seat}`).between(1, 3) as Skill,
   }));
   const id = BigInt(random.between(1, 0x7fff_ffff)) as RequestId;
   let refused = "";

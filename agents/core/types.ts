@@ -86,12 +86,17 @@ export interface HashedRequest {
   readonly questionHash: Digest;
 }
 
+/** How much a member counts where skill counts. */
+export type Skill = 1 | 2 | 3;
+
 /** One member of the committee as drawn: fixed for the attempt, whatever the registry says later. */
 export interface SeatInfo {
   readonly agentId: AgentId;
   readonly signer: Address;
   /** The reputation at the draw, in (0, 1_000_000]. */
   readonly reputation: Ppm;
+  /** The skill at the draw. */
+  readonly skill: Skill;
 }
 
 /** EIP-712 domain of the oracle. */

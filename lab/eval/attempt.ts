@@ -24,6 +24,7 @@ export function attemptFor(question: Question, protocol: number, seats: number, 
       agentId: (seat + 1) as AgentId,
       signer: simSigner(seat).address,
       reputation: ONE_PPM,
+      skill: 1,
     })),
   };
 }

@@ -22,7 +22,7 @@ const terms = defaultTerms({
   kind: "choice",
   protocol: 1,
 });
-const seat = { agentId: 7 as AgentId, reputation: 1_000_000 as Ppm, signer: consumer };
+const seat = { agentId: 7 as AgentId, reputation: 1_000_000 as Ppm, skill: 1 as const, signer: consumer };
 
 const roundWord = packRound({ link: 3n, appeals: 1, deadline: 1_900_000_000 });
 

@@ -79,6 +79,7 @@ const seats: fc.Arbitrary<SeatInfo> = fc.record(
     agentId: fc.integer({ min: 1, max: 0xffff_ffff }) as fc.Arbitrary<SeatInfo["agentId"]>,
     signer: addresses.filter((address) => BigInt(address) !== 0n),
     reputation: fc.integer({ min: 1, max: 1_000_000 }) as fc.Arbitrary<SeatInfo["reputation"]>,
+    skill: fc.constant(1),
   },
   { noNullPrototype: true },
 );

@@ -5,7 +5,7 @@ import { SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
 import { applySlashes } from "../../agents/core/protocols/mbft/rules.ts";
-import { voteForm } from "../../agents/core/protocols/mbft/payloads.ts";
+import { voteForm } from "../../agents/core/phases/votes.ts";
 import { withSeen } from "../../agents/core/phases/round-book.ts";
 import { emptyTally, messagesOf, addMessage, type Tally } from "../../agents/core/seat/tally.ts";
 import { tierOf } from "../../agents/core/phases/tiers.ts";

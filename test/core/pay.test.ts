@@ -264,6 +264,8 @@ describe("pay: commitments without their reveal", () => {
         let stopped = false;
         const stopping: SeatScript = {
           ...believing("yes"),
+          // Nor does it show what it has not said when the others certify without it.
+          hoards: true,
           say: (effect) => {
             // Phase 1 is COMMIT, or hashgraph's events, whose later stages show answers.
             stopped ||= effect.phase > commitForm.phase || stageOf(effect.payload) > 0;
@@ -291,12 +293,17 @@ function outcomeIn(attempt: Attempt, acts: readonly SeatActs[]): Outcome {
   return (conclusion as { readonly outcome: Outcome }).outcome;
 }
 
-/** A seat without a model: its first answer is a guess at some confidence, and then it says what most said. */
+/**
+ * A seat without a model: its first answer is a guess at some confidence, and then it says what most said. Where several samples are
+ * asked for, whose agreement is the confidence (CL2), it gives one.
+ */
 function echoing(guess: string, most: string, confidence: number): SeatScript {
   const echo = believing(most);
   return {
-    answer: (ask) =>
-      taskOf(ask.prompt) === "propose" ? { ...believing(guess).answer(ask)!, confidence } : echo.answer(ask),
+    answer: (ask) => {
+      if (taskOf(ask.prompt) !== "propose") return echo.answer(ask);
+      return /propose\.[12]$/.test(ask.ask) ? null : { ...believing(guess).answer(ask)!, confidence };
+    },
   };
 }
 

@@ -2,7 +2,8 @@ import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { commitForm, commitmentOf, revealForm, type Proposal } from "../../agents/core/phases/proposals.ts";
-import { judgeForm, voteForm, type Verdict } from "../../agents/core/protocols/mbft/payloads.ts";
+import { judgeForm } from "../../agents/core/protocols/mbft/payloads.ts";
+import { voteForm, type Verdict } from "../../agents/core/phases/votes.ts";
 import { withSeen, type Form } from "../../agents/core/phases/round-book.ts";
 import { addMessage, type Tally } from "../../agents/core/seat/tally.ts";
 import type {
@@ -59,6 +60,7 @@ export function attemptFor(
       agentId: (seat + 1) as AgentId,
       signer: sha256(utf8(`agent ${seat}`)).slice(0, 42) as Address,
       reputation: reputations[seat] ?? (1_000_000 as Ppm),
+      skill: 1,
     })),
   };
 }

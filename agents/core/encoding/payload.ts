@@ -40,3 +40,8 @@ export function listOf<Entry>(
   }
   return list;
 }
+
+/** True if two entries of a message have the same key. */
+export function hasTwice<Entry>(entries: readonly Entry[], key: (entry: Entry) => string): boolean {
+  return new Set(entries.map(key)).size !== entries.length;
+}

@@ -84,6 +84,8 @@ export function unpackSeat(packed: bigint): SeatInfo | null {
     agentId: Number(agentId) as AgentId,
     signer: `0x${signer.toString(16).padStart(40, "0")}` as Address,
     reputation: Number(reputation) as Ppm,
+    // The seat word holds no skill yet.
+    skill: 1,
   };
 }
 

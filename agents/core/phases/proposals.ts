@@ -104,14 +104,12 @@ export function ownProposal(view: SeatView<unknown>): Proposal | null {
   return proposalFrom(view.attempt.request, view.answered(COMMIT)[0]);
 }
 
-export function sayCommit(view: SeatView<unknown>): Commit {
-  const proposal = ownProposal(view);
+export function sayCommit(view: SeatView<unknown>, proposal = ownProposal(view)): Commit {
   const { attempt, round, self } = view;
   return { commitment: proposal === null ? null : commitmentOf(attempt, round, self, proposal, saltOf(view)) };
 }
 
-export function sayReveal(view: SeatView<unknown>): Reveal {
-  const proposal = ownProposal(view);
+export function sayReveal(view: SeatView<unknown>, proposal = ownProposal(view)): Reveal {
   if (proposal !== null) return { proposal: { ...proposal, salt: saltOf(view) } };
   const why = whyNone(view);
   return { proposal, ...(why !== null && { why }) };

@@ -1,5 +1,6 @@
 import type { Protocol } from "../protocol.ts";
 import { adversarial } from "./adversarial/index.ts";
+import { clo } from "./clo/index.ts";
 import { council } from "./council.ts";
 import { debate } from "./debate/index.ts";
 import { escalating } from "./escalating/index.ts";
@@ -22,6 +23,7 @@ export const protocols: readonly Protocol[] = [
   debate,
   adversarial,
   escalating,
+  clo,
 ];
 
 export function protocolByCode(code: number): Protocol | null {

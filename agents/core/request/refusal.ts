@@ -72,6 +72,7 @@ export function anybody(seats: number): readonly SeatInfo[] {
     agentId: (seat + 1) as AgentId,
     signer: `0x${"00".repeat(20)}` as Address,
     reputation: ONE_PPM,
+    skill: 1,
   }));
 }
 

@@ -53,6 +53,7 @@ export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations
       agentId: (seat + 1) as AgentId,
       signer: addressOf(seat),
       reputation: (reputations[seat] ?? 1_000_000) as Ppm,
+      skill: 1,
     })),
   };
 }

@@ -114,7 +114,7 @@ export function drawSeats(
     const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
     const [drawn] = pool.splice(index, 1);
     if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
-    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation };
+    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation, skill: 1 };
   });
 }
 

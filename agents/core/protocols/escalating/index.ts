@@ -19,7 +19,8 @@ import type { Attempt } from "../../types.ts";
 import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate/critiques.ts";
 import { mbftCalls, mbftSay, refuseMbft } from "../mbft/index.ts";
 import { explainMbft, type MbftCarry } from "../mbft/conclude.ts";
-import { JUDGE, VOTE } from "../mbft/payloads.ts";
+import { JUDGE } from "../mbft/payloads.ts";
+import { VOTE } from "../../phases/votes.ts";
 import {
   bringersOf,
   citationsOf,

@@ -5,7 +5,8 @@ import { closeForm, type AnyForm } from "../../phases/round-book.ts";
 import { citeForm, sourceForm, sourcesOf } from "../../request/sources.ts";
 import type { Attempt } from "../../types.ts";
 import { critiqueForm } from "../debate/critiques.ts";
-import { judgeForm, voteForm } from "../mbft/payloads.ts";
+import { judgeForm } from "../mbft/payloads.ts";
+import { voteForm } from "../../phases/votes.ts";
 
 /** The purpose of a round (ES1). The debate's last answers are the proposals of the first mbft round. */
 export type Level = "sources" | "council" | "mbft";

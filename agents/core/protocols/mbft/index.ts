@@ -1,8 +1,7 @@
-import { clipText } from "../../request/text.ts";
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, SeatView } from "../../phases/phased-rules.ts";
+import type { Answered, Call, SeatView } from "../../phases/phased-rules.ts";
 import { cutText, renderedBytes } from "../../prompts/prompt.ts";
 import {
   candidatesOf,
@@ -15,12 +14,12 @@ import {
   type Proposal,
 } from "../../phases/proposals.ts";
 import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
-import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
-import { tierOf } from "../../phases/tiers.ts";
+import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
+import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { explainMbft, initialCarry, judgeMbftRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";
-import { JUDGE, VOTE, judgeForm, voteForm, type Judgement, type Vote } from "./payloads.ts";
+import { JUDGE, judgeForm, type Judgement } from "./payloads.ts";
 import { VERSION, adjudicatePrompt } from "./prompts.ts";
 import { classesOf, counterProofsOf, type ClassResult } from "./rules.ts";
 
@@ -74,7 +73,7 @@ export function mbftSay(view: SeatView<MbftCarry>, phase: number): unknown {
     case matchForm.phase:
       return sayMatches(view);
     case VOTE:
-      return { votes: view.answered(VOTE).flatMap((answer) => voteFrom(view.book, answer)) };
+      return votesFrom(view.book, view.answered(VOTE));
     default:
       return { judgements: view.answered(JUDGE).flatMap(judgementFrom) };
   }
@@ -104,14 +103,11 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
 }
 
 /** MB6, MB8: the calls that verify each distinct answer but the own one, all at once. */
-function verifications(view: SeatView<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
-  const { attempt, book, carry, self } = view;
-  const classes = classesOf(book, carry.reputations, candidates, "open");
-  const foreign = classes.filter((one) => !one.members.some((member) => member.seat === self));
-  return foreign.map(({ shown }) => ({
-    about: ["verify", shown.target],
-    prompt: verifyPrompt(attempt, shown.answer.text, shown.proof),
-  }));
+function verifications(
+  { attempt, book, carry, self }: SeatView<MbftCarry>,
+  candidates: readonly Candidate[],
+): readonly Call[] {
+  return verifyCalls(attempt, self, classesOf(book, carry.reputations, candidates, "open"));
 }
 
 /** MB10, MB11: the calls that adjudicate each counter-proof of another seat once. */
@@ -125,23 +121,7 @@ function adjudications(view: SeatView<MbftCarry>, candidates: readonly Candidate
   });
 }
 
-type Answer = ReturnType<SeatView<MbftCarry>["answered"]>[number];
-
-/** MB5: an unusable reply is an abstention. */
-function voteFrom(book: RoundBook, { about, fields, confidence }: Answer): readonly Vote[] {
-  const verified = revealedIn(book).find(({ target }) => target === about[1]);
-  if (verified === undefined) return [];
-  const { target } = verified;
-  const { outcome } = verified.answer;
-  const tier = tierOf(confidence);
-  const text = clipText(fields["check"] ?? "", limits.counterProofBytes).trim();
-  if (fields["verdict"] === "accept") return [{ target, outcome, verdict: "accept", tier, counterProof: "" }];
-  return fields["verdict"] === "reject" && text !== ""
-    ? [{ target, outcome, verdict: "reject", tier, counterProof: text }]
-    : [];
-}
-
-function judgementFrom({ about, fields }: Answer): readonly Judgement[] {
+function judgementFrom({ about, fields }: Answered): readonly Judgement[] {
   const { verdict } = fields;
   if (verdict !== "uphold" && verdict !== "refute") return [];
   return [{ author: Number(about[1]) as SeatIndex, target: about[2] as Digest, verdict }];

@@ -1,24 +1,20 @@
 import { isSameAnswer } from "../../request/answer.ts";
-import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
-import { revealedIn, type Candidate } from "../../phases/proposals.ts";
+import type { Candidate } from "../../phases/proposals.ts";
 import { counted, equivocatorsIn, said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TIER_MAX } from "../../phases/tiers.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { SLASH_FACTOR_PPM, type MbftConfig } from "./config.ts";
-import { judgeForm, voteForm, type Vote } from "./payloads.ts";
+import { isAbout, voteForm, voteOn, votesOf, type AnswerClass } from "../../phases/votes.ts";
+import { judgeForm } from "./payloads.ts";
 
-/** Candidates with equal canonical answers. */
-export interface AnswerClass {
-  readonly answer: CanonicalAnswer;
-  readonly members: readonly Candidate[];
+/** A class with its leader. */
+export interface LedClass extends AnswerClass {
   /** The member with the greatest rho * tau. */
   readonly leader: Candidate;
-  /** The first member in leader order whose own answer is the answer of the class: seats verify the answer that would be decided. */
-  readonly shown: Candidate;
 }
 
 export interface CounterProof {
@@ -34,7 +30,7 @@ export interface CounterProof {
 export type Ruling = "upheld" | "refuted" | "dismissed";
 
 export interface ClassResult {
-  readonly class: AnswerClass;
+  readonly class: LedClass;
   /** Sum of the supporters' weights, in ppm^2. */
   readonly sum: bigint;
   readonly supporters: readonly SeatIndex[];
@@ -62,11 +58,11 @@ export function classesOf(
   reputations: readonly Ppm[],
   candidates: readonly Candidate[],
   closure: Closure,
-): readonly AnswerClass[] {
+): readonly LedClass[] {
   const { attempt } = book;
   const order = leaderOrder(attempt, reputations, candidates);
   const rank = (candidate: Candidate) => order.indexOf(candidate);
-  const classes = answerClasses(book, candidates, closure).map((group): AnswerClass => {
+  const classes = answerClasses(book, candidates, closure).map((group): LedClass => {
     const members = order.filter((candidate) => group.seats.includes(candidate.seat));
     const shown = members.find(({ answer }) => answer.outcome === group.representative.outcome) as Candidate;
     return { answer: group.representative, members, leader: members[0] as Candidate, shown };
@@ -98,32 +94,6 @@ function weightOf(reputations: readonly Ppm[], candidates: readonly Candidate[])
 /** rho * tau in ppm^2. */
 function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint {
   return BigInt(reputations[seat] as Ppm) * BigInt(tier);
-}
-
-/** The votes of a seat that count. */
-function votesOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Vote[] {
-  return counted(book, voteForm, seat, closure)?.body.votes ?? [];
-}
-
-/** A seat's vote on a class: its one vote on any reveal of that answer; null if its votes conflict (MB9). */
-function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
-  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote));
-  return relevant.length === 1 ? (relevant[0] as Vote) : null;
-}
-
-/**
- * MB9: a vote is about the answer in the named reveal, whoever revealed it. A set holds at most two reveals of a seat, so the named one
- * may be missing: therefore the vote names the outcome, too. A vote that contradicts its reveal is about nothing.
- */
-function isAbout(
-  book: RoundBook,
-  { answer, members }: AnswerClass,
-  { target, outcome }: Pick<Vote, "target" | "outcome">,
-): boolean {
-  const named = revealedIn(book).find((one) => one.target === target);
-  if (named !== undefined && named.answer.outcome !== outcome) return false;
-  if (members.some((member) => member.answer.outcome === outcome)) return true;
-  return isSameAnswer(book.attempt.request.terms, answer, { outcome });
 }
 
 /**
@@ -195,7 +165,7 @@ function evaluateClass(
   book: RoundBook,
   config: MbftConfig,
   reputations: readonly Ppm[],
-  answerClass: AnswerClass,
+  answerClass: LedClass,
   proofs: readonly (CounterProof & { readonly ruling: Ruling })[],
 ): ClassResult {
   const { committee, request } = book.attempt;

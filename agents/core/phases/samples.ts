@@ -1,0 +1,27 @@
+import { canonicalAnswer, groupAnswers } from "../request/answer.ts";
+import type { Asked } from "../request/kinds.ts";
+import { ONE_PPM, type Ppm, type SeatIndex } from "../types.ts";
+import type { Answered } from "./phased-rules.ts";
+import { proposalFrom, type Proposal } from "./proposals.ts";
+import { tierOf } from "./tiers.ts";
+
+/**
+ * CL2: the answer that a model gave most often, of those the first to arrive; its tier is the part of all calls that gave it. Null if no
+ * reply has an answer of the question's kind.
+ * @param calls how often the model was asked; a call that failed agrees with none
+ */
+export function mostFrequent(asked: Asked, answered: readonly Answered[], calls: number): Proposal | null {
+  const samples = answered.flatMap((one) => proposalFrom(asked, one) ?? []);
+  const answers = samples.flatMap(({ answer }, index) => {
+    const canonical = canonicalAnswer(asked, answer);
+    return canonical === null ? [] : { seat: index as SeatIndex, answer: canonical };
+  });
+  const groups = groupAnswers(asked.terms, answers).toSorted(
+    (a, b) => b.seats.length - a.seats.length || (a.seats[0] as number) - (b.seats[0] as number),
+  );
+  const [most] = groups;
+  const shown = answers.find(({ answer }) => answer.outcome === most?.representative.outcome);
+  if (most === undefined || shown === undefined) return null;
+  const agreement = Math.floor((most.seats.length * ONE_PPM) / calls) as Ppm;
+  return { ...(samples[shown.seat] as Proposal), tier: tierOf(agreement) };
+}

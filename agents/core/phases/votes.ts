@@ -1,0 +1,126 @@
+import { hexToBytes } from "../encoding/bytes.ts";
+import { isMapOf } from "../encoding/codec.ts";
+import { asDigest, hasTwice, isTextOf, listOf } from "../encoding/payload.ts";
+import { limits } from "../limits.ts";
+import { verifyPrompt } from "../prompts/task-prompt.ts";
+import { isSameAnswer } from "../request/answer.ts";
+import type { CanonicalAnswer } from "../request/kinds.ts";
+import { clipText } from "../request/text.ts";
+import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../types.ts";
+import type { Answered, Call } from "./phased-rules.ts";
+import { revealedIn, type Candidate } from "./proposals.ts";
+import { counted, type Closure, type Form, type RoundBook } from "./round-book.ts";
+import { isTier, tierOf } from "./tiers.ts";
+
+/** Votes on the answers of a round: their form in a message, the calls that ask for them, and which of them count (MB8, MB9). */
+
+/** The phase after COMMIT, REVEAL and, for texts, MATCH. */
+export const VOTE = 10;
+
+export type Verdict = "accept" | "reject" | "abstain";
+
+export interface Vote {
+  /** Payload digest of the reveal voted on. It binds answer and proof; the header binds the round (MB9). */
+  readonly target: Digest;
+  /** Outcome of the answer in that reveal; it counts even if the reveal is not in the set (MB9). */
+  readonly outcome: Digest;
+  readonly verdict: Verdict;
+  readonly tier: Ppm;
+  /** The counter-proof of a rejection, else empty. */
+  readonly counterProof: string;
+}
+
+export interface Votes {
+  readonly votes: readonly Vote[];
+}
+
+export const voteForm: Form<Votes> = {
+  name: "vote",
+  phase: VOTE,
+  encode: ({ votes }) => ({
+    votes: votes.map(({ target, outcome, verdict, tier, counterProof }) => ({
+      target: hexToBytes(target),
+      outcome: hexToBytes(outcome),
+      verdict,
+      tier,
+      counterProof,
+    })),
+  }),
+  decode: (_, value) => {
+    const votes = isMapOf(value, ["votes"]) ? listOf(value["votes"], limits.classesPerRound, decodeVote) : null;
+    return votes === null || hasTwice(votes, (vote) => vote.target) ? null : { votes };
+  },
+};
+
+function decodeVote(entry: Value): Vote | null {
+  if (!isMapOf(entry, ["counterProof", "outcome", "target", "tier", "verdict"])) return null;
+  const { counterProof, tier, verdict } = entry;
+  const target = asDigest(entry["target"]);
+  const outcome = asDigest(entry["outcome"]);
+  if (target === null || outcome === null) return null;
+  if (!isTier(tier) || !isTextOf(counterProof, limits.counterProofBytes)) return null;
+  if (verdict !== "accept" && verdict !== "reject" && verdict !== "abstain") return null;
+  // MB5: a rejection without a counter-proof is an abstention, and must be stated as one.
+  return (verdict === "reject") === (counterProof !== "") ? { target, outcome, verdict, tier, counterProof } : null;
+}
+
+/** Candidates with equal canonical answers. */
+export interface AnswerClass {
+  readonly answer: CanonicalAnswer;
+  readonly members: readonly Candidate[];
+  /** The first member, strongest first, whose own answer is the answer of the class: seats verify the answer that would be decided. */
+  readonly shown: Candidate;
+}
+
+/** The calls that verify each class but the own one, all at once. */
+export function verifyCalls(attempt: Attempt, self: SeatIndex, classes: readonly AnswerClass[]): readonly Call[] {
+  const foreign = classes.filter(({ members }) => !members.some(({ seat }) => seat === self));
+  return foreign.map(({ shown }) => ({
+    about: ["verify", shown.target],
+    prompt: verifyPrompt(attempt, shown.answer.text, shown.proof),
+  }));
+}
+
+/** The votes that follow from what the model said. MB5: an unusable reply is an abstention. */
+export function votesFrom(book: RoundBook, answered: readonly Answered[]): Votes {
+  return { votes: answered.flatMap((answer) => voteFrom(book, answer)) };
+}
+
+function voteFrom(book: RoundBook, { about, fields, confidence }: Answered): readonly Vote[] {
+  const verified = revealedIn(book).find(({ target }) => target === about[1]);
+  if (verified === undefined) return [];
+  const { target } = verified;
+  const { outcome } = verified.answer;
+  const tier = tierOf(confidence);
+  const text = clipText(fields["check"] ?? "", limits.counterProofBytes).trim();
+  if (fields["verdict"] === "accept") return [{ target, outcome, verdict: "accept", tier, counterProof: "" }];
+  return fields["verdict"] === "reject" && text !== ""
+    ? [{ target, outcome, verdict: "reject", tier, counterProof: text }]
+    : [];
+}
+
+/** The votes of a seat that count. */
+export function votesOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Vote[] {
+  return counted(book, voteForm, seat, closure)?.body.votes ?? [];
+}
+
+/** A seat's vote on a class: its one vote on any reveal of that answer; null if its votes conflict (MB9). */
+export function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
+  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote));
+  return relevant.length === 1 ? (relevant[0] as Vote) : null;
+}
+
+/**
+ * MB9: a vote is about the answer in the named reveal, whoever revealed it. A set holds at most two reveals of a seat, so the named one
+ * may be missing: therefore the vote names the outcome, too. A vote that contradicts its reveal is about nothing.
+ */
+export function isAbout(
+  book: RoundBook,
+  { answer, members }: AnswerClass,
+  { target, outcome }: Pick<Vote, "target" | "outcome">,
+): boolean {
+  const named = revealedIn(book).find((one) => one.target === target);
+  if (named !== undefined && named.answer.outcome !== outcome) return false;
+  if (members.some((member) => member.answer.outcome === outcome)) return true;
+  return isSameAnswer(book.attempt.request.terms, answer, { outcome });
+}

@@ -1,0 +1,72 @@
+import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
+import { phased } from "../../phases/phased.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal, type Proposal } from "../../phases/proposals.ts";
+import { closeForm } from "../../phases/round-book.ts";
+import { mostFrequent } from "../../phases/samples.ts";
+import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
+import { proposePrompt } from "../../prompts/task-prompt.ts";
+import { explainClo, initialCarry, judgeCloRound, ROUNDS, type CloCarry } from "./conclude.ts";
+import { classesOf, isCounted } from "./rules.ts";
+
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 1;
+
+/** CL2: how often a seat asks its model for an answer in a round. */
+export const SAMPLES = 3;
+
+/** clo, counted log-odds (docs/spec/clo.md): what a seat asks and says. `conclude.ts` and `rules.ts` are the rule book. */
+export const clo = phased<CloCarry>({
+  id: "clo",
+  code: 11,
+  version: VERSION,
+  title: "Counted log-odds",
+  assurance: "byzantine",
+  // CL1: the phases of a round, and how many there are.
+  rounds: () => ROUNDS,
+  forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, closeForm],
+  initial: initialCarry,
+  judgeRound: judgeCloRound,
+  explain: explainClo,
+  calls,
+  say,
+});
+
+function calls(view: SeatView<CloCarry>, phase: number): readonly Call[] {
+  const { attempt, book, self } = view;
+  switch (phase) {
+    case commitForm.phase:
+      return Array.from({ length: SAMPLES }, (_, sample) => ({
+        about: ["propose", String(sample)],
+        prompt: proposePrompt(attempt),
+      }));
+    case MATCH:
+      return matchCalls(view, candidatesOf(book, "open"));
+    case VOTE: {
+      // CL4: where enough answered alike nobody is asked for a verdict.
+      const classes = classesOf(book, "open");
+      return classes.some((one) => isCounted(attempt, one)) ? [] : verifyCalls(attempt, self, classes);
+    }
+    default:
+      return [];
+  }
+}
+
+function say(view: SeatView<CloCarry>, phase: number): unknown {
+  switch (phase) {
+    case commitForm.phase:
+      return sayCommit(view, ownProposal(view));
+    case revealForm.phase:
+      return sayReveal(view, ownProposal(view));
+    case matchForm.phase:
+      return sayMatches(view);
+    case VOTE:
+      return votesFrom(view.book, view.answered(VOTE));
+    default:
+      return {};
+  }
+}
+
+function ownProposal(view: SeatView<CloCarry>): Proposal | null {
+  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), SAMPLES);
+}

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { closeForm } from "../../agents/core/phases/round-book.ts";
+import { mostFrequent } from "../../agents/core/phases/samples.ts";
+import { voteForm, type Verdict } from "../../agents/core/phases/votes.ts";
+import { clo } from "../../agents/core/protocols/clo/index.ts";
+import { faultTolerance } from "../../agents/core/quorum.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
+import type { Assurance, Attempt, Digest, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
+import { attemptFor, propose, say } from "../support/message-set.ts";
+
+interface Act {
+  /** Null: the seat gives no answer. */
+  readonly answer: string | null;
+  /** Its verdict on the answer of a seat. */
+  readonly votes?: Readonly<Record<number, Verdict>>;
+}
+
+const ask = (answer: string | null, votes: Act["votes"] = {}): Act => ({ answer, votes });
+
+/** Four options, so that answers are A to D. */
+function attemptWith(skills: readonly Skill[], assurance: Assurance = "normal"): Attempt {
+  const attempt = attemptFor(clo.code, skills.length, assurance);
+  const terms = defaultTerms({
+    committeeSize: skills.length,
+    assurance,
+    protocol: clo.code,
+    kind: "choice",
+    options: 4,
+  });
+  return {
+    ...attempt,
+    request: { ...attempt.request, terms },
+    committee: attempt.committee.map((seat, index) => ({ ...seat, skill: skills[index] as Skill })),
+  };
+}
+
+/** One round in which everybody held everything in time; `late`: seats whose votes nobody held. */
+function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly Act[], late: readonly number[] = []) {
+  const revealed = propose(
+    tally,
+    attempt,
+    round,
+    acts.map(({ answer }) => ({ answer, tier: 900_000 })),
+  );
+  const targets = revealed.digests as readonly Digest[];
+  const voted = say(
+    revealed,
+    voteForm,
+    acts.map(({ votes = {} }) => ({
+      votes: Object.entries(votes).map(([accused, verdict]) => ({
+        target: targets[Number(accused)] as Digest,
+        outcome: canonicalAnswer(attempt.request, acts[Number(accused)]?.answer ?? "")?.outcome as Digest,
+        verdict,
+        tier: 900_000 as Ppm,
+        counterProof: verdict === "reject" ? "no" : "",
+      })),
+    })),
+  );
+  const closed = say(
+    voted,
+    closeForm,
+    acts.map(() => ({})),
+    (_, of) => !late.includes(of),
+  );
+  return closed.tally;
+}
+
+function conclude(attempt: Attempt, ...rounds: readonly (readonly Act[])[]): Outcome | null {
+  const tally = rounds.reduce((all, acts, round) => addRound(all, attempt, round, acts), emptyTally);
+  const conclusion = clo.conclude(attempt, tally);
+  return conclusion.kind === "final" ? conclusion.outcome : null;
+}
+
+const decided = (attempt: Attempt, ...rounds: readonly (readonly Act[])[]): string | null => {
+  const outcome = conclude(attempt, ...rounds);
+  return outcome === null ? "open" : outcome.answer;
+};
+
+describe("clo", () => {
+  it("CL4: what more than 2/3 answered decides, whatever others' skill and verdicts are", () => {
+    const attempt = attemptWith([1, 1, 1, 3]);
+    const acts = [
+      ask("A", { 3: "accept" }),
+      ask("A", { 3: "accept" }),
+      ask("A", { 3: "accept" }),
+      ask("B", { 0: "reject" }),
+    ];
+    assert.equal(decided(attempt, acts), "A");
+  });
+
+  it("CL3, CL6: where too few agree, skills are added, and a class of more skill decides", () => {
+    const acts = [ask("A"), ask("A"), ask("B"), ask("B")];
+    assert.equal(decided(attemptWith([1, 1, 2, 1]), acts), "B");
+    assert.equal(decided(attemptWith([2, 1, 1, 1]), acts), "A");
+  });
+
+  it("CL5: an accept adds at most the lower median of the committee's skills, a reject takes as much", () => {
+    const acts = (vote: Verdict) => [ask("A"), ask("A"), ask("B"), ask("B"), ask(null, { 0: vote })];
+    // The seat without an answer has skill 3; its verdict counts 1. A has 2, B 2 and 1 more with the second skill.
+    assert.equal(decided(attemptWith([1, 1, 1, 1, 3]), acts("accept")), "A");
+    assert.equal(decided(attemptWith([1, 1, 1, 1, 3]), acts("reject")), "B");
+    // With an accept of 1 both have 3: a fresh round.
+    assert.equal(decided(attemptWith([1, 1, 2, 1, 3]), acts("accept")), "open");
+  });
+
+  it("CL5: whoever accepts two answers besides its own has accepted none", () => {
+    const attempt = attemptWith([1, 1, 1, 1, 1]);
+    const acts = (votes: Act["votes"]) => [ask("A"), ask("A"), ask("B"), ask("B"), ask("C", votes)];
+    assert.equal(decided(attempt, acts({ 0: "accept" })), "A");
+    assert.equal(decided(attempt, acts({ 0: "accept", 2: "accept" })), "open");
+  });
+
+  it("CL5, PH4: a vote that was held by too few in time counts for nothing", () => {
+    const attempt = attemptWith([1, 1, 1, 1, 1]);
+    const acts = [ask("A"), ask("A"), ask("B"), ask("B"), ask(null, { 0: "accept" })];
+    const outcomeWith = (late: readonly number[]) =>
+      clo.conclude(attempt, addRound(emptyTally, attempt, 0, acts, late)).kind;
+    assert.equal(outcomeWith([]), "final");
+    assert.equal(outcomeWith([4]), "open");
+  });
+
+  it("CL7: a class needs f + 1 seats that gave or accepted it, at high assurance more than 2/3", () => {
+    const split = [ask("A"), ask("B"), ask("C"), ask("D")];
+    assert.equal(decided(attemptWith([3, 1, 1, 1]), split), "open");
+    const accepted = [ask("A"), ask("B", { 0: "accept" }), ask("C"), ask("D")];
+    assert.equal(decided(attemptWith([3, 1, 1, 1]), accepted), "A");
+    assert.equal(decided(attemptWith([3, 1, 1, 1], "high"), accepted), "open");
+    const more = [ask("A"), ask("B", { 0: "accept" }), ask("C", { 0: "accept" }), ask("D")];
+    assert.equal(decided(attemptWith([3, 1, 1, 1], "high"), more), "A");
+  });
+
+  it("CL8: two classes that are as good lead to a fresh round, where ties go by canonical order", () => {
+    const attempt = attemptWith([1, 1, 1, 1]);
+    const tie = [ask("A"), ask("A"), ask("B"), ask("B")];
+    assert.equal(decided(attempt, tie), "open");
+    assert.equal(decided(attempt, tie, [ask("B"), ask("B"), ask("B"), ask("A")]), "B");
+    const [first] = canonicalOrder(attempt);
+    assert.equal(decided(attempt, tie, tie), (first as number) < 2 ? "A" : "B");
+  });
+
+  it("CL8: without an admissible class in the fresh round the attempt is Hung", () => {
+    const split = [ask("A"), ask("B"), ask("C"), ask("D")];
+    assert.equal(conclude(attemptWith([1, 1, 1, 1]), split, split)?.status, "hung");
+  });
+
+  it("CL9: confidence is the part of all skills behind the answer", () => {
+    const acts = [ask("A"), ask("A"), ask("B"), ask(null, { 0: "accept" })];
+    assert.equal(conclude(attemptWith([3, 2, 2, 3]), acts)?.confidence, 700_000);
+    assert.equal(conclude(attemptWith([1, 1, 1, 1]), [ask("A"), ask("A"), ask("A"), ask("A")])?.confidence, 1_000_000);
+  });
+
+  it("CL10: the answers of the first round earn, also where the fresh one decides", () => {
+    const tie = [ask("A"), ask("A"), ask("B"), ask("B")];
+    const outcome = conclude(attemptWith([1, 1, 1, 1]), tie, [ask("B"), ask("B"), ask("B"), ask("B")]);
+    assert.deepEqual(outcome?.shares, [0, 0, 240, 240]);
+  });
+
+  it("CL11: no verdict changes a reputation", () => {
+    const acts = [
+      ask("A", { 3: "reject" }),
+      ask("A", { 3: "reject" }),
+      ask("B", { 0: "reject" }),
+      ask("C", { 0: "accept" }),
+    ];
+    assert.deepEqual(conclude(attemptWith([1, 1, 1, 1]), acts)?.reputationChanges, []);
+  });
+
+  it("PH14: says of each answer what it has and needs", () => {
+    const attempt = attemptWith([1, 2, 1, 1]);
+    const tally = addRound(emptyTally, attempt, 0, [ask("A", { 1: "accept" }), ask("B"), ask("C"), ask("D")]);
+    assert.equal(
+      clo.explain?.(attempt, tally)?.find((line) => line.startsWith("'B'")),
+      "'B': answered by 1 and accepted by 1 seats, 2 needed; score 3",
+    );
+  });
+
+  const SKILLS = fc.constantFrom<Skill>(1, 2, 3);
+  const VERDICTS = fc.constantFrom<Verdict>("accept", "reject", "abstain");
+  const round = (n: number) =>
+    fc.array(
+      fc.record({
+        answer: fc.constantFrom("A", "B", "C", null),
+        votes: fc.dictionary(fc.constantFrom(...Array.from({ length: n }, (_, seat) => String(seat))), VERDICTS),
+      }),
+      { minLength: n, maxLength: n },
+    );
+
+  it("CL7: f seats alone never decide, whatever they say and whatever their skill is", () => {
+    fc.assert(
+      fc.property(
+        fc
+          .integer({ min: 4, max: 10 })
+          .chain((n) => fc.tuple(round(n), round(n), fc.array(SKILLS, { minLength: n, maxLength: n }))),
+        ([first, second, skills]) => {
+          const n = skills.length;
+          // Honest seats are the others: none of them gives D or accepts it.
+          const liars = faultTolerance(n);
+          const asLiars = (acts: readonly Act[]) =>
+            acts.map((act, seat): Act => {
+              if (seat < liars) return ask("D", act.votes);
+              const votes = Object.entries(act.votes ?? {}).filter(([of]) => Number(of) >= liars);
+              return ask(act.answer, Object.fromEntries(votes.filter(([of]) => acts[Number(of)]?.answer !== null)));
+            });
+          const clean = (acts: readonly Act[]) =>
+            acts.map(({ answer, votes = {} }) =>
+              ask(
+                answer,
+                Object.fromEntries(Object.entries(votes).filter(([of]) => acts[Number(of)]?.answer !== null)),
+              ),
+            );
+          assert.notEqual(decided(attemptWith(skills), clean(asLiars(first)), clean(asLiars(second))), "D");
+        },
+      ),
+    );
+  });
+});
+
+describe("CL2: the most frequent of several samples", () => {
+  const asked = {
+    terms: defaultTerms({ protocol: clo.code, kind: "number", decimals: 0, tolerance: 1n }),
+    question: "How many?",
+  };
+  const sample = (answer: string) => ({
+    about: ["propose", "0"],
+    fields: { answer, proof: answer },
+    confidence: 1 as Ppm,
+  });
+  const frequent = (...answers: readonly string[]) => mostFrequent(asked, answers.map(sample), 3);
+
+  it("is what came most often, with the tier of its part of all calls", () => {
+    assert.deepEqual(frequent("4", "4", "4"), { answer: "4", proof: "4", tier: 900_000 });
+    assert.deepEqual(frequent("9", "4", "4"), { answer: "4", proof: "4", tier: 700_000 });
+    assert.deepEqual(frequent("4", "4"), { answer: "4", proof: "4", tier: 700_000 });
+    assert.deepEqual(frequent("4"), { answer: "4", proof: "4", tier: 300_000 });
+  });
+
+  it("is the first to arrive of those as frequent", () => {
+    assert.equal(frequent("9", "4", "20")?.answer, "9");
+  });
+
+  it("counts numbers within the tolerance as one", () => {
+    assert.deepEqual(frequent("20", "4", "5"), { answer: "4", proof: "4", tier: 700_000 });
+  });
+
+  it("is none if no reply has an answer of the kind", () => {
+    assert.equal(frequent("many", "", "some"), null);
+    assert.deepEqual(frequent("many", "7", "some"), { answer: "7", proof: "7", tier: 300_000 });
+  });
+});
