@@ -60,7 +60,7 @@ export const STUDIES: readonly Study[] = [
   },
   {
     name: "bench gas",
-    shows: "gas of request, draw, commit, settle and evidence, beside other oracles",
+    shows: "gas of request, commit, settlement and evidence, beside other oracles",
     load: async () => import("./bench/gas/command.ts"),
   },
   {

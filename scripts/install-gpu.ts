@@ -4,6 +4,14 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { scriptCommand } from "./shared/arguments.ts";
+
+scriptCommand(
+  "gpu",
+  "Adds the CUDA and Vulkan builds of node-llama-cpp, about 600 MB, to an installed checkout on linux-x64.",
+)
+  .addHelpText("after", "\nExample:\n  npm run gpu\n")
+  .parse();
 
 const root = join(import.meta.dirname, "..");
 const source = join(root, "vendor/llama-gpu");

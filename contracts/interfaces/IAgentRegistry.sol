@@ -270,7 +270,7 @@ interface IAgentRegistry {
 
     /// @notice A committee changed an agent's reputation, or the agent missed its seat.
     /// @param agentId the agent
-    /// @param steps negative: that many slashes; +1: one recovery step
+    /// @param steps negative: that many falls by a fifth; +1: one recovery step
     /// @param reputation parts per million, after it
     event ReputationChanged(AgentId indexed agentId, int8 steps, uint32 reputation);
 

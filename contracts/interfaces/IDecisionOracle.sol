@@ -35,7 +35,7 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// block on (docs/adr/016-committees-proven-at-the-commit.md).
 /// @dev An attempt is running until its deadline, or until its seed can no longer be proven if that comes first: the
 /// registry shows the running epoch and the one before, and the chain serves the hashes of 8191 blocks (256 without
-/// EIP-2935). While it runs only `commit` ends it, but for `cancel` in the first blocks of the first attempt; afterwards
+/// EIP-2935). While it runs only `commit` ends it; in the first blocks of the first attempt `cancel` can, too. Afterwards
 /// exactly one of `replace`, `refund` and `fallBack` does.
 /// @dev Warning: two ways to influence the seed remain (docs/adr/007-seed-from-prevrandao.md). The proposer of the
 /// block before the seed block can withhold its block, and lose it, to get another seed. An asker that proposes eight

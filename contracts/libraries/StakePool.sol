@@ -56,8 +56,8 @@ library StakePool {
 
     /// @notice Adds assets and mints shares for them, which earn at once if the pot has no others.
     /// @dev Refuses a bond while a share is worth less than 2^-16 units. `_cut` takes all of a pot when a share would
-    /// be worth less than 2^-32. For accounts that bonded when a share was worth a unit, such a rest is worth nothing;
-    /// for an account that bonds shortly before, it is nearly the whole bond. The 16 bits between the two limits take
+    /// be worth less than 2^-32. An account that bonded when a share was worth a unit loses almost nothing by that;
+    /// one that bonds shortly before would lose nearly its whole bond. The 16 bits between the two limits take
     /// about 105 slashes, so the rest that `_cut` takes in the end is less than 2^-16 of a bond. Only slashes (and the
     /// rounding of small pots) bring a price so low: at least 105 slashes in a pot of more than about 2^20 units. The
     /// accounts that are left can still unbond.

@@ -23,7 +23,7 @@ contract HostileConsumer is DecisionConsumer {
     Mode public mode;
     /// @notice Number of callbacks that succeeded.
     uint256 public calls;
-    /// @notice How the latest request ended that ended without an answer.
+    /// @notice How the latest request without an answer ended.
     Status public ended;
     /// @notice True if the call made from within the callback succeeded.
     bool public reentered;

@@ -14,7 +14,7 @@ type RequestId is uint256;
 /// decimals uint8 | options uint8 | kind uint8 | protocol uint8. From the highest bit to the lowest.
 type RequestTerms is uint256;
 
-/// @notice Where a request stands in its course, in one word, see `RoundLib`: link uint208 (the upper bits of the hash of the
+/// @notice Where a request stands, in one word, see `RoundLib`: link uint208 (the upper bits of the hash of the
 /// rounds before; 0 in the first round) | appeals uint8 (made so far) | deadline uint40 (end of the running period in unix seconds).
 /// From the highest bit to the lowest.
 type Round is uint256;
@@ -28,8 +28,8 @@ type Prices is uint256;
 /// address. From the highest bit to the lowest; the bits above are 0. The index in the committee array is the seat number.
 type Seat is uint256;
 
-/// @notice The small members of a decision in one word, see `DecisionHeadLib`: status uint8 | attempt uint8 (which try at the
-/// request, from 0) | seats uint8 (size of the committee) | round uint32 (the ballot of the precommits) | confidence uint32
+/// @notice The small members of a decision in one word, see `DecisionHeadLib`: status uint8 | attempt uint8 (from
+/// 0) | seats uint8 (size of the committee) | round uint32 (the ballot of the precommits) | confidence uint32
 /// (parts per million). From the highest bit to the lowest; the bits above are 0.
 type DecisionHead is uint256;
 
@@ -50,7 +50,7 @@ enum Currency {
     Native
 }
 
-/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional. A committee is
+/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are final unless the decision is provisional. A committee is
 /// never stored, so nothing tells a request that waits for its seed block from one whose committee is at work.
 enum Status {
     None,
@@ -112,7 +112,7 @@ struct Request {
 /// @param outcome the canonical outcome, by kind as `DecisionLib` and docs/spec/answers.md say; 0 when Hung
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
 /// @param answer the canonical answer as UTF-8; empty when Hung
-/// @param merits first the shares, one byte per seat: the seat's share of the pay, where all may be 0, or 255 of a seat that was
+/// @param merits first the shares, one byte per seat: the seat's share, where all may be 0; 255 = the seat was
 /// absent; then the reputation changes, pairs of bytes (seat, int8 steps): -1 to -3 = that many slashes, +1 = one recovery step; seats strictly ascending
 struct Decision {
     DecisionHead head;
@@ -148,7 +148,7 @@ struct PastRound {
 }
 
 /// @notice An earlier round of a request, as the link of the round after it is hashed.
-/// @param round as it was when the decision was made; of a provisional decision with the end of its appeal period
+/// @param round as it was when the decision was made; if that is provisional, the deadline is the end of its appeal period
 /// @param committeeHash the hash of its committee, see `SeatLib`
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
 /// @param relay as in the `DecisionCommitted` event
@@ -162,7 +162,7 @@ struct HashedRound {
 }
 
 /// @notice A round of a request with its whole decision.
-/// @param round as it was when the decision was made; of a provisional decision with the end of its appeal period
+/// @param round as it was when the decision was made; if that is provisional, the deadline is the end of its appeal period
 /// @param committee the seats in order
 /// @param decision as in the `DecisionCommitted` event
 /// @param relay as in the `DecisionCommitted` event

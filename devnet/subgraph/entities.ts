@@ -66,7 +66,7 @@ async function readAll(
   }
 }
 
-/** Returns the entity; without fields if there is none. */
+/** Returns the entity; without fields if it does not exist. */
 export function find(entities: Entities, type: string, id: string): Entity {
   return entities[type]?.get(id) ?? { id: `no ${type} ${id}` };
 }

@@ -75,20 +75,6 @@ export const protocolCosts: readonly ProtocolCosts[] = [
     },
   },
   {
-    id: "clo",
-    leading: inTurn(2),
-    agree: {
-      messages: formula("4n", (seats) => 4 * seats),
-      modelCalls: formula("3n", (seats) => 3 * seats),
-      criticalPathCalls: constant(1),
-    },
-    liars: {
-      messages: formula("4n", (seats) => 4 * seats),
-      modelCalls: formula("3n", (seats) => 3 * seats),
-      criticalPathCalls: constant(1),
-    },
-  },
-  {
     id: "leaderless",
     leading: { phase: 1, order: workersFirst },
     agree: {
@@ -142,6 +128,20 @@ export const protocolCosts: readonly ProtocolCosts[] = [
     agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
     // The level depends on how far the liars lower the agreement: the answers stand, or go to a debate, or to mbft.
     liars: { messages: open("by level"), modelCalls: open("by level"), criticalPathCalls: open("by level") },
+  },
+  {
+    id: "clo",
+    leading: inTurn(2),
+    agree: {
+      messages: formula("4n", (seats) => 4 * seats),
+      modelCalls: formula("3n", (seats) => 3 * seats),
+      criticalPathCalls: constant(1),
+    },
+    liars: {
+      messages: formula("4n", (seats) => 4 * seats),
+      modelCalls: formula("3n", (seats) => 3 * seats),
+      criticalPathCalls: constant(1),
+    },
   },
 ];
 

@@ -66,7 +66,7 @@ export async function readLedger({ world, relayer, appellant, latecomer }: Stage
 
 const ROUNDINGS = BigInt(AGENTS);
 
-/** Errors in words: money that two ledgers of one chain do not account for; empty if there is none. */
+/** Errors in words: money that two ledgers of one chain do not account for; empty where both agree. */
 export async function faultsBetween({ ethers }: World, before: Ledger, after: Ledger): Promise<readonly string[]> {
   const faults: string[] = [];
   const lost = after.dust - before.dust;

@@ -36,10 +36,12 @@ export function askModel({ truth, isTrap }: Question, random: Random): Belief {
 }
 
 /**
- * `honest` asks its model and says what it believes. `timid` and `bold` do, at the lowest and the highest tier. `wait` does, at the
- * highest, and never shows an answer that most do not share. `lazy` guesses at the lowest tier, `sure` at the highest, both then say what
- * most said. `withhold` guesses at the highest tier and shows only a guess that most share. `echo` answers nothing and signs.
- * `absent` does nothing. `sulk` says nothing after its answer, so that nothing is decided.
+ * What a seat does:
+ * - `honest` asks its model and says what it believes; `timid` and `bold` do the same at the lowest and at the highest tier;
+ * - `wait` does as `bold`, and never shows an answer that most do not share;
+ * - `lazy` guesses at the lowest tier, `sure` at the highest, and then both repeat what most said;
+ * - `withhold` guesses at the highest tier and shows only a guess that most share;
+ * - `echo` answers nothing and signs; `absent` does nothing; `sulk` says nothing after its answer, so that nothing is decided.
  */
 export type Policy = "honest" | "timid" | "bold" | "wait" | "lazy" | "sure" | "withhold" | "echo" | "absent" | "sulk";
 
@@ -95,7 +97,7 @@ function firstAnswers(minds: readonly Mind[]): readonly Said[] {
         return null;
     }
   });
-  // Who waits sees what the others revealed.
+  // A seat that waits sees what the others revealed.
   const waits = minds.map(({ policy }) => policy === "withhold" || policy === "wait");
   const most = mostOf(open.map((said, seat) => (waits[seat] === true ? null : said)));
   return open.map((said, seat) =>

@@ -39,9 +39,21 @@ export function addPriceOptions(command: StrictCommand): StrictCommand {
       formatGwei(token.gasPriceCap),
     )
     .option("--treasury-ppm <ppm>", "the treasury's part of the pay in tokens, up to 200000", String(token.treasuryPpm))
-    .option("--native-unit-price <coins>", "the same four for requests in the chain's coin", whole(native.unitPrice))
-    .option("--native-gas-price-cap <gwei>", "(its gas rate is 1)", formatGwei(native.gasPriceCap))
-    .option("--native-treasury-ppm <ppm>", "", String(native.treasuryPpm));
+    .option(
+      "--native-unit-price <coins>",
+      "price of a unit of pay for requests in the chain's coin",
+      whole(native.unitPrice),
+    )
+    .option(
+      "--native-gas-price-cap <gwei>",
+      "most that relayers are paid for gas, for requests in the chain's coin",
+      formatGwei(native.gasPriceCap),
+    )
+    .option(
+      "--native-treasury-ppm <ppm>",
+      "the treasury's part of the pay in the chain's coin, up to 200000",
+      String(native.treasuryPpm),
+    );
 }
 
 /** Reads the prices of a deployment on this chain. Throws USAGE. */

@@ -218,7 +218,7 @@ describe("questions with known answers", () => {
   it("are refused with the line and the field that do not fit", async () => {
     const wrong: readonly (readonly [line: unknown, field: string, says: string])[] = [
       ["nonsense", "the whole line", "not JSON"],
-      [{ ...good, kind: "chess" }, "kind", "write boolean"],
+      [{ ...good, kind: "chess" }, "kind", "as in boolean"],
       [{ ...good, answer: "perhaps" }, "answer", "boolean"],
       [{ ...good, wrong: "yes" }, "wrong", "it is the right answer"],
       [{ ...good, wrong: "maybe" }, "wrong", "no answer"],

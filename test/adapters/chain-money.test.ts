@@ -10,7 +10,7 @@ import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Terms } from "../../agents/core/types.ts";
 import { UNBOUNDED, type Asked, type OperatorActions } from "../../agents/ports/chain.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "./chain-node.ts";
-import { courseNow, drawNext, lastOf, type Drawn } from "./chain-questions.ts";
+import { progressNow, drawNext, lastOf, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
@@ -76,7 +76,7 @@ describe("chain: money at the oracle", () => {
     const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");
     const reader = await harness.reader();
-    const progress = await courseNow(reader, requestId);
+    const progress = await progressNow(reader, requestId);
     const awaited = awaitedOf(progress);
     assert.ok(awaited !== null);
     await harness.passTime(1_900);
@@ -164,7 +164,7 @@ describe("chain: money at the oracle", () => {
       if (currency === "token") await rejects(operator.appeal(request, last), "BALANCE_TOO_LOW");
       if (currency === "token") await fund(operator.account, bond);
       await operator.appeal(request, last);
-      const { past } = await courseNow(await harness.reader(), request.id);
+      const { past } = await progressNow(await harness.reader(), request.id);
       assert.equal(past[0]?.appellant, operator.account);
     }
   });

@@ -90,7 +90,7 @@ export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}):
 /** Waits for the committee of the running attempt, the first or a later one. */
 export async function drawNext(harness: ChainHarness, requestId: RequestId): Promise<Drawn> {
   const reader = await harness.reader();
-  const progress = await courseNow(reader, requestId);
+  const progress = await progressNow(reader, requestId);
   const { request } = progress;
   const awaited = awaitedOf(progress);
   assert.ok(awaited !== null);
@@ -102,7 +102,7 @@ export async function drawNext(harness: ChainHarness, requestId: RequestId): Pro
 }
 
 /** Progress of the request by its events. */
-export async function courseNow(reader: ChainReader, requestId: RequestId): Promise<Progress> {
+export async function progressNow(reader: ChainReader, requestId: RequestId): Promise<Progress> {
   const progress = progressOf(await reader.requestEvents(requestId));
   assert.ok(progress !== null);
   return progress;
@@ -110,7 +110,7 @@ export async function courseNow(reader: ChainReader, requestId: RequestId): Prom
 
 /** The decision that stands. */
 export async function lastOf(reader: ChainReader, requestId: RequestId): Promise<DecidedRound> {
-  const last = lastRound(await courseNow(reader, requestId));
+  const last = lastRound(await progressNow(reader, requestId));
   assert.ok(last !== null);
   return last;
 }

@@ -5,7 +5,7 @@ import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { AgentId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { awaitedOf, dueOf, isFinal, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
-import { asked, courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
+import { asked, progressNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 import { askedState, rejects } from "./chain.suite.ts";
 
 async function reputations(reader: ChainReader): Promise<Map<AgentId, number>> {
@@ -51,7 +51,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
         (await reader.requestEvents(request.id)).slice(1).map(({ kind }) => kind),
         ["decisionCommitted", "decisionProvisional", "decisionFinalized"],
       );
-      assert.ok(isFinal(await courseNow(reader, request.id)));
+      assert.ok(isFinal(await progressNow(reader, request.id)));
     });
 
     it("SE3, SE5, SE12: an appeal calls 2n + 1 other agents, whose decision is settled with all rounds", async () => {
@@ -79,7 +79,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       assert.notEqual(await writer.commit(request, second.awaited, overturning), "already");
       assert.equal(await writer.commit(request, first.awaited, first.certificate), "already");
       assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "decided", attempt: 1 });
-      const rounds = roundsOf(await courseNow(reader, request.id));
+      const rounds = roundsOf(await progressNow(reader, request.id));
       assert.equal(rounds?.length, 2);
       await rejects(writer.settle(request, rounds.slice(1)), "CHAIN_REVERTED", "WitnessMismatch");
       const expected = await reputations(reader);
@@ -96,7 +96,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
         const { id } = isDrawn
           ? (await drawn(harness, { retries: 1 })).request
           : (await asked(harness, { retries: 1 })).request;
-        const first = await courseNow(reader, id);
+        const first = await progressNow(reader, id);
         const act = (action: "replace" | "refund", progress: Progress) => {
           const awaited = awaitedOf(progress);
           assert.ok(awaited !== null);
@@ -108,11 +108,11 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
         await rejects(act("refund", first), "CHAIN_REVERTED", "RetriesLeft");
         assert.notEqual(await act("replace", first), "already");
         assert.equal(await act("replace", first), "already");
-        const second = await courseNow(reader, id);
+        const second = await progressNow(reader, id);
         assert.deepEqual([second.attempt, second.past, second.stage.kind], [1, [], "requested"]);
         assert.equal((await drawNext(harness, id)).committee.length, 4);
         await harness.passTime(3_700);
-        const silent = await courseNow(reader, id);
+        const silent = await progressNow(reader, id);
         await rejects(act("replace", silent), "CHAIN_REVERTED", "NoRetriesLeft");
         assert.equal(dueOf(silent, await reader.head()), "refund");
         assert.notEqual(await act("refund", silent), "already");
@@ -126,7 +126,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       await writer.commit(request, first.awaited, first.certificate);
       await harness.appeal(request, await lastOf(reader, request.id));
       await drawNext(harness, request.id);
-      const silent = await courseNow(reader, request.id);
+      const silent = await progressNow(reader, request.id);
       const awaited = awaitedOf(silent);
       assert.ok(awaited !== null);
       await harness.passTime(3_700);
@@ -136,7 +136,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       assert.equal(second.committee.length, 9);
       await writer.commit(request, second.awaited, second.certificate);
       assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "decided", attempt: 2 });
-      const final = await courseNow(reader, request.id);
+      const final = await progressNow(reader, request.id);
       assert.equal(final.attempt, 2);
       const rounds = roundsOf(final) ?? [];
       assert.deepEqual(
@@ -154,7 +154,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
         await writer.commit(request, first.awaited, first.certificate);
         await harness.appeal(request, await lastOf(reader, request.id));
         if (isDrawn) await drawNext(harness, request.id);
-        const progress = await courseNow(reader, request.id);
+        const progress = await progressNow(reader, request.id);
         const awaited = awaitedOf(progress);
         assert.ok(awaited !== null);
         const fallBack = () => writer.fallBack(request, awaited);
@@ -164,7 +164,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
         assert.notEqual(await fallBack(), "already");
         assert.equal(await fallBack(), "already");
         assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "hung", attempt: 1 });
-        const final = await courseNow(reader, request.id);
+        const final = await progressNow(reader, request.id);
         assert.equal(final.stage.kind, "unanswered");
         assert.notEqual(await writer.settle(request, roundsOf(final) ?? []), "already");
       }
@@ -183,7 +183,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       assert.equal(second.committee.length, 4);
       await writer.commit(request, second.awaited, second.certifying(hung));
       assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "hung", attempt: 1 });
-      const rounds = roundsOf(await courseNow(reader, request.id));
+      const rounds = roundsOf(await progressNow(reader, request.id));
       assert.notEqual(await writer.settle(request, rounds ?? []), "already");
     });
   });

@@ -8,7 +8,7 @@ import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { dueOf } from "../../agents/core/request/progress.ts";
-import { asked, courseNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
+import { asked, progressNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
 
@@ -58,7 +58,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.ok(receipt !== "already");
       assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "decided", settled: true });
       assert.equal(await writer.settle(request, [await lastOf(reader, request.id)]), "already");
-      assert.equal(dueOf(await courseNow(reader, request.id), await reader.head()), null);
+      assert.equal(dueOf(await progressNow(reader, request.id), await reader.head()), null);
 
       const events = await reader.requestEvents(request.id);
       assert.deepEqual(
@@ -139,7 +139,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     it("SE8: an attempt ends when its seed can no longer be proven, before its deadline", async () => {
       const writer = await harness.writer(0);
       const { request, awaited, certificate } = await drawn(harness, { retries: 1, duration: 604_800 });
-      const progress = await courseNow(reader, request.id);
+      const progress = await progressNow(reader, request.id);
       assert.equal(dueOf(progress, await reader.head()), null);
       await rejects(writer.replace(request, awaited), "CHAIN_REVERTED", "DeadlineNotPassed");
       while ((await reader.head()).oldestSeed <= awaited.seedBlock) await harness.mine(16);
@@ -172,7 +172,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       await rejects(writer.refund(request, awaited), "CHAIN_REVERTED", "DeadlineNotPassed");
       await harness.passTime(3_700);
       const late = await asked(harness);
-      assert.equal(dueOf(await courseNow(reader, late.request.id), await reader.head()), null);
+      assert.equal(dueOf(await progressNow(reader, late.request.id), await reader.head()), null);
       assert.notEqual(await writer.refund(request, awaited), "already");
       assert.equal(await writer.refund(request, awaited), "already");
       assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "refunded", settled: true });

@@ -20,7 +20,7 @@ import {
   type Due,
 } from "../../agents/core/request/progress.ts";
 import { seatedProgress } from "../../agents/node/request/committee.ts";
-import { certify, courseNow, wordOf } from "./chain-questions.ts";
+import { certify, progressNow, wordOf } from "./chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 
 /** Enough agents for committees of 4, 9, and three times 19. */
@@ -52,7 +52,7 @@ function start(terms: Partial<Terms>): Play {
 
 /** The progress with the committee at work, as agents find it out. */
 async function seatedNow({ reader, request }: Play): Promise<Progress> {
-  const progress = await courseNow(reader, request.id);
+  const progress = await progressNow(reader, request.id);
   return seatedProgress(reader, progress, await reader.head(), new AbortController().signal);
 }
 
@@ -147,12 +147,12 @@ describe("the progress of a request", () => {
           if (progress.attempt > progress.past.length) seen.add(`${standing} after silence`);
         }
         // Every request ends if it is left to the keepers.
-        for (let turn = 0; !isFinal(await courseNow(reader, request.id)); turn += 1) {
+        for (let turn = 0; !isFinal(await progressNow(reader, request.id)); turn += 1) {
           assert.ok(turn < 20);
           await take(play, "late");
           await take(play, "keep");
         }
-        const progress = await courseNow(reader, request.id);
+        const progress = await progressNow(reader, request.id);
         const due = dueOf(progress, await reader.head());
         assert.equal(due === null, isPaid(progress));
         if (due === "settle") assert.notEqual(await keep(play, progress, due), "already");
@@ -185,7 +185,7 @@ describe("the progress of a request", () => {
       await take(play, "keep");
       await take(play, one);
     }
-    const progress = await courseNow(play.reader, play.request.id);
+    const progress = await progressNow(play.reader, play.request.id);
     assert.ok(isFinal(progress), answers.join(", "));
     await keep(play, progress, "settle");
     return play;

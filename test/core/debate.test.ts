@@ -42,7 +42,7 @@ function turning(first: string, last: string): SeatScript {
   };
 }
 
-/** One message of a set, told otherwise. */
+/** The set, with another payload in one message. */
 function instead(attempt: Attempt, seat: number, phase: number, body: PayloadMap) {
   return (message: Message): readonly Message[] =>
     message.header.seat === seat && message.header.phase === phase

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { moved } from "../support/memory-chain/rules.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { limits } from "../../agents/core/limits.ts";
+import { faultTolerance, isSupermajority } from "../../agents/core/quorum.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
@@ -18,7 +19,6 @@ import { assertAbove, assertAtLeast, assertAtMost, assertFields } from "../suppo
 const HIGH = 900_000;
 const tiers = fc.constantFrom(300_000, 700_000, 900_000);
 const quiet: Omit<SeatActs, "answer"> = { tier: HIGH, votes: [], judgements: [] };
-const faults = (n: number): number => Math.floor((n - 1) / 3);
 
 function concluded(attempt: Attempt, acts: readonly SeatActs[], rounds = 1): Outcome | null {
   let tally = emptyTally;
@@ -94,7 +94,7 @@ describe("mbft mechanisms", () => {
     const sized = fc.integer({ min: 4, max: 13 }).chain((n) =>
       fc.record({
         n: fc.constant(n),
-        fooled: fc.integer({ min: 0, max: Math.max(0, Math.ceil(n / 2) - 1 - faults(n)) }),
+        fooled: fc.integer({ min: 0, max: Math.max(0, Math.ceil(n / 2) - 1 - faultTolerance(n)) }),
         honest: fc.constantFrom("yes", null),
         assurance: fc.constantFrom("normal" as const, "high" as const),
       }),
@@ -104,8 +104,8 @@ describe("mbft mechanisms", () => {
         const attempt = attemptFor(mbft.code, n, assurance);
         assertAtMost(fooled, mbftConfig(attempt).fooled);
         const acts = Array.from({ length: n }, (_, seat): SeatActs => {
-          if (seat < faults(n)) return { ...quiet, answer: "no" };
-          const accepts = seat < faults(n) + fooled;
+          if (seat < faultTolerance(n)) return { ...quiet, answer: "no" };
+          const accepts = seat < faultTolerance(n) + fooled;
           return { ...quiet, answer: honest, votes: accepts ? [{ accused: 0, verdict: "accept", tier: HIGH }] : [] };
         });
         assert.notEqual(concluded(attempt, acts)?.answer, "no");
@@ -165,8 +165,8 @@ describe("mbft mechanisms", () => {
 
   it("M26: two quorums of more than 2/3 share more seats than may be Byzantine (n = 4..64)", () => {
     for (let n = 4; n <= limits.maxCommittee; n++) {
-      const quorum = Math.floor((2 * n) / 3) + 1;
-      assertAbove(2 * quorum - n, faults(n));
+      const quorum = Array.from({ length: n }, (_, index) => index + 1).find((count) => isSupermajority(count, n))!;
+      assertAbove(2 * quorum - n, faultTolerance(n));
     }
   });
 });

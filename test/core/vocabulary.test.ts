@@ -60,7 +60,7 @@ const ELSEWHERE = [
   { word: "relay", say: "hand on", files: "docs/spec/{certify,phases,unanimous,hashgraph}.md" },
   { word: "settle", say: "conclude", files: "agents/core/{phases,protocols,seat}/**/*.ts" },
   { word: "retry", say: "try or reload", files: "agents/core/{phases,protocols,seat}/**/*.ts" },
-  { word: "attempt", say: "try", files: "agents/adapters/{ipfs,libp2p}/*.ts" },
+  { word: "attempt", say: "try", files: "agents/adapters/{ipfs,libp2p,models}/*.ts" },
   { word: "candidate", say: "subject or peer", files: "agents/core/protocols/hashgraph/**/*.ts" },
   { word: "stage", say: "level", files: "agents/core/protocols/{escalating,debate}/**/*.ts" },
   { word: "quote", say: "quotation", files: "agents/core/{request,protocols}/**/*.ts" },

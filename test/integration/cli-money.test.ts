@@ -15,7 +15,7 @@ import { awaitedOf, roundsOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
-import { courseNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
+import { progressNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
 import { agentFolders, assertNoSecrets, createCli, type Cli } from "./cli-world.ts";
 import { until } from "./world.ts";
 
@@ -61,18 +61,18 @@ async function decide(requestId: RequestId, decision: Partial<Decision>): Promis
  * Moves the clock just beyond the end of the running period: a command that waits would give up if it moved further.
  */
 async function passDeadline(requestId: RequestId): Promise<void> {
-  const { round } = await courseNow(reader, requestId);
+  const { round } = await progressNow(reader, requestId);
   await harness.passTime(unpackRound(round).deadline - (await reader.head()).timestamp + 5);
 }
 
 async function finalize(requestId: RequestId): Promise<void> {
   await passDeadline(requestId);
-  const { request } = await courseNow(reader, requestId);
+  const { request } = await progressNow(reader, requestId);
   assert.notEqual(await writer.finalize(request, await lastOf(reader, requestId)), "already");
 }
 
 async function settle(requestId: RequestId): Promise<void> {
-  const progress = await courseNow(reader, requestId);
+  const progress = await progressNow(reader, requestId);
   assert.notEqual(await writer.settle(progress.request, roundsOf(progress) ?? []), "already");
 }
 
@@ -108,7 +108,7 @@ describe("command line: money", () => {
     const requestId = await until(async () => ((await tokensOf(asker)) === 0n ? (1n as RequestId) : null));
     await decide(requestId, hung);
     await decide(requestId, yes);
-    const { deadline } = unpackRound((await courseNow(reader, requestId)).round);
+    const { deadline } = unpackRound((await progressNow(reader, requestId)).round);
     await finalize(requestId);
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
@@ -236,13 +236,13 @@ describe("command line: money", () => {
     await decide(id, yes);
     const waiting = cli.run(["appeal", String(id), "--dir", "alone", "--wait"]);
     await until(async () => (await reader.requestEvents(id)).some(({ kind }) => kind === "requestReopened"));
-    const silent = await courseNow(reader, id);
+    const silent = await progressNow(reader, id);
     const { request } = silent;
     const awaited = awaitedOf(silent);
     assert.ok(awaited !== null);
     await passDeadline(id);
     assert.notEqual(await writer.replace(request, awaited), "already");
-    const unanswered = awaitedOf(await courseNow(reader, id));
+    const unanswered = awaitedOf(await progressNow(reader, id));
     assert.ok(unanswered !== null);
     await passDeadline(id);
     assert.notEqual(await writer.fallBack(request, unanswered), "already");

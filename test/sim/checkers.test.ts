@@ -340,7 +340,7 @@ describe("checkers", () => {
     assertIncludes(says("pay", hung), `seat ${liar} falls, and was not wrong when sure`);
   });
 
-  it("SI4 no honest slash: a step of a seat whose answer a dead process kept from the rest is none; of any other, or without such a fault, it is", () => {
+  it("SI4 no honest slash: every fall of an honest seat counts, unless a crash kept its answer from the others", () => {
     const { seat } = honest(good);
     const reveal = good.messages.get(`2.0.${seat}`)![0]!;
     const fallen = (steps: number) => decide({ reputationChanges: [{ seat, steps }] });

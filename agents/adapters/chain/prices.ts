@@ -81,8 +81,8 @@ export async function readAppealUnit(connection: Connection, terms: Terms, signa
 }
 
 /**
- * Computes that price as contracts/libraries/PricesLib.sol does: what the fee exceeds the quote by raises the price of every unit, and the
- * list bounds it.
+ * Computes that price as contracts/libraries/PricesLib.sol does: the part of the fee above the quote raises the price of every unit, and
+ * the list bounds it.
  */
 export function appealUnitOf(
   terms: Pick<Terms, "fee" | "committeeSize" | "appeals" | "retries">,

@@ -119,19 +119,19 @@ function createAgentIndex(
   size: RangeSize,
 ): (signal?: AbortSignal) => Promise<Agents> {
   const query = { address: [connection.registry] };
-  let settled: { readonly agents: Agents; readonly next: bigint } = {
+  let folded: { readonly agents: Agents; readonly next: bigint } = {
     agents: new Map(),
     next: connection.deploymentBlock,
   };
 
   return async (signal) => {
     const { number } = await readHead(connection, signal);
-    const start = settled;
+    const start = folded;
     const logs = await scanLogs(connection, query, { from: start.next, to: number, size }, signal);
     const final = number - BigInt(finalityDepth);
     const isFinal = logs.filter(({ blockNumber }) => blockNumber <= final);
     const agents = foldAgents(start.agents, isFinal);
-    if (final >= start.next && settled === start) settled = { agents, next: final + 1n };
+    if (final >= start.next && folded === start) folded = { agents, next: final + 1n };
     return foldAgents(agents, logs.slice(isFinal.length));
   };
 }

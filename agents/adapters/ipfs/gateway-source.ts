@@ -22,7 +22,11 @@ export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> 
         if ("bytes" in said) return verifiedBlock(digest, said.bytes);
         if (said.status === 404 || said.status === 410) throw blockMissing(digest, 0);
         if (said.status >= 300 && said.status < 400)
-          throw failed(place, digest, `it leads elsewhere (${said.status}), where nobody follows; name that gateway`);
+          throw failed(
+            place,
+            digest,
+            `it redirects (${said.status}), and redirects are not followed; name the gateway that it redirects to`,
+          );
         if (left === 1 || (said.status !== 429 && said.status !== 503))
           throw failed(place, digest, `it answers ${said.status}`);
         await delay(Math.min(said.pauseMs || 1_000, LONGEST_WAIT_MS), signal);

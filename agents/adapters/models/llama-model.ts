@@ -80,7 +80,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
   const supervisor = supervise(worker, descriptor, checkFile, onStart, options.onEnd ?? (() => {}));
   let { memoryBytes } = (await supervisor.process()).facts;
   const queue = createCallQueue(descriptor, sequences, options.waiting);
-  const answer = createAttempts(supervisor, descriptor);
+  const answer = createTries(supervisor, descriptor);
 
   const run = async (
     request: ModelRequest,
@@ -137,7 +137,7 @@ type Answer = (
 ) => Promise<Attempt>;
 
 /** Repeats a call once if the process dies during it. */
-function createAttempts(supervisor: Supervisor, descriptor: string): Answer {
+function createTries(supervisor: Supervisor, descriptor: string): Answer {
   /** One of these calls may have killed the process: repeated one by one, it cannot kill the others again. */
   const suspects = new PQueue({ concurrency: 1 });
 

@@ -1,7 +1,7 @@
 /** Started by llama-probe.ts: says which backend the engine finds, and ends. */
 import { getLlama, getLlamaGpuTypes, LlamaLogLevel } from "node-llama-cpp";
 
-import type { EngineReport } from "./llama-probe.ts";
+import type { EngineReport } from "./engine-report.ts";
 
 const logLevel = LlamaLogLevel.disabled;
 const llama = await getLlama({ gpu: "auto", build: "never", skipDownload: true, logLevel });

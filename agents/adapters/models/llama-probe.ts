@@ -6,17 +6,7 @@ import { engineEnvironment } from "./llama-environment.ts";
 import { startLlamaProcess } from "./llama-process.ts";
 import { loadError } from "./llama-supervisor.ts";
 import { modelFailed } from "./output.ts";
-
-/** What the embedded engine found on this machine. */
-export interface EngineReport {
-  /** Where the model's layers are computed. */
-  readonly backend: "cpu" | "cuda" | "vulkan" | "metal";
-  readonly devices: readonly string[];
-  readonly vramBytes: number;
-  readonly cores: number;
-  /** Backends whose drivers are installed, whether or not this checkout has their builds of the engine. */
-  readonly drivers: readonly ("cuda" | "vulkan" | "metal")[];
-}
+import type { EngineReport } from "./engine-report.ts";
 
 const PROBE_CONTEXT = 128;
 

@@ -58,7 +58,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
   const endpoints = createEndpoints(servers);
   const queue = createCallQueue(descriptor, options.concurrency, options.waiting);
   const closing = new AbortController();
-  const attempts = createAttempts(endpoints, options.retries);
+  const tries = createTries(endpoints, options.retries);
 
   const run = async (request: ModelRequest, signal: AbortSignal, onText: (text: string) => void): Promise<Timed> => {
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -68,7 +68,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
     const begin = resumable(onText);
     let firstTokenAtMs: number | null = null;
     try {
-      const answer = await attempts(bounded, either, () => {
+      const answer = await tries(bounded, either, () => {
         const show = begin();
         return (text) => {
           firstTokenAtMs ??= performance.now();
@@ -115,14 +115,10 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
   };
 }
 
-type Attempts = (
-  request: ModelRequest,
-  signal: AbortSignal,
-  begin: () => (text: string) => void,
-) => Promise<ServerReply>;
+type Tries = (request: ModelRequest, signal: AbortSignal, begin: () => (text: string) => void) => Promise<ServerReply>;
 
 /** Makes the tries of a call, as far as its own retries and those of all calls allow; `begin` runs before each text. */
-function createAttempts(endpoints: Endpoints, retries: number): Attempts {
+function createTries(endpoints: Endpoints, retries: number): Tries {
   let savedRetries = RETRIES_SAVED;
   const mayRetry = (error: unknown): boolean => {
     if (!(error instanceof Retryable) || !error.isPassing || savedRetries < 1) return false;

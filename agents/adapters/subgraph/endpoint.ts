@@ -80,7 +80,7 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
     });
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel();
-      const reason = `it leads elsewhere (HTTP status ${response.status}), where nobody follows; name the endpoint that it leads to`;
+      const reason = `it redirects (HTTP status ${response.status}), and redirects are not followed; name the endpoint that it redirects to`;
       throw subgraphError("SUBGRAPH_FAILED", endpoint, reason, { status: response.status });
     }
     const tooLong = (): ConclaveError => invalid(endpoint, `the answer has more than ${MAX_BYTES} bytes`);

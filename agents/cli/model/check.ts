@@ -27,7 +27,7 @@ interface Options {
 interface Checked {
   readonly kind: AnswerKind;
   readonly question: string;
-  /** The canonical answer; null if there is none. */
+  /** The canonical answer; null without one. */
   readonly answer: string | null;
   /** Why there is no answer. */
   readonly reason: string | null;

@@ -11,6 +11,6 @@ export interface Curve {
   publicKey(secret: Uint8Array): Uint8Array;
   /** r, s and the recovery bit in one: 65 bytes. RFC 6979 with SHA-256 and no extra entropy; s is low. */
   sign(digest: Uint8Array, secret: Uint8Array): Uint8Array;
-  /** The public key as above; null when r is no x of a point of the curve, or the key were the point at infinity. */
+  /** The public key as above; null when no point of the curve has x = r, or the key would be the point at infinity. */
   recover(digest: Uint8Array, rs: Uint8Array, recovery: 0 | 1): Uint8Array | null;
 }

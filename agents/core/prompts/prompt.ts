@@ -123,7 +123,7 @@ export function cutText(text: string, maxBytes: number): string {
 /** Failures that long texts of peers can cause: the prompt fills the context, or leaves no room for the answer. */
 const TOO_LONG: readonly string[] = ["prompt-too-long", "truncated"];
 
-/** P9: the shorter wording to ask after a call that failed this way; null if there is none. */
+/** P9: the shorter wording to ask after a call that failed this way; null without one. */
 export function shortened({ brief, ...wording }: Wording, failure: string): Wording | null {
   return brief !== undefined && TOO_LONG.includes(failure) ? { ...wording, user: brief } : null;
 }

@@ -119,7 +119,7 @@ export function roundsOf(progress: Progress): readonly DecidedRound[] | null {
 export interface RequestRecord {
   /** From the first. The last one has an appellant if an appeal called the running attempt. */
   readonly rounds: readonly DecidedRound[];
-  /** The attempt that waits for its decision; null if there is none. */
+  /** The attempt that waits for its decision; null without one. */
   readonly running: AwaitedRound | null;
 }
 

@@ -11,7 +11,7 @@ export class Effects {
   private readonly host: EffectHost;
   private readonly signing: Signing;
   private readonly loader: Loader;
-  private decided: DecisionStatus | null = null;
+  private certifiedStatus: DecisionStatus | null = null;
   private readonly timers = new Set<() => void>();
 
   constructor(host: EffectHost) {
@@ -30,7 +30,7 @@ export class Effects {
 
   /** The status in the certificate that this seat holds; null while it holds none. */
   certified(): DecisionStatus | null {
-    return this.decided;
+    return this.certifiedStatus;
   }
 
   cancelTimers(): void {
@@ -61,7 +61,7 @@ export class Effects {
         this.background(this.fetch(effect));
         return;
       case "certified":
-        this.decided = effect.certificate.decision.status;
+        this.certifiedStatus = effect.certificate.decision.status;
         this.background(this.signing.pinCertified(effect));
         return;
       case "evidence":

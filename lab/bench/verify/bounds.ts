@@ -25,6 +25,6 @@ export function medianRound<T extends { readonly cpuRatio: number }>(rounds: rea
   return sorted[Math.floor(sorted.length / 2)] ?? rounds[0];
 }
 
-/** Rounded away from the bound, so that a figure which misses it never looks like it. */
+/** Rounded away from the bound, so that a figure that misses it never looks as if it met it. */
 const above = (value: number): string => (Math.ceil(value * 100) / 100).toFixed(2);
 const below = (value: number): string => (Math.floor(value * 100) / 100).toFixed(2);

@@ -22,14 +22,14 @@ export function proposerOf(attempt: Attempt, ballot: number): SeatIndex {
 }
 
 /** What the proposer of a ballot proposes, with this seat's replay of it. */
-export interface Proposal {
+export interface BallotRoot {
   readonly root: Digest;
   readonly validBallot: number | null;
   readonly proposed: ProposedRoot;
 }
 
 /** The first proposal of the current ballot's proposer; null until this seat has read it and knows whether it is good. */
-export function currentProposal(state: CertifyState, { attempt }: CertifyContext): Proposal | null {
+export function rootOfBallot(state: CertifyState, { attempt }: CertifyContext): BallotRoot | null {
   const message = variants(state.votes, PROPOSE, state.ballot, proposerOf(attempt, state.ballot))[0];
   const payload = message === undefined ? null : decodePropose(message.payload, state.ballot);
   const proposed = payload === null ? undefined : state.roots.get(payload.root);

@@ -3,7 +3,7 @@
  * (arXiv 1807.04938) or its rule of the specification. What fires is a threshold of the vote keeper, a proposal or a timeout.
  */
 import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, encodeCertificate, encodePropose } from "./messages.ts";
-import { currentProposal, hidesDecision, omittedFrom, proposeOwnRoot, proposerOf } from "./proposals.ts";
+import { rootOfBallot, hidesDecision, omittedFrom, proposeOwnRoot, proposerOf } from "./proposals.ts";
 import { decisionOf } from "./signatures.ts";
 import type { CertifyContext, CertifyState, GoodRoot, Lock } from "./state.ts";
 import {
@@ -80,7 +80,7 @@ function* triggersOf(state: CertifyState, context: CertifyContext): Generator<Tr
 }
 
 function* proposals(state: CertifyState, context: CertifyContext): Generator<Trigger> {
-  const proposal = currentProposal(state, context);
+  const proposal = rootOfBallot(state, context);
   if (proposal === null) return;
   const { root, validBallot, proposed } = proposal;
   if (proposed.kind !== "good") yield { kind: "bad-proposal" };
