@@ -141,7 +141,7 @@ function createTries(supervisor: Supervisor, descriptor: string): Answer {
   /** One of these calls may have killed the process: repeated one by one, it cannot kill the others again. */
   const suspects = new PQueue({ concurrency: 1 });
 
-  const attempt: Answer = async (ask, budget, signal, onText) => {
+  const askOnce: Answer = async (ask, budget, signal, onText) => {
     const process = await supervisor.process();
     if (signal.aborted) throw aborted(descriptor, signal);
     const { thinkingTokens, contextSize } = process.facts;
@@ -155,9 +155,9 @@ function createTries(supervisor: Supervisor, descriptor: string): Answer {
 
   return async (ask, budget, signal, onText) => {
     const begin = resumable(onText);
-    const first = await attempt(ask, budget, signal, begin());
+    const first = await askOnce(ask, budget, signal, begin());
     if (!("why" in first.result) || first.result.why !== "died" || supervisor.closed()) return first;
-    return await suspects.add(async () => await attempt(ask, budget, signal, begin()));
+    return await suspects.add(async () => await askOnce(ask, budget, signal, begin()));
   };
 }
 

@@ -21,7 +21,7 @@ export interface LoadedProcess extends LlamaProcess {
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 30_000;
 /** Times in a row that the loader may die on a file before the file counts as broken. */
-const LOAD_ATTEMPTS = 2;
+const LOAD_TRIES = 2;
 const LOAD_TIMEOUT_MS = 600_000;
 
 /**
@@ -40,7 +40,7 @@ export function supervise(
   let live: LlamaProcess | null = null;
 
   const load = async (): Promise<LoadedProcess> => {
-    for (let attempt = 1; ; attempt++) {
+    for (let tries = 1; ; tries++) {
       if (closing.signal.aborted) throw closed(descriptor);
       if (live !== null) await checkFile();
       live = startLlamaProcess(options);
@@ -53,8 +53,7 @@ export function supervise(
       process.kill();
       await process.ended;
       if (closing.signal.aborted) continue;
-      if (loaded.kind === "unloadable" || attempt >= LOAD_ATTEMPTS)
-        throw loadError(options.path, descriptor, loaded, attempt);
+      if (loaded.kind === "unloadable" || tries >= LOAD_TRIES) throw loadError(options.path, descriptor, loaded, tries);
       await pause(FIRST_PAUSE_MS, closing.signal);
     }
   };
@@ -104,9 +103,9 @@ async function isLoaded(process: Promise<LoadedProcess>): Promise<boolean> {
 }
 
 /** Returns MODEL_FILE_BROKEN, or MODEL_FAILED if the file is not at fault. */
-export function loadError(path: string, descriptor: string, failure: WorkerFailure, attempts: number): ConclaveError {
+export function loadError(path: string, descriptor: string, failure: WorkerFailure, tries: number): ConclaveError {
   if (failure.kind === "died") {
-    const times = attempts === 1 ? "" : ` ${attempts} times`;
+    const times = tries === 1 ? "" : ` ${tries} times`;
     return brokenFile(path, `the loader died on it${times} (${failure.reason})`);
   }
   if (failure.what === "model") return brokenFile(path, failure.reason);
