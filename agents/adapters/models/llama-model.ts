@@ -38,7 +38,7 @@ export interface LlamaModelOptions {
 
 type TokenListener = (text: string) => void;
 
-interface Attempt {
+interface Try {
   readonly result: Answered | CallFailure;
   readonly startMs: number;
   readonly facts: EngineFacts;
@@ -134,7 +134,7 @@ type Answer = (
   budget: Pick<ModelRequest, "budget">,
   signal: AbortSignal,
   onText: (text: string) => void,
-) => Promise<Attempt>;
+) => Promise<Try>;
 
 /** Repeats a call once if the process dies during it. */
 function createTries(supervisor: Supervisor, descriptor: string): Answer {
