@@ -158,7 +158,7 @@ describe("subgraph: an endpoint that misbehaves", () => {
     const moved = await serve(context, (_, response) => void response.writeHead(302, { location: "/" }).end());
     const led = await failureOf(moved.subgraph);
     assert.deepEqual([led.code, led.data["status"], moved.asked.length], ["SUBGRAPH_FAILED", 302, 1]);
-    assert.match(led.message, /leads elsewhere \(HTTP status 302\), where nobody follows; name the endpoint/);
+    assert.match(led.message, /it redirects \(HTTP status 302\), and redirects are not followed; name the endpoint/);
   });
 
   it("fails with SUBGRAPH_INVALID and the field when it sends garbage, of which nothing is used", async (context) => {
