@@ -165,6 +165,14 @@ describe("command line: terms", () => {
       const terms = ask({ ...kind, security: "secured", ...change });
       assert.equal(terms instanceof ConclaveError ? terms.code : terms.security, expected, JSON.stringify(change));
     }
+    for (const [change, field, value, way] of [
+      [{ appeals: "1" }, "appeals", "1", /--security secured needs at least --appeals 2/],
+      [{ appeals: "2", duration: "34h" }, "duration", "34h", /the 5 periods .* take at most 2016m/],
+    ] as const) {
+      const { data, message } = refusal({ ...kind, security: "secured", ...change });
+      assert.deepEqual([data["field"], data["value"]], [field, value]);
+      assert.match(message, way);
+    }
     for (const { id } of protocols) {
       const { code, data, message } = refusal({
         ...kind,

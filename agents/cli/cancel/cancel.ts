@@ -57,7 +57,10 @@ async function requireCancellable(
   if (progress === null || awaited === null) throw impossible(requestId, "no committee is awaited any more");
   if (awaited.attempt > 0) throw impossible(requestId, "its first committee was known");
   if (head.number + 1n + BigInt(limits.cancelBlocks) > awaited.seedBlock)
-    throw impossible(requestId, `its committee may be known: the seed block is ${awaited.seedBlock}`);
+    throw impossible(
+      requestId,
+      `its committee may be known: the seed block is ${awaited.seedBlock}, and the latest block is ${head.number}`,
+    );
   return { request: progress.request, awaited };
 }
 

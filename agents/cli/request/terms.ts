@@ -162,10 +162,14 @@ function securityOf(
       "it needs a fee in the stake token: pay compares with stake; give --currency token",
     );
   if (appeals < limits.minSecuredAppeals)
-    throw invalid("security", security, `it needs at least --appeals ${limits.minSecuredAppeals}`);
+    throw invalid("appeals", flags.appeals, `--security secured needs at least --appeals ${limits.minSecuredAppeals}`);
   const periods = 2 * appeals + retries + 1;
   if (duration * periods > limits.maxDurationSeconds)
-    throw invalid("security", security, `its ${periods} periods may last 7d together; take a shorter --duration`);
+    throw invalid(
+      "duration",
+      flags.duration,
+      `the ${periods} periods of a secured request may last 7d together; take at most ${Math.floor(limits.maxDurationSeconds / periods / 60)}m`,
+    );
   return security;
 }
 

@@ -20,7 +20,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; without the header this agent finds no committee",
   DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
   STAKE_MISSING: "send the operator more of the stake token, or stake another amount",
-  BALANCE_TOO_LOW: "send the account more of the fee token, or coins for the gas and what is paid in coins",
+  BALANCE_TOO_LOW:
+    "send the account, or the subscription that pays, more of the fee token, or coins for the gas and what is paid in coins",
   AGENT_NOT_REGISTERED: "register with `conclave agent register --stake AMOUNT`",
   PROTOCOL_UNKNOWN: "choose one of the protocols that the message lists",
   QUESTION_TOO_LONG: "shorten the question",
