@@ -162,12 +162,8 @@ describe("command line: money", () => {
     );
     const late = await ask("rash", "--fee", "0.5", "--retries", "1");
     const { request, awaited } = await drawNext(harness, late);
-    assert.match(
-      await refusal(late),
-      new RegExp(
-        `: its committee may be known: the seed block is ${awaited.seedBlock}, and the latest block is [0-9]+$`,
-      ),
-    );
+    const known = `: its committee may be known: the seed block is ${awaited.seedBlock}, and the latest block is`;
+    assert.match(await refusal(late), new RegExp(`${known} [0-9]+$`));
     await passDeadline(late);
     assert.notEqual(await writer.replace(request, awaited), "already");
     assert.match(await refusal(late), /: its first committee was known$/);

@@ -355,6 +355,8 @@ describe("command line", () => {
   it("checks a question before anything is paid", async () => {
     const ask = (...args: string[]) =>
       world.failure("request", "--dir", "poor", "--question", "Is 17 a prime number?", "--kind", "boolean", ...args);
+    const look = ["--question", "?", "--kind", "boolean", "--fee", "7.5", "--dry-run"];
+    assert.match((await world.run(["request", ...look, "--dir", "poor"])).stdout, /^fee +7\.5 \w+$/m);
     const unknown = await ask("--protocol", "paxos");
     assert.equal(unknown.code, "PROTOCOL_UNKNOWN");
     assert.match(unknown.message, /"paxos" is unknown; known are .*mbft/);

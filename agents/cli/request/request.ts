@@ -25,6 +25,7 @@ const kindsWith = (term: KindTerm): string => ANSWER_KINDS.filter((kind) => uses
 interface Options extends AccountFlags, TermsFlags {
   readonly question: string;
   readonly subscription?: string;
+  readonly dryRun?: true;
   readonly wait?: true;
   readonly source?: readonly string[];
 }
@@ -34,7 +35,7 @@ export const request: CommandSpec<Options> = {
     'conclave request --question "What is 27 plus 38?" --kind number --keystore ./keystore.json --wait\n' +
     'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +
     'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --currency native --fee 0.05\n' +
-    'conclave request --question "Is 720 more than 500?" --kind boolean --security secured --assurance high --appeals 2',
+    'conclave request --question "Is 720 more than 500?" --kind boolean --security secured --assurance high --appeals 2 --dry-run',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
     {
@@ -97,6 +98,7 @@ export const request: CommandSpec<Options> = {
       description:
         "escalating: documents that answers must cite; handed to the agents until the decision (waits for it)",
     },
+    { flags: "--dry-run", description: "only show the fee, and what the request would secure" },
     { flags: "--wait", description: "show progress until the decision is final" },
     ...accountFlags,
   ],
@@ -118,6 +120,8 @@ export const request: CommandSpec<Options> = {
     if (shared !== null) tell(`warning: ${shared}`);
     const security = securityOf(terms, terms.security === "none" ? [] : agents, appealUnit);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
+    const feeRow = ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))] as const;
+    if (options.dryRun === true) return { json: { fee: terms.fee, security }, text: rows([feeRow, ...secured]) };
     for (const [name, value] of secured) tell(`${name} ${value}`);
     const keys = await openAccount(options, host);
     if (subscriptionId === 0) {
@@ -149,7 +153,7 @@ export const request: CommandSpec<Options> = {
         },
         text: rows([
           ["request", String(requestId)],
-          ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))],
+          feeRow,
           ...secured,
           ["transaction", `${receipt.transactionHash} (${receipt.gasUsed} gas)`],
           ["next", `conclave decision ${requestId}`],
