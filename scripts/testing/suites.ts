@@ -58,6 +58,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/leaderless-run.test.ts": "plays whole committees",
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
+  "test/adapters/beacon.test.ts": "starts a chain",
   "test/adapters/chain-batch.test.ts": "starts a chain",
   "test/adapters/chain-certificates.test.ts": "starts a chain",
   "test/adapters/chain-header.test.ts": "starts chains of both engines",
@@ -68,21 +69,36 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/content-store.test.ts": "starts IPFS nodes",
   "test/adapters/deploy.test.ts": "starts chains",
   "test/adapters/doctor-model.test.ts": "asks the embedded model",
+  "test/adapters/metrics.test.ts": "asks the embedded model, and ends its process",
+  "test/adapters/model-forms.test.ts": "asks the embedded model, and its parser about thousands of texts",
   "test/adapters/model-llama-answer.test.ts": "asks the embedded model",
   "test/adapters/model-llama-process.test.ts": "asks the embedded model",
+  "test/adapters/model-llama-thinking.test.ts": "asks the embedded model",
   "test/adapters/model-llama.test.ts": "asks the embedded model",
   "test/adapters/network.test.ts": "starts libp2p nodes and waits for time-outs",
   "lab/test/attacks-models.test.ts": "asks the embedded model",
   "lab/test/attacks.test.ts": "plays every attack of the published reference",
   "lab/test/conformance.test.ts": "starts commands",
   "lab/test/economics.test.ts": "lets strategies live on a chain",
+  "lab/test/long-texts.test.ts": "asks the embedded model",
   "lab/test/papers.test.ts": "starts commands",
+  "lab/test/prompt-sets.test.ts": "plays questions of every kind under every protocol",
   "lab/test/eval-runs.test.ts": "plays whole committees of every protocol",
   "lab/test/papers-runs.test.ts": "plays every study of the papers",
 };
 
 /** Files that wait for real time as the whole suite integration does. */
-const waitingFiles: readonly string[] = ["test/adapters/network.test.ts", "test/adapters/content-store.test.ts"];
+const waitingFiles: readonly string[] = [
+  "test/adapters/content-store.test.ts",
+  "test/adapters/gateway.test.ts",
+  "test/adapters/lock.test.ts",
+  "test/adapters/model-openai-servers.test.ts",
+  "test/adapters/model-openai.test.ts",
+  "test/adapters/model-pull.test.ts",
+  "test/adapters/network.test.ts",
+  "test/adapters/pinning-service.test.ts",
+  "test/adapters/subgraph.test.ts",
+];
 
 /** One run of a runner: Node's on one file, or Hardhat's on all of the contracts' tests. */
 export interface Job {
