@@ -41,7 +41,12 @@ export function encodeBlock(value: BlockValue): Uint8Array {
 
 /** As `decode`, with links to CIDv1 / dag-cbor / sha2-256 blocks; any other CID is refused. */
 export function decodeBlock(bytes: Uint8Array, maxBytes: number): BlockValue | null {
-  return decodeCanonical(bytes, maxBytes, true)?.value ?? null;
+  return decodeBlockInParts(bytes, maxBytes)?.value ?? null;
+}
+
+/** As `decodeBlock`, with the bytes of each entry's value if it is a map. */
+export function decodeBlockInParts(bytes: Uint8Array, maxBytes: number): Decoded | null {
+  return decodeCanonical(bytes, maxBytes, true);
 }
 
 /** sha2-256 of the encoding: the digest inside the value's CID. */

@@ -26,8 +26,10 @@ const DIGEST_BYTES = 32;
 const HIGH_WORD = 0x1_0000_0000;
 /** The highest upper half of a safe integer. */
 const MAX_HIGH = 0x1f_ffff;
-/** Code points that become text at once: JavaScript bounds the arguments of a call. */
+/** Code units that become text at once: JavaScript bounds the arguments of a call. */
 const CHUNK = 1_024;
+/** The least code point of two units. */
+const HIGH_CODE = 0x1_0000;
 /** The least code point that takes so many bytes of UTF-8. */
 const LEAST_CODE = [0, 0, 0x80, 0x800, 0x1_0000] as const;
 
@@ -191,15 +193,17 @@ function simple(head: number): boolean | null {
 /** UTF-8, a byte order mark like any other character. Throws a RangeError where it is malformed. */
 function readText(bytes: Uint8Array, start: number, end: number): string {
   let result = "";
-  let codes: number[] = [];
+  let units: number[] = [];
   for (let at = start; at < end;) {
     const lead = bytes[at] as number;
     const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    codes.push(length === 1 ? lead : codeAt(bytes, at, end, length));
+    const code = length === 1 ? lead : codeAt(bytes, at, end, length);
+    if (code < HIGH_CODE) units.push(code);
+    else units.push(0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
     at += length;
-    if (codes.length < CHUNK && at < end) continue;
-    result += String.fromCodePoint(...codes);
-    codes = [];
+    if (units.length < CHUNK && at < end) continue;
+    result += String.fromCharCode(...units);
+    units = [];
   }
   return result;
 }

@@ -1,5 +1,5 @@
 import type { BlockLink, BlockValue } from "./block-value.ts";
-import { cidString, decodeBlock, decodeInParts, encode, encodeBlock, isMapOf } from "./codec.ts";
+import { cidString, decodeBlock, decodeBlockInParts, decodeInParts, encode, encodeBlock, isMapOf } from "./codec.ts";
 import {
   bytesToHex,
   compareBytes,
@@ -136,7 +136,7 @@ function describeAttempt(attempt: Attempt): BlockValue {
   };
 }
 
-function rootOf(attempt: Attempt, protocol: Protocol, messages: readonly BlockLink[]): BlockValue {
+function rootOf(attempt: Attempt, protocol: Protocol, messages: readonly BlockLink[]) {
   return {
     version: FORMAT_VERSION,
     protocol: protocol.code,
@@ -195,12 +195,17 @@ export function readRoot(
   protocol: Protocol,
   rootBlock: Uint8Array,
 ): { readonly messages: readonly Digest[] } | { readonly refused: string } {
-  const root = decodeBlock(rootBlock, limits.rootBytes);
+  const decoded = decodeBlockInParts(rootBlock, limits.rootBytes);
+  const root = decoded?.value ?? null;
   if (!isBlockMap(root) || !Array.isArray(root["messages"])) return { refused: "malformed root block" };
-  // The block is canonical, so that everything but the links can be compared alone: there are many of them.
-  const expected = encodeBlock(rootOf(attempt, protocol, []));
-  const found = encodeBlock({ ...root, messages: [] });
-  if (compareBytes(expected, found) !== 0) return { refused: "root of another attempt, protocol version or chain" };
+  // The block is canonical: equal values have equal bytes.
+  const expected = Object.entries(rootOf(attempt, protocol, [])).filter(([name]) => name !== "messages");
+  const isSame = ([name, value]: readonly [string, BlockValue]): boolean => {
+    const found = decoded?.parts.get(name);
+    return found !== undefined && compareBytes(found, encodeBlock(value)) === 0;
+  };
+  if (Object.keys(root).length !== expected.length + 1 || !expected.every(isSame))
+    return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
     if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };

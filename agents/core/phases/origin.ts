@@ -1,5 +1,5 @@
 import { isMapOf } from "../encoding/codec.ts";
-import { isPayloadMap, listOf } from "../encoding/payload.ts";
+import { listOf } from "../encoding/payload.ts";
 import type { Origin } from "../prompts/prompt.ts";
 import type { PayloadMap } from "../protocol.ts";
 import type { Value } from "../types.ts";
@@ -67,8 +67,8 @@ export function withOrigins(payload: PayloadMap, origins: readonly Origin[]): Pa
   return made === null ? payload : { ...payload, made };
 }
 
-export function withoutOrigins(payload: Value): Value {
-  if (!isPayloadMap(payload) || !("made" in payload)) return payload;
+export function withoutOrigins(payload: PayloadMap): PayloadMap {
+  if (!("made" in payload)) return payload;
   const { made: _, ...rest } = payload;
   return rest;
 }

@@ -82,15 +82,11 @@ const MAX_LISTS = 16;
 /** Which messages of a phase count. `open`: all that are held. `closed`: only those that were witnessed (PH4). */
 export type Closure = "open" | "closed";
 
-const read = new WeakMap<Message, Said<unknown> | null>();
-
 function readMessage<Body>(book: RoundBook, form: Form<Body>, message: Message): Said<Body> | null {
-  const known = read.get(message);
-  if (known !== undefined) return known as Said<Body> | null;
-  const body = form.decode(book.attempt, bodyOf(book.plan, form, message.payload));
-  const result = body === null ? null : { seat: message.header.seat, digest: message.header.payloadDigest, body };
-  read.set(message, result);
-  return result;
+  const spoken = decodePayload(book.attempt, book.plan, form, message.payload);
+  return spoken === null
+    ? null
+    : { seat: message.header.seat, digest: message.header.payloadDigest, body: spoken.body };
 }
 
 /** What a seat said in a phase; null if it said nothing, or two things. */
@@ -146,8 +142,9 @@ function countWitnesses({ attempt, plan, slots }: RoundBook, form: AnyForm): Wit
   const counts = seatsOf(attempt).map(() => new Map<Digest, number>());
   for (const seat of seatsOf(attempt)) {
     const message = spokenIn(slots, witness.phase, seat);
-    const list = message === null || message === "void" ? null : seenIn(attempt, message)?.[at];
-    list?.forEach((digest, of) => {
+    const spoken =
+      message === null || message === "void" ? null : decodePayload(attempt, plan, witness, message.payload);
+    spoken?.seen[at]?.forEach((digest, of) => {
       const count = counts[of];
       if (digest !== null) count?.set(digest, (count.get(digest) ?? 0) + 1);
     });
@@ -163,47 +160,73 @@ export function heldOf(book: RoundBook, form: AnyForm): Seen {
   });
 }
 
-const seenLists = new WeakMap<Message, readonly Seen[] | null>();
-
-function seenIn(attempt: Attempt, message: Message): readonly Seen[] | null {
-  const known = seenLists.get(message);
-  if (known !== undefined) return known;
-  const seen = decodeSeen(attempt, (message.payload as PayloadMap)["seen"]);
-  seenLists.set(message, seen);
-  return seen;
-}
-
 /** The payload of a message: its body and what its sender held, one list per phase (PH3). */
 export function withSeen(body: PayloadMap, ...seen: readonly Seen[]): PayloadMap {
   if (seen.length === 0) return body;
   return { ...body, seen: seen.map((list) => list.map((digest) => (digest === null ? null : hexToBytes(digest)))) };
 }
 
+/** What a payload of the form of its phase says. */
+interface Spoken<Body> {
+  readonly body: Body;
+  /** What its sender held, one list per phase (PH3). */
+  readonly seen: readonly Seen[];
+}
+
+interface Decoded {
+  readonly plan: RoundPlan;
+  readonly form: AnyForm;
+  readonly spoken: Spoken<unknown> | null;
+}
+
+/** A payload never changes: it is decoded once, where it comes in, and again only if another phase has the same one. */
+const decoded = new WeakMap<PayloadMap, Decoded>();
+
+/** Decodes strictly: null for a payload without the form of the phase. */
+function decodePayload<Body>(attempt: Attempt, plan: RoundPlan, form: Form<Body>, payload: Value): Spoken<Body> | null {
+  if (!isPayloadMap(payload)) return null;
+  const known = decoded.get(payload);
+  if (known?.plan === plan && known.form === form) return known.spoken as Spoken<Body> | null;
+  const spoken = decodeAnew(attempt, plan, form, payload);
+  decoded.set(payload, { plan, form, spoken });
+  return spoken;
+}
+
+function decodeAnew<Body>(
+  attempt: Attempt,
+  plan: RoundPlan,
+  form: Form<Body>,
+  payload: PayloadMap,
+): Spoken<Body> | null {
+  if (decodeOrigins(payload["made"]) === null || (form.phase === CLOSE && "made" in payload)) return null;
+  const lists = phasesSeenIn(plan, form).length;
+  const seen = lists === 0 ? [] : decodeSeen(attempt, payload["seen"]);
+  if (seen?.length !== lists) return null;
+  const body = form.decode(attempt, bodyOf(plan, form, payload));
+  return body === null ? null : { body, seen };
+}
+
 /** True if a payload has the form of its phase. */
 export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payload: Value): boolean {
-  if (!isPayloadMap(payload) || decodeOrigins(payload["made"]) === null) return false;
-  if (form.phase === CLOSE && "made" in payload) return false;
-  const lists = phasesSeenIn(plan, form).length;
-  if (lists > 0 && decodeSeen(attempt, payload["seen"])?.length !== lists) return false;
-  return form.decode(attempt, bodyOf(plan, form, payload)) !== null;
+  return decodePayload(attempt, plan, form, payload) !== null;
 }
 
 /** A payload as readers see it: its body, what made it, and what its sender held as parents; null if it lacks the form of the phase. */
 export function readingOf(attempt: Attempt, plan: RoundPlan, phase: number, payload: Value): Reading | null {
   const form = plan.forms.find((one) => one.phase === phase);
-  if (form === undefined || !isPayloadMap(payload) || !hasForm(attempt, plan, form, payload)) return null;
-  const seen = phasesSeenIn(plan, form).length === 0 ? [] : (decodeSeen(attempt, payload["seen"]) ?? []);
-  const parents = seen.flatMap((list) =>
+  const spoken = form === undefined ? null : decodePayload(attempt, plan, form, payload);
+  if (form === undefined || spoken === null) return null;
+  const parents = spoken.seen.flatMap((list) =>
     list.flatMap((digest, seat) => (digest === null ? [] : [{ seat: seat as SeatIndex, digest }])),
   );
-  const made = payload["made"] === undefined ? {} : { made: payload["made"] };
-  return { name: form.name, body: { ...(bodyOf(plan, form, payload) as PayloadMap), ...made }, parents };
+  const { made } = payload as PayloadMap;
+  const body = bodyOf(plan, form, payload as PayloadMap);
+  return { name: form.name, body: { ...body, ...(made === undefined ? {} : { made }) }, parents };
 }
 
-function bodyOf(plan: RoundPlan, form: AnyForm, payload: Value): Value {
-  const plain = withoutOrigins(payload);
-  if (phasesSeenIn(plan, form).length === 0 || !isPayloadMap(plain)) return plain;
-  const { seen: _, ...body } = plain;
+function bodyOf(plan: RoundPlan, form: AnyForm, payload: PayloadMap): PayloadMap {
+  if (phasesSeenIn(plan, form).length === 0) return withoutOrigins(payload);
+  const { made: _, seen: __, ...body } = payload;
   return body;
 }
 

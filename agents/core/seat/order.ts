@@ -1,4 +1,4 @@
-import { compareHex, concat, sha256, word } from "../encoding/bytes.ts";
+import { compareHex, concat, sha256, word, word32 } from "../encoding/bytes.ts";
 import type { Attempt, Digest, SeatIndex } from "../types.ts";
 
 /** Every seat, 0..n-1. */
@@ -39,5 +39,5 @@ function inOrder(attempt: Attempt): Ordered {
 }
 
 function tieBreak(attempt: Attempt, agentId: number): Digest {
-  return sha256(concat(word(attempt.request.id), word(BigInt(attempt.attempt)), word(BigInt(agentId))));
+  return sha256(concat(word(attempt.request.id), word32(attempt.attempt), word32(agentId)));
 }

@@ -111,10 +111,12 @@ class Verifications {
   readonly #options: AuditOptions;
   readonly #running = new Set<Promise<void>>();
   readonly #failing = new AbortController();
+  readonly #signal: AbortSignal;
   #trouble: { readonly error: unknown } | null = null;
 
   constructor(options: AuditOptions) {
     this.#options = options;
+    this.#signal = AbortSignal.any([options.signal, this.#failing.signal]);
   }
 
   /** Resolves once the verification has begun. */
@@ -132,8 +134,7 @@ class Verifications {
 
   async #verify(subject: Subject): Promise<void> {
     try {
-      const signal = AbortSignal.any([this.#options.signal, this.#failing.signal]);
-      await this.#options.onReport(subject, await this.#options.verify(subject, signal));
+      await this.#options.onReport(subject, await this.#options.verify(subject, this.#signal));
     } catch (error) {
       this.#trouble ??= { error };
       this.#failing.abort(error);

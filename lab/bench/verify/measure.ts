@@ -13,9 +13,13 @@ import type { Digest, Hex, Message } from "../../../agents/core/types.ts";
 import type { Decided } from "../../../devnet/decided-chain.ts";
 import { SOUND_FILE, type Measured, type Times, type VerifyJson } from "./measured.ts";
 
+/** Decisions that each path takes once before it is timed, so that loading and compiling the program is not counted. */
+const WARM_UP = 200;
+
 async function measure(folder: string): Promise<Measured> {
+  await warmUp(folder);
   const before = await checkHalf(folder, "first");
-  const { found, ...verified } = await verifyAll(folder);
+  const { found, ...verified } = await verify(folder, ["--since", "0"]);
   const after = await checkHalf(folder, "second");
   const baseline = {
     wallSeconds: before.wallSeconds + after.wallSeconds,
@@ -33,15 +37,26 @@ async function measure(folder: string): Promise<Measured> {
 
 /** Reads its half for itself, so that the collector has none of it to mark while `verify` is timed. */
 async function checkHalf(folder: string, half: "first" | "second"): Promise<Times & { readonly decisions: number }> {
-  const sound = deserialize(await readFile(join(folder, SOUND_FILE))) as readonly Decided[];
+  const sound = await soundOf(folder);
   const middle = Math.floor(sound.length / 2);
   const decoded = (half === "first" ? sound.slice(0, middle) : sound.slice(middle)).map(decodedOf);
   return { decisions: decoded.length, ...(await timed(async () => checkOnce(decoded))) };
 }
 
-async function verifyAll(folder: string): Promise<Times & { readonly found: VerifyJson }> {
+async function warmUp(folder: string): Promise<void> {
+  const first = (await soundOf(folder)).slice(0, WARM_UP);
+  checkOnce(first.map(decodedOf));
+  const idOf = (index: number): string => String(first.at(index)?.attempt.request.id);
+  await verify(folder, ["--from", idOf(0), "--to", idOf(-1)]);
+}
+
+async function soundOf(folder: string): Promise<readonly Decided[]> {
+  return deserialize(await readFile(join(folder, SOUND_FILE))) as readonly Decided[];
+}
+
+async function verify(folder: string, selection: readonly string[]): Promise<Times & { readonly found: VerifyJson }> {
   let printed = "";
-  const args = ["verify", "--since", "0", "--jobs", "1", "--json", "--deployment", "deployment.json", "--store", "."];
+  const args = ["verify", ...selection, "--jobs", "1", "--json", "--deployment", "deployment.json", "--store", "."];
   const times = await timed(() =>
     runCli(args, {
       stdout: (text) => void (printed += text),
