@@ -18,8 +18,8 @@ import {
   isMapOf,
 } from "../../agents/core/encoding/codec.ts";
 import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
-import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
-import type { Digest, Value } from "../../agents/core/types.ts";
+import { bytesToHex, hexToBytes } from "../../agents/core/encoding/bytes.ts";
+import type { Digest, Hex, Value } from "../../agents/core/types.ts";
 
 const LIMIT = 65_536;
 const key = fc.string({ unit: "grapheme", maxLength: 6 }).filter((text) => text !== "/" && text !== "__proto__");
@@ -230,6 +230,30 @@ describe("codec: values", () => {
     }
     assert.throws(() => encode(JSON.parse('{"__proto__": 1}') as Value), RangeError);
     assert.throws(() => encode({ "\ud800": 1 }), RangeError);
+  });
+});
+
+describe("hex", () => {
+  it("property: is what Node writes, and is read in both cases", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 1_200 }), (bytes) => {
+        const hex = bytesToHex(bytes);
+        assert.equal(hex, `0x${Buffer.from(bytes).toString("hex")}`);
+        assert.deepEqual(hexToBytes(hex), bytes);
+        assert.deepEqual(hexToBytes(`0x${hex.slice(2).toUpperCase()}`), bytes);
+      }),
+    );
+  });
+
+  it("is refused without its mark, with half a byte, and with any character that is no digit", () => {
+    for (const text of ["", "00", "0X00", "0x0", "0x000"]) assert.throws(() => hexToBytes(text as Hex), RangeError);
+    const digits = new Set("0123456789abcdefABCDEF");
+    const characters = [...Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)), "\uff10", "\ud800"];
+    for (const character of characters) {
+      if (digits.has(character)) continue;
+      assert.throws(() => hexToBytes(`0x${character}0`), RangeError);
+      assert.throws(() => hexToBytes(`0x0${character}`), RangeError);
+    }
   });
 });
 

@@ -131,6 +131,24 @@ describe("the phased engine", () => {
       assert.equal(refuses(closeForm.phase, 0, 0, payload), "malformed-payload");
   });
 
+  it("decodes a payload once for its place, and anew where another phase or attempt has the same one", (context) => {
+    const [attempt, other] = [attemptOf(4), attemptOf(7)];
+    const decode = context.mock.method(wordForm, "decode");
+    const refuses = (by: Attempt, phase: number, payload: object) =>
+      soloist.rejectPayload(by, { phase, round: 0, seat: 0 as SeatIndex }, payload as never);
+    const word = { yes: true };
+    assert.deepEqual([refuses(attempt, WORD, word), refuses(attempt, WORD, word)], [null, null]);
+    assert.equal(decode.mock.callCount(), 1);
+    assert.equal(refuses(attempt, commitForm.phase, word), "malformed-payload");
+    assert.equal(refuses(attempt, WORD, word), null);
+    const close = withSeen({}, [null, null, null, null], [null, null, null, null]);
+    assert.deepEqual(
+      [refuses(attempt, closeForm.phase, close), refuses(other, closeForm.phase, close)],
+      [null, "malformed-payload"],
+      "a list that fits four seats is taken for seven",
+    );
+  });
+
   it("drops inputs that the seat cannot use, and says why", () => {
     const attempt = attemptOf(4);
     const context = { attempt, self: 1 as SeatIndex, secret: keyOf(1), timing };

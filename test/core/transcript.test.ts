@@ -90,6 +90,32 @@ describe("TR5: request ids in blocks", () => {
     assert.ok("refused" in readRoot(attempt, mbft, encodeBlock({ ...root, version: 1 })));
   });
 
+  it("TR2: a root with a field altered, added or left out is refused", () => {
+    const root = fieldsOf(rootOf(attempt));
+    const described = root["attempt"] as Record<string, Value>;
+    const without = (fields: Record<string, Value>, name: string): Record<string, Value> =>
+      Object.fromEntries(Object.entries(fields).filter(([other]) => other !== name));
+    const bents = ["version", "protocol", "protocolVersion"].flatMap((name) => [
+      { ...root, [name]: 99 },
+      without(root, name),
+    ]);
+    const bentAttempts = Object.keys(described).flatMap((name) => [
+      { ...described, [name]: "another" },
+      without(described, name),
+    ]);
+    for (const bent of [
+      ...bents,
+      ...bentAttempts.map((one) => ({ ...root, attempt: one })),
+      { ...root, more: 1 },
+      { ...root, attempt: { ...described, more: 1 } },
+      without(root, "attempt"),
+    ])
+      assert.deepEqual(readRoot(attempt, mbft, encodeBlock(bent)), {
+        refused: "root of another attempt, protocol version or chain",
+      });
+    assert.deepEqual(readRoot(attempt, mbft, encodeBlock(root)), { messages: [] });
+  });
+
   it("PH1: a commitment to one request's answer opens under no other id", () => {
     const proposal = { answer: "yes", proof: "computed", tier: ONE_PPM };
     const commit = (id: RequestId): string =>
