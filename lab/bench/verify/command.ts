@@ -12,13 +12,13 @@ import { cidString } from "../../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../../agents/core/encoding/bytes.ts";
 import { between, toolCommand } from "../../../scripts/shared/arguments.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../../devnet/decided-chain.ts";
-import { LEAST_JUDGED, MAX_RATIO, MIN_FASTER, ROUNDS, medianRound, missedBounds } from "./bounds.ts";
+import { LEAST_JUDGED, MAX_RATIO, MIN_FASTER, ROUNDS, WARM_UP, medianRound, missedBounds } from "./bounds.ts";
 import { SOUND_FILE, type Measured, type Rate, type VerifyJson } from "./measured.ts";
 
 function commandLine(): Command {
   return toolCommand("bench:verify")
     .description(
-      `Makes N decisions of four seats on a local chain, spoils one byte of one transcript, and runs \`conclave verify --since 0 --jobs 1\` over all of them, from a folder: once with noble, ${ROUNDS} times with the fastest curve of this machine; the round with the median ratio counts. Beside each, half before and half after, one thread hashes every block and every signed message of the others once and recovers the signer, all decoded and in memory. Ends with 1 if the fastest curve verifies fewer than ${MIN_FASTER} times the decisions of noble per second of processor time, if the ratio of its processor times (all threads, without the start of the program) is above ${MAX_RATIO}, or if verify does not find and name the spoilt transcript. With fewer than ${LEAST_JUDGED} decisions the two bounds are not judged: most of the time is then what every run costs once.`,
+      `Makes N decisions of four seats on a local chain, spoils one byte of one transcript, and runs \`conclave verify --since 0 --jobs 1\` over all of them, from a folder: once with noble, ${ROUNDS} times with the fastest curve of this machine; the round with the median ratio counts. Beside each, half before and half after, one thread hashes every block and every signed message of the others once and recovers the signer, all decoded and in memory. Both take ${WARM_UP} decisions once before they are timed. Ends with 1 if the fastest curve verifies fewer than ${MIN_FASTER} times the decisions of noble per second of processor time, if the ratio of its processor times (all threads, without the start of the program) is above ${MAX_RATIO}, or if verify does not find and name the spoilt transcript. With fewer than ${LEAST_JUDGED} decisions the two bounds are not judged: most of the time is then what every run costs once.`,
     )
     .option("--count <n>", "decisions, 2 to 100,000", between(2, 100_000), LEAST_JUDGED)
     .option("--json", "print one JSON object instead of text")

@@ -11,10 +11,8 @@ import { decodeMessage } from "../../../agents/core/encoding/transcript.ts";
 import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
 import type { Digest, Hex, Message } from "../../../agents/core/types.ts";
 import type { Decided } from "../../../devnet/decided-chain.ts";
+import { WARM_UP } from "./bounds.ts";
 import { SOUND_FILE, type Measured, type Times, type VerifyJson } from "./measured.ts";
-
-/** Decisions that each path takes once before it is timed, so that loading and compiling the program is not counted. */
-const WARM_UP = 200;
 
 async function measure(folder: string): Promise<Measured> {
   await warmUp(folder);
