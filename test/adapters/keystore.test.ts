@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { scryptSync } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { format, inspect } from "node:util";
 
 import { publicKeyFromRaw, privateKeyFromRaw } from "@libp2p/crypto/keys";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { encryptKeystoreJsonSync, Wallet } from "ethers";
+import { encryptKeystoreJsonSync, scrypt, Wallet } from "ethers";
 import { recoverAddress } from "viem";
 
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
@@ -22,6 +23,11 @@ import { signerSuite } from "./keystore.suite.ts";
 const KNOWN_KEY = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 const known = (): Keys => keysFromPrivateKey(Buffer.from(KNOWN_KEY, "hex"));
 const fast = { scryptN: 1 << 12 };
+
+// The strong keystores of ethers take seconds in JavaScript. Its weak one, made synchronously, still is its own work.
+scrypt.register(async (password, salt, N, r, p, length) =>
+  scryptSync(password, salt, length, { N, r, p, maxmem: 256 * N * r }),
+);
 
 const fails = (code: ErrorCode, text: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ConclaveError, String(error));

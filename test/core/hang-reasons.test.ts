@@ -94,10 +94,11 @@ describe("PH14: why a committee hangs, in words", () => {
       { kind: "text" },
       { kind: "policies", options: 26 },
     ];
+    const { terms } = attemptOf(4).request;
     const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.constantFrom("中".repeat(100), "\u202e"));
     fc.assert(
       fc.property(text, fc.constantFrom(...kinds), (answer, kind) => {
-        const words = unreadAnswer({ terms: { ...attemptOf(4).request.terms, ...kind } }, answer);
+        const words = unreadAnswer({ terms: { ...terms, ...kind } }, answer);
         assert.equal(isReadable(words), true);
         assert.ok(utf8(words).length <= limits.whyBytes, words);
         assert.match(words, / is no /);

@@ -29,8 +29,13 @@ export function keyOf(seat: number): Uint8Array {
   return hexToBytes(sha256(utf8(`test key ${seat}`)));
 }
 
+const addresses = new Map<number, Address>();
+
+/** Computed once for each seat: properties make thousands of committees. */
 export function addressOf(seat: number): Address {
-  return publicKeyToAddress(secp256k1.publicKey(keyOf(seat)));
+  const address = addresses.get(seat) ?? publicKeyToAddress(secp256k1.publicKey(keyOf(seat)));
+  addresses.set(seat, address);
+  return address;
 }
 
 export function signDigest(seat: number, digest: Digest): Hex {
