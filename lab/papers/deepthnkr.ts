@@ -6,7 +6,7 @@ import type { Answer } from "../eval/answer-book.ts";
 import { THINK_MS } from "../eval/deliberate.ts";
 import { tokensOf } from "../eval/panel.ts";
 import { questionsOf, type Suite } from "../eval/question.ts";
-import { mean } from "../eval/statistics.ts";
+import { mean } from "simple-statistics";
 import { deliberateOn, firstAnswers, revealsOf, type Deliberated } from "./deliberations.ts";
 import { MODES, deepthnkrClaims, meanReadings, type Run, type Trajectory } from "./deepthnkr-claims.ts";
 import { GREEDY, greedyAnswer } from "./greedy.ts";

@@ -8,7 +8,8 @@ import type { Attempt, Message, Ppm, SeatIndex } from "../../agents/core/types.t
 import { agrees } from "../../sim/plan.ts";
 import type { Panel } from "../eval/panel.ts";
 import { questionsOf, type Suite } from "../eval/question.ts";
-import { mean, shareOf } from "../eval/statistics.ts";
+import { mean } from "simple-statistics";
+import { shareOf } from "../eval/statistics.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { deliberateOn, revealsOf, type Deliberated } from "./deliberations.ts";
 import { CUT_OFF, accuracyAt, comparisonsOf, unanimousClaims, type Block, type Turns } from "./unanimous-claims.ts";
