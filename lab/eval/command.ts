@@ -100,12 +100,10 @@ async function prepare(options: Options, book: AnswerBook): Promise<Evaluation> 
       .flat()
       .slice(0, count);
   });
-  const { mixes, seats, seatings, assurances, liars, byzantine, methods, leading, badness } = options;
-  const grid = { mixes, seats, seatings, assurances, liars, byzantine, methods, leading };
   process.stderr.write(
     `${count} questions of each suite; right of ${lessons.questions.size} others: ${lessons.sampledRight.join(", ")} sampled, ${lessons.greedyRight.join(", ")} greedy\n`,
   );
-  return { ...grid, book, models, lessons, questions, badness };
+  return { ...options, book, models, lessons, questions };
 }
 
 function teller(elapsed: () => number, { asked }: AnswerBook): (progress: Progress) => void {

@@ -34,6 +34,10 @@ export interface Grid {
   readonly methods: readonly Method[];
   /** Methods that are tried beyond the plain condition, too. */
   readonly leading: readonly Method[];
+  /** The method whose targets need every question; null: none. */
+  readonly recommended: Method | null;
+  /** What is not needed for them gets one question in so many. */
+  readonly thinning: number;
 }
 
 /** One method under one condition, on the questions of one suite. */
@@ -41,6 +45,8 @@ export interface CellKey {
   readonly suite: Suite;
   readonly condition: Condition;
   readonly method: Method;
+  /** It has one question of the suite in so many. */
+  readonly every: number;
 }
 
 /** All cells: every method in the plain condition, the leading ones in those that differ from it in few ways, too. */
@@ -52,7 +58,10 @@ export function cellsOf(grid: Grid, suites: readonly Suite[]): readonly CellKey[
     all.flatMap((condition) =>
       grid.methods
         .filter((method) => isPlain(condition) || grid.leading.includes(method))
-        .map((method) => ({ suite, condition, method })),
+        .map((method) => {
+          const isWhole = method === grid.recommended && condition.seating === grid.seatings[0];
+          return { suite, condition, method, every: isWhole ? 1 : grid.thinning };
+        }),
     ),
   );
 }

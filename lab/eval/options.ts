@@ -33,6 +33,7 @@ interface Flags {
   readonly suite: string;
   readonly protocol: string;
   readonly leading: string;
+  readonly recommended: string;
   readonly models: string;
   readonly mix: string;
   readonly seats: string;
@@ -54,9 +55,9 @@ interface Flags {
 /** How much a run takes: it starts no round of questions that would end after the limit. */
 const MODES = {
   // With start and report under 12 minutes, and under 6 hours.
-  quick: { limitSeconds: 10 * 60, questions: 2_000 },
-  full: { limitSeconds: 345 * 60, questions: 2_000 },
-  selected: { limitSeconds: null, questions: 25 },
+  quick: { limitSeconds: 10 * 60, questions: 2_000, thinning: 4 },
+  full: { limitSeconds: 345 * 60, questions: 2_000, thinning: 4 },
+  selected: { limitSeconds: null, questions: 25, thinning: 1 },
 } as const;
 const MOST_SEED = 2 ** 31 - 1;
 const BADNESS: readonly Badness[] = ["confident", ...BYZANTINE_KINDS];
@@ -64,6 +65,7 @@ const PROTOCOLS = METHODS.filter(({ source }) => source === "protocol").map(({ i
 const BASELINES = METHODS.filter(({ source }) => source === "baseline").map(({ id }) => id);
 /** Those that the docs recommend, or weigh beside it. */
 const LEADING = "clo,escalating,mbft";
+const RECOMMENDED = "clo";
 
 const NOTES = `
 Suites: hard (${HARD_SUITES.join(", ")}), taught (${TAUGHT_SUITES.join(", ")}).
@@ -75,7 +77,8 @@ Baselines have no messages to forge: their bad seats are always confident liars.
 
 The first of each list makes the plain condition, in which every protocol is tried with every number of bad
 seats. The protocols of --leading are tried with all sizes and liars, too; with all seatings in the smallest
-committee, and with all assurances against the first liars.
+committee, and with all assurances against the first liars. With --quick and --full the recommended one has every
+question, in the first seating, and all else every fourth question of a suite.
 
 Answers and trials are kept beside --cache: the same command goes on where it was stopped, with the same counts.
 Progress goes to stderr, tables or one JSON object to stdout.
@@ -92,6 +95,7 @@ export function commandLine(): StrictCommand {
       .requiredOption("--suite <list>", "all, hard, taught, or some of the suites below")
       .option("--protocol <list>", "all, or some of the protocols and baselines below", PROTOCOLS.join(","))
       .option("--leading <list>", "those of the protocols that are tried in more conditions", LEADING)
+      .option("--recommended <id>", "the one of them that has every question with --quick and --full", RECOMMENDED)
       .option("--models <list>", "GGUF files, each file@temperature", DEFAULT_MODELS)
       .option("--mix <list>", "which models sit: all in turn, or the first alone", MIXES[0])
       .option("--seats <list>", "committee sizes", "4")
@@ -133,10 +137,14 @@ export function optionsFrom(argv: readonly string[]): Options {
     mode !== "selected" && program.getOptionValueSource(flag) === "default" ? EVERYTHING[flag] : flags[flag];
   const methods = methodsOf("protocol", flags.protocol);
   const leading = methodsOf("leading", flags.leading);
+  const [recommended = null, ...others] = methodsOf("recommended", flags.recommended);
+  if (others.length > 0) throw usage("recommended", flags.recommended, "name one");
   const seats = seatsOf(valueOf("seats"));
   const given = {
     methods,
     leading: methods.filter((method) => leading.includes(method)),
+    recommended,
+    thinning: MODES[mode].thinning,
     variants: flags.models.split(",").map((text) => variantSpecOf("models", text)),
     mixes: someOf("mix", flags.mix, MIXES),
     seats,
@@ -162,10 +170,11 @@ export function optionsFrom(argv: readonly string[]): Options {
 }
 
 function suitesOf(text: string): readonly Suite[] {
-  const named = text.split(",").flatMap((word): readonly string[] => {
-    return word === "hard" ? HARD_SUITES : word === "taught" ? TAUGHT_SUITES : [word];
-  });
-  return someOf("suite", named.join(","), SUITE_NAMES);
+  const sets = { hard: HARD_SUITES, taught: TAUGHT_SUITES } as const;
+  const words = someOf("suite", text, [...SUITE_NAMES, "hard", "taught"]);
+  return [
+    ...new Set(words.flatMap((word): readonly Suite[] => (word === "hard" || word === "taught" ? sets[word] : [word]))),
+  ];
 }
 
 function methodsOf(field: string, text: string): readonly Method[] {

@@ -40,7 +40,7 @@ export async function runEvaluation(
   for (let round = 0; round < rounds && (round === 0 || !isOver()); round++) {
     const tries = cells.map(async (cell) => {
       const posed = bySuite.get(cell.suite)?.[round];
-      if (posed === undefined) return;
+      if (posed === undefined || round % cell.every !== 0) return;
       const key = keyOf(origin, cell, posed);
       const known = book.get(key);
       const trial = known ?? (await queue.add(async () => await tryQuestion(evaluation, cell, posed)));

@@ -90,6 +90,8 @@ function evaluationOf(book: AnswerBook, methods: readonly Method[], seed = 1): E
     lessons: LESSONS,
     methods,
     leading: methods,
+    recommended: null,
+    thinning: 1,
     mixes: ["homogeneous"],
     questions: [{ question, seed }],
     seats: [4],
@@ -102,7 +104,7 @@ function evaluationOf(book: AnswerBook, methods: readonly Method[], seed = 1): E
 }
 
 function cellOf(id: string, changed: Partial<Condition> = {}, suite: Suite = "arithmetic"): CellKey {
-  return { suite, condition: { ...PLAIN, ...changed }, method: methodOf(id) };
+  return { suite, condition: { ...PLAIN, ...changed }, method: methodOf(id), every: 1 };
 }
 
 async function trialOf(
@@ -503,9 +505,10 @@ describe("eval: runs and reports", () => {
     questions = [question],
     book = openJsonLines<Trial>(null),
     isOver = false,
+    thinning = 1,
   ): Promise<readonly Cell[]> => {
     const posed = questions.map((one) => ({ question: one, seed }));
-    const evaluation = { ...evaluationOf(truthful(), methods, seed), questions: posed };
+    const evaluation = { ...evaluationOf(truthful(), methods, seed), questions: posed, thinning };
     return await runEvaluation(
       evaluation,
       book,
@@ -642,6 +645,15 @@ describe("eval: runs and reports", () => {
       (await run(methods, 1, questions, openJsonLines<Trial>(null), isOver)).map(({ trials }) => trials.length);
     assert.deepEqual(await counts(true), [1, 1, 1, 1]);
     assert.deepEqual(await counts(false), [2, 2, 2, 2]);
+  });
+
+  it("leave out questions of cells that have one in so many", async () => {
+    const questions = [26, 27, 28, 29, 30].map((number) => ({ ...question, text: `What is ${number} + 37?` }));
+    const cells = await run([methodOf("council")], 1, questions, openJsonLines<Trial>(null), false, 4);
+    assert.deepEqual(
+      cells.map(({ trials }) => trials.map((trial) => trial.question)),
+      [0, 1].map(() => ["What is 26 + 37?", "What is 30 + 37?"]),
+    );
   });
 
   it("run no trial again that was kept, also after a line was cut", async () => {

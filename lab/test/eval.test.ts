@@ -300,6 +300,8 @@ describe("eval: conditions", () => {
     byzantine: [0, "f"],
     methods: [method("mbft"), method("council")],
     leading: [method("mbft")],
+    recommended: method("mbft"),
+    thinning: 4,
   };
   const of = (id: string): readonly string[] =>
     cellsOf(grid, ["rules"])
@@ -322,6 +324,17 @@ describe("eval: conditions", () => {
       "n = 7, nobody bad",
       "n = 7, nobody bad, high assurance",
     ]);
+  });
+
+  it("give the recommended method every question in the first seating, and one in so many to all else", () => {
+    const cells = cellsOf(grid, ["rules"]);
+    const whole = cells.filter(({ every }) => every === 1);
+    assert.equal(
+      whole.every(({ method: { id }, condition: { seating } }) => id === "mbft" && seating === "sampled"),
+      true,
+    );
+    assert.equal(whole.length, 10);
+    assert.deepEqual(new Set(cells.map(({ every }) => every)), new Set([1, 4]));
   });
 
   it("give seats the skill that clo's counters would", () => {

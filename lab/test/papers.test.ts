@@ -93,7 +93,7 @@ describe("a study's text", () => {
     };
     const provenance = {
       command: "npm run papers -- x",
-      seed: 1,
+      seeds: [1],
       commit: "abc",
       machine: "m",
       models: ["q"],
