@@ -9,7 +9,8 @@ import { badSeats } from "../eval/evaluate.ts";
 import type { Committee } from "../eval/deliberate.ts";
 import { METHODS, type Method } from "../eval/methods.ts";
 import { createPanel } from "../eval/panel.ts";
-import { formOf, questionsOf, TAUGHT_SUITES, type Question } from "../eval/question.ts";
+import { formOf, questionsOf, type Question } from "../eval/question.ts";
+import { TAUGHT_SUITES } from "../eval/suites.ts";
 import { harmlessText, injectedText, type Injection } from "./injections.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import type { Assurance } from "../../agents/core/types.ts";
 import type { Method } from "./methods.ts";
-import type { Suite } from "./question.ts";
+import type { Suite } from "./suites.ts";
 
 /** Which models sit: the first alone, or all of them in turn. */
 export const MIXES = ["heterogeneous", "homogeneous"] as const;

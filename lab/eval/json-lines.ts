@@ -13,8 +13,8 @@ export function openJsonLines<Value>(path: string | null): JsonLines<Value> {
   if (path !== null) {
     mkdirSync(dirname(path), { recursive: true });
     for (const line of linesOf(path)) {
-      const entry = parsed<Value>(line);
-      if (entry !== null) values.set(entry.key, entry.value);
+      const entry = parsed(line);
+      if (entry !== null) values.set(entry.key, entry.value as Value);
     }
     // A line that was cut when the process died must not swallow the next one.
     if (existsSync(path)) appendFileSync(path, "\n");
@@ -29,9 +29,9 @@ export function openJsonLines<Value>(path: string | null): JsonLines<Value> {
 }
 
 /** Returns null for a line that was cut when the process died. */
-function parsed<Value>(line: string): { readonly key: string; readonly value: Value } | null {
+function parsed(line: string): { readonly key: string; readonly value: unknown } | null {
   try {
-    const { key, value } = JSON.parse(line) as { readonly key?: string; readonly value?: Value };
+    const { key, value } = JSON.parse(line) as { readonly key?: string; readonly value?: unknown };
     return key === undefined || value === undefined ? null : { key, value };
   } catch {
     return null;

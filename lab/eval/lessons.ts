@@ -7,7 +7,8 @@ import type { AnswerBook, Variant } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
 import { markOf } from "./mark.ts";
 import { createPanel, type Curves } from "./panel.ts";
-import { questionsOf, type Question, type Suite } from "./question.ts";
+import { questionsOf, type Question } from "./question.ts";
+import type { Suite } from "./suites.ts";
 import { textOf } from "./vote.ts";
 
 /** What is known of the models before the first question of the evaluation, from questions that are not in it. */

@@ -8,7 +8,7 @@ import { ASSURANCES, LIARS, MIXES, SEATINGS, type Grid } from "./conditions.ts";
 import type { Badness } from "./deliberate.ts";
 import { METHODS, type Method } from "./methods.ts";
 import { DEFAULT_MODELS, variantSpecOf, type VariantSpec } from "./models.ts";
-import { HARD_SUITES, SUITE_NAMES, TAUGHT_SUITES, type Suite } from "./question.ts";
+import { HARD_SUITES, SUITE_NAMES, TAUGHT_SUITES, type Suite } from "./suites.ts";
 
 /** What to evaluate, with which models, and for how long. */
 export interface Options extends Grid {

@@ -7,13 +7,7 @@ import type { Drawn, Family, Level } from "./families/drawn.ts";
 import { policies, sum } from "./families/numbers.ts";
 import { poisoned } from "./poison.ts";
 import { solutionsOf } from "./solver.ts";
-
-/** Suites as models/questions.py draws its questions: the best model of the repository errs little on them. */
-export const TAUGHT_SUITES = ["arithmetic", "wason", "policy", "lookup", "policies", "text"] as const;
-/** Harder questions of the same families: more rules or options, and values near their limits. */
-export const HARD_SUITES = ["rules", "replies", "clauses", "offers", "selections"] as const;
-export const SUITE_NAMES = [...TAUGHT_SUITES, ...HARD_SUITES] as const;
-export type Suite = (typeof SUITE_NAMES)[number];
+import type { Suite } from "./suites.ts";
 
 const taught = (...sizes: readonly number[]): Level => ({ sizes, nearPpm: 150_000, roundPpm: 800_000 });
 const hard = (sizes: readonly number[], nearPpm: number, roundPpm: number): Level => ({ sizes, nearPpm, roundPpm });

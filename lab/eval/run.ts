@@ -5,7 +5,7 @@ import PQueue from "p-queue";
 import { cellsOf, type CellKey } from "./conditions.ts";
 import { tryQuestion, type Cell, type Evaluation, type Posed, type Trial } from "./evaluate.ts";
 import type { JsonLines } from "./json-lines.ts";
-import type { Suite } from "./question.ts";
+import type { Suite } from "./suites.ts";
 
 export interface Progress {
   /** Number of finished rounds of one question per suite, and of all rounds. */

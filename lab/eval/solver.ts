@@ -3,7 +3,7 @@ import { DOMAINS, type Clause, type Domain } from "./families/cases.ts";
 import { OFFERS } from "./families/choices.ts";
 import type { Bound } from "./families/drawn.ts";
 import { BUDGETS, wordsOf } from "./families/numbers.ts";
-import type { Suite } from "./question.ts";
+import type { Suite } from "./suites.ts";
 
 /**
  * The solver reads a question's text alone, tries every answer that its form allows, and keeps those that fit. It shares

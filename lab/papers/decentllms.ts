@@ -5,7 +5,8 @@ import { THINK_MS } from "../eval/deliberate.ts";
 import { markOf } from "../eval/mark.ts";
 import { METHODS, type Method } from "../eval/methods.ts";
 import { createPanel } from "../eval/panel.ts";
-import { questionsOf, type Question, type Suite } from "../eval/question.ts";
+import { questionsOf, type Question } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import { shareOf } from "../eval/statistics.ts";
 import { plainVote } from "../eval/vote.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Band } from "../references/agreement.ts";
-import type { Suite } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import type { Deliberated } from "./deliberations.ts";
 import { mean } from "simple-statistics";
 import { comparisonOf, percent, verdictOf, type Claim, type Comparison } from "./study.ts";

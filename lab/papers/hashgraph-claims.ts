@@ -1,5 +1,5 @@
 import type { ConsensusReport } from "../references/hashgraph-report.ts";
-import type { Suite } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import type { Deliberated } from "./deliberations.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mean } from "simple-statistics";

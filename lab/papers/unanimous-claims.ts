@@ -1,4 +1,4 @@
-import type { Suite } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import type { Deliberated } from "./deliberations.ts";
 import { mean } from "simple-statistics";
 import { shareOf } from "../eval/statistics.ts";

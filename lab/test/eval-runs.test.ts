@@ -4,119 +4,34 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { modelFailed } from "../../agents/adapters/models/output.ts";
-import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { proposePrompt, revisePrompt } from "../../agents/core/prompts/task-prompt.ts";
-import type { Ppm, SeatIndex } from "../../agents/core/types.ts";
+import type { SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
-import { readPrompt, respond, type Mind } from "../../sim/model.ts";
-import { agrees } from "../../sim/plan.ts";
-import { createRandom } from "../../sim/random.ts";
-import { createAnswerBook, type AnswerBook, type Variant } from "../eval/answer-book.ts";
+import { readPrompt, respond } from "../../sim/model.ts";
+import { createAnswerBook } from "../eval/answer-book.ts";
 import { attemptFor } from "../eval/attempt.ts";
-import type { CellKey, Condition } from "../eval/conditions.ts";
-import { badSeats, tryQuestion, type Cell, type Evaluation, type Trial } from "../eval/evaluate.ts";
-import { openJsonLines } from "../eval/json-lines.ts";
-import type { Lessons } from "../eval/lessons.ts";
-import type { Mark } from "../eval/mark.ts";
-import { METHODS, type Method } from "../eval/methods.ts";
+import { badSeats, tryQuestion } from "../eval/evaluate.ts";
 import { poisoned } from "../eval/poison.ts";
-import { createPanel, type Panel } from "../eval/panel.ts";
-import { formOf, questionsOf, type Question, type Suite } from "../eval/question.ts";
-import { reportText } from "../eval/report.ts";
-import { runEvaluation } from "../eval/run.ts";
-import { independenceOf, pooled, summarize } from "../eval/summary.ts";
-import { findingsOf } from "../eval/targets.ts";
+import { formOf, questionsOf, type Question } from "../eval/question.ts";
 import { selfConsistency } from "../eval/vote.ts";
-import { assertAbove, assertExcludes, assertIncludes, assertWithin } from "../../test/support/assertions.ts";
+import { assertAbove, assertWithin } from "../../test/support/assertions.ts";
 
-const question: Question = {
-  suite: "arithmetic",
-  text: "What is 25 + 38?",
-  form: formOf("number 0"),
-  truth: "63",
-  lie: { answer: "53", proof: "25+38: 5+8=13; 2+3=5; 53" },
-};
-const { terms } = attemptFor(question, 0, 4, "normal").request;
-
-/** Answers with the current mind's answer, after some real time; every answer costs 10 tokens. */
-function bookOf(mindOf: (user: string) => Mind, realMs = 0): AnswerBook {
-  const memory = createMemoryModel((request) => respond(request, terms, mindOf(request.user)), {
-    confidence: () => 900_000,
-  });
-  const model: Model = {
-    ...memory,
-    async ask(request, signal) {
-      if (realMs > 0) await sleep(realMs);
-      return { ...(await memory.ask(request, signal)), promptTokens: 9, outputTokens: 1 };
-    },
-  };
-  const scripted = { label: "scripted", key: "scripted", isGreedy: false, models: [model] };
-  return createAnswerBook([scripted, { ...scripted, key: "greedy", isGreedy: true }], null);
-}
-
-const twoOf = (model: Model): readonly Variant[] => {
-  const variant = { label: "", key: "", isGreedy: false, models: [model] };
-  return [variant, { ...variant, key: "greedy", isGreedy: true }];
-};
-const minded = (answer: string): Mind => ({ answer, approves: (other) => agrees(terms, other, answer) });
-const truthful = (): AnswerBook => bookOf(() => minded("63"));
-const panelOf = (book: AnswerBook): Panel => createPanel({ book, question, seed: 1, variantOf: () => 0 });
-const methodOf = (id: string): Method => METHODS.find((one) => one.id === id) as Method;
-
-const LESSONS: Lessons = {
-  questions: new Set(),
-  greedyRight: [60],
-  sampledRight: [60],
-  skills: [3],
-  curves: [{ answer: { steps: [{ from: 0, right: 3, of: 8 }] } }],
-};
-const PLAIN: Condition = {
-  mix: "homogeneous",
-  seats: 4,
-  seating: "sampled",
-  assurance: "normal",
-  byzantine: 0,
-  liars: "caught",
-};
-
-/** The book has the model, and the same at temperature 0. */
-function evaluationOf(book: AnswerBook, methods: readonly Method[], seed = 1): Evaluation {
-  return {
-    book,
-    models: 1,
-    lessons: LESSONS,
-    methods,
-    leading: methods,
-    recommended: null,
-    thinning: 1,
-    mixes: ["homogeneous"],
-    questions: [{ question, seed }],
-    seats: [4],
-    seatings: ["sampled"],
-    assurances: ["normal"],
-    liars: ["caught"],
-    byzantine: [0, 1],
-    badness: ["confident"],
-  };
-}
-
-function cellOf(id: string, changed: Partial<Condition> = {}, suite: Suite = "arithmetic"): CellKey {
-  return { suite, condition: { ...PLAIN, ...changed }, method: methodOf(id), every: 1 };
-}
-
-async function trialOf(
-  id: string,
-  byzantine: number,
-  book = truthful(),
-  seed = 1,
-  changed: Partial<Condition> = {},
-): Promise<Trial> {
-  const cell = cellOf(id, { byzantine, ...changed });
-  return (await tryQuestion(evaluationOf(book, [cell.method]), cell, { question, seed })) as Trial;
-}
+import {
+  bookOf,
+  cellOf,
+  evaluationOf,
+  methodOf,
+  minded,
+  panelOf,
+  question,
+  seedWhere,
+  terms,
+  trialOf,
+  truthful,
+  twoOf,
+} from "./support/evaluation.ts";
 
 describe("eval: self-consistency", () => {
   it("takes as many samples as the tokens pay for, at least one", async () => {
@@ -226,13 +141,6 @@ describe("eval: the answer book", () => {
     assert.equal(calls(), 1);
   });
 });
-
-/** A seed by which the seat that is bad is, or is not, the first in canonical order. */
-function seedWhere(isFirst: boolean): number {
-  const chair = canonicalOrder(attemptFor(question, 0, 4, "normal"))[0] as SeatIndex;
-  for (let seed = 1; ; seed++)
-    if (badSeats({ seats: 4, badness: ["confident"], seed }, question, 1).has(chair) === isFirst) return seed;
-}
 
 describe("eval: committees", () => {
   it("decide with every protocol that takes the question, at its stated cost", async () => {
@@ -394,290 +302,5 @@ describe("eval: baselines", () => {
     const book = bookOf(() => minded(String(asked++ % 2)));
     const trial = await trialOf("early-stop", 0, book);
     assert.deepEqual([trial.status, trial.isRetried, trial.calls, trial.criticalPath], ["hung", true, 2 * 16, 2 * 4]);
-  });
-});
-
-describe("eval: a hung committee", () => {
-  it("tries once more, and pays for both", async () => {
-    let attempts = 0;
-    const method: Method = {
-      ...methodOf("mbft"),
-      async decide(_question, committee, panel) {
-        attempts += 1;
-        await panel.ask(0, proposePrompt(attemptFor(question, 0, 4, "normal")).small);
-        return committee.attempt === 1
-          ? { status: "decided", answer: "63", confidence: 800_000 as Ppm, criticalPath: 2 }
-          : { status: "hung", answer: null, confidence: null, criticalPath: 3 };
-      },
-    };
-    const cell = { ...cellOf("mbft"), method };
-    const trial = await tryQuestion(evaluationOf(truthful(), [method]), cell, { question, seed: 1 });
-    assert.deepEqual(
-      [trial?.status, trial?.isRetried, trial?.confidence, trial?.calls, trial?.criticalPath],
-      ["right", true, 800_000, 2, 5],
-    );
-    assert.equal(attempts, 2);
-    assert.equal((await trialOf("mbft", 0)).isRetried, false);
-  });
-});
-
-describe("eval: rivals", () => {
-  it("are attacked by as many liars as the protocol, and those without liars are not", async () => {
-    const wrong = { status: "wrong", grade: 0 };
-    const right = { status: "right", grade: 1 };
-    for (let seed = 1; seed <= 5; seed++) {
-      const { rivals } = await trialOf("mbft", 1, truthful(), seed);
-      const { greedySeat, ...others } = rivals;
-      for (const [rival, mark] of Object.entries(others)) assert.deepEqual(mark, right, rival);
-      const [bad] = badSeats({ seats: 4, badness: ["confident"], seed }, question, 1).keys();
-      const trusted = createRandom(seed, `greedy seat ${question.text}`).pick([0, 1, 2, 3]);
-      assert.deepEqual(greedySeat, trusted === bad ? wrong : right);
-    }
-    // Two of four seats lie: the vote is a draw, and all that is honest stays right.
-    const drawn = await Promise.all(
-      Array.from({ length: 12 }, async (_, seed) => (await trialOf("mbft", 2, truthful(), seed)).rivals),
-    );
-    assert.equal(new Set(drawn.map(({ vote }) => vote.status)).size, 1, "ties are drawn by the question");
-    for (const { selfConsistency, bestGreedy, honestSeat } of drawn)
-      assert.deepEqual([selfConsistency, bestGreedy, honestSeat], [right, right, right]);
-  });
-
-  it("count samples of bad seats as lies, at the tokens of the decision", async () => {
-    const cell = cellOf("mbft", { byzantine: 3 });
-    const trial = await tryQuestion(evaluationOf(truthful(), [cell.method]), cell, { question, seed: 1 });
-    assert.equal(trial?.rivals.counting.status, "wrong");
-    assert.equal(trial?.rivals.vote.status, "wrong");
-    assert.equal(trial?.rivals.selfConsistency.status, "right");
-    assert.equal(trial?.samples, Math.min(64, trial?.tokens === undefined ? 0 : trial.tokens / 10));
-  });
-});
-
-describe("eval: seats", () => {
-  const skillsIn = async (liars: Condition["liars"]): Promise<readonly number[]> => {
-    let seen: readonly number[] = [];
-    const method: Method = {
-      ...methodOf("clo"),
-      async decide(_question, { skills = [] }) {
-        seen = skills;
-        return { status: "decided", answer: "63", confidence: null, criticalPath: 1 };
-      },
-    };
-    const cell = { ...cellOf("clo", { byzantine: 1, liars }), method };
-    await tryQuestion(evaluationOf(truthful(), [method]), cell, { question, seed: 1 });
-    return seen;
-  };
-
-  it("have learned skills; a caught liar's is the least, a trusted one's the greatest", async () => {
-    assert.deepEqual((await skillsIn("caught")).toSorted(), [1, 3, 3, 3]);
-    assert.deepEqual(await skillsIn("trusted"), [3, 3, 3, 3]);
-  });
-
-  it("are confident by their calibration if they are calibrated", async () => {
-    // The curve makes 0.4 of every confidence: low tiers, which the plain vote of mbft weighs less.
-    const [sampled, calibrated] = await Promise.all([
-      trialOf("mbft", 0),
-      trialOf("mbft", 0, truthful(), 1, { seating: "calibrated" }),
-    ]);
-    assertAbove(sampled.confidence ?? 0, calibrated.confidence ?? 0);
-  });
-
-  it("answer at temperature 0 if they are greedy", async () => {
-    const asked = new Set<number>();
-    const model = createMemoryModel((request) => {
-      asked.add(request.seed);
-      return respond(request, terms, minded("63"));
-    });
-    const trial = await trialOf("council", 0, createAnswerBook(twoOf(model), null), 1, { seating: "greedy" });
-    assert.equal(trial.status, "right");
-    assert.equal(asked.has(0), true);
-  });
-});
-
-const keptFolder = mkdtempSync(join(tmpdir(), "conclave-eval-"));
-after(() => rmSync(keptFolder, { recursive: true }));
-
-describe("eval: runs and reports", () => {
-  const provenance = { command: "npm run eval", seeds: [1], commit: "abc", machine: "none", models: [], seconds: 1 };
-
-  const run = async (
-    methods: readonly Method[],
-    seed: number,
-    questions = [question],
-    book = openJsonLines<Trial>(null),
-    isOver = false,
-    thinning = 1,
-  ): Promise<readonly Cell[]> => {
-    const posed = questions.map((one) => ({ question: one, seed }));
-    const evaluation = { ...evaluationOf(truthful(), methods, seed), questions: posed, thinning };
-    return await runEvaluation(
-      evaluation,
-      book,
-      () => isOver,
-      () => {},
-    );
-  };
-
-  it("name first what each protocol misses, then all numbers", async () => {
-    const cells = await run([methodOf("council"), methodOf("mbft")], seedWhere(true));
-    assert.deepEqual(
-      cells.map(({ method, condition }) => `${method.id} ${condition.byzantine}`),
-      ["council 0", "mbft 0", "council 1", "mbft 1"],
-    );
-    const [first = "", decided = "", rivals = "", suites = "", committees = "", certificates = ""] = reportText(
-      cells,
-      provenance,
-    ).split("####");
-    assertIncludes(first, "What is missed");
-    assertIncludes(first, "* `council`: missed");
-    assertIncludes(decided, "| `council` | n = 4, 1 caught liar, one model | 1 | 0.0 (0.0 to 79.3) |");
-    assertIncludes(rivals, "| `mbft` | n = 4, nobody bad, one model | 100.0: 0.0 (");
-    assertIncludes(suites, "| 0.0 / 0.0 / 100.0 (100.0) |");
-    assertIncludes(committees, "| n = 4, one model | 1 | 100.0 | none | none | 0.0 (0.0 to 79.3) | 0.0 |");
-    assertIncludes(certificates, "| `council` | n = 4, 1 caught liar, one model |");
-  });
-
-  /** Trials of which `right` are right, and `rivals` of each rival's. */
-  function trialsWith(right: number, rivals: number, of: number, changed: Partial<Trial> = {}): readonly Trial[] {
-    const mark = (isRight: boolean): Mark => ({ status: isRight ? "right" : "wrong", grade: Number(isRight) });
-    return Array.from({ length: of }, (_, index) => {
-      const rival = mark(index < rivals);
-      return {
-        ...mark(index < right),
-        question: String(index),
-        seed: 1,
-        answer: "63",
-        confidence: 900_000 as Ppm,
-        isRetried: false,
-        calls: 4,
-        failedCalls: 0,
-        tokens: 10,
-        criticalPath: 1,
-        seatsRight: [index % 2 === 0, index % 2 === 0, true, false],
-        samples: 1,
-        rivals: {
-          selfConsistency: rival,
-          bestSingle: rival,
-          bestGreedy: mark(false),
-          vote: rival,
-          counting: rival,
-          greedySeat: rival,
-          honestSeat: rival,
-        },
-        ...changed,
-      };
-    });
-  }
-  const filled = (trials: readonly Trial[], changed: Partial<Condition> = {}): Cell => ({
-    ...cellOf("mbft", changed),
-    trials,
-  });
-  const foundIn = (cells: readonly Cell[]): Readonly<Record<string, string>> =>
-    Object.fromEntries(findingsOf(pooled(cells).map(summarize)).map(({ target, verdict }) => [target, verdict]));
-
-  it("find a target kept, missed or open by its margin and its interval", () => {
-    const liars = { byzantine: 1 } as const;
-    const high = { assurance: "high" } as const;
-    const good = foundIn([
-      filled(trialsWith(900, 900, 1000)),
-      filled(trialsWith(900, 800, 1000), liars),
-      filled(trialsWith(900, 900, 1000), { ...liars, liars: "trusted" }),
-      filled(trialsWith(995, 900, 1000), high),
-    ]);
-    assert.deepEqual(good, {
-      nobodyBad: "kept",
-      overCounting: "kept",
-      honestSeat: "kept",
-      trusted: "kept",
-      hung: "kept",
-      calibration: "kept",
-      highAssurance: "kept",
-    });
-    const bad = foundIn([
-      filled(trialsWith(700, 900, 1000, { isRetried: true })),
-      filled(trialsWith(700, 900, 1000), liars),
-      filled(trialsWith(700, 900, 1000), { ...liars, liars: "trusted" }),
-      filled(trialsWith(700, 900, 1000), high),
-    ]);
-    assert.deepEqual(bad, {
-      nobodyBad: "missed",
-      overCounting: "missed",
-      honestSeat: "missed",
-      trusted: "missed",
-      hung: "kept",
-      calibration: "missed",
-      highAssurance: "missed",
-    });
-    // Ten questions show nothing.
-    assert.equal(foundIn([filled(trialsWith(9, 9, 10))])["nobodyBad"], "open");
-    const hung = trialsWith(0, 0, 100, { status: "hung", answer: null, confidence: null });
-    assert.equal(foundIn([filled(hung)])["hung"], "missed");
-  });
-
-  it("hold a protocol against the better of self-consistency and best greedy", () => {
-    const { rivals } = summarize(filled(trialsWith(50, 60, 100)));
-    assert.deepEqual([rivals.selfConsistency.difference.share, rivals.bestGreedy.difference.share], [-0.1, 0.5]);
-    const [finding] = findingsOf(pooled([filled(trialsWith(50, 60, 100))]).map(summarize));
-    assert.equal(finding?.value, -0.1);
-  });
-
-  it("tell how much seats err together, and what the surest decisions are worth", () => {
-    const [row] = independenceOf(pooled([filled(trialsWith(5, 5, 10))]));
-    // Two seats err together; the others never vary.
-    assert.deepEqual([row?.correlation, row?.effective, row?.seat], [1, 1, 0.5]);
-    assert.equal(row?.allWrong.share, 0);
-    const halves = [
-      ...trialsWith(50, 50, 50, { confidence: 990_000 as Ppm }),
-      ...trialsWith(20, 0, 40, { confidence: 500_000 as Ppm }),
-      ...trialsWith(0, 0, 10, { status: "hung", answer: null, confidence: null }),
-    ];
-    const { coverage, calibrationError } = summarize(filled(halves));
-    assert.deepEqual(
-      coverage.map(({ wrong }) => (wrong === null ? null : Math.round(wrong * 1000))),
-      [0, 83, 143, 188, 222, null],
-    );
-    assert.equal(calibrationError, Math.round(((50 * 0.01) / 90) * 1e6) / 1e6);
-  });
-
-  it("start no further question when the time is over, and have the same questions in every cell", async () => {
-    const questions = [question, { ...question, text: "What is 26 + 37?" }];
-    const methods = [methodOf("fixed-leader-debate"), methodOf("early-stop")];
-    const counts = async (isOver: boolean): Promise<readonly number[]> =>
-      (await run(methods, 1, questions, openJsonLines<Trial>(null), isOver)).map(({ trials }) => trials.length);
-    assert.deepEqual(await counts(true), [1, 1, 1, 1]);
-    assert.deepEqual(await counts(false), [2, 2, 2, 2]);
-  });
-
-  it("leave out questions of cells that have one in so many", async () => {
-    const questions = [26, 27, 28, 29, 30].map((number) => ({ ...question, text: `What is ${number} + 37?` }));
-    const cells = await run([methodOf("council")], 1, questions, openJsonLines<Trial>(null), false, 4);
-    assert.deepEqual(
-      cells.map(({ trials }) => trials.map((trial) => trial.question)),
-      [0, 1].map(() => ["What is 26 + 37?", "What is 30 + 37?"]),
-    );
-  });
-
-  it("run no trial again that was kept, also after a line was cut", async () => {
-    const path = join(keptFolder, "trials.jsonl");
-    const method = methodOf("council");
-    const first = await run([method], 1, [question], openJsonLines<Trial>(path));
-    writeFileSync(path, `${readFileSync(path, "utf8")}{"key":"cut`);
-    let decisions = 0;
-    const counting: Method = {
-      ...method,
-      async decide(...given) {
-        decisions += 1;
-        return await method.decide(...given);
-      },
-    };
-    const again = await run([counting], 1, [question], openJsonLines<Trial>(path));
-    assert.equal(decisions, 0);
-    assert.deepEqual(
-      again.map(({ trials }) => trials),
-      first.map(({ trials }) => trials),
-    );
-    await run([counting], 2, [question], openJsonLines<Trial>(path));
-    assert.equal(decisions, 2, "another seed");
-    await run([counting], 2, [question], openJsonLines<Trial>(path));
-    assert.equal(decisions, 2, "a kept trial after the cut line");
   });
 });

@@ -11,7 +11,8 @@ import { poisoned } from "../eval/poison.ts";
 import { cellsOf, conditionText, type Condition, type Grid } from "../eval/conditions.ts";
 import { skillOf } from "../eval/lessons.ts";
 import { METHODS } from "../eval/methods.ts";
-import { formOf, HARD_SUITES, isTest, questionsOf, SUITE_NAMES, type Suite } from "../eval/question.ts";
+import { formOf, isTest, questionsOf } from "../eval/question.ts";
+import { HARD_SUITES, SUITE_NAMES, type Suite } from "../eval/suites.ts";
 import { solutionsOf } from "../eval/solver.ts";
 import {
   correlationOf,
@@ -102,9 +103,9 @@ describe("eval: statistics", () => {
       fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 20 }), (values) => {
         const adjusted = holm(values);
         for (const [index, value] of values.entries()) {
-          assertWithin(adjusted[index] as number, value, Math.min(1, values.length * value) + 1e-12);
+          assertWithin(adjusted[index], value, Math.min(1, values.length * value) + 1e-12);
           for (const [other, smaller] of values.entries())
-            if (smaller <= value) assertAtMost(adjusted[other] as number, adjusted[index] as number);
+            if (smaller <= value) assertAtMost(adjusted[other], adjusted[index]);
         }
       }),
     );
@@ -169,14 +170,14 @@ describe("eval: a plain vote", () => {
   });
 
   it("breaks ties at random, and on the same question alike", () => {
-    const drawn = (order: readonly string[], question: number): string | null =>
-      plainVote(terms, order, `question ${question}`).answer;
-    const all = Array.from({ length: 400 }, (_, question) => drawn(["53", "63", "63", "53", "7"], question));
+    const drawn = (order: readonly string[], number: number): string | null =>
+      plainVote(terms, order, `question ${number}`).answer;
+    const all = Array.from({ length: 400 }, (_, number) => drawn(["53", "63", "63", "53", "7"], number));
     assertWithin(all.filter((answer) => answer === "53").length, 150, 250);
     assert.equal(all.includes("7"), false);
     assert.deepEqual(
       all,
-      all.map((_, question) => drawn(["53", "63", "63", "53", "7"], question)),
+      all.map((_, number) => drawn(["53", "63", "63", "53", "7"], number)),
     );
   });
 });

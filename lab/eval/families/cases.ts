@@ -1,5 +1,5 @@
 import type { Random } from "../../../sim/random.ts";
-import { rounded, valueFor, type Bound, type Drawn, type Family, type Level } from "./drawn.ts";
+import { rounded, valueFor, type Bound, type Family, type Level } from "./drawn.ts";
 
 /** Rules and the facts they are applied to: families `policy` and `text` of models/questions.py, and the clauses of `choose`. */
 
