@@ -105,7 +105,7 @@ describe("eval: statistics", () => {
         for (const [index, value] of values.entries()) {
           assertWithin(adjusted[index], value, Math.min(1, values.length * value) + 1e-12);
           for (const [other, smaller] of values.entries())
-            if (smaller <= value) assertAtMost(adjusted[other], adjusted[index]);
+            if (smaller <= value) assertAtMost(adjusted[other], adjusted[index] as number);
         }
       }),
     );

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryModel } from "../../../agents/adapters/memory/model.ts";
 import { canonicalOrder } from "../../../agents/core/seat/order.ts";
 import type { SeatIndex } from "../../../agents/core/types.ts";
