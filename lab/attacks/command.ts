@@ -118,7 +118,7 @@ async function attackModels(flags: Flags, specs: readonly VariantSpec[], argv: r
       let done = 0;
       trials.push(...(await runSetting(experiment, setting, () => say(++done))));
     }
-    const provenance = provenanceOf("attacks", argv, flags.seed, book, (performance.now() - started) / 1000);
+    const provenance = provenanceOf("attacks", argv, [flags.seed], book, (performance.now() - started) / 1000);
     const report = injectionReport(
       trials,
       variants.map(({ label }) => label),

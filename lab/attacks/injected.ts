@@ -9,7 +9,8 @@ import { badSeats } from "../eval/evaluate.ts";
 import type { Committee } from "../eval/deliberate.ts";
 import { METHODS, type Method } from "../eval/methods.ts";
 import { createPanel } from "../eval/panel.ts";
-import { formOf, questionsOf, SUITE_NAMES, type Question } from "../eval/question.ts";
+import { formOf, questionsOf, type Question } from "../eval/question.ts";
+import { TAUGHT_SUITES } from "../eval/suites.ts";
 import { harmlessText, injectedText, type Injection } from "./injections.ts";
 
 /**
@@ -148,7 +149,7 @@ function withDocuments(question: Question, documents: readonly string[]): Questi
 
 /** Questions in turn, one of each suite that has questions of its own. */
 function askedQuestions(seed: number): readonly Question[] {
-  return SUITE_NAMES.filter((suite) => suite !== "lookup").flatMap((suite) => questionsOf(suite, 2, seed));
+  return TAUGHT_SUITES.filter((suite) => suite !== "lookup").flatMap((suite) => questionsOf(suite, 2, seed));
 }
 
 interface HeldOut {

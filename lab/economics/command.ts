@@ -63,7 +63,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     progress,
   );
   const seconds = (performance.now() - began) / 1000;
-  const provenance = provenanceOf("economics", argv, flags.seed, null, seconds);
+  const provenance = provenanceOf("economics", argv, [flags.seed], null, seconds);
   const sections = sectionsOf(findings, provenanceText(provenance));
   const arithmetic = { year: yearText(yearRows(flags.seed)), secured: securedText() };
   if (flags.json === true) console.log(toJson({ ...findings, ...conclude(findings.rows, EXCEPTIONS), provenance }));

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
 import PQueue from "p-queue";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Model, ModelFailureKind, ModelRequest } from "../../agents/ports/model.ts";
+import { openJsonLines } from "./json-lines.ts";
 
 /**
  * Result of a call. `promptTokens` and `outputTokens` are those of the call that made the answer, however often it is
@@ -57,8 +56,7 @@ const LASTING: readonly ModelFailureKind[] = [
  * and a run that was stopped continues where it was. `path`: the file of answers; null: none.
  */
 export function createAnswerBook(variants: readonly Variant[], path: string | null): AnswerBook {
-  const answers = path === null ? new Map<string, Answer>() : readAnswers(path);
-  if (path !== null) mkdirSync(dirname(path), { recursive: true });
+  const answers = openJsonLines<Answer>(path);
   const underWay = new Map<string, Promise<Answer>>();
   const width = Math.min(...variants.map(({ models }) => models.length));
   const queue = new PQueue({ concurrency: width });
@@ -78,10 +76,7 @@ export function createAnswerBook(variants: readonly Variant[], path: string | nu
     const answer = await queue.add(async () => await call(variant, request));
     asked.calls += 1;
     if (answer.kind === "answered") asked.tokens += answer.promptTokens + answer.outputTokens;
-    if (answer.kind === "answered" || LASTING.some((kind) => kind === answer.reason)) {
-      answers.set(key, answer);
-      if (path !== null) appendFileSync(path, `${JSON.stringify({ key, answer })}\n`);
-    }
+    if (answer.kind === "answered" || LASTING.some((kind) => kind === answer.reason)) answers.set(key, answer);
     underWay.delete(key);
     return answer;
   };
@@ -121,19 +116,4 @@ async function answerOf(model: Model, request: ModelRequest): Promise<Answer> {
 function keyOf({ key }: Variant, { system, user, schema, maxTokens, seed, confidenceOf }: ModelRequest): string {
   const parts = [key, system, user, schema, maxTokens, seed, confidenceOf];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-}
-
-/** Skips a line that was cut when the process died. */
-function readAnswers(path: string): Map<string, Answer> {
-  const answers = new Map<string, Answer>();
-  if (!existsSync(path)) return answers;
-  for (const line of readFileSync(path, "utf8").split("\n")) {
-    try {
-      const { key, answer } = JSON.parse(line) as { readonly key: string; readonly answer: Answer };
-      answers.set(key, answer);
-    } catch {
-      continue;
-    }
-  }
-  return answers;
 }

@@ -66,9 +66,9 @@ interface Proposal {
   readonly proof: string;
 }
 
-const HUNG = (criticalPath: number): Verdict => ({ status: "hung", answer: null, criticalPath });
+const HUNG = (criticalPath: number): Verdict => ({ status: "hung", answer: null, confidence: null, criticalPath });
 const DECIDED = (answer: CanonicalAnswer, criticalPath: number): Verdict => {
-  return { status: "decided", answer: answer.text, criticalPath };
+  return { status: "decided", answer: answer.text, confidence: null, criticalPath };
 };
 
 async function propose({ attempt, ask }: Table, seat: SeatIndex, prompt: Prompt): Promise<Proposal | null> {

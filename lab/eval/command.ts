@@ -1,34 +1,28 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
+import { dirname, join, relative } from "node:path";
 import { replaceSection } from "../shared/generated-section.ts";
 import { provenanceOf, type Provenance } from "../shared/provenance.ts";
 import { createAnswerBook, type AnswerBook } from "./answer-book.ts";
-import { attemptFor } from "./attempt.ts";
-import { estimateRound } from "./estimate.ts";
-import type { Cell, Evaluation, Mix } from "./evaluate.ts";
+import type { Cell, Evaluation, Posed, Trial } from "./evaluate.ts";
+import { openJsonLines } from "./json-lines.ts";
+import { learn } from "./lessons.ts";
 import { greedyOf, openVariants } from "./models.ts";
 import { optionsFrom, type Options } from "./options.ts";
-import { createPanel } from "./panel.ts";
 import { questionsOf } from "./question.ts";
 import { reportText } from "./report.ts";
 import { runEvaluation, type Progress } from "./run.ts";
-import { pooled, summarize } from "./summary.ts";
+import { independenceOf, pooled, summarize } from "./summary.ts";
+import { findingsOf } from "./targets.ts";
 
 const root = join(import.meta.dirname, "../..");
 const resultsPath = join(root, "lab/results.md");
 const PROGRESS_MS = 10_000;
-const MOST_QUESTIONS = 400;
-/** Number of answers that are timed before anything else. */
-const TIMED = 16;
 
 /** Runs the study and returns the exit code. Throws CommanderError, USAGE, and what opening a model throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   const options = optionsFrom(argv);
-  const book = createAnswerBook(
-    await openVariants([...options.variants, ...greedyOf(options.variants)], options.jobs),
-    options.cache,
-  );
+  const variants = await openVariants([...options.variants, ...greedyOf(options.variants)], options.jobs);
+  const book = createAnswerBook(variants, options.cache);
   try {
     await evaluateAndTell(options, book, argv);
   } finally {
@@ -41,15 +35,18 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 1000;
   const evaluation = await prepare(options, book);
-  const cells = await runEvaluation(evaluation, createTimeLimit(options.limitSeconds, elapsed), teller(elapsed, book));
-  const provenance = provenanceOf("eval", argv, options.seed, book, elapsed());
+  const told = teller(elapsed, book);
+  const trials = openJsonLines<Trial>(options.cache === null ? null : join(dirname(options.cache), "trials.jsonl"));
+  const cells = await runEvaluation(evaluation, trials, createTimeLimit(options.limitSeconds, elapsed), told);
+  tellRest(evaluation, cells);
+  const provenance = provenanceOf("eval", argv, options.seeds, book, elapsed());
   const text = reportText(cells, provenance);
   if (options.section !== null) {
     const before = readFileSync(resultsPath, "utf8");
     writeFileSync(resultsPath, replaceSection(before, `eval ${options.section}`, text));
     process.stderr.write(`${relative(process.cwd(), resultsPath)} is written\n`);
   }
-  process.stdout.write(options.json ? `${JSON.stringify(asJson(cells, provenance))}\n` : `${text}\n`);
+  process.stdout.write(options.json ? `${JSON.stringify(asJson(cells, evaluation, provenance))}\n` : `${text}\n`);
 }
 
 /**
@@ -67,72 +64,64 @@ function createTimeLimit(limitSeconds: number | null, elapsed: () => number): ()
   };
 }
 
-function asJson(cells: readonly Cell[], provenance: Provenance): object {
+function asJson(cells: readonly Cell[], { lessons }: Evaluation, provenance: Provenance): object {
+  const all = pooled(cells);
+  const together = all.map(summarize);
   return {
     provenance,
-    together: pooled(cells).map(summarize),
+    lessons: { ...lessons, questions: lessons.questions.size },
+    findings: findingsOf(together),
+    together,
+    committees: independenceOf(all),
     summaries: cells.map(summarize),
     cells: cells.map(({ method, ...cell }) => ({ ...cell, method: method.id })),
   };
 }
 
-/**
- * Measures the models, and says how long the run will take. If the clock ends the run, there are more questions than
- * it can ask.
- */
+/** Asks the models what has to be known of them before, and draws the questions: each seed has an equal part. */
 async function prepare(options: Options, book: AnswerBook): Promise<Evaluation> {
-  const { suites, methods, seats, byzantine, badness, assurance, seed } = options;
-  const mixes = mixesOf(options.variants.length);
-  const shape = { book, mixes, methods, seats, byzantine, badness, assurance, seed };
-  const measured = await measure(options, book);
-  const round = estimateRound(shape, suites.length, measured);
-  const count = options.questions ?? MOST_QUESTIONS;
-  const wanted =
-    options.limitSeconds === null
-      ? `${count} questions of each suite are at most about ${Math.ceil((count * round.tokens) / 1000)} thousand tokens, ${duration(count * round.seconds)}`
-      : `a question of each suite takes at most about ${duration(round.seconds)}, and there are ${duration(options.limitSeconds)}`;
-  const { tokensPerSecond, tokensPerCall } = measured;
+  const { suites, variants, seeds, questions: count } = options;
+  const models = variants.length;
+  const lessons = await learn(book, models, suites, options.seatings.includes("calibrated"));
+  const each = Math.ceil(count / seeds.length);
+  const questions = suites.flatMap((suite) => {
+    const drawn = seeds.map((seed) =>
+      // A few more than are needed, as some may be those of the lessons or of another seed.
+      questionsOf(suite, each + Math.ceil(each / 10) + lessons.questions.size, seed).map((question) => ({
+        question,
+        seed,
+      })),
+    );
+    const seen = new Set(lessons.questions);
+    const bySeed = drawn.map((own) =>
+      own.filter(({ question }) => !seen.has(question.text) && seen.add(question.text)),
+    );
+    return Array.from({ length: each }, (_, index) => bySeed.map((own) => own[index] as Posed))
+      .flat()
+      .slice(0, count);
+  });
   process.stderr.write(
-    `${tokensPerSecond.toFixed(0)} tokens/s, ${tokensPerCall.toFixed(0)} tokens a first answer: ${wanted}\n`,
+    `${count} questions of each suite; right of ${lessons.questions.size} others: ${lessons.sampledRight.join(", ")} sampled, ${lessons.greedyRight.join(", ")} greedy\n`,
   );
-  return { ...shape, questions: suites.flatMap((suite) => questionsOf(suite, count, seed)) };
-}
-
-/** The book has the models as given, then all of them at temperature 0. */
-function mixesOf(models: number): readonly Mix[] {
-  const all = Array.from({ length: models }, (_, index) => index);
-  const alone: Mix = { name: "homogeneous", variants: [0], greedy: [models] };
-  const mixed: Mix = { name: "heterogeneous", variants: all, greedy: all.map((index) => models + index) };
-  return models === 1 ? [alone] : [alone, mixed];
-}
-
-/** Measures first answers without the book, which may have them already. */
-async function measure(
-  { suites, variants, seats, assurance, seed }: Options,
-  book: AnswerBook,
-): Promise<{ readonly tokensPerCall: number; readonly tokensPerSecond: number }> {
-  const fresh = createAnswerBook(book.variants, null);
-  const questions = suites.flatMap((suite) => questionsOf(suite, Math.ceil(TIMED / suites.length), seed));
-  const started = performance.now();
-  await Promise.all(
-    questions.map(async (question, index) => {
-      const panel = createPanel({ book: fresh, question, seed, variantOf: () => index % variants.length });
-      await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, assurance)).small);
-    }),
-  );
-  const { calls, tokens } = fresh.asked;
-  return { tokensPerCall: tokens / calls, tokensPerSecond: (1000 * tokens) / (performance.now() - started) };
+  return { ...options, book, models, lessons, questions };
 }
 
 function teller(elapsed: () => number, { asked }: AnswerBook): (progress: Progress) => void {
-  let told = performance.now();
-  return ({ done, trials }) => {
+  let told = -PROGRESS_MS;
+  return ({ done, rounds, trials, kept }) => {
     if (performance.now() - told < PROGRESS_MS) return;
     told = performance.now();
+    const left = done === 0 ? "" : `, at most ${duration((elapsed() * (rounds - done)) / done)} to go`;
     process.stderr.write(
-      `${duration(elapsed())}: ${done} questions of each suite, ${trials} trials, ${asked.calls} calls made, ${asked.tokens} tokens\n`,
+      `${duration(elapsed())}: ${done} of ${rounds} questions of each suite${left}; ${trials} trials, ${kept} of them kept from earlier runs, ${asked.calls} calls made\n`,
     );
   };
+}
+
+function tellRest({ questions }: Evaluation, cells: readonly Cell[]): void {
+  const asked = new Set(cells.flatMap(({ trials }) => trials.map(({ question }) => question))).size;
+  if (asked < questions.length)
+    process.stderr.write(`${asked} of ${questions.length} questions are done: the same command goes on\n`);
 }
 
 function duration(seconds: number): string {

@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { documentBlock } from "../../agents/core/request/sources.ts";
-import type { Assurance, SeatIndex } from "../../agents/core/types.ts";
+import type { Assurance, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { callsBehind } from "../../sim/batch.ts";
 import { forget } from "../../sim/fast/memo.ts";
@@ -11,7 +11,7 @@ import type { ByzantineKind } from "../../sim/options.ts";
 import type { Plan } from "../../sim/plan.ts";
 import { honestSeats, type Trace } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
-import { attemptFor } from "./attempt.ts";
+import { attemptFor, type AttemptPart } from "./attempt.ts";
 import type { Panel } from "./panel.ts";
 import type { Question } from "./question.ts";
 
@@ -20,6 +20,8 @@ export interface Verdict {
   readonly status: "decided" | "hung";
   /** Canonical answer; null if hung. */
   readonly answer: string | null;
+  /** The certificate's confidence; null without one. */
+  readonly confidence: Ppm | null;
   /** Longest chain of model calls behind it. */
   readonly criticalPath: number;
 }
@@ -30,7 +32,7 @@ export interface Verdict {
  */
 export type Badness = ByzantineKind | "confident";
 
-export interface Committee {
+export interface Committee extends AttemptPart {
   readonly seats: number;
   readonly bad: ReadonlyMap<SeatIndex, Badness>;
   /** Honest seats that read a poisoned source. */
@@ -69,18 +71,14 @@ export async function deliberation(plan: Plan, panel: Panel): Promise<Trace> {
 }
 
 /** The plan of a calm world: nothing fails except what should. */
-export function planFor(
-  protocol: Protocol,
-  question: Question,
-  { seats, bad, assurance }: Committee,
-  seed: number,
-): Plan {
+export function planFor(protocol: Protocol, question: Question, committee: Committee, seed: number): Plan {
+  const { seats, bad, assurance } = committee;
   const isConfident = [...bad.values()].includes("confident");
   const nothing = { dropPpm: 0, stormPpm: 0, delayPpm: 0, delayMs: 0, reorderPpm: 0, duplicatePpm: 0 };
   return {
     seed,
     protocol,
-    attempt: attemptFor(question, protocol.code, seats, assurance),
+    attempt: attemptFor(question, protocol.code, seats, assurance, committee),
     timing: TIMING,
     truth: question.truth,
     lies: [question.lie.answer],
@@ -149,8 +147,11 @@ function verdictOf(trace: Trace): Verdict {
   const [first] = certified;
   const name = `${trace.protocol.id}, seed ${trace.seed}, ${JSON.stringify(trace.attempt.request.question)}`;
   if (first === undefined || certified.length < honest.length) throw new Error(`no certificate: ${name}`);
-  const { status, answer, transcript } = first.decision;
+  const { status, answer, confidence, transcript } = first.decision;
   if (certified.some(({ decision }) => decision.transcript !== transcript))
     throw new Error(`two certificates: ${name}`);
-  return { status, answer: status === "hung" ? null : answer, criticalPath: callsBehind(trace, transcript) };
+  const criticalPath = callsBehind(trace, transcript);
+  return status === "hung"
+    ? { status, answer: null, confidence: null, criticalPath }
+    : { status, answer, confidence, criticalPath };
 }

@@ -1,168 +1,251 @@
-import { canonicalAnswer } from "../../agents/core/request/answer.ts";
-import { policiesOf } from "../../agents/core/request/kinds.ts";
 import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
-import type { Assurance, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { agrees } from "../../sim/plan.ts";
+import type { Ppm, SeatIndex, Skill } from "../../agents/core/types.ts";
 import { createRandom } from "../../sim/random.ts";
 import type { AnswerBook } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
-import type { Badness, Committee } from "./deliberate.ts";
-import type { Method } from "./methods.ts";
+import type { CellKey, Condition, Grid } from "./conditions.ts";
+import type { Badness, Committee, Verdict } from "./deliberate.ts";
+import type { Lessons } from "./lessons.ts";
+import { markOf, type Mark } from "./mark.ts";
 import { createPanel, tokensOf, type Panel } from "./panel.ts";
-import type { Question, Suite } from "./question.ts";
-import { plainVote, selfConsistency } from "./vote.ts";
+import type { Question } from "./question.ts";
+import { plainVote, selfConsistency, textOf, type LieOf } from "./vote.ts";
 
-/** One mix of models: a lane's model is the one at its number, in rotation. */
-export interface Mix {
-  readonly name: "homogeneous" | "heterogeneous";
-  /** Indices of the book's variants. */
-  readonly variants: readonly number[];
-  /** The same models at temperature 0. */
-  readonly greedy: readonly number[];
+export interface Evaluation extends Grid {
+  /** The models as given, then all of them at temperature 0. */
+  readonly book: AnswerBook;
+  readonly models: number;
+  readonly lessons: Lessons;
+  readonly questions: readonly Posed[];
+  readonly badness: readonly Badness[];
 }
 
-export interface Evaluation {
-  readonly book: AnswerBook;
-  readonly mixes: readonly Mix[];
-  readonly methods: readonly Method[];
-  readonly questions: readonly Question[];
-  readonly seats: number;
-  readonly assurance: Assurance;
-  /** Numbers of bad seats, and their ways to be bad. */
-  readonly byzantine: readonly number[];
-  readonly badness: readonly Badness[];
+/** A question with the seed of its bad seats and samples. */
+export interface Posed {
+  readonly question: Question;
   readonly seed: number;
 }
 
-/** The judgement of one answer. */
-export interface Mark {
-  readonly status: "right" | "wrong" | "hung";
-  /**
-   * Grade from 0 to 1. For policies: the share that answer and truth have in common of all that either names;
-   * otherwise 1 if right, else 0. Hung: 0.
-   */
-  readonly grade: number;
+/**
+ * What a decision is held against, on the same question. Nobody is bad in the first three; in the others the same
+ * seats lie as in the committee.
+ */
+export interface Rivals<Of> {
+  /** As many first answers of the committee's models as the decision's tokens pay for; the most frequent one. */
+  readonly selfConsistency: Of;
+  /** The same with the model alone that was best on the questions of the lessons. */
+  readonly bestSingle: Of;
+  /** One answer of that model at temperature 0. */
+  readonly bestGreedy: Of;
+  /** The most frequent one of the seats' first answers. */
+  readonly vote: Of;
+  /** Self-consistency in which bad seats' samples lie, whatever they were before: the count that knows no skill. */
+  readonly counting: Of;
+  /** The answer at temperature 0 of a seat with the best model, which may be bad. */
+  readonly greedySeat: Of;
+  /** The answer at temperature 0 of the best model that an honest seat has, as if the liars were known. */
+  readonly honestSeat: Of;
 }
+export type Rival = keyof Rivals<unknown>;
 
-/** A vote of samples that costs at most as much as the decision beside it. */
-interface VoteMark extends Mark {
-  readonly samples: number;
-  readonly tokens: number;
-}
-
-/** Result of one method for one question, and of the votes that its tokens would buy. */
+/** Result of one method for one question, and of its rivals. */
 export interface Trial extends Mark {
   readonly question: string;
+  readonly seed: number;
   readonly answer: string | null;
+  /** The certificate's confidence; null if hung, and for baselines. */
+  readonly confidence: Ppm | null;
+  /** True if the first attempt hung: what stands here is the retry. Costs are those of both. */
+  readonly isRetried: boolean;
   readonly calls: number;
   readonly failedCalls: number;
   readonly tokens: number;
   readonly criticalPath: number;
-  readonly selfConsistency: VoteMark;
-  /** The same vote with each model of the mix alone. */
-  readonly single: readonly VoteMark[];
-  /** One answer at temperature 0 for each model of the mix. */
-  readonly greedy: readonly Mark[];
+  /** Which seats' first answers are right, as if none were bad. */
+  readonly seatsRight: readonly boolean[];
+  /** Samples of self-consistency. */
+  readonly samples: number;
+  readonly rivals: Rivals<Mark>;
 }
 
-/** All trials of one method under one condition. */
-export interface Cell {
-  readonly suite: Suite;
-  readonly mix: Mix["name"];
-  readonly method: Method;
-  readonly byzantine: number;
+/** All trials of one cell. */
+export interface Cell extends CellKey {
   readonly trials: readonly Trial[];
 }
 
-/** Returns every cell of the evaluation; cells of a method that refuses the questions have no trials. */
-export function cellsOf(
-  { mixes, methods, byzantine }: Evaluation,
-  suites: readonly Suite[],
-): readonly Omit<Cell, "trials">[] {
-  return suites.flatMap((suite) =>
-    mixes.flatMap(({ name: mix }) =>
-      byzantine.flatMap((bad) => methods.map((method) => ({ suite, mix, method, byzantine: bad }))),
-    ),
-  );
+/** Indices of the book's variants that sit, in turn. */
+interface Sitting {
+  readonly models: readonly number[];
+  readonly variants: readonly number[];
 }
 
-/** Runs one cell's trial of one question; null if the method takes no such question. */
-export async function tryQuestion(
-  evaluation: Evaluation,
-  cell: Omit<Cell, "trials">,
-  question: Question,
-): Promise<Trial | null> {
-  const { book, seats, assurance, seed } = evaluation;
-  const { variants, greedy } = evaluation.mixes.find(({ name }) => name === cell.mix) as Mix;
-  const drawn = badSeats(evaluation, question, cell.byzantine);
+function sittingOf({ models }: Evaluation, { mix, seating }: Condition): Sitting {
+  const sitting = Array.from({ length: mix === "homogeneous" ? 1 : models }, (_, index) => index);
+  return { models: sitting, variants: seating === "greedy" ? sitting.map((one) => models + one) : sitting };
+}
+
+/** Runs one cell's trial of one question; null if the method takes no such question, or the suite no such condition. */
+export async function tryQuestion(evaluation: Evaluation, cell: CellKey, posed: Posed): Promise<Trial | null> {
+  const { question, seed } = posed;
+  const { condition, method } = cell;
   const isLookup = question.poisoned !== undefined;
+  // Without a seat that reads the poisoned source these are the questions of `policy`.
+  if (isLookup && condition.byzantine === 0) return null;
+  const sitting = sittingOf(evaluation, condition);
+  const drawn = badSeats({ ...evaluation, seats: condition.seats, seed }, question, condition.byzantine);
   const committee: Committee = {
-    seats,
-    assurance,
+    seats: condition.seats,
+    assurance: condition.assurance,
     bad: isLookup ? new Map() : drawn,
     misled: new Set(isLookup ? drawn.keys() : []),
+    skills: skillsOf(evaluation.lessons, condition, sitting, drawn),
   };
-  if (cell.method.refuses(question, committee) !== null) return null;
-  const panelWith = (chosen: readonly number[], misled: ReadonlySet<number> = new Set()): Panel => {
-    const variantOf = (lane: number): number => chosen[lane % chosen.length] as number;
-    return createPanel({ book, question, seed, variantOf, poisoned: misled });
-  };
+  if (method.refuses(question, committee) !== null) return null;
 
-  const panel = panelWith(variants, committee.misled);
-  const verdict = await cell.method.decide(question, committee, panel, seed);
-  const attempt = attemptFor(question, 0, seats, assurance);
-  const { terms } = attempt.request;
-  const tokens = tokensOf(panel.cost);
-  const voteOf = async (chosen: readonly number[]): Promise<VoteMark> => {
-    const vote = await selfConsistency(attempt, panelWith(chosen), tokens);
-    return { ...markOf(terms, question.truth, vote.answer), samples: vote.samples, tokens: vote.tokens };
-  };
-  const firstAnswerOf = async (chosen: readonly number[]): Promise<Mark> => {
-    const answer = await panelWith(chosen).ask(0, proposePrompt(attempt).small);
-    const texts = answer.kind === "answered" ? [answer.fields["answer"] ?? ""] : [];
-    return markOf(terms, question.truth, plainVote(terms, texts).answer);
-  };
-  const votes = await voteOf(variants);
-  const single = variants.length === 1 ? [votes] : await Promise.all(variants.map(async (one) => await voteOf([one])));
+  const { book, lessons } = evaluation;
+  const turn = (chosen: readonly number[]) => (lane: number) => chosen[lane % chosen.length] as number;
+  const isMisled = (lane: number): boolean => committee.misled.has((lane % condition.seats) as SeatIndex);
+  const panel = createPanel({
+    book,
+    question,
+    seed,
+    variantOf: turn(sitting.variants),
+    isPoisoned: isMisled,
+    ...(condition.seating === "calibrated" && { curvesOf: (variant) => lessons.curves?.[variant] ?? {} }),
+  });
+  const { verdict, isRetried } = await decided(cell, question, committee, panel, seed);
+  const table = { evaluation, posed, committee, sitting, drawn, isMisled };
+  const { terms } = attemptFor(question, 0, condition.seats, condition.assurance).request;
   return {
     question: question.text,
+    seed,
     answer: verdict.answer,
     ...markOf(terms, question.truth, verdict.answer),
+    confidence: verdict.confidence,
+    isRetried,
     calls: panel.cost.calls,
     failedCalls: panel.cost.failed,
-    tokens,
+    tokens: tokensOf(panel.cost),
     criticalPath: verdict.criticalPath,
-    selfConsistency: votes,
-    single,
-    greedy: await Promise.all(greedy.map(async (one) => await firstAnswerOf([one]))),
+    ...(await heldAgainst(table, tokensOf(panel.cost))),
   };
+}
+
+/** Decides, and once more if that hangs, as the chain calls another committee; the same seats sit, and answer anew. */
+async function decided(
+  { method }: CellKey,
+  question: Question,
+  committee: Committee,
+  panel: Panel,
+  seed: number,
+): Promise<{ readonly verdict: Verdict; readonly isRetried: boolean }> {
+  const first = await method.decide(question, committee, panel, seed);
+  if (first.status === "decided") return { verdict: first, isRetried: false };
+  const second = await method.decide(question, { ...committee, attempt: 1 }, panel, seed);
+  return { verdict: { ...second, criticalPath: first.criticalPath + second.criticalPath }, isRetried: true };
+}
+
+function skillsOf(
+  { skills }: Lessons,
+  { seats, liars }: Condition,
+  { models }: Sitting,
+  bad: ReadonlyMap<SeatIndex, Badness>,
+): readonly Skill[] {
+  return Array.from({ length: seats }, (_, seat) => {
+    if (bad.has(seat as SeatIndex)) return liars === "trusted" ? 3 : 1;
+    return skills[models[seat % models.length] as number] as Skill;
+  });
+}
+
+interface Table {
+  readonly evaluation: Evaluation;
+  readonly posed: Posed;
+  readonly committee: Committee;
+  readonly sitting: Sitting;
+  readonly drawn: ReadonlyMap<SeatIndex, Badness>;
+  readonly isMisled: (lane: number) => boolean;
+}
+
+/** The decision's rivals, at the decision's tokens. */
+async function heldAgainst(
+  { evaluation, posed: { question, seed }, committee, sitting, drawn, isMisled }: Table,
+  tokens: number,
+): Promise<Pick<Trial, "seatsRight" | "samples" | "rivals">> {
+  const { book, lessons } = evaluation;
+  const { seats, assurance } = committee;
+  const attempt = attemptFor(question, 0, seats, assurance);
+  const { terms } = attempt.request;
+  const mark = (answer: string | null): Mark => markOf(terms, question.truth, answer);
+  const lieOf: LieOf = (lane) => (committee.bad.has((lane % seats) as SeatIndex) ? question.lie.answer : null);
+  const panelOf = (chosen: readonly number[], isPoisoned: (lane: number) => boolean = () => false): Panel => {
+    return createPanel({
+      book,
+      question,
+      seed,
+      variantOf: (lane) => chosen[lane % chosen.length] as number,
+      isPoisoned,
+    });
+  };
+  const firstAnswer = async (panel: Panel, lane: number): Promise<string> =>
+    textOf(await panel.ask(lane, proposePrompt(attempt).small));
+  const firstAnswers = async (panel: Panel): Promise<readonly string[]> =>
+    await Promise.all(Array.from({ length: seats }, async (_, seat) => await firstAnswer(panel, seat)));
+  const voteOf = (texts: readonly string[]): Mark => mark(plainVote(terms, texts, question.text).answer);
+  const isAttacked = drawn.size > 0;
+
+  const ranking = sitting.models.toSorted((a, b) => rightOf(lessons, b) - rightOf(lessons, a));
+  const [best] = ranking as [number];
+  const greedy = async (model: number, isPoisoned: boolean): Promise<Mark> =>
+    voteOf([
+      await firstAnswer(
+        panelOf([evaluation.models + model], () => isPoisoned),
+        0,
+      ),
+    ]);
+  const modelOf = (seat: number): number => sitting.models[seat % sitting.models.length] as number;
+  const allSeats = Array.from({ length: seats }, (_, seat) => seat as SeatIndex);
+  const trustedSeat = createRandom(seed, `greedy seat ${question.text}`).pick(
+    allSeats.filter((seat) => modelOf(seat) === best),
+  );
+  const honest = ranking.find((model) => allSeats.some((seat) => modelOf(seat) === model && !drawn.has(seat)));
+
+  const own = await firstAnswers(panelOf(sitting.variants));
+  const told = isAttacked
+    ? (await firstAnswers(panelOf(sitting.variants, isMisled))).map((text, seat) => lieOf(seat) ?? text)
+    : own;
+  const sampled = await selfConsistency(attempt, panelOf(sitting.models), tokens);
+  const counted = isAttacked
+    ? await selfConsistency(attempt, panelOf(sitting.models, isMisled), tokens, lieOf)
+    : sampled;
+  const alone = sitting.models.length === 1 ? sampled : await selfConsistency(attempt, panelOf([best]), tokens);
+  const bestGreedy = await greedy(best, false);
+  const lie = lieOf(trustedSeat);
+  return {
+    seatsRight: own.map((text) => voteOf([text]).status === "right"),
+    samples: sampled.samples,
+    rivals: {
+      selfConsistency: mark(sampled.answer),
+      bestSingle: mark(alone.answer),
+      bestGreedy,
+      vote: voteOf(told),
+      counting: mark(counted.answer),
+      greedySeat: lie === null ? await greedy(best, isMisled(trustedSeat)) : mark(lie),
+      honestSeat: await greedy(honest ?? best, false),
+    },
+  };
+}
+
+function rightOf({ greedyRight }: Lessons, model: number): number {
+  return greedyRight[model] as number;
 }
 
 /** Picks the same seats for every method; the first of more bad seats are those of fewer. */
 export function badSeats(
-  { seats, badness, seed }: Pick<Evaluation, "seats" | "badness" | "seed">,
+  { seats, badness, seed }: { readonly seats: number; readonly badness: readonly Badness[]; readonly seed: number },
   question: Question,
   count: number,
 ): ReadonlyMap<SeatIndex, Badness> {
   const random = createRandom(seed, `bad seats ${question.text}`);
   const order = random.shuffled(Array.from({ length: seats }, (_, seat) => seat as SeatIndex));
   return new Map(order.slice(0, count).map((seat) => [seat, random.fork(`seat ${seat}`).pick(badness)]));
-}
-
-/** `answer`: null if hung. */
-export function markOf(terms: Terms, truth: string, answer: string | null): Mark {
-  if (answer === null) return { status: "hung", grade: 0 };
-  const isRight = agrees(terms, answer, truth);
-  const grade = terms.kind === "policies" ? overlap(terms, answer, truth) : Number(isRight);
-  return { status: isRight ? "right" : "wrong", grade };
-}
-
-/** Jaccard's index of two sets of policies. */
-function overlap(terms: Terms, answer: string, truth: string): number {
-  const [a, b] = [answer, truth].map((text) => {
-    const canonical = canonicalAnswer({ terms, question: "" }, text);
-    return new Set(canonical === null ? [] : policiesOf(canonical.outcome));
-  }) as [Set<number>, Set<number>];
-  const union = a.union(b).size;
-  return union === 0 ? 0 : a.intersection(b).size / union;
 }

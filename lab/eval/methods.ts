@@ -40,7 +40,7 @@ function fromBaseline(id: string, baseline: Baseline): Method {
     assurance: null,
     refuses: () => null,
     async decide(question, committee, panel) {
-      const attempt = attemptFor(question, 0, committee.seats, committee.assurance);
+      const attempt = attemptFor(question, 0, committee.seats, committee.assurance, committee);
       return await baseline(tableOf(attempt, question, committee, panel));
     },
   };

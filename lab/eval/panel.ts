@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { calibratedConfidence, type CalibrationStep } from "../../agents/core/calibration.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { renderFields, shortened, type Wording } from "../../agents/core/prompts/prompt.ts";
+import type { Ppm } from "../../agents/core/types.ts";
 import type { Answer, AnswerBook } from "./answer-book.ts";
 import type { Question } from "./question.ts";
 
@@ -23,21 +25,26 @@ export interface Panel {
   readonly cost: Cost;
 }
 
+/** Steps of a calibration by what is confident: an answer or a verdict. */
+export type Curves = Readonly<Record<string, { readonly steps: readonly CalibrationStep[] }>>;
+
 export interface PanelOptions {
   readonly book: AnswerBook;
   readonly question: Question;
   readonly seed: number;
   /** The model of a lane, as an index of the book's variants. */
   readonly variantOf: (lane: number) => number;
-  /** Lanes that read the poisoned source; none if absent. */
-  readonly poisoned?: ReadonlySet<number>;
+  /** True for lanes that read the poisoned source; none if absent. */
+  readonly isPoisoned?: (lane: number) => boolean;
+  /** The calibrated curves of a variant, which its confidences go through; as the model says them if absent. */
+  readonly curvesOf?: (variant: number) => Curves;
 }
 
 /**
  * The seed of a call follows from the question, not from the protocol: protocols that ask the same seat the same
  * about a question get the same answer. If a lane is asked the same twice in one decision, it answers anew.
  */
-export function createPanel({ book, question, seed, variantOf, poisoned }: PanelOptions): Panel {
+export function createPanel({ book, question, seed, variantOf, isPoisoned, curvesOf }: PanelOptions): Panel {
   const asked = new Map<string, number>();
   const cost = { calls: 0, failed: 0, promptTokens: 0, outputTokens: 0 };
   const ask = async (lane: number, wording: Wording): Promise<Answer> => {
@@ -47,7 +54,7 @@ export function createPanel({ book, question, seed, variantOf, poisoned }: Panel
     asked.set(again, times + 1);
     const request = {
       system,
-      user: poisoned?.has(lane) === true ? withPoison(user, question) : user,
+      user: isPoisoned?.(lane) === true ? withPoison(user, question) : user,
       schema,
       confidenceOf,
       maxTokens: limits.modelOutputTokens,
@@ -58,7 +65,10 @@ export function createPanel({ book, question, seed, variantOf, poisoned }: Panel
     if (answer.kind === "answered") {
       cost.promptTokens += answer.promptTokens;
       cost.outputTokens += answer.outputTokens;
-      return answer;
+      const steps = curvesOf?.(variantOf(lane))[confidenceOf]?.steps;
+      const raw = answer.confidencePpm;
+      if (steps === undefined || raw === null) return answer;
+      return { ...answer, confidencePpm: calibratedConfidence(steps, raw as Ppm) };
     }
     cost.failed += 1;
     const brief = shortened(wording, answer.reason);

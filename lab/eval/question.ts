@@ -1,21 +1,29 @@
 import { createHash } from "node:crypto";
 import { createRandom } from "../../sim/random.ts";
 import { answerFormOf, type AnswerForm } from "../../agents/core/prompts/task-prompt.ts";
-import { policy, reply } from "./families/cases.ts";
-import type { Drawn, Family } from "./families/drawn.ts";
-import { policies, sum, wason } from "./families/numbers.ts";
+import { clause, policy, reply } from "./families/cases.ts";
+import { choose, wason } from "./families/choices.ts";
+import type { Drawn, Family, Level } from "./families/drawn.ts";
+import { policies, sum } from "./families/numbers.ts";
 import { poisoned } from "./poison.ts";
+import { solutionsOf } from "./solver.ts";
+import type { Suite } from "./suites.ts";
 
-export const SUITE_NAMES = ["arithmetic", "wason", "policy", "lookup", "policies", "text"] as const;
-export type Suite = (typeof SUITE_NAMES)[number];
+const taught = (...sizes: readonly number[]): Level => ({ sizes, nearPpm: 150_000, roundPpm: 800_000 });
+const hard = (sizes: readonly number[], nearPpm: number, roundPpm: number): Level => ({ sizes, nearPpm, roundPpm });
 
 const FAMILIES: Readonly<Record<Suite, Family>> = {
   arithmetic: sum,
   wason,
-  policy,
-  lookup: policy,
-  policies,
-  text: reply,
+  policy: policy(taught(2, 2, 3)),
+  lookup: policy(taught(2, 2, 3)),
+  policies: policies(taught(3, 3, 4, 4, 4, 5)),
+  text: reply(taught(2, 2, 3)),
+  rules: policy(hard([4], 850_000, 100_000)),
+  replies: reply(hard([3, 4], 700_000, 200_000)),
+  clauses: clause(hard([4], 600_000, 200_000)),
+  offers: choose(hard([4], 300_000, 100_000)),
+  selections: policies(hard([5], 1_000_000, 0)),
 };
 
 export interface Question {
@@ -23,6 +31,8 @@ export interface Question {
   readonly text: string;
   readonly form: AnswerForm;
   readonly truth: string;
+  /** A text by which the truth is proven; none if absent. */
+  readonly proof?: string;
   /** The lie that liars agree on, and the text by which they prove it. */
   readonly lie: { readonly answer: string; readonly proof: string };
   /** For the look-up suite: the question with the rules from the poisoned source. */
@@ -37,8 +47,9 @@ export interface Question {
 const PROOF_LENGTH = 110;
 
 /**
- * Returns the questions of a suite, each once, drawn by the seed; the first of more are those of fewer. No model of
- * models/ was trained on them, by the rule of `split_of` in models/questions.py.
+ * Returns the questions of a suite, each once, drawn by the seed; the first of more are those of fewer. The solver has
+ * proven that each has exactly one answer. No model of models/ was trained on them, by the rule of `split_of` in
+ * models/questions.py.
  */
 export function questionsOf(suite: Suite, count: number, seed: number): readonly Question[] {
   const random = createRandom(seed, `questions ${suite}`);
@@ -49,9 +60,17 @@ export function questionsOf(suite: Suite, count: number, seed: number): readonly
     const question = isFit ? questionFrom(suite, drawn) : null;
     // The look-up suite has equally many questions with either answer.
     const isWanted = suite !== "lookup" || question?.truth === (found.size % 2 === 0 ? "yes" : "no");
-    if (question !== null && isWanted) found.set(drawn.text, question);
+    if (question !== null && isWanted && isProven(question)) found.set(drawn.text, question);
   }
   return [...found.values()];
+}
+
+/** True if the solver finds one answer; throws if that is not the family's. */
+function isProven({ suite, text, form, truth }: Question): boolean {
+  const solutions = solutionsOf(suite, text, form);
+  if (solutions.length === 1 && solutions[0] !== truth)
+    throw new Error(`the family says ${truth} and the solver ${solutions.join()}: ${text}`);
+  return solutions.length === 1;
 }
 
 /** True if `split_of` puts the question into the test split. */
@@ -61,7 +80,7 @@ export function isTest(text: string): boolean {
 
 /** Returns null if the text cannot be poisoned. */
 function questionFrom(suite: Suite, { kind, text, answer, proof, lie }: Drawn): Question | null {
-  const question = { suite, text, form: formOf(kind), truth: answer, lie };
+  const question = { suite, text, form: formOf(kind), truth: answer, proof, lie };
   if (suite !== "lookup") return question;
   const read = poisoned(text, answer, proof);
   return read === null || !isTest(read) ? null : { ...question, poisoned: read };

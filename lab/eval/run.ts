@@ -1,11 +1,19 @@
+import { createHash } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import PQueue from "p-queue";
-import { cellsOf, tryQuestion, type Cell, type Evaluation, type Trial } from "./evaluate.ts";
-import type { Suite } from "./question.ts";
+import { cellsOf, type CellKey } from "./conditions.ts";
+import { tryQuestion, type Cell, type Evaluation, type Posed, type Trial } from "./evaluate.ts";
+import type { JsonLines } from "./json-lines.ts";
+import type { Suite } from "./suites.ts";
 
 export interface Progress {
-  /** Number of finished questions of each suite. */
+  /** Number of finished rounds of one question per suite, and of all rounds. */
   readonly done: number;
+  readonly rounds: number;
   readonly trials: number;
+  /** Number of trials that were kept from an earlier run. */
+  readonly kept: number;
 }
 
 /** Trials under way at a time: while one deliberates, the votes of others keep the models busy. */
@@ -13,29 +21,58 @@ const AT_ONCE = 8;
 
 /**
  * Runs all cells question by question, so that a run that the clock stops has the same questions in every cell.
- * `isOver` is asked before each further round of one question per suite, except the first.
+ * `isOver` is asked before each further round of one question per suite, except the first. A trial that `book` holds
+ * is not run again.
  */
 export async function runEvaluation(
   evaluation: Evaluation,
+  book: JsonLines<Trial>,
   isOver: () => boolean,
   onProgress: (progress: Progress) => void,
 ): Promise<readonly Cell[]> {
-  const bySuite = Map.groupBy(evaluation.questions, ({ suite }) => suite);
+  const bySuite = Map.groupBy(evaluation.questions, ({ question }) => question.suite);
   const suites: readonly Suite[] = [...bySuite.keys()];
   const cells = cellsOf(evaluation, suites).map((cell) => ({ ...cell, trials: [] as Trial[] }));
   const rounds = Math.max(...[...bySuite.values()].map(({ length }) => length));
+  const origin = originOf(evaluation);
   const queue = new PQueue({ concurrency: AT_ONCE });
-  let trials = 0;
+  let [trials, kept] = [0, 0];
   for (let round = 0; round < rounds && (round === 0 || !isOver()); round++) {
     const tries = cells.map(async (cell) => {
-      const question = bySuite.get(cell.suite)?.[round];
-      if (question === undefined) return;
-      const trial = await queue.add(async () => await tryQuestion(evaluation, cell, question));
+      const posed = bySuite.get(cell.suite)?.[round];
+      if (posed === undefined || round % cell.every !== 0) return;
+      const key = keyOf(origin, cell, posed);
+      const known = book.get(key);
+      const trial = known ?? (await queue.add(async () => await tryQuestion(evaluation, cell, posed)));
       if (trial === null) return;
-      cell.trials.push(trial);
-      onProgress({ done: round, trials: ++trials });
+      if (known === undefined) book.set(key, trial);
+      else kept += 1;
+      cell.trials[round] = trial;
+      trials += 1;
+      onProgress({ done: round, rounds, trials, kept });
     });
     await Promise.all(tries);
   }
-  return cells.filter((cell) => cell.trials.length > 0);
+  return cells
+    .map((cell) => ({ ...cell, trials: cell.trials.filter(() => true) }))
+    .filter(({ trials: { length } }) => length > 0);
+}
+
+const root = join(import.meta.dirname, "../..");
+/** What a trial depends on: the rules, the worlds in which they run, and this study. */
+const SOURCES = ["agents/{core,node,adapters/models}/**/*.ts", "sim/**/*.ts", "lab/eval/**/*.ts"];
+
+/** Everything that all trials of an evaluation depend on; a change of any rule makes another. */
+function originOf({ book, lessons, badness, models }: Evaluation): string {
+  const hash = createHash("sha256");
+  for (const path of globSync(SOURCES, { cwd: root }).toSorted())
+    hash.update(path).update(readFileSync(join(root, path)));
+  const { greedyRight, skills, curves } = lessons;
+  hash.update(JSON.stringify([book.variants.map(({ key }) => key), models, badness, greedyRight, skills, curves]));
+  return hash.digest("hex");
+}
+
+function keyOf(origin: string, { suite, condition, method }: CellKey, { question, seed }: Posed): string {
+  const parts = [origin, suite, condition, method.id, question.text, seed];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }

@@ -1,3 +1,4 @@
+import { errorFunction, mean, sampleCorrelation } from "simple-statistics";
 import { createRandom } from "../../sim/random.ts";
 
 /** Lower and upper end. */
@@ -7,6 +8,13 @@ export type Interval = readonly [low: number, high: number];
 export interface Share {
   readonly share: number;
   readonly interval: Interval;
+}
+
+/** Of paired trials: those right in the first alone, those right in the second alone, and all. */
+export interface Pairs {
+  readonly gained: number;
+  readonly lost: number;
+  readonly trials: number;
 }
 
 /** Two-sided, 95 %. */
@@ -24,13 +32,65 @@ export function shareOf(hits: number, trials: number): Share {
 
 /**
  * Difference of two shares of the same trials with its interval by Bonett and Price (2012), an adjusted Wald interval
- * that keeps its level with few trials, too. `gained`: right in the first alone; `lost`: right in the second alone.
+ * that keeps its level with few trials, too.
  */
-export function pairedDifference(gained: number, lost: number, trials: number): Share {
+export function pairedDifference(pairs: Pairs): Share {
+  const { middle, deviation } = adjusted(pairs);
+  const half = Z * deviation;
+  return {
+    share: (pairs.gained - pairs.lost) / pairs.trials,
+    interval: [Math.max(-1, middle - half), Math.min(1, middle + half)],
+  };
+}
+
+/**
+ * One-sided p value against "the difference is at most `margin`", of the same normal approximation as the interval: a
+ * margin of -0.01 tests that the first is not worse by a point, +0.03 that it is better by more than three.
+ */
+export function pAtMost(margin: number, pairs: Pairs): number {
+  const { middle, deviation } = adjusted(pairs);
+  return normalTail((middle - margin) / deviation);
+}
+
+/** Two-sided p value against "there is no difference". */
+export function pNoDifference(pairs: Pairs): number {
+  const { middle, deviation } = adjusted(pairs);
+  return 2 * normalTail(Math.abs(middle) / deviation);
+}
+
+function adjusted({ gained, lost, trials }: Pairs): { readonly middle: number; readonly deviation: number } {
   const [up, down] = [(gained + 1) / (trials + 2), (lost + 1) / (trials + 2)];
-  const half = Z * Math.sqrt((up + down - (up - down) ** 2) / (trials + 2));
-  const middle = up - down;
-  return { share: (gained - lost) / trials, interval: [Math.max(-1, middle - half), Math.min(1, middle + half)] };
+  return { middle: up - down, deviation: Math.sqrt((up + down - (up - down) ** 2) / (trials + 2)) };
+}
+
+/** Probability that a standard normal number is greater. */
+function normalTail(z: number): number {
+  return (1 - errorFunction(z / Math.SQRT2)) / 2;
+}
+
+/** Holm's adjusted p values, in the order given: each below a level holds at that level for all of them together. */
+export function holm(values: readonly number[]): readonly number[] {
+  const order = values.map((_, index) => index).toSorted((a, b) => (values[a] as number) - (values[b] as number));
+  const result = values.map(() => 1);
+  let most = 0;
+  for (const [rank, index] of order.entries()) {
+    most = Math.max(most, Math.min(1, (values.length - rank) * (values[index] as number)));
+    result[index] = most;
+  }
+  return result;
+}
+
+/** Mean correlation of all pairs of columns of rows of equal length; null if no pair of columns varies. */
+export function correlationOf(rows: readonly (readonly boolean[])[]): number | null {
+  const columns = (rows[0] ?? []).map((_, column) => rows.map((row) => Number(row[column])));
+  const varying = columns.filter((column) => new Set(column).size > 1);
+  const pairs = varying.flatMap((one, index) => varying.slice(index + 1).map((other) => sampleCorrelation(one, other)));
+  return pairs.length === 0 ? null : mean(pairs);
+}
+
+/** Kish: how many independent votes `votes` are worth whose errors correlate by `correlation`. */
+export function effectiveVotes(votes: number, correlation: number): number {
+  return votes / (1 + (votes - 1) * correlation);
 }
 
 /**
@@ -46,9 +106,4 @@ export function meanOf(values: readonly number[]): Share {
   means.sort((a, b) => a - b);
   const interval = [means[Math.floor(0.025 * RESAMPLES)], means[Math.ceil(0.975 * RESAMPLES) - 1]] as [number, number];
   return { share: mean(values), interval };
-}
-
-/** Mean of at least one value. */
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

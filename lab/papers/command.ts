@@ -28,7 +28,7 @@ export async function main(argv: readonly string[]): Promise<number> {
         (opened.book ??= createAnswerBook(await openVariants([model, ...greedyOf([model])], jobs), cache)),
       tell: (line) => process.stderr.write(`${line}\n`),
     });
-    const provenance = provenanceOf("papers", argv, seed, opened.book, (performance.now() - started) / 1000);
+    const provenance = provenanceOf("papers", argv, [seed], opened.book, (performance.now() - started) / 1000);
     const text = findingsText(findings, provenance);
     if (writes) await write(`papers ${study.id}`, text, findings);
     process.stdout.write(json ? `${JSON.stringify({ provenance, ...findings })}\n` : `${text}\n`);

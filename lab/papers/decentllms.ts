@@ -2,10 +2,11 @@ import { majorityBaseline, ranking, twoThirdsBaseline } from "../references/lead
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { THINK_MS } from "../eval/deliberate.ts";
-import { markOf } from "../eval/evaluate.ts";
+import { markOf } from "../eval/mark.ts";
 import { METHODS, type Method } from "../eval/methods.ts";
 import { createPanel } from "../eval/panel.ts";
-import { questionsOf, type Question, type Suite } from "../eval/question.ts";
+import { questionsOf, type Question } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import { shareOf } from "../eval/statistics.ts";
 import { plainVote } from "../eval/vote.ts";
 import {
@@ -83,7 +84,7 @@ async function accuracyOf(setting: Setting): Promise<Accuracy> {
     const panel = () => createPanel({ book: answers, question, seed, variantOf: () => 0 });
     const firsts = await firstAnswers(answers, question, SEATS, seed);
     const texts = firsts.map((one) => (one.kind === "answered" ? (one.fields["answer"] ?? "") : ""));
-    count(VOTE, markOf(terms, question.truth, plainVote(terms, texts).answer).status === "right");
+    count(VOTE, markOf(terms, question.truth, plainVote(terms, texts, question.text).answer).status === "right");
     for (const id of RANKED) {
       const method = METHODS.find((one) => one.id === id) as Method;
       const { answer } = await method.decide(question, committee, panel(), seed);

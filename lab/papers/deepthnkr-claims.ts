@@ -1,7 +1,7 @@
 import type { Band } from "../references/agreement.ts";
-import type { Suite } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import type { Deliberated } from "./deliberations.ts";
-import { mean } from "../eval/statistics.ts";
+import { mean } from "simple-statistics";
 import { comparisonOf, percent, verdictOf, type Claim, type Comparison } from "./study.ts";
 
 /** A mode of the paper with its figures in Table II, for n seats. */

@@ -12,7 +12,8 @@ import { runWorld } from "../../sim/world.ts";
 import type { Answer, AnswerBook } from "../eval/answer-book.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { deliberation, planFor, type Badness } from "../eval/deliberate.ts";
-import { badSeats, markOf } from "../eval/evaluate.ts";
+import { badSeats } from "../eval/evaluate.ts";
+import { markOf } from "../eval/mark.ts";
 import { createPanel, type Panel } from "../eval/panel.ts";
 import type { Question } from "../eval/question.ts";
 

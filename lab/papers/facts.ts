@@ -1,7 +1,7 @@
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { policiesOf } from "../../agents/core/request/kinds.ts";
 import type { Terms } from "../../agents/core/types.ts";
-import { mean } from "../eval/statistics.ts";
+import { mean } from "simple-statistics";
 
 /** How much a decision kept of the policies that its members named at first. */
 export interface Facts {

@@ -1,7 +1,7 @@
 import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
 import type { AnswerBook } from "../eval/answer-book.ts";
 import { attemptFor } from "../eval/attempt.ts";
-import { markOf } from "../eval/evaluate.ts";
+import { markOf } from "../eval/mark.ts";
 import { createPanel } from "../eval/panel.ts";
 import type { Question } from "../eval/question.ts";
 

@@ -1,8 +1,8 @@
 import type { ConsensusReport } from "../references/hashgraph-report.ts";
-import type { Suite } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import type { Deliberated } from "./deliberations.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
-import { mean } from "../eval/statistics.ts";
+import { mean } from "simple-statistics";
 import { pooledFacts, type Facts, type PooledFacts } from "./facts.ts";
 import { percent, verdictOf, type Claim } from "./study.ts";
 

@@ -5,9 +5,10 @@ import type { Terms } from "../../agents/core/types.ts";
 import { agrees } from "../../sim/plan.ts";
 import { planFor } from "../eval/deliberate.ts";
 import { badSeats } from "../eval/evaluate.ts";
-import { questionsOf, type Question, type Suite } from "../eval/question.ts";
+import { questionsOf, type Question } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import { plainVote } from "../eval/vote.ts";
-import { mean } from "../eval/statistics.ts";
+import { mean } from "simple-statistics";
 import { deliberateOn, simulate, type Deliberated } from "./deliberations.ts";
 import { robustnessClaim, rescueClaims, type Course, type Robust } from "./hashgraph-claims.ts";
 import { factsOf, pooledFacts } from "./facts.ts";
@@ -73,7 +74,7 @@ export function courseOf(deliberated: Deliberated, greedy: Greedy): Course {
     firsts: firsts.length,
     firstsRight: countRight(terms, firsts, question),
     isUnanimous: report.rounds[0]?.isUnanimous === true,
-    voteIsRight: countRight(terms, [plainVote(terms, firsts).answer ?? ""], question) === 1,
+    voteIsRight: countRight(terms, [plainVote(terms, firsts, question.text).answer ?? ""], question) === 1,
     greedyIsRight: greedy.isRight,
     status,
     rounds: report.rounds.length,

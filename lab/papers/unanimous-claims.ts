@@ -1,6 +1,7 @@
-import type { Suite } from "../eval/question.ts";
+import type { Suite } from "../eval/suites.ts";
 import type { Deliberated } from "./deliberations.ts";
-import { mean, shareOf } from "../eval/statistics.ts";
+import { mean } from "simple-statistics";
+import { shareOf } from "../eval/statistics.ts";
 import { comparisonOf, percent, verdictOf, type Claim, type Comparison } from "./study.ts";
 
 /** The paper's cut-off; a deliberation that hangs counts as one more turn. */

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "../..");
 /** How figures were made, for readers who want to make them again. */
 export interface Provenance {
   readonly command: string;
-  readonly seed: number;
+  readonly seeds: readonly number[];
   readonly commit: string;
   readonly machine: string;
   readonly models: readonly string[];
@@ -21,13 +21,13 @@ export interface Provenance {
 export function provenanceOf(
   script: string,
   argv: readonly string[],
-  seed: number,
+  seeds: readonly number[],
   book: AnswerBook | null,
   seconds: number,
 ): Provenance {
   return {
     command: [`npm run ${script} --`, ...argv.map(shellWord)].join(" "),
-    seed,
+    seeds,
     commit: commitOf(),
     machine: `${availableParallelism()} of ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`,
     models: (book?.variants ?? []).map(({ label, key }) => `${label} (${key})`),
@@ -36,11 +36,11 @@ export function provenanceOf(
   };
 }
 
-export function provenanceText({ command, seed, commit, machine, models, seconds, asked }: Provenance): string {
+export function provenanceText({ command, seeds, commit, machine, models, seconds, asked }: Provenance): string {
   return [
     `\`${command}\``,
     "",
-    `* seed ${seed}, commit ${commit}, ${machine}, ${Math.round(seconds)} s`,
+    `* seed${seeds.length > 1 ? "s" : ""} ${seeds.join(", ")}, commit ${commit}, ${machine}, ${Math.round(seconds)} s`,
     ...models.map((model) => `* model: ${model}`),
     ...(asked === undefined
       ? []

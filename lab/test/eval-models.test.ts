@@ -35,7 +35,7 @@ describe("npm run eval", () => {
         "--json",
       );
       assert.equal(code, 0, err);
-      assert.match(err, /tokens\/s/);
+      assert.match(err, /2 questions of each suite; right of 60 others: \d+ sampled, \d+ greedy/);
       return JSON.parse(out) as {
         readonly provenance: { readonly models: readonly string[] };
         readonly summaries: readonly { readonly method: string; readonly questions: number; readonly tokens: number }[];
@@ -69,19 +69,26 @@ describe("npm run eval", () => {
     ];
     const { code, out, err } = run(...words, "--no-cache", "--json");
     assert.equal(code, 0, err);
-    const { provenance, cells } = JSON.parse(out) as {
+    const { provenance, committees } = JSON.parse(out) as {
       readonly provenance: { readonly models: readonly string[] };
-      readonly cells: readonly { readonly mix: string }[];
+      readonly committees: readonly { readonly condition: { readonly mix: string }; readonly allWrong: object }[];
     };
     const digests = provenance.models.map((one) => /sha256:([0-9a-f]+)/.exec(one)?.[1]);
     assert.equal(new Set(digests).size, 4, provenance.models.join());
-    assert.ok(cells.some(({ mix }) => mix === "heterogeneous"));
+    assert.deepEqual(
+      committees.map(({ condition }) => condition.mix),
+      ["heterogeneous"],
+    );
   });
 
   it("explains a wrong flag or file, with exit code 2", () => {
     const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
       [["--suite", "chess"], /USAGE: Correct --suite: "chess" is unknown; use .*arithmetic/],
       [["--suite", "wason", "--byzantine", "2"], /USAGE: Correct --byzantine "2": .*0 to 1/],
+      [["--suite", "wason", "--seats", "4,3"], /USAGE: Correct --seats "4,3": write one whole number from 4 to/],
+      [["--suite", "wason", "--seeds", "x"], /USAGE: Correct --seeds "x": .*0 to 2147483647/],
+      [["--suite", "wason", "--seating", "loud"], /USAGE: Correct --seating: "loud" is unknown; use .*calibrated/],
+      [["--suite", "wason", "--leading", "vote"], /USAGE: Correct --leading: "vote" is unknown; use .*clo/],
       [["--suite", "wason", "--models", "a.gguf@9"], /USAGE: Correct --models/],
       [
         ["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"],

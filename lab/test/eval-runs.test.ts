@@ -4,83 +4,41 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { modelFailed } from "../../agents/adapters/models/output.ts";
-import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { proposePrompt, revisePrompt } from "../../agents/core/prompts/task-prompt.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
-import { readPrompt, respond, type Mind } from "../../sim/model.ts";
-import { agrees } from "../../sim/plan.ts";
-import { createAnswerBook, type AnswerBook } from "../eval/answer-book.ts";
+import { readPrompt, respond } from "../../sim/model.ts";
+import { createAnswerBook } from "../eval/answer-book.ts";
 import { attemptFor } from "../eval/attempt.ts";
-import { badSeats, tryQuestion, type Cell, type Evaluation, type Mark, type Trial } from "../eval/evaluate.ts";
-import { METHODS, type Method } from "../eval/methods.ts";
+import { badSeats, tryQuestion } from "../eval/evaluate.ts";
 import { poisoned } from "../eval/poison.ts";
-import { createPanel, type Panel } from "../eval/panel.ts";
-import { formOf, questionsOf, type Question, type Suite } from "../eval/question.ts";
-import { reportText } from "../eval/report.ts";
-import { runEvaluation } from "../eval/run.ts";
-import { summarize } from "../eval/summary.ts";
+import { formOf, questionsOf, type Question } from "../eval/question.ts";
 import { selfConsistency } from "../eval/vote.ts";
-import { assertAbove, assertExcludes, assertIncludes, assertWithin } from "../../test/support/assertions.ts";
+import { assertAbove, assertWithin } from "../../test/support/assertions.ts";
 
-const question: Question = {
-  suite: "arithmetic",
-  text: "What is 25 + 38?",
-  form: formOf("number 0"),
-  truth: "63",
-  lie: { answer: "53", proof: "25+38: 5+8=13; 2+3=5; 53" },
-};
-const { terms } = attemptFor(question, 0, 4, "normal").request;
-
-/** Answers with the current mind's answer, after some real time; every answer costs 10 tokens. */
-function bookOf(mindOf: (user: string) => Mind, realMs = 0): AnswerBook {
-  const memory = createMemoryModel((request) => respond(request, terms, mindOf(request.user)), {
-    confidence: () => 900_000,
-  });
-  const model: Model = {
-    ...memory,
-    async ask(request, signal) {
-      if (realMs > 0) await sleep(realMs);
-      return { ...(await memory.ask(request, signal)), promptTokens: 9, outputTokens: 1 };
-    },
-  };
-  return createAnswerBook([{ label: "scripted", key: "scripted", isGreedy: false, models: [model] }], null);
-}
-
-const minded = (answer: string): Mind => ({ answer, approves: (other) => agrees(terms, other, answer) });
-const truthful = (): AnswerBook => bookOf(() => minded("63"));
-const panelOf = (book: AnswerBook): Panel => createPanel({ book, question, seed: 1, variantOf: () => 0 });
-const methodOf = (id: string): Method => METHODS.find((one) => one.id === id) as Method;
-
-function evaluationOf(book: AnswerBook, methods: readonly Method[]): Evaluation {
-  return {
-    book,
-    methods,
-    mixes: [{ name: "homogeneous", variants: [0], greedy: [0] }],
-    questions: [question],
-    seats: 4,
-    assurance: "normal",
-    byzantine: [0, 1],
-    badness: ["confident"],
-    seed: 1,
-  };
-}
-
-async function trialOf(id: string, byzantine: number, book = truthful(), seed = 1): Promise<Trial> {
-  const method = methodOf(id);
-  const cell = { suite: "arithmetic", mix: "homogeneous", method, byzantine } as const;
-  return (await tryQuestion({ ...evaluationOf(book, [method]), seed }, cell, question)) as Trial;
-}
+import {
+  bookOf,
+  cellOf,
+  evaluationOf,
+  methodOf,
+  minded,
+  panelOf,
+  question,
+  seedWhere,
+  terms,
+  trialOf,
+  truthful,
+  twoOf,
+} from "./support/evaluation.ts";
 
 describe("eval: self-consistency", () => {
   it("takes as many samples as the tokens pay for, at least one", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: 300 }), async (tokens) => {
+      fc.asyncProperty(fc.integer({ min: 0, max: 800 }), async (tokens) => {
         const vote = await selfConsistency(attemptFor(question, 0, 4, "normal"), panelOf(truthful()), tokens);
-        assert.equal(vote.samples, Math.max(1, Math.floor(tokens / 10)));
+        assert.equal(vote.samples, Math.min(64, Math.max(1, Math.floor(tokens / 10))));
         assert.equal(vote.tokens, 10 * vote.samples);
       }),
       { numRuns: 20 },
@@ -93,12 +51,14 @@ describe("eval: self-consistency", () => {
       if (readPrompt(request.user).get("task") === "propose") asked.push(request.seed);
       return respond(request, terms, minded("63"));
     });
-    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    const variant = { label: "", key: "", isGreedy: false, models: [model] };
+    const book = createAnswerBook([variant, { ...variant, key: "greedy", isGreedy: true }], null);
     const trial = await trialOf("mbft", 0, book);
-    // Its four samples are the answers of the four seats. Four more were asked, which the tokens do not pay for.
-    assert.equal(trial.selfConsistency.samples, 4);
-    assert.equal(new Set(asked).size, 8);
-    assert.equal(asked.length, 8);
+    // Its four samples are the answers of the four seats. Four more were asked, which the tokens do not pay for, and
+    // one at temperature 0.
+    assert.equal(trial.samples, 4);
+    assert.equal(new Set(asked.filter((seed) => seed > 0)).size, 8);
+    assert.equal(asked.length, 9);
   });
 });
 
@@ -182,13 +142,6 @@ describe("eval: the answer book", () => {
   });
 });
 
-/** A seed by which the seat that is bad is, or is not, the first in canonical order. */
-function seedWhere(isFirst: boolean): number {
-  const chair = canonicalOrder(attemptFor(question, 0, 4, "normal"))[0] as SeatIndex;
-  for (let seed = 1; ; seed++)
-    if (badSeats({ seats: 4, badness: ["confident"], seed }, question, 1).has(chair) === isFirst) return seed;
-}
-
 describe("eval: committees", () => {
   it("decide with every protocol that takes the question, at its stated cost", async () => {
     const costs: Readonly<Record<string, readonly [calls: number, path: number]>> = {
@@ -236,7 +189,7 @@ describe("eval: committees", () => {
     const trial = await trialOf("council", 1, truthful(), seedWhere(true));
     assert.equal(trial.answer, "53");
     assert.equal(trial.status, "wrong");
-    assert.equal(trial.selfConsistency.status, "right");
+    assert.equal(trial.rivals.selfConsistency.status, "right");
     assert.equal((await trialOf("council", 1, truthful(), seedWhere(false))).status, "right");
   });
 
@@ -244,9 +197,10 @@ describe("eval: committees", () => {
     const model = createMemoryModel(() => {
       throw modelFailed("scripted", "truncated", "on purpose");
     });
-    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    const book = createAnswerBook(twoOf(model), null);
     const trial = await trialOf("mbft", 0, book);
     assert.equal(trial.status, "hung");
+    assert.equal(trial.isRetried, true);
     assert.equal(trial.failedCalls, trial.calls);
     assert.equal(trial.tokens, 0);
   });
@@ -255,8 +209,8 @@ describe("eval: committees", () => {
     const committee = { seats: 30, assurance: "normal", bad: new Map(), misled: new Set<SeatIndex>() } as const;
     assert.equal(typeof methodOf("council").refuses(question, committee), "string");
     assert.equal(methodOf("mbft").refuses(question, committee), null);
-    const cell = { suite: "arithmetic", mix: "homogeneous", method: methodOf("council"), byzantine: 0 } as const;
-    assert.equal(await tryQuestion({ ...evaluationOf(truthful(), []), seats: 30 }, cell, question), null);
+    const cell = cellOf("council", { seats: 30 });
+    assert.equal(await tryQuestion(evaluationOf(truthful(), []), cell, { question, seed: 1 }), null);
   });
 
   it("have other bad seats by question and seed; more bad seats include fewer", () => {
@@ -294,17 +248,22 @@ describe("eval: look-up with one poisoned source", () => {
         approves: (other) => other === answer,
       });
     });
-    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    const book = createAnswerBook(twoOf(model), null);
     // A misled seat does not lie: as the first leader it is heard three times, like any seat that answers.
     const calls = { mbft: 20, "fixed-leader-debate": 16 };
     for (const [id, expected] of Object.entries(calls)) {
       const method = methodOf(id);
       asked.length = 0;
-      const cell = { suite: "lookup", mix: "homogeneous", method, byzantine: 1 } as const;
-      const trial = await tryQuestion(evaluationOf(book, [method]), cell, looked);
+      const cell = cellOf(id, { byzantine: 1 }, "lookup");
+      const trial = await tryQuestion(evaluationOf(book, [method]), cell, { question: looked, seed: 1 });
       assert.deepEqual([trial?.status, trial?.calls], ["right", expected], id);
-      assert.equal(trial?.selfConsistency.status, "right", id);
+      assert.equal(trial?.rivals.selfConsistency.status, "right", id);
       assertWithin(asked.filter((held) => held === read).length, 1, asked.length / 3, id);
+      // Without a misled seat they are the questions of `policy`, and are not counted twice.
+      assert.equal(
+        await tryQuestion(evaluationOf(book, [method]), cellOf(id, {}, "lookup"), { question: looked, seed: 1 }),
+        null,
+      );
     }
   });
 });
@@ -329,7 +288,7 @@ describe("eval: baselines", () => {
     // One of three accepts: with the leader's own that is half of the seats.
     const book = bookOf(() => ({ answer: "63", approves: () => verdicts++ % 3 === 0 }));
     const trial = await trialOf("fixed-leader-debate", 0, book);
-    assert.deepEqual([trial.status, trial.calls], ["hung", 2 * 3 * 4]);
+    assert.deepEqual([trial.status, trial.isRetried, trial.calls], ["hung", true, 2 * 2 * 3 * 4]);
   });
 
   it("decentllms: takes the best answer, or the one that a quorum lets pass", async () => {
@@ -342,99 +301,6 @@ describe("eval: baselines", () => {
     let asked = 0;
     const book = bookOf(() => minded(String(asked++ % 2)));
     const trial = await trialOf("early-stop", 0, book);
-    assert.deepEqual([trial.status, trial.calls, trial.criticalPath], ["hung", 16, 4]);
-  });
-});
-
-describe("eval: runs and reports", () => {
-  const provenance = { command: "npm run eval", seed: 1, commit: "abc", machine: "none", models: [], seconds: 1 };
-
-  it("name first what is worse than self-consistency", async () => {
-    const evaluation = evaluationOf(truthful(), [methodOf("council"), methodOf("mbft")]);
-    const cells = await runEvaluation(
-      { ...evaluation, seed: seedWhere(true) },
-      () => false,
-      () => {},
-    );
-    assert.deepEqual(
-      cells.map(({ method, byzantine }) => `${method.id} ${byzantine}`),
-      ["council 0", "mbft 0", "council 1", "mbft 1"],
-    );
-    const text = reportText(cells, provenance);
-    const [first = "", second = "", third = ""] = text.split("####");
-    assertIncludes(first, "Worse than self-consistency");
-    assert.match(first, /`council` \| homogeneous \| 1 \| 1 \| 0\.0( \| -100\.0 \(.*?\)){3} \| arithmetic -100\.0 \|/u);
-    assertExcludes(first, "mbft");
-    assertIncludes(second, "`mbft` | 1 | 1 | 100.0 (20.7 to 100.0) | 0.0");
-    assertIncludes(third, "`council` | 1 | 0.0 / 0.0 / 100.0 (100.0) |");
-  });
-
-  it("name every suite that is below, in bold if that is hardly chance, and the best single model", () => {
-    const mark = (isRight: boolean): Mark => ({ status: isRight ? "right" : "wrong", grade: Number(isRight) });
-    const vote = (isRight: boolean): Trial["selfConsistency"] => ({ ...mark(isRight), samples: 1, tokens: 10 });
-    const trialsWith = (right: number, rivals: number, of: number): readonly Trial[] =>
-      Array.from({ length: of }, (_, index) => ({
-        ...mark(index < right),
-        question: String(index),
-        answer: "63",
-        calls: 4,
-        failedCalls: 0,
-        tokens: 10,
-        criticalPath: 1,
-        selfConsistency: vote(index < rivals),
-        single: [vote(false), vote(index < rivals)],
-        greedy: [mark(index < rivals), mark(false)],
-      }));
-    const cellOf = (suite: Suite, trials: readonly Trial[]): Cell => ({
-      suite,
-      mix: "heterogeneous",
-      method: methodOf("mbft"),
-      byzantine: 1,
-      trials,
-    });
-    const cells = [
-      cellOf("wason", trialsWith(9, 10, 10)),
-      cellOf("text", trialsWith(2, 10, 10)),
-      cellOf("policy", trialsWith(10, 10, 10)),
-    ];
-    const summary = summarize(cells[1] as Cell);
-    assert.deepEqual(
-      [summary.bestSingle.share, summary.bestGreedy.share, summary.gains.bestGreedy.share],
-      [1, 1, -0.8],
-    );
-    const [first = ""] = reportText(cells, {
-      command: "",
-      seed: 1,
-      commit: "",
-      machine: "",
-      models: [],
-      seconds: 1,
-    }).split("####");
-    assertIncludes(first, "| wason -10.0, **text -80.0** |");
-    assertExcludes(first, "policy");
-  });
-
-  it("start no further question when the time is over, and have the same questions in every cell", async () => {
-    const questions = [question, { ...question, text: "What is 26 + 37?" }];
-    const evaluation = {
-      ...evaluationOf(truthful(), [methodOf("fixed-leader-debate"), methodOf("early-stop")]),
-      questions,
-    };
-    const cells = await runEvaluation(
-      evaluation,
-      () => true,
-      () => {},
-    );
-    assert.deepEqual(
-      cells.map(({ trials }) => trials.length),
-      [1, 1, 1, 1],
-    );
-    const all = await runEvaluation(
-      evaluation,
-      () => false,
-      () => {},
-    );
-    const counts = all.map(({ trials }) => trials.length);
-    assert.deepEqual(counts, [2, 2, 2, 2]);
+    assert.deepEqual([trial.status, trial.isRetried, trial.calls, trial.criticalPath], ["hung", true, 2 * 16, 2 * 4]);
   });
 });

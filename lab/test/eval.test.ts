@@ -5,11 +5,27 @@ import { describe, it } from "node:test";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { agrees } from "../../sim/plan.ts";
 import { attemptFor } from "../eval/attempt.ts";
-import { markOf } from "../eval/evaluate.ts";
+import { markOf } from "../eval/mark.ts";
 import { byzantineOf, optionsFrom } from "../eval/options.ts";
 import { poisoned } from "../eval/poison.ts";
-import { formOf, isTest, questionsOf, SUITE_NAMES } from "../eval/question.ts";
-import { meanOf, pairedDifference, shareOf } from "../eval/statistics.ts";
+import { cellsOf, conditionText, type Condition, type Grid } from "../eval/conditions.ts";
+import { skillOf } from "../eval/lessons.ts";
+import { METHODS } from "../eval/methods.ts";
+import { formOf, isTest, questionsOf } from "../eval/question.ts";
+import { HARD_SUITES, SUITE_NAMES, type Suite } from "../eval/suites.ts";
+import { solutionsOf } from "../eval/solver.ts";
+import {
+  correlationOf,
+  effectiveVotes,
+  holm,
+  meanOf,
+  pairedDifference,
+  pAtMost,
+  pNoDifference,
+  shareOf,
+  type Pairs,
+  type Share,
+} from "../eval/statistics.ts";
 import { plainVote } from "../eval/vote.ts";
 import {
   assertAbove,
@@ -22,6 +38,10 @@ import {
 
 const [question] = questionsOf("arithmetic", 1, 1) as [ReturnType<typeof questionsOf>[number]];
 const { terms } = attemptFor(question, 0, 4, "normal").request;
+
+const pairsOf = (gained: number, lost: number, trials: number): Pairs => ({ gained, lost, trials });
+const differenceOf = (gained: number, lost: number, trials: number): Share =>
+  pairedDifference(pairsOf(gained, lost, trials));
 
 describe("eval: statistics", () => {
   it("has Wilson's interval", () => {
@@ -49,13 +69,60 @@ describe("eval: statistics", () => {
 
   it("has Bonett and Price's interval of a paired difference, which two trials never make certain", () => {
     // n = 10, 3 gained, 1 lost: p = 4/12 and 2/12, variance (6/12 - (2/12)^2) / 12.
-    const { share, interval } = pairedDifference(3, 1, 10);
+    const { share, interval } = differenceOf(3, 1, 10);
     assertClose(share, 0.2, 1e-12);
     assertClose(interval[0], 1 / 6 - 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
     assertClose(interval[1], 1 / 6 + 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
-    assertAbove(pairedDifference(0, 2, 2).interval[1], 0);
-    assertBelow(pairedDifference(0, 40, 40).interval[1], 0);
-    assert.deepEqual(pairedDifference(1, 3, 10).interval, [-interval[1], -interval[0]]);
+    assertAbove(differenceOf(0, 2, 2).interval[1], 0);
+    assertBelow(differenceOf(0, 40, 40).interval[1], 0);
+    assert.deepEqual(differenceOf(1, 3, 10).interval, [-interval[1], -interval[0]]);
+  });
+
+  it("has p values of the same approximation as the interval, against any margin", () => {
+    fc.assert(
+      fc.property(fc.nat(60), fc.nat(60), fc.nat(200), (gained, lost, others) => {
+        const pairs = pairsOf(gained, lost, gained + lost + others + 1);
+        const [low, high] = pairedDifference(pairs).interval;
+        // At the ends of the 95 % interval each side is 2.5 %, unless an end is cut off.
+        if (low > -1) assertClose(pAtMost(low, pairs), 0.025, 1e-6);
+        if (high < 1) assertClose(pAtMost(high, pairs), 0.975, 1e-6);
+        assert.equal(pNoDifference(pairs) < 0.05 - 1e-6, low > 1e-7 || high < -1e-7);
+        assertAtMost(pAtMost(-0.05, pairs), pAtMost(0.03, pairs));
+      }),
+    );
+    // 1,900 questions, 100 discordant: a difference of 0 is within a point, one of 2 points is not.
+    assertBelow(pAtMost(-0.01, pairsOf(50, 50, 1900)), 0.05);
+    assertAbove(pAtMost(-0.01, pairsOf(31, 69, 1900)), 0.5);
+  });
+
+  it("adjusts p values by Holm's steps", () => {
+    // Example of the R documentation's p.adjust, method holm.
+    assert.deepEqual(holm([0.01, 0.02, 0.03, 0.04, 0.05]), [0.05, 0.08, 0.09, 0.09, 0.09]);
+    assert.deepEqual(holm([0.6, 0.008, 0.2]), [0.6, 0.024, 0.4]);
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 20 }), (values) => {
+        const adjusted = holm(values);
+        for (const [index, value] of values.entries()) {
+          assertWithin(adjusted[index], value, Math.min(1, values.length * value) + 1e-12);
+          for (const [other, smaller] of values.entries())
+            if (smaller <= value) assertAtMost(adjusted[other], adjusted[index] as number);
+        }
+      }),
+    );
+  });
+
+  it("tells how many independent votes seats are worth that err together", () => {
+    const independent = [true, false].flatMap((a) => [true, false].map((b) => [a, b]));
+    assertClose(correlationOf(independent) as number, 0, 1e-12);
+    const alike = [
+      [true, true, true],
+      [false, false, false],
+    ];
+    assertClose(correlationOf(alike) as number, 1, 1e-12);
+    assert.equal(correlationOf([[true, true]]), null);
+    assert.equal(effectiveVotes(9, 0), 9);
+    assert.equal(effectiveVotes(9, 1), 1);
+    assertClose(effectiveVotes(9, 0.4375), 2, 1e-12);
   });
 
   it("bootstraps a mean, the same one every time", () => {
@@ -97,10 +164,21 @@ describe("eval: marks", () => {
 });
 
 describe("eval: a plain vote", () => {
-  it("takes the most frequent answer, of equals the first one; a reply that is no answer has no vote", () => {
-    assert.equal(plainVote(terms, ["53", "63", "nonsense", "63"]).answer, "63");
-    assert.equal(plainVote(terms, ["53", "63", "63", "53"]).answer, "53");
-    assert.equal(plainVote(terms, ["", "x"]).status, "hung");
+  it("takes the most frequent answer; a reply that is no answer has no vote", () => {
+    assert.equal(plainVote(terms, ["53", "63", "nonsense", "63"], "").answer, "63");
+    assert.equal(plainVote(terms, ["", "x"], "").status, "hung");
+  });
+
+  it("breaks ties at random, and on the same question alike", () => {
+    const drawn = (order: readonly string[], number: number): string | null =>
+      plainVote(terms, order, `question ${number}`).answer;
+    const all = Array.from({ length: 400 }, (_, number) => drawn(["53", "63", "63", "53", "7"], number));
+    assertWithin(all.filter((answer) => answer === "53").length, 150, 250);
+    assert.equal(all.includes("7"), false);
+    assert.deepEqual(
+      all,
+      all.map((_, number) => drawn(["53", "63", "63", "53", "7"], number)),
+    );
   });
 });
 
@@ -152,73 +230,155 @@ describe("eval: questions", () => {
     assert.equal(isTest("What is 1 + 1?"), false);
   });
 
-  it("of arithmetic have the answer that their numbers give", () => {
-    const inDigits = questionsOf("arithmetic", 200, 1).filter(({ text }) => /\d.*\d/.test(text));
-    assertAbove(inDigits.length, 80);
-    for (const { text, truth } of inDigits) {
-      const [a = 0, b = 0] = [...text.matchAll(/\d+/g)].map(Number);
-      const isSum = /plus|\+|Add|sum of|together|in all|more|total|votes/.test(text);
-      const expected = isSum ? a + b : /Take/.test(text) ? b - a : a - b;
-      assert.equal(truth, String(expected), text);
-    }
-  });
-
-  it("of policies have the set that keeps the limit", () => {
-    for (const { text, truth } of questionsOf("policies", 100, 1)) {
-      const [limit = 0, ...values] = [...text.matchAll(/\d+/g)].map(Number);
-      const keeps = (value: number): boolean => (/At least/.test(text) ? value >= limit : value <= limit);
-      const letters = "ABCDE".split("").filter((_, index) => index < values.length && keeps(values[index] as number));
-      assert.equal(truth, letters.join(","), text);
-    }
-  });
-
-  it("of wason have the card that could break the rule", () => {
-    for (const { text, truth } of questionsOf("wason", 100, 1)) {
-      const digit = / (even|odd)/.exec(text)?.[1];
-      const options = [...text.matchAll(/(\w+) \(([A-C])\)/g)];
-      const breaking = options.filter(
-        ([, face = ""]) => /^\d+$/.test(face) && (Number(face) % 2 === 0) !== (digit === "even"),
-      );
-      assert.deepEqual(
-        breaking.map(([, , letter]) => letter),
-        [truth],
-        text,
-      );
-    }
-  });
-
-  it("of policy and look-up have an answer that their rules give", () => {
-    const bounds: readonly (readonly [words: RegExp, holds: (fact: number, limit: number) => boolean])[] = [
-      [/at least|or more|\bover\b/, (fact, limit) => fact >= limit],
-      [/within|up to|max|at most/, (fact, limit) => fact <= limit],
-    ];
-    const two = [...questionsOf("policy", 150, 1), ...questionsOf("lookup", 60, 1)];
-    let checked = 0;
-    for (const { text, truth, poisoned: read } of two)
-      for (const [told, expected] of [
-        [text, truth],
-        [read ?? text, read === undefined ? truth : truth === "yes" ? "no" : "yes"],
-      ] as const) {
-        // One rule with a number, and one fact with one: which belongs to which is plain.
-        const [rules = "", facts = ""] = told.split(/\. (?:Claim|Case|Facts): /);
-        const limits = [...rules.replaceAll(/\(?\d[).] ?/g, "").matchAll(/\d+/g)].map(Number);
-        const values = [...facts.matchAll(/\d+/g)].map(Number);
-        if (limits.length !== 1 || values.length !== 1) continue;
-        const keeps = bounds.find(([words]) => words.test(rules))?.[1](values[0] as number, limits[0] as number);
-        const flags = facts.match(/\b(?:used|no receipt|no police report|unpaid|not approved|open debt|not signed)\b/);
-        assert.equal(expected, keeps === true && flags === null ? "yes" : "no", told);
-        checked += 1;
+  it("are proven by the solver to have one answer, and it is neither the lie's nor a poisoned source's", () => {
+    for (const suite of SUITE_NAMES)
+      for (const { text, form, truth, lie, poisoned: read } of questionsOf(suite, 60, 4)) {
+        assert.deepEqual(solutionsOf(suite, text, form), [truth], text);
+        assert.notEqual(lie.answer, truth);
+        if (read !== undefined)
+          assert.deepEqual(solutionsOf(suite, read, form), [truth === "yes" ? "no" : "yes"], read);
       }
-    assertAbove(checked, 80);
+  });
+
+  it("have an answer that follows from their numbers: another number changes what the solver finds", () => {
+    for (const suite of HARD_SUITES) {
+      const changed = questionsOf(suite, 40, 5).filter(({ text, form, truth }) =>
+        [...text.matchAll(/\d+/g)].some(({ 0: number, index }) => {
+          const other = `${text.slice(0, index)}${Number(number) + 1_000}${text.slice(index + number.length)}`;
+          return solutionsOf(suite, other, form).join() !== truth;
+        }),
+      );
+      assertAbove(changed.length, 35, suite);
+    }
+  });
+});
+
+describe("eval: the solver", () => {
+  const solve = (suite: Suite, kind: string, text: string): readonly string[] => solutionsOf(suite, text, formOf(kind));
+
+  it("reads rules with shuffled facts, and finds the one that is broken", () => {
+    const rules = "2 rules: (1) hotel up to 90 EUR; (2) meals up to 30 EUR. Case: meals 31 EUR, hotel 90 EUR.";
+    assert.deepEqual(solve("rules", "boolean", `${rules} Is it?`), ["no"]);
+    assert.deepEqual(solve("rules", "boolean", `${rules.replace("31", "30")} Is it?`), ["yes"]);
+    assert.deepEqual(solve("replies", "text", `${rules} What is the reply?`), [
+      "Not allowed: meals 31 EUR is more than 30.",
+    ]);
+    const lettered = rules.replace("(1)", "(A)").replace("(2)", "(B)");
+    assert.deepEqual(solve("clauses", "choice A-B", `${lettered} Which clause fails?`), ["B"]);
+  });
+
+  it("keeps every answer of a question that has several, and none of one that it cannot read", () => {
+    assert.deepEqual(solve("offers", "choice A-C", "Which offer is cheapest? A) 5 B) 5 C) 7"), []);
+    const twice = "R: A) hotel up to 9 EUR; B) meals up to 3 EUR. Case: hotel 10 EUR, meals 4 EUR. Which clause fails?";
+    assert.deepEqual(solve("clauses", "choice A-B", twice), ["A", "B"]);
+    assert.deepEqual(solve("rules", "boolean", "Is it?"), []);
+  });
+
+  it("adds, subtracts, picks, and turns cards", () => {
+    assert.deepEqual(solve("arithmetic", "number 0", "Take twenty-five from 63. What is left?"), ["38"]);
+    assert.deepEqual(
+      solve("selections", "policies A-C", "Deadline: 9 days. Options: (A) 9 days (B) 10 days (C) 2 days. Which fit?"),
+      ["A,C"],
+    );
+    assert.deepEqual(solve("offers", "choice A-C", "Options: A: day 7, B: day 12, C: day 3. Which day is latest?"), [
+      "B",
+    ]);
+    const cards =
+      "Cards: E, 7, K, 4. Rule: if vowel then even. E is turned. Which other card to turn? K (A), 7 (B), 4 (C)";
+    assert.deepEqual(solve("wason", "choice A-C", cards), ["B"]);
+  });
+});
+
+describe("eval: conditions", () => {
+  const method = (id: string): Grid["methods"][number] =>
+    METHODS.find((one) => one.id === id) as Grid["methods"][number];
+  const grid: Grid = {
+    mixes: ["heterogeneous"],
+    seats: [4, 7],
+    seatings: ["sampled", "greedy"],
+    assurances: ["normal", "high"],
+    liars: ["caught", "trusted"],
+    byzantine: [0, "f"],
+    methods: [method("mbft"), method("council")],
+    leading: [method("mbft")],
+    recommended: method("mbft"),
+    thinning: 4,
+  };
+  const of = (id: string): readonly string[] =>
+    cellsOf(grid, ["rules"])
+      .filter((cell) => cell.method.id === id)
+      .map(({ condition }) => conditionText(condition));
+
+  it("try every method in the plain condition, and leading ones in those that differ from it in one way beside size", () => {
+    assert.deepEqual(of("council"), ["n = 4, nobody bad", "n = 4, 1 caught liar"]);
+    assert.deepEqual(of("mbft").toSorted(), [
+      "n = 4, 1 caught liar",
+      "n = 4, 1 caught liar, greedy",
+      "n = 4, 1 caught liar, high assurance",
+      "n = 4, 1 trusted liar",
+      "n = 4, nobody bad",
+      "n = 4, nobody bad, greedy",
+      "n = 4, nobody bad, high assurance",
+      "n = 7, 2 caught liars",
+      "n = 7, 2 caught liars, high assurance",
+      "n = 7, 2 trusted liars",
+      "n = 7, nobody bad",
+      "n = 7, nobody bad, high assurance",
+    ]);
+  });
+
+  it("give the recommended method every question in the first seating, and one in so many to all else", () => {
+    const cells = cellsOf(grid, ["rules"]);
+    const whole = cells.filter(({ every }) => every === 1);
+    assert.equal(
+      whole.every(({ method: { id }, condition: { seating } }) => id === "mbft" && seating === "sampled"),
+      true,
+    );
+    assert.equal(whole.length, 10);
+    assert.deepEqual(new Set(cells.map(({ every }) => every)), new Set([1, 4]));
+  });
+
+  it("give seats the skill that clo's counters would", () => {
+    assert.deepEqual([skillOf(0, 0), skillOf(10, 60), skillOf(40, 60), skillOf(55, 60)], [2, 1, 2, 3]);
+  });
+
+  it("name themselves apart", () => {
+    const names = cellsOf(grid, ["rules"]).map(({ condition, method: { id } }) => `${id} ${conditionText(condition)}`);
+    assert.equal(new Set(names).size, names.length);
+    const one: Condition = {
+      mix: "homogeneous",
+      seats: 4,
+      seating: "sampled",
+      assurance: "normal",
+      byzantine: 0,
+      liars: "caught",
+    };
+    assert.equal(conditionText(one), "n = 4, nobody bad, one model");
   });
 });
 
 describe("eval: options", () => {
   it("read numbers of bad seats up to f", () => {
-    assert.deepEqual(byzantineOf("0..f", 2), [0, 1, 2]);
-    assert.deepEqual(byzantineOf("f,0", 2), [0, 2]);
-    assert.deepEqual(byzantineOf("1", 2), [1]);
-    for (const text of ["3", "2..1", "x", "", "0..1..2", "-1"]) assert.throws(() => byzantineOf(text, 2), text);
+    assert.deepEqual(byzantineOf("0..f", 7), [0, 1, "f"]);
+    assert.deepEqual(byzantineOf("f,0", 7), [0, "f"]);
+    assert.deepEqual(byzantineOf("1", 7), [1]);
+    for (const text of ["3", "2..1", "x", "", "0..1..2", "-1"]) assert.throws(() => byzantineOf(text, 7), text);
+  });
+
+  it("take all conditions with --quick and --full, unless a flag names fewer", () => {
+    const { seats, seatings, liars, assurances, limitSeconds } = optionsFrom(["--suite", "hard", "--full"]);
+    assert.deepEqual(
+      [seats, seatings, liars, assurances],
+      [
+        [4, 7, 13],
+        ["sampled", "greedy", "calibrated"],
+        ["caught", "trusted"],
+        ["normal", "high"],
+      ],
+    );
+    assertBelow(limitSeconds ?? 0, 6 * 3600);
+    const fewer = optionsFrom(["--suite", "rules,taught", "--quick", "--seats", "7", "--liars", "trusted"]);
+    assert.deepEqual([fewer.seats, fewer.liars, fewer.suites.length], [[7], ["trusted"], 7]);
   });
 
   it("name a file that cannot be used before they ask for the suite", () => {

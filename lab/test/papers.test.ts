@@ -46,7 +46,7 @@ it("provenance: its command, pasted into a shell, has every argument unchanged",
     "line\nline",
     "--seed=1,2",
   ];
-  const { command } = provenanceOf("papers", argv, 1, null, 1);
+  const { command } = provenanceOf("papers", argv, [1], null, 1);
   assert.match(command, /^npm run papers -- --models 'a b\.gguf;echo c' /);
   assert.match(command, / --seed=1,2$/);
   const shown = command.replace(/^npm run papers --/, "printf '%s\\0'");
@@ -93,7 +93,7 @@ describe("a study's text", () => {
     };
     const provenance = {
       command: "npm run papers -- x",
-      seed: 1,
+      seeds: [1],
       commit: "abc",
       machine: "m",
       models: ["q"],
@@ -127,7 +127,7 @@ describe("a study's text", () => {
 
 describe("one greedy call of the same model", () => {
   const before = (...comparisons: readonly Comparison[]): string => {
-    const provenance = { command: "c", seed: 1, commit: "abc", machine: "m", models: [], seconds: 1 };
+    const provenance = { command: "c", seeds: [1], commit: "abc", machine: "m", models: [], seconds: 1 };
     const text = findingsText({ claims: [], comparisons, tables: [], charts: [] }, provenance);
     return text.slice(0, text.indexOf("| the paper |"));
   };

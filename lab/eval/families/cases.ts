@@ -1,9 +1,9 @@
 import type { Random } from "../../../sim/random.ts";
-import { rounded, valueFor, type Bound, type Drawn } from "./drawn.ts";
+import { rounded, valueFor, type Bound, type Family, type Level } from "./drawn.ts";
 
-/** Rules and the facts they are applied to: families `policy` and `text` of models/questions.py. */
+/** Rules and the facts they are applied to: families `policy` and `text` of models/questions.py, and the clauses of `choose`. */
 
-type Clause = readonly [
+export type Clause = readonly [
   texts: readonly string[],
   bound: Bound | "flag",
   facts: readonly string[],
@@ -12,7 +12,7 @@ type Clause = readonly [
   words: string,
 ];
 
-interface Domain {
+export interface Domain {
   readonly titles: readonly string[];
   readonly clauses: readonly Clause[];
   readonly asks: readonly string[];
@@ -28,7 +28,7 @@ function flag(texts: string, good: string, bad: string): Clause {
   return [texts.split("|"), "flag", [good], [0, 0], bad];
 }
 
-const DOMAINS: readonly Domain[] = [
+export const DOMAINS: readonly Domain[] = [
   {
     titles: ["Policy", "Refund policy", "Shop rules"],
     clauses: [
@@ -119,6 +119,11 @@ const ENDINGS = [
   "What should the clerk write?",
 ];
 
+/** Titles and questions of cases that ask for the rule that is broken. */
+const BROKEN_TITLES = ["Rules", "Policy", "Clauses"];
+const BROKEN_ASKS = ["Which rule is broken?", "Which clause is violated?", "Which clause fails?"];
+const LETTERS = "ABCDE".split("");
+
 /** One clause with its fact. */
 interface Item {
   readonly clause: string;
@@ -135,70 +140,112 @@ interface Case {
   readonly items: readonly Item[];
   /** Indices of rules that do not hold, ascending. */
   readonly broken: readonly number[];
-  /** Rules and facts without the question. */
+  /** Names of the rules in a trace. */
+  readonly names: readonly string[];
+  /** Rules and facts without title and question. */
   readonly told: string;
 }
 
 /** The question whether it may be paid. */
-export function policy(random: Random): Drawn {
-  const drawn = drawCase(random, 150_000);
-  const { domain, broken } = drawn;
-  const isRight = broken.length === 0;
-  return {
-    kind: "boolean",
-    text: `${drawn.told} ${random.pick(domain.asks)}`,
-    answer: isRight ? "yes" : "no",
-    proof: proofOf(drawn),
-    lie: { answer: isRight ? "no" : "yes", proof: liedOn(random, drawn).proof },
+export function policy(level: Level): Family {
+  return (random) => {
+    const drawn = drawCase(random, level, brokenRules(150_000), NUMBERS);
+    const { domain, broken } = drawn;
+    const isRight = broken.length === 0;
+    return {
+      kind: "boolean",
+      text: `${random.pick(domain.titles)}: ${drawn.told} ${random.pick(domain.asks)}`,
+      answer: isRight ? "yes" : "no",
+      proof: proofOf(drawn),
+      lie: { answer: isRight ? "no" : "yes", proof: liedOn(random, drawn).proof },
+    };
   };
 }
 
 /** The text that is written to the customer, with the failing rule. */
-export function reply(random: Random): Drawn {
-  const drawn = drawCase(random, 0);
-  const { domain, broken } = drawn;
-  const ending = random.pick(ENDINGS);
-  const lied = liedOn(random, drawn);
-  return {
-    kind: "text",
-    text: `${drawn.told} ${random.chance(400_000) ? `${random.pick(domain.asks)} ` : ""}${ending}`,
-    answer: replyOf(drawn, broken[0] ?? null),
-    proof: proofOf(drawn),
-    lie: { answer: replyOf(drawn, lied.at), proof: lied.proof },
+export function reply(level: Level): Family {
+  return (random) => {
+    const drawn = drawCase(random, level, brokenRules(0), NUMBERS);
+    const { domain, broken } = drawn;
+    const title = random.pick(domain.titles);
+    const ending = random.pick(ENDINGS);
+    const lied = liedOn(random, drawn);
+    return {
+      kind: "text",
+      text: `${title}: ${drawn.told} ${random.chance(400_000) ? `${random.pick(domain.asks)} ` : ""}${ending}`,
+      answer: replyOf(drawn, broken[0] ?? null),
+      proof: proofOf(drawn),
+      lie: { answer: replyOf(drawn, lied.at), proof: lied.proof },
+    };
   };
 }
 
-function drawCase(random: Random, twoBrokenPpm: number): Case {
-  const count = random.pick([2, 2, 3]);
+/** Which of the rules is broken. */
+export function clause(level: Level): Family {
+  return (random) => {
+    const drawn = drawCase(random, level, () => 1, CLAUSE_LETTERS);
+    const { items, broken, names } = drawn;
+    const at = broken[0] as number;
+    const other = random.pick(items.map((_, index) => index).filter((index) => index !== at));
+    return {
+      kind: `choice A-${names[items.length - 1] as string}`,
+      text: `${random.pick(BROKEN_TITLES)}: ${drawn.told} ${random.pick(BROKEN_ASKS)}`,
+      answer: names[at] as string,
+      proof: proofOf(drawn),
+      lie: { answer: names[other] as string, proof: traceOf(drawn, other, [at, other]) },
+    };
+  };
+}
+
+/** How rules are named in the text and in a trace. */
+interface Naming {
+  readonly styles: readonly string[];
+  readonly inText: readonly string[];
+  readonly inTrace: readonly string[];
+}
+
+const NUMBERS: Naming = {
+  styles: ["({}) ", "{}. ", "{}) "],
+  inText: "12345".split(""),
+  inTrace: ["c1", "c2", "c3", "c4", "c5"],
+};
+const CLAUSE_LETTERS: Naming = { styles: ["{}) ", "{}) ", "({}) "], inText: LETTERS, inTrace: LETTERS };
+
+/** Half of the cases keep all rules. */
+function brokenRules(twoPpm: number): (random: Random) => number {
+  return (random) => (random.chance(500_000) ? (random.chance(twoPpm) ? 2 : 1) : 0);
+}
+
+function drawCase(random: Random, level: Level, breaksOf: (random: Random) => number, naming: Naming): Case {
+  const count = random.pick(level.sizes);
   const order = random.shuffled(Array.from({ length: count }, (_, index) => index));
-  const breaks = random.chance(500_000) ? (random.chance(twoBrokenPpm) ? 2 : 1) : 0;
-  const broken = order.slice(0, breaks).toSorted((a, b) => a - b);
+  const broken = order.slice(0, breaksOf(random)).toSorted((a, b) => a - b);
   const domain = random.pick(DOMAINS);
   const clauses = random.shuffled(domain.clauses).slice(0, count);
-  const items = clauses.map((clause, index) => itemOf(random, clause, !broken.includes(index)));
-  const style = random.pick(["({}) ", "{}. ", "{}) "]);
-  const rules = items.map(({ clause }, index) => `${style.replace("{}", String(index + 1))}${clause}`).join("; ");
+  const items = clauses.map((one, index) => itemOf(random, level, one, !broken.includes(index)));
+  const style = random.pick(naming.styles);
+  const rules = items.map((item, index) => `${style.replace("{}", naming.inText[index] as string)}${item.clause}`);
   const facts = items.map(({ fact }) => fact);
   const told = (random.chance(350_000) ? random.shuffled(facts) : facts).join(", ");
   const claim = random.pick(["Claim", "Case", "Facts"]);
-  return { domain, items, broken, told: `${random.pick(domain.titles)}: ${rules}. ${claim}: ${told}.` };
+  return { domain, items, broken, names: naming.inTrace, told: `${rules.join("; ")}. ${claim}: ${told}.` };
 }
 
-function itemOf(random: Random, [texts, bound, facts, [low, high], words]: Clause, holds: boolean): Item {
-  const [clause, fact] = [random.pick(texts), random.pick(facts)];
+function itemOf(random: Random, level: Level, [texts, bound, facts, [low, high], words]: Clause, holds: boolean): Item {
+  const [rule, fact] = [random.pick(texts), random.pick(facts)];
   const ending = (ok: boolean): string => (ok ? "ok" : "fails");
   if (bound === "flag") {
     const word = holds ? fact : words;
     const lie = `${random.pick([fact, words])} ${ending(!holds)}`;
-    return { clause, fact: word, trace: `${word} ${ending(holds)}`, lie, reason: words };
+    return { clause: rule, fact: word, trace: `${word} ${ending(holds)}`, lie, reason: words };
   }
   const limit = rounded(random, random.between(low, high));
-  const value = valueFor(random, limit, bound, holds);
-  const lied = random.pick([value, valueFor(random, limit, bound, !holds)]);
+  const value = valueFor(random, level, limit, bound, holds);
+  const lied = random.pick([value, valueFor(random, level, limit, bound, !holds)]);
   const put = (template: string, number: number): string => template.replace("{n}", String(number));
   const size = bound === "max" ? "more" : "less";
   return {
-    clause: put(clause, limit),
+    clause: put(rule, limit),
     fact: put(fact, value),
     trace: `${value} ${bound} ${limit} ${ending(holds)}`,
     lie: `${lied} ${bound} ${limit} ${ending(!holds)}`,
@@ -207,21 +254,22 @@ function itemOf(random: Random, [texts, bound, facts, [low, high], words]: Claus
 }
 
 /** The trace up to the first rule that fails. */
-function proofOf({ items, broken: [first = items.length - 1] }: Case): string {
-  return traceOf(items, first, []);
+function proofOf(drawn: Case): string {
+  return traceOf(drawn, drawn.broken[0] ?? drawn.items.length - 1, []);
 }
 
 /** Returns a trace that ends in the wrong judgement, and the rule that it claims to be broken; null if it has none. */
-function liedOn(random: Random, { items, broken }: Case): { readonly at: number | null; readonly proof: string } {
-  if (broken.length > 0) return { at: null, proof: traceOf(items, items.length - 1, broken) };
+function liedOn(random: Random, drawn: Case): { readonly at: number | null; readonly proof: string } {
+  const { items, broken } = drawn;
+  if (broken.length > 0) return { at: null, proof: traceOf(drawn, items.length - 1, broken) };
   const at = random.below(items.length);
-  return { at, proof: traceOf(items, at, [at]) };
+  return { at, proof: traceOf(drawn, at, [at]) };
 }
 
-function traceOf(items: readonly Item[], upto: number, lies: readonly number[]): string {
+function traceOf({ items, names }: Case, upto: number, lies: readonly number[]): string {
   return items
     .slice(0, upto + 1)
-    .map(({ trace, lie }, index) => `c${index + 1} ${lies.includes(index) ? lie : trace}`)
+    .map(({ trace, lie }, index) => `${names[index] as string} ${lies.includes(index) ? lie : trace}`)
     .join("; ");
 }
 

@@ -13,13 +13,29 @@ export interface Drawn {
 /** Draws one question. */
 export type Family = (random: Random) => Drawn;
 
+/** How hard the questions of a family are. */
+export interface Level {
+  /** Numbers of rules or options, one of which is drawn. */
+  readonly sizes: readonly number[];
+  /** Share of values within a few steps of their limit, parts per million. */
+  readonly nearPpm: number;
+  /** Share of limits from 100 on whose values are round, parts per million. */
+  readonly roundPpm: number;
+}
+
 /** Kind of a limit: the most or the least. */
 export type Bound = "max" | "min";
 
 /** A value on the wanted side of the limit: near it, at it, or far from it. */
-export function valueFor(random: Random, limit: number, bound: Bound, holds: boolean): number {
-  const isNear = random.chance(150_000);
-  const step = limit >= 100 && random.chance(800_000) ? 10 : 1;
+export function valueFor(
+  random: Random,
+  { nearPpm, roundPpm }: Level,
+  limit: number,
+  bound: Bound,
+  holds: boolean,
+): number {
+  const isNear = random.chance(nearPpm);
+  const step = limit >= 100 && random.chance(roundPpm) ? 10 : 1;
   if (holds === (bound === "max")) {
     const top = holds ? limit : limit - step;
     const low = Math.max(top < 1 ? 0 : 1, top - (isNear ? 5 * step : Math.max(5, Math.floor(limit * 0.8))));

@@ -1,7 +1,7 @@
 import type { Random } from "../../../sim/random.ts";
-import { rounded, valueFor, type Bound, type Drawn } from "./drawn.ts";
+import { rounded, valueFor, type Bound, type Drawn, type Family, type Level } from "./drawn.ts";
 
-/** Families `sum`, `wason` and `policies` of models/questions.py. */
+/** Families `sum` and `policies` of models/questions.py. */
 
 const ONES =
   "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
@@ -95,67 +95,11 @@ function sumText(random: Random, a: number, b: number, isSum: boolean): string {
   return template.replaceAll(/\{(\w)\}/g, (_, name: string) => fields[name] as string);
 }
 
-function wordsOf(number: number): string {
+/** A number below 100 in words. */
+export function wordsOf(number: number): string {
   if (number < 20) return ONES[number] as string;
   const one = number % 10;
   return `${TENS[tensOf(number)]}${one === 0 ? "" : `-${ONES[one]}`}`;
-}
-
-interface Card {
-  readonly face: string;
-  readonly what: string;
-  readonly turns: boolean;
-}
-
-/** Which other card has to be turned to test the rule (Wason). */
-export function wason(random: Random): Drawn {
-  const letter = random.pick(["vowel", "consonant"]);
-  const digit = random.pick(["even", "odd"]);
-  const [otherLetter, otherDigit] = [letter === "vowel" ? "consonant" : "vowel", digit === "even" ? "odd" : "even"];
-  const first: Card = { face: letterOf(random, letter), what: letter, turns: true };
-  const rest: readonly Card[] = [
-    { face: letterOf(random, otherLetter), what: otherLetter, turns: false },
-    { face: digitOf(random, digit), what: digit, turns: false },
-    { face: digitOf(random, otherDigit), what: otherDigit, turns: true },
-  ];
-  const cards = random.shuffled([first, ...rest]);
-  const options = random.shuffled(rest);
-  const listed = options.map(({ face }, index) => `${face} (${LETTERS[index]})`).join(", ");
-  const rule = random.pick([
-    `if ${letter} then ${digit}`,
-    `a card with a ${letter} has an ${digit} number behind`,
-    `every ${letter} has an ${digit} number on its back`,
-  ]);
-  const ask = random.pick([
-    "Which other must be turned?",
-    "Which other card tests the rule?",
-    "Which other card to turn?",
-  ]);
-  const faces = cards.map(({ face }) => face).join(", ");
-  const traceTo = (at: number): string => {
-    const chosen = options[at] as Card;
-    const steps = cards.map((card) => `${card.face} ${card.what} ${card === chosen || card === first ? "turn" : "no"}`);
-    return `${steps.join("; ")}; ${chosen.face} (${LETTERS[at]})`;
-  };
-  const right = options.findIndex(({ turns }) => turns);
-  const wrong = (right + 1 + random.below(2)) % 3;
-  return {
-    kind: "choice A-C",
-    text: `${random.pick(["Cards", "Four cards"])}: ${faces}. Rule: ${rule}. ${first.face} is turned. ${ask} ${listed}`,
-    answer: LETTERS[right] as string,
-    proof: traceTo(right),
-    lie: { answer: LETTERS[wrong] as string, proof: traceTo(wrong) },
-  };
-}
-
-function letterOf(random: Random, what: string): string {
-  return random.pick((what === "vowel" ? "EIOU" : "FGHJKLMNPRSTVWXZ").split(""));
-}
-
-function digitOf(random: Random, what: string): string {
-  const odd = what === "even" ? 0 : 1;
-  if (random.chance(500_000)) return String(Math.floor(random.between(2, 98) / 2) * 2 + odd);
-  return random.pick((what === "even" ? "2468" : "3579").split(""));
 }
 
 type Budget = readonly [
@@ -165,7 +109,7 @@ type Budget = readonly [
   bound: Bound,
   range: readonly [number, number],
 ];
-const BUDGETS: readonly Budget[] = [
+export const BUDGETS: readonly Budget[] = [
   ["Budget {n} EUR.", ["Which fit?", "Which fit the budget?", "Which can be paid?"], "{n} EUR", "max", [20, 900]],
   ["Deadline: {n} days.", ["Which fit?", "Which are in time?"], "{n} days", "max", [5, 90]],
   ["At most {n} kg.", ["Which fit?", "Which are allowed?"], "{n} kg", "max", [5, 90]],
@@ -173,13 +117,17 @@ const BUDGETS: readonly Budget[] = [
 ];
 
 /** The set of options that keep a limit; never empty. */
-export function policies(random: Random): Drawn {
+export function policies(level: Level): Family {
+  return (random) => drawPolicies(random, level);
+}
+
+function drawPolicies(random: Random, level: Level): Drawn {
   const [condition, asks, unit, bound, [low, high]] = random.pick(BUDGETS);
   const limit = rounded(random, random.between(low, high));
-  const count = random.pick([3, 3, 4, 4, 4, 5]);
+  const count = random.pick(level.sizes);
   const sides = Array.from({ length: count }, () => random.chance(500_000));
   if (!sides.includes(true)) sides[random.below(count)] = true;
-  const values = sides.map((side) => valueFor(random, limit, bound, side));
+  const values = sides.map((side) => valueFor(random, level, limit, bound, side));
   const put = (template: string, number: number): string => template.replace("{n}", String(number));
   const style = random.pick(["({}) ", "({}) ", "{}) "]);
   const options = values
