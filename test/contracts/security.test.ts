@@ -1,12 +1,18 @@
 import { expect } from "chai";
 import hre from "hardhat";
+import { hexlify } from "ethers";
 
 import {
   appeal,
   ask,
   bondOf,
+  commitArgs,
+  committedBy,
   decide,
+  decisionFor,
+  draw,
   fallBackArgs,
+  firstSeats,
   hung,
   latestOf,
   no,
@@ -43,6 +49,11 @@ const slice = maxStake / 20n;
 const fullUnit = slice / 200n;
 /** What each appellant gets: a unit. */
 const reward = fullUnit;
+
+/** Yes of a committee where so many seats earned by it, one was absent, and the others were wrong at first. */
+const knownTo = (size: number, paid: number): Partial<SignedDecision> => ({
+  shares: hexlify(Uint8Array.from({ length: size }, (_, seat) => (seat < paid ? 30 : seat === paid ? 255 : 0))),
+});
 
 /** Makes as many agents as four seats and two appeals need. Alice appeals first, Bob second; a stranger reports. */
 async function makeAgents(count: number, stake: bigint) {
@@ -155,6 +166,37 @@ describe("secured requests", () => {
       const owed = (await registry.owedTo(setting.alice.address)) as bigint;
       expect(owed).to.equal(unit);
     });
+
+  it("SC3: all seats lose it whose signatures are sent, if they are more than a quorum", async () => {
+    const setting = await loadFixture(full);
+    const { world, alice, bob } = setting;
+    const drawn = await draw(world, await ask(world, priced()));
+    const decision = decisionFor(drawn, no);
+    const sent = await world.oracle.commit(...commitArgs(world, drawn, decision, firstSeats(4, 4)));
+    let committed = committedBy(world, drawn, decision, (await sent.wait())!);
+    for (const by of [alice, bob])
+      committed = await decide(world, await appeal(world, committed, world.oracle.connect(by)), yes);
+    await setting.slasher.submitOverturned(...recordOf(await settle(world, committed)), 0, 1);
+    for (const seat of drawn.committee) expect(await stakeOf(world, Number(agentOf(seat)))).to.equal(maxStake - slice);
+  });
+
+  it("ST5: a slice takes an agent out of the draw whose operator has no more than the least stake, until it bonds again", async () => {
+    const setting = await loadFixture(least);
+    const { world, operator, slasher } = setting;
+    const committed = await overturned(setting);
+    await slasher.submitOverturned(...recordOf(committed), 0, 1);
+    const isActive = async (agentId: number): Promise<boolean> => (await world.registry.getAgent(agentId)).active;
+    const [first, second] = signersOf(committed);
+    expect([await isActive(first!), await isActive(second!)]).to.deep.equal([false, false]);
+    await world.registry.connect(operator).bond(first, minStake / 20n);
+    expect([await isActive(first!), await isActive(second!)]).to.deep.equal([true, false]);
+  });
+
+  it("SC2: more than a third of the seats of both larger committees were right before they saw the others' answers", async () => {
+    const setting = await loadFixture(full);
+    const committed = await settle(setting.world, await play(setting, [no, knownTo(9, 4), knownTo(19, 7)]));
+    await setting.slasher.submitOverturned(...recordOf(committed), 0, 1);
+  });
 
   it("SC3: what an asker pays above twice the list does not raise what seats lose", async () => {
     const setting = await loadFixture(full);
@@ -375,6 +417,16 @@ describe("secured requests", () => {
       const number = { kind: 2, tolerance: 10 };
       await refused(setting, await settle(setting.world, await play(setting, answers, number)), "NotOverturned");
     });
+
+    for (const [name, answers] of [
+      ["the committee between them", [knownTo(9, 3), knownTo(19, 7)]],
+      ["the last committee", [knownTo(9, 4), knownTo(19, 6)]],
+      ["either: nobody could know the answer, or the asker alone", [knownTo(9, 0), knownTo(19, 1)]],
+    ] as const)
+      it(`SC2: if no more than a third of the seats earned by the decision, of ${name}`, async () => {
+        const setting = await loadFixture(full);
+        await refused(setting, await settle(setting.world, await play(setting, [no, ...answers])), "NotOverturned");
+      });
 
     it("SC2: by rounds that are not in their order, or of equal size", async () => {
       const setting = await loadFixture(many);
