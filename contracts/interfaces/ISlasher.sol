@@ -127,11 +127,12 @@ interface ISlasher {
     /// @notice The request is not settled.
     error NotSettled(RequestId requestId);
     /// @notice The last two of the three rounds did not overturn the first: one hung, agrees with it or is not larger, another one
-    /// agrees with it, or two committees share an agent.
+    /// agrees with it, two committees share an agent, or no more than a third of the seats of one of the last two earned by its decision.
     error NotOverturned(RequestId requestId);
     /// @notice The time to slash for this request ended at `end`.
     error EvidenceTooLate(RequestId requestId, uint256 end);
-    /// @notice All seats that signed were slashed for this decision, or in the last seven days, or have no stake.
+    /// @notice All seats that signed were slashed for this decision, or for another overturned one in the last seven days, or nothing can be
+    /// taken from them.
     error NobodyToSlash(RequestId requestId, uint32 attempt);
     /// @notice It is a proof, but the caller has not committed to it.
     error EvidenceNotCommitted(bytes32 commitment);
@@ -186,9 +187,8 @@ interface ISlasher {
     /// request was settled. Anybody may call, until seven days after the last deadline on record.
     /// @dev Each seat loses a twentieth of its agent's stake, but at most a hundred times what a seat of the later committees earns.
     /// @dev A small reward goes to two appellants in equal parts: to the one against the decision, and to the one whose appeal
-    /// called the last committee. It is less than what the appeals cost them, and belongs to the seats in equal parts.
-    /// The caller gets nothing, so there is nothing to copy.
-    /// @dev Seats that were slashed in the last seven days are left out; call again after that.
+    /// called the last committee. It belongs to the seats in equal parts. The caller gets nothing, so there is nothing to copy.
+    /// @dev Seats that were slashed for another overturned decision in the last seven days are left out; call again after that.
     /// @param request_ as in the `Requested` event
     /// @param rounds all rounds, as in `settlement.settle`
     /// @param first index of the round of the decision

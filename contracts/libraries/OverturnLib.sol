@@ -10,7 +10,8 @@ library OverturnLib {
     using SeatLib for Seat;
 
     /// @notice True if the last round and an earlier one both overturned a decision: two committees that appeals called, each larger
-    /// than the one before, without a common agent, agree with each other and not with it. No committee after it agreed with it.
+    /// than the one before, without a common agent, agree with each other and not with it. No committee after it agreed with it. Of each
+    /// of the two more than a third of the seats earned by their decision.
     /// @param terms the terms of the request: numbers agree within their tolerance
     /// @param rounds all rounds of a request whose record is proven
     /// @param first index of the round of the decision
@@ -39,6 +40,8 @@ library OverturnLib {
         }
         return
             PayLib.isDecided(rounds[last].decision) &&
+            PayLib.wasKnown(rounds[second].decision) &&
+            PayLib.wasKnown(rounds[last].decision) &&
             _areDisjoint(wrong.committee, rounds[second].committee) &&
             _areDisjoint(wrong.committee, rounds[last].committee) &&
             _areDisjoint(rounds[second].committee, rounds[last].committee);

@@ -48,6 +48,20 @@ library PayLib {
         }
     }
 
+    /// @notice True if more than a third of the seats have a share of the pay: they answered so before they saw what others answer
+    /// (PY4), and one of them at least is honest where more than two thirds are.
+    /// @param decision a decision whose struct hash was made, which proves that its merits hold a share for each seat
+    function wasKnown(Decision calldata decision) internal pure returns (bool) {
+        uint256 size = DecisionHeadLib.seats(decision.head);
+        bytes calldata merits = decision.merits;
+        uint256 paid = 0;
+        for (uint256 seat = 0; seat < size; ++seat) {
+            uint256 share = uint8(merits[seat]);
+            if (share != 0 && share != ABSENT) ++paid;
+        }
+        return paid * 3 > size;
+    }
+
     /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence (SE11, SE20).
     /// @dev Every division rounds down, in favour of the asker, who gets what is left. Who missed is what the committee
     /// signed: the relayer, who chooses the signatures, has no say in it. A small committee slashes a seat once even where

@@ -135,4 +135,19 @@ describe("an asker that makes both appeals against the answers to its own secure
     it(`SC4: loses where ${held[1]} of 9 and ${held[2]} of 19 seats are its own, and half of the others are wrong at first, if gas costs nothing`, async () => {
       expect(await gainOf([no, yes, yes], 0n, held, wrong)).to.be.lessThan(0n);
     });
+
+  // What it alone knows: as few of the others are right as SC2 allows.
+  for (const [held, wrong] of [
+    [
+      [0, 2, 4],
+      [0, 5, 12],
+    ],
+    [
+      [0, 3, 6],
+      [0, 5, 12],
+    ],
+  ] as const)
+    it(`SC4: loses where ${held[1]} of 9 and ${held[2]} of 19 seats are its own, and all others but ${9 - held[1] - wrong[1]} and ${19 - held[2] - wrong[2]} are wrong at first, at 0.01 gwei`, async () => {
+      expect(await gainOf([no, yes, yes], gwei / 100n, held, wrong)).to.be.lessThan(0n);
+    });
 });

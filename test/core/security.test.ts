@@ -51,7 +51,7 @@ describe("secured terms: who can put the stake of others at risk", () => {
       it(`SC1, CH7: agents refuse secured terms of ${id}, whose answer is one seat's word`, () => {
         assert.match(refusalOf(id, BOOLEAN) ?? "", /assurance/);
       });
-    else if (id !== "mbft-bayesian")
+    else if (id !== "mbft-bayesian" && id !== "leaderless")
       it(`SC1: a majority of ${id} that is no quorum decides no lie at high assurance`, () => {
         assert.equal(decisionOf(lyingTo(byId(id), LIARS, { ...secured, ...BOOLEAN })).status, "hung");
       });
@@ -69,6 +69,12 @@ describe("secured terms: who can put the stake of others at risk", () => {
     const open = lyingTo(byId("mbft-bayesian"), 3, { ...BOOLEAN, assurance: "high" }, { confidence: 400_000 });
     assert.equal(certifiedByAll(open).answer, "no");
     assert.match(refusalOf("mbft-bayesian", BOOLEAN) ?? "", /quorum/);
+  });
+
+  it("SC1, SC2: agents refuse secured terms of leaderless, where no more than a third of the seats can earn", () => {
+    const { shares } = decisionOf(lyingTo(byId("leaderless"), 0, BOOLEAN));
+    assert.ok(3 * shares.filter((share) => share !== 0 && share !== 255).length <= SEATS);
+    assert.match(refusalOf("leaderless", BOOLEAN) ?? "", /before they see others/);
   });
 
   it("SC1: agents refuse secured policies of unanimous, where more than half take a policy out of the answer", () => {

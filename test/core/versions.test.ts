@@ -18,7 +18,7 @@ const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly
   ["mbft", 10, TASKS],
   ["mbft-bayesian", 7, TASKS],
   ["wbft", 8, SCORES],
-  ["leaderless", 8, SCORES],
+  ["leaderless", 9, SCORES],
   ["hashgraph", 12, TASKS],
   ["unanimous", 7, TASKS],
   ["council", 6, CHAIR],

@@ -30,7 +30,7 @@ const FORMS = [
 ];
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 8;
+const VERSION = 9;
 
 /** DecentLLMs (docs/spec/leaderless.md): what a seat asks and says. `roles.ts` and `select.ts` are the rule book. */
 export const leaderless = phased<LeaderlessCarry>({
@@ -39,7 +39,7 @@ export const leaderless = phased<LeaderlessCarry>({
   version: VERSION,
   title: "DecentLLMs: workers and evaluators, geometric median",
   assurance: "byzantine",
-  refuseRequest: refuseTexts,
+  refuseRequest: refuseLeaderless,
   rounds: () => ROUNDS,
   forms: () => FORMS,
   speakers,
@@ -49,8 +49,13 @@ export const leaderless = phased<LeaderlessCarry>({
   say,
 });
 
-/** LL17: no seat compares texts here, so f evaluators could hang every request that needs 2/3 behind one wording. */
-function refuseTexts({ request: { terms } }: Attempt): string | null {
+/**
+ * LL17: no seat compares texts here, so f evaluators could hang every request that needs 2/3 behind one wording. SC1: most seats mark
+ * answers and give none, so that no committee could overturn another one (SC2).
+ */
+function refuseLeaderless({ request: { terms } }: Attempt): string | null {
+  if (terms.security === "secured")
+    return "leaderless answers no secured request: too few seats answer before they see others; choose another protocol";
   return terms.kind === "text" && terms.assurance === "high"
     ? "leaderless has no high assurance for texts: it does not compare wordings; ask with normal assurance, or another protocol"
     : null;
