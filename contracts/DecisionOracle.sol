@@ -11,6 +11,7 @@ import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CalldataLib} from "./libraries/CalldataLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
+import {FinalityLib, Next} from "./libraries/FinalityLib.sol";
 import {PayLib} from "./libraries/PayLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
@@ -71,7 +72,7 @@ contract DecisionOracle is Accounts, Requests {
 
     /// @dev What leads to the next round.
     /// @param appeals number of appeals so far, with this one
-    /// @param appellant the account that appealed; 0 for a retry, which has no bond
+    /// @param appellant the account that appealed; 0 if the oracle called the committee itself: then there is no bond
     struct RoundStep {
         uint256 link;
         uint256 appeals;
@@ -336,14 +337,14 @@ contract DecisionOracle is Accounts, Requests {
         RequestTerms terms = request_.terms;
         DecisionHead head = decision.head;
         uint256 attempt = head.attempt();
-        uint256 appeals = round.appeals();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        if (head.status() == Status.Hung && round.hasRetry(terms.retries(), attempt)) {
+        Next next = FinalityLib.next(terms, round, decision);
+        if (next == Next.Retry || next == Next.Larger) {
             uint256 link = round.linkAfter(made.committee.hashMemory(), made.structHash, made.relay, address(0));
+            uint256 appeals = round.appeals() + (next == Next.Larger ? 1 : 0);
             _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
             return false;
         }
-        isFinal = appeals == terms.appeals();
+        isFinal = next == Next.Final;
         if (!isFinal) round = round.withDeadline(block.timestamp + terms.duration());
         RequestState state = RequestStateLib.make(
             head.status(),

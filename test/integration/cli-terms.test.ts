@@ -24,6 +24,7 @@ const flags: TermsFlags = {
   currency: "token",
   duration: "30m",
   appeals: "0",
+  finality: "0",
   retries: "0",
   assurance: "normal",
   security: "none",
