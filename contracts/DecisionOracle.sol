@@ -244,9 +244,8 @@ contract DecisionOracle is Accounts, Requests {
         for (uint256 i = 0; i < payout.payments.length; ++i) {
             _credit(currency, payout.payments[i].account, payout.payments[i].amount);
         }
-        _credit(currency, address(registry), payout.earned);
         _refundRest(requestId, payout.consumer, currency, payout.rest);
-        registry.recordServices(currency, payout.services);
+        _payAgents(currency, payout.earned, payout.services);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -338,10 +337,13 @@ contract DecisionOracle is Accounts, Requests {
         DecisionHead head = decision.head;
         uint256 attempt = head.attempt();
         Next next = FinalityLib.next(terms, round, decision);
-        if (next == Next.Retry || next == Next.Larger) {
+        if (next >= Next.Retry) {
             uint256 link = round.linkAfter(made.committee.hashMemory(), made.structHash, made.relay, address(0));
-            uint256 appeals = round.appeals() + (next == Next.Larger ? 1 : 0);
-            _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
+            unchecked {
+                // Both are bytes.
+                uint256 appeals = round.appeals() + (next == Next.Larger ? 1 : 0);
+                _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
+            }
             return false;
         }
         isFinal = next == Next.Final;
@@ -381,8 +383,13 @@ contract DecisionOracle is Accounts, Requests {
         emit DecisionSettled(request_.id, pay, treasuryPay, relayerPay, rest);
         _credit(currency, treasury, treasuryPay);
         _credit(currency, msg.sender, relayerPay);
-        _credit(currency, address(registry), earned);
         _refund(request_.id.subscription(), request_.consumer, currency, rest);
+        _payAgents(currency, earned, services);
+    }
+
+    /// @param earned what all seats earn together
+    function _payAgents(Currency currency, uint256 earned, Service[] memory services) private {
+        _credit(currency, address(registry), earned);
         registry.recordServices(currency, services);
     }
 

@@ -29,7 +29,10 @@ library FinalityLib {
         if (round.appeals() == terms.appeals()) return Next.Final;
         uint256 finality = terms.finality();
         if (finality == 0) return Next.Provisional;
-        bool isSure = !isHung && decision.head.confidence() >= finality * CONFIDENCE_PERCENT;
-        return isSure ? Next.Final : Next.Larger;
+        unchecked {
+            // The finality is a byte.
+            bool isSure = !isHung && decision.head.confidence() >= finality * CONFIDENCE_PERCENT;
+            return isSure ? Next.Final : Next.Larger;
+        }
     }
 }

@@ -145,7 +145,11 @@ function finalityOf({ finality, security }: TermsFlags, { appeals }: Pick<Terms,
   if (percent > 0 && appeals === 0)
     throw invalid("finality", finality, "a larger committee follows an unsure one; allow it with --appeals 1 or more");
   if (percent > 0 && security === "secured")
-    throw invalid("finality", finality, "--security secured needs appeals that somebody pays; leave one of the two out");
+    throw invalid(
+      "finality",
+      finality,
+      "--security secured needs appeals that somebody pays; leave one of the two out",
+    );
   return percent;
 }
 
