@@ -14,10 +14,10 @@ export default defineConfig({
   plugins: [hardhatEthers, hardhatEthersChaiMatchers, hardhatMocha, hardhatNetworkHelpers],
   solidity: {
     profiles: {
-      // For development and tests: fast to compile. With 200 runs the oracle would exceed the 24,576 bytes of EIP-170.
+      // For development and tests: fast to compile. With 50 runs the oracle would exceed the 24,576 bytes of EIP-170.
       default: {
         ...compiler,
-        settings: { evmVersion, optimizer: { enabled: true, runs: 50 } },
+        settings: { evmVersion, optimizer: { enabled: true, runs: 20 } },
       },
       // For deployment and gas figures: three times slower to compile.
       production: {

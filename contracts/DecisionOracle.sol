@@ -11,6 +11,7 @@ import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CalldataLib} from "./libraries/CalldataLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
+import {FinalityLib, Next} from "./libraries/FinalityLib.sol";
 import {PayLib} from "./libraries/PayLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
@@ -71,7 +72,7 @@ contract DecisionOracle is Accounts, Requests {
 
     /// @dev What leads to the next round.
     /// @param appeals number of appeals so far, with this one
-    /// @param appellant the account that appealed; 0 for a retry, which has no bond
+    /// @param appellant the account that appealed; 0 if the oracle called the committee itself: then there is no bond
     struct RoundStep {
         uint256 link;
         uint256 appeals;
@@ -243,9 +244,8 @@ contract DecisionOracle is Accounts, Requests {
         for (uint256 i = 0; i < payout.payments.length; ++i) {
             _credit(currency, payout.payments[i].account, payout.payments[i].amount);
         }
-        _credit(currency, address(registry), payout.earned);
         _refundRest(requestId, payout.consumer, currency, payout.rest);
-        registry.recordServices(currency, payout.services);
+        _payAgents(currency, payout.earned, payout.services);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -336,14 +336,17 @@ contract DecisionOracle is Accounts, Requests {
         RequestTerms terms = request_.terms;
         DecisionHead head = decision.head;
         uint256 attempt = head.attempt();
-        uint256 appeals = round.appeals();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        if (head.status() == Status.Hung && round.hasRetry(terms.retries(), attempt)) {
+        Next next = FinalityLib.next(terms, round, decision);
+        if (next >= Next.Retry) {
             uint256 link = round.linkAfter(made.committee.hashMemory(), made.structHash, made.relay, address(0));
-            _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
+            unchecked {
+                // Both are bytes.
+                uint256 appeals = round.appeals() + (next == Next.Larger ? 1 : 0);
+                _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
+            }
             return false;
         }
-        isFinal = appeals == terms.appeals();
+        isFinal = next == Next.Final;
         if (!isFinal) round = round.withDeadline(block.timestamp + terms.duration());
         RequestState state = RequestStateLib.make(
             head.status(),
@@ -380,8 +383,13 @@ contract DecisionOracle is Accounts, Requests {
         emit DecisionSettled(request_.id, pay, treasuryPay, relayerPay, rest);
         _credit(currency, treasury, treasuryPay);
         _credit(currency, msg.sender, relayerPay);
-        _credit(currency, address(registry), earned);
         _refund(request_.id.subscription(), request_.consumer, currency, rest);
+        _payAgents(currency, earned, services);
+    }
+
+    /// @param earned what all seats earn together
+    function _payAgents(Currency currency, uint256 earned, Service[] memory services) private {
+        _credit(currency, address(registry), earned);
         registry.recordServices(currency, services);
     }
 

@@ -5,6 +5,7 @@ import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISettlement} from "./interfaces/ISettlement.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
+import {FinalityLib, Next} from "./libraries/FinalityLib.sol";
 import {HistoryLib} from "./libraries/HistoryLib.sol";
 import {PayLib} from "./libraries/PayLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
@@ -92,14 +93,19 @@ contract Settlement is ISettlement {
             // Never below 0: the rounds have at most as many units as the fee, less the reserve, was divided by.
             book.rest -= pay;
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
-            if (isAppealed && PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision)) {
-                pay -= _deduct(book, request, rounds[i], book.relays[i], pay, false);
+            // A committee that hung and was followed without an appeal has answered nothing that could be wrong.
+            bool isOverturned =
+                (isAppealed || PayLib.isDecided(rounds[i].decision)) &&
+                    PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision);
+            pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
+            if (!isOverturned) {
+                _paySeats(book, rounds[i], pay);
+                if (isAppealed) _chargeAppeal(book, request, rounds, i);
+            } else if (isAppealed) {
                 _rewardAppeal(book, request, rounds[i], pay);
-                continue;
+            } else {
+                book.rest += pay;
             }
-            pay -= _deduct(book, request, rounds[i], book.relays[i], pay, true);
-            _paySeats(book, rounds[i], pay);
-            if (isAppealed) _chargeAppeal(book, request, rounds, i);
         }
         _paySettler(book, request.id);
         _close(book);
@@ -319,8 +325,6 @@ contract Settlement is ISettlement {
     /// @dev True if the commit delivered the decision: it called no other committee and the decision was not
     /// provisional.
     function _isFinalAtOnce(RequestTerms terms, DecidedRound calldata round) private pure returns (bool) {
-        bool isRetried =
-            !PayLib.isDecided(round.decision) && round.round.hasRetry(terms.retries(), round.decision.head.attempt());
-        return !isRetried && round.round.appeals() == terms.appeals();
+        return FinalityLib.next(terms, round.round, round.decision) == Next.Final;
     }
 }

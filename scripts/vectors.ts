@@ -104,7 +104,8 @@ const requests = [
     {
       ...zeroTerms,
       fee: ((1n << 96n) - 1n).toString(),
-      duration: 2 ** 32 - 2,
+      finality: 254,
+      duration: 2 ** 24 - 2,
       appeals: 15,
       retries: 14,
       tolerance: 2 ** 40 - 2,

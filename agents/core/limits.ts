@@ -8,6 +8,8 @@ export const limits = {
   /** Fewest appeals of a secured request. */
   minSecuredAppeals: 2,
   maxRetries: 3,
+  /** Greatest confidence that a request may ask for, in percent. */
+  maxFinality: 100,
   /** A decision slashes one seat at most this often. */
   maxSlashes: 3,
   /** Fewest blocks from a cancellation to the seed block. */

@@ -49,6 +49,11 @@ export type NamedTerm = keyof typeof NAMED_TERMS;
 export interface Terms {
   /** Covers every committee that may be called, in the smallest unit of the currency. */
   readonly fee: bigint;
+  /**
+   * 0: a decision waits for an appeal, if the terms allow any. Else it never waits: it is final if its confidence is at least this many
+   * percent, otherwise the oracle calls the larger committee that an appeal would call (SE24).
+   */
+  readonly finality: number;
   /** Seconds that each committee has to decide, and that a decision then waits for an appeal. */
   readonly duration: number;
   readonly appeals: number;

@@ -8,6 +8,7 @@ import {
     MAX_COMMITTEE,
     MAX_DECIMALS,
     MAX_DURATION,
+    MAX_FINALITY,
     MAX_OPTIONS,
     MAX_REQUEST_SEATS,
     MAX_RETRIES,
@@ -35,6 +36,7 @@ library RequestTermsLib {
     function pack(Terms memory terms) internal pure returns (RequestTerms) {
         uint256 high =
             (uint256(terms.fee) << 160) |
+                (uint256(terms.finality) << 152) |
                 (uint256(terms.duration) << 128) |
                 (uint256(terms.appeals & 0xf) << 124) |
                 (uint256(terms.retries & 0xf) << 120) |
@@ -56,7 +58,8 @@ library RequestTermsLib {
     function unpack(RequestTerms packed) internal pure returns (Terms memory terms) {
         uint256 word = RequestTerms.unwrap(packed);
         terms.fee = uint96(fee(packed));
-        terms.duration = uint32(duration(packed));
+        terms.finality = uint8(finality(packed));
+        terms.duration = uint24(duration(packed));
         terms.appeals = uint8(appeals(packed));
         terms.retries = uint8(retries(packed));
         terms.tolerance = uint40(tolerance(packed));
@@ -75,8 +78,12 @@ library RequestTermsLib {
         return RequestTerms.unwrap(packed) >> 160;
     }
 
+    function finality(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 152) & 0xff;
+    }
+
     function duration(RequestTerms packed) internal pure returns (uint256) {
-        return (RequestTerms.unwrap(packed) >> 128) & 0xffffffff;
+        return (RequestTerms.unwrap(packed) >> 128) & 0xffffff;
     }
 
     function appeals(RequestTerms packed) internal pure returns (uint256) {
@@ -148,6 +155,8 @@ library RequestTermsLib {
         _check(retries_ <= MAX_RETRIES, "retries", retries_);
         uint256 appeals_ = appeals(packed);
         _check(appeals_ <= MAX_APPEALS && (appeals_ == 0 || kind(packed) != KIND_TEXT), "appeals", appeals_);
+        uint256 finality_ = finality(packed);
+        _check(finality_ == 0 || (finality_ <= MAX_FINALITY && appeals_ != 0), "finality", finality_);
         uint256 size = committeeSize(packed);
         _check(size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE, "committeeSize", size);
         uint256 seats = mostSeats(packed);
@@ -166,6 +175,7 @@ library RequestTermsLib {
                     currency_ == uint256(Currency.Token) &&
                     assurance == ASSURANCE_HIGH &&
                     appeals_ >= MIN_SECURED_APPEALS &&
+                    finality_ == 0 &&
                     seconds_ * (2 * appeals_ + retries_ + 1) <= MAX_DURATION),
             "security",
             security_

@@ -54,7 +54,10 @@ library RoundLib {
     /// an appeal or a retry.
     /// @param retries how many the terms allow
     function hasRetry(Round round, uint256 retries, uint256 attempt) internal pure returns (bool) {
-        return attempt - appeals(round) < retries;
+        unchecked {
+            // An attempt is never below the number of appeals.
+            return attempt - appeals(round) < retries;
+        }
     }
 
     /// @notice Returns how many seats the committees of 0 to `appeals_` appeals have together: the sum of `sizeAfter`.

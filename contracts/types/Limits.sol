@@ -40,6 +40,10 @@ uint256 constant MIN_DURATION = 30 minutes;
 uint256 constant MAX_DURATION = 7 days;
 /// @dev Most appeals that terms may allow.
 uint256 constant MAX_APPEALS = 3;
+/// @dev Greatest `finality` of terms, in percent.
+uint256 constant MAX_FINALITY = 100;
+/// @dev One percent of confidence, in parts per million.
+uint256 constant CONFIDENCE_PERCENT = 10_000;
 /// @dev Fewest appeals of secured terms: two larger committees must be able to overturn the first (SC1).
 uint256 constant MIN_SECURED_APPEALS = 2;
 /// @dev Most replacements of hung committees that terms may allow.

@@ -9,7 +9,7 @@ type AgentId is uint32;
 /// the bits above are 0.
 type RequestId is uint256;
 
-/// @notice All numeric terms of a request in one word, see `RequestTermsLib` and `Terms`: fee uint96 | duration uint32 | appeals uint4
+/// @notice All numeric terms of a request in one word, see `RequestTermsLib` and `Terms`: fee uint96 | finality uint8 | duration uint24 | appeals uint4
 /// | retries uint4 | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 | assurance uint4 | security uint2 | currency uint2 |
 /// decimals uint8 | options uint8 | kind uint8 | protocol uint8. From the highest bit to the lowest.
 type RequestTerms is uint256;
@@ -63,6 +63,8 @@ enum Status {
 /// @notice The unpacked form of `RequestTerms`.
 /// @param fee the amount that the asker escrows for all rounds that can follow, in the smallest unit of the currency;
 /// at least `quote`
+/// @param finality 0 = a decision waits for an appeal, if the terms allow any. 1 to 100 = it never waits: it is final at once if its confidence is
+/// at least this many percent, otherwise the oracle calls the larger committee that an appeal would call, until `appeals` were called
 /// @param duration seconds that each committee has to decide, and that an appealable decision waits for an appeal
 /// @param appeals the most appeals, 0 to 3; 0 = the first decision is final. Each appeal calls a committee of twice the
 /// size plus one. Must be 0 for texts: a contract cannot tell whether two committees' texts agree
@@ -74,8 +76,8 @@ enum Status {
 /// 64 seats, and all committees with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
 /// @param security 0 none, 1 secured: the seats that certified a decision lose stake if two larger committees overturn it
-/// (docs/spec/security.md). Needs high assurance, at least 2 appeals, and a fee in the stake token, and all periods together may last at
-/// most seven days
+/// (docs/spec/security.md). Needs high assurance, at least 2 appeals that somebody pays (a finality of 0), and a fee in the stake token, and all periods together
+/// may last at most seven days
 /// @param currency the currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
 /// @param options choice and policies only: how many options or policies, 2 to 26
@@ -83,7 +85,8 @@ enum Status {
 /// @param protocol the on-chain code of the deliberation protocol
 struct Terms {
     uint96 fee;
-    uint32 duration;
+    uint8 finality;
+    uint24 duration;
     uint8 appeals;
     uint8 retries;
     uint40 tolerance;
@@ -138,7 +141,7 @@ struct Seed {
 /// @param committee the seats in order
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
 /// @param relay as in the `DecisionCommitted` event
-/// @param appellant who appealed against the decision; 0 if it hung and was retried
+/// @param appellant who appealed against the decision; 0 if it hung and was retried, or was not sure enough (SE24)
 struct PastRound {
     Round round;
     Seat[] committee;
@@ -152,7 +155,7 @@ struct PastRound {
 /// @param committeeHash the hash of its committee, see `SeatLib`
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
 /// @param relay as in the `DecisionCommitted` event
-/// @param appellant who appealed against the decision; 0 if it hung and was retried
+/// @param appellant who appealed against the decision; 0 if it hung and was retried, or was not sure enough (SE24)
 struct HashedRound {
     Round round;
     bytes32 committeeHash;
@@ -166,7 +169,8 @@ struct HashedRound {
 /// @param committee the seats in order
 /// @param decision as in the `DecisionCommitted` event
 /// @param relay as in the `DecisionCommitted` event
-/// @param appellant who appealed against the decision; 0 if it hung and was retried; ignored for the last round
+/// @param appellant who appealed against the decision; 0 if it hung and was retried, or was not sure enough (SE24); ignored for the last
+/// round
 struct DecidedRound {
     Round round;
     Seat[] committee;

@@ -230,7 +230,9 @@ function checkAttempt(entities: Entities, id: string, seedBlock: bigint, cause: 
 function checkReopened(entities: Entities, args: ArgsOf<"RequestReopened">, ledger: Ledger): void {
   const { requestId, attempt, seedBlock, appellant, bond } = args;
   const before = `${requestId}-${attempt - 1}`;
-  const retried = find(entities, "Attempt", before)["decision"] === null ? "Silent" : "Hung";
+  const { decision } = find(entities, "Attempt", before);
+  const decided = find(entities, "Decision", before)["status"] === "Decided";
+  const retried = decision === null ? "Silent" : decided ? "Unsure" : "Hung";
   const isRetry = appellant === zeroAddress;
   checkAttempt(entities, `${requestId}-${attempt}`, seedBlock, isRetry ? retried : "Appeal", ledger);
   if (isRetry) return;

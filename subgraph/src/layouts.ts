@@ -9,8 +9,12 @@ export function termsFee(word: BigInt): BigInt {
   return bigAt(word, 160, 96);
 }
 
-export function termsDuration(word: BigInt): u64 {
-  return u64At(word, 128, 32);
+export function termsFinality(word: BigInt): i32 {
+  return i32At(word, 152, 8);
+}
+
+export function termsDuration(word: BigInt): i32 {
+  return i32At(word, 128, 24);
 }
 
 export function termsAppeals(word: BigInt): i32 {

@@ -42,6 +42,7 @@ import {
   termsDecimals,
   termsDuration,
   termsFee,
+  termsFinality,
   termsKind,
   termsOptions,
   termsProtocol,
@@ -124,7 +125,7 @@ export function handleRequestReopened(event: RequestReopened): void {
   request.status = "Requested";
   request.provisional = false;
   request.deadline = BigInt.fromU64(roundDeadline(event.params.round));
-  let cause = before.decision == null ? "Silent" : "Hung";
+  let cause = causeAfter(before);
   if (!isZero(event.params.appellant)) {
     cause = "Appeal";
     request.appeal = createAppeal(request, before.id, event).id;
@@ -226,6 +227,7 @@ export function handleRequestRefunded(event: RequestRefunded): void {
 /** See `RequestTerms`. */
 function readTerms(request: Request, terms: BigInt): void {
   request.fee = termsFee(terms);
+  request.finality = termsFinality(terms);
   request.duration = BigInt.fromU64(termsDuration(terms));
   request.appeals = termsAppeals(terms);
   request.retries = termsRetries(terms);
@@ -284,6 +286,12 @@ function createAttempt(request: Request, cause: string, round: BigInt, seedBlock
   const tally = new Tally();
   tally.committees = 1;
   tally.count(request.protocol, event.block.timestamp);
+}
+
+/** Why another committee follows this attempt, where nobody appealed. */
+function causeAfter(attempt: Attempt): string {
+  if (attempt.decision == null) return "Silent";
+  return Decision.load(attempt.decision!)!.status == "Hung" ? "Hung" : "Unsure";
 }
 
 function createAppeal(request: Request, against: string, event: RequestReopened): Appeal {
@@ -379,11 +387,16 @@ function readSigners(decision: Decision, attempt: Attempt, bitmap: u64): void {
   decision.signerSeats = numbers;
 }
 
-/** Whether a commit delivers (SE4): no retry of a hung committee is left, and no appeal. */
+/** Whether a commit delivers (SE4, SE24): no retry of a hung committee is left, and no appeal, or the decision is sure enough. */
 function isFinal(request: Request, attempt: Attempt, decision: Decision): boolean {
-  const isRetried = decision.status == "Hung" && attempt.number - attempt.appealsBefore < request.retries;
-  return !isRetried && attempt.appealsBefore == request.appeals;
+  const isHung = decision.status == "Hung";
+  if (isHung && attempt.number - attempt.appealsBefore < request.retries) return false;
+  if (attempt.appealsBefore == request.appeals) return true;
+  return !isHung && request.finality != 0 && decision.confidence >= request.finality * CONFIDENCE_PERCENT;
 }
+
+/** One percent of confidence, in parts per million. */
+const CONFIDENCE_PERCENT: i32 = 10_000;
 
 function deliver(request: Request): void {
   if (request.callback == "Waiting") request.callback = "Delivered";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { unpackRound } from "../../agents/core/request/rounds.ts";
-import type { AgentId } from "../../agents/core/types.ts";
+import type { AgentId, Ppm } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { awaitedOf, dueOf, isFinal, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
+import { awaitedOf, dueOf, isFinal, isPaid, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
 import { asked, progressNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 import { askedState, rejects } from "./chain.suite.ts";
 
@@ -88,6 +88,38 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       const slashed = second.committee.at(-1)?.agentId as AgentId;
       expected.set(slashed, (expected.get(slashed) ?? 0) * 0.8);
       assert.deepEqual(await reputations(reader), expected);
+    });
+
+    it("SE24: a larger committee follows an unsure decision, one that is sure is final at its commit, and both are settled", async () => {
+      const writer = await harness.writer(0);
+      const first = await drawn(harness, { appeals: 2, finality: 90 });
+      const { request } = first;
+      await writer.commit(request, first.awaited, first.certifying({ confidence: 899_999 as Ppm }));
+      const reopened = (await reader.requestEvents(request.id)).at(-1);
+      assert.ok(reopened?.kind === "requestReopened");
+      assert.deepEqual([reopened.appellant, reopened.bond, reopened.attempt], [null, 0n, 1]);
+      assert.deepEqual(await reader.requestState(request.id), { ...askedState, attempt: 1 });
+      const second = await drawNext(harness, request.id);
+      assert.equal(second.committee.length, 9);
+      const overturning = second.certifying({ outcome: wordOf(0n), answer: "false", confidence: 900_000 as Ppm });
+      await writer.commit(request, second.awaited, overturning);
+      assert.deepEqual(await reader.requestState(request.id), { ...askedState, status: "decided", attempt: 1 });
+      const progress = await progressNow(reader, request.id);
+      assert.ok(isFinal(progress) && !isPaid(progress));
+      assert.equal(dueOf(progress, await reader.head()), "settle");
+      const expected = await reputations(reader);
+      assert.notEqual(await writer.settle(request, roundsOf(progress) ?? []), "already");
+      // The unsure decision is overturned and slashes nobody.
+      const slashed = second.committee.at(-1)?.agentId as AgentId;
+      expected.set(slashed, (expected.get(slashed) ?? 0) * 0.8);
+      assert.deepEqual(await reputations(reader), expected);
+
+      const sure = await drawn(harness, { appeals: 2, finality: 90 });
+      await writer.commit(sure.request, sure.awaited, sure.certifying({ confidence: 900_000 as Ppm }));
+      const paid = await progressNow(reader, sure.request.id);
+      assert.ok(isFinal(paid) && isPaid(paid));
+      assert.equal(dueOf(paid, await reader.head()), null);
+      assert.equal((await reader.requestState(sure.request.id)).settled, true);
     });
 
     it("SE8: another committee replaces one that did not answer in time, while retries are left; then the fee is returned", async () => {

@@ -249,7 +249,8 @@ contract VectorsTest is Assertions {
 
     function _terms(string memory at) private view returns (Terms memory terms) {
         terms.fee = uint96(_decimal(at, ".terms.fee"));
-        terms.duration = uint32(_number(at, ".terms.duration"));
+        terms.finality = uint8(_number(at, ".terms.finality"));
+        terms.duration = uint24(_number(at, ".terms.duration"));
         terms.appeals = uint8(_number(at, ".terms.appeals"));
         terms.retries = uint8(_number(at, ".terms.retries"));
         terms.currency = uint8(_number(at, ".terms.currency"));

@@ -6,8 +6,16 @@ import fc from "fast-check";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { committeeHash, decisionStructHash } from "../../agents/core/encoding/typed-data.ts";
 import { decodeReputationChanges, decodeShares, unpackSeat, unpackTerms } from "../../agents/core/encoding/words.ts";
-import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../agents/core/request/rounds.ts";
-import type { Address, Decision, Digest, Hex, Request, Round, SeatInfo } from "../../agents/core/types.ts";
+import {
+  committeeSizeAfter,
+  hasRetry,
+  linkAfter,
+  nextAfter,
+  packRound,
+  unpackRound,
+} from "../../agents/core/request/rounds.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
+import type { Address, Decision, Digest, Hex, Ppm, Request, Round, SeatInfo } from "../../agents/core/types.ts";
 
 interface Vectors {
   readonly requests: readonly { id: string; consumer: Hex; termsWord: Hex; question: string }[];
@@ -51,6 +59,28 @@ describe("rounds", () => {
       { deadline: 0.5 },
     ])
       assert.throws(() => packRound({ ...fields, ...change }), RangeError, JSON.stringify(Object.keys(change)));
+  });
+
+  it("SE4, SE24: a retry comes first, then the end; a finality leaves no decision provisional", () => {
+    const terms = fc.record({
+      appeals: fc.integer({ min: 0, max: 3 }),
+      retries: fc.integer({ min: 0, max: 3 }),
+      finality: fc.integer({ min: 0, max: 100 }),
+    });
+    const made = fc.record({ before: fc.nat(3), again: fc.nat(3), hung: fc.boolean(), confidence: fc.nat(1_000_000) });
+    fc.assert(
+      fc.property(terms, made, (change, { before, again, hung, confidence }) => {
+        fc.pre(before <= change.appeals && again <= change.retries);
+        const round = packRound({ link: 0n, appeals: before, deadline: 0 });
+        const status = hung ? "hung" : "decided";
+        const said = { status, attempt: before + again, confidence: (hung ? 0 : confidence) as Ppm } as const;
+        const next = nextAfter(defaultTerms({ protocol: 1, ...change }), round, said);
+        if (hung && again < change.retries) return assert.equal(next, "retry");
+        if (before === change.appeals) return assert.equal(next, "final");
+        if (change.finality === 0) return assert.equal(next, "provisional");
+        return assert.equal(next, !hung && confidence >= change.finality * 10_000 ? "final" : "larger");
+      }),
+    );
   });
 
   it("links the rounds as the contracts do, by the decision and the appellant", () => {

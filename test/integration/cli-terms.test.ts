@@ -24,6 +24,7 @@ const flags: TermsFlags = {
   currency: "token",
   duration: "30m",
   appeals: "0",
+  finality: "0",
   retries: "0",
   assurance: "normal",
   security: "none",
@@ -149,6 +150,26 @@ describe("command line: terms", () => {
       assert.match(error.message, new RegExp(`would call ${seats} seats, at most 160`));
     }
     assert.ok(!(ask({ committee: "64", retries: "1" }) instanceof ConclaveError));
+  });
+
+  it("SE24: takes a finality in percent, where a larger committee is allowed and nobody's appeal is needed", () => {
+    const kind = { kind: "boolean", options: undefined as never };
+    const terms = ask({ ...kind, appeals: "1", finality: "95" });
+    assert.ok(!(terms instanceof ConclaveError));
+    assert.equal(terms.finality, 95);
+    for (const [change, code, expected] of [
+      [{ appeals: "0", finality: "95" }, "TERMS_INVALID", /allow it with --appeals 1 or more/],
+      [{ appeals: "1", finality: "101" }, "USAGE", /--finality.*100/],
+      [{ appeals: "1", finality: "9.5" }, "USAGE", /--finality/],
+      [
+        { appeals: "2", finality: "95", security: "secured", assurance: "high" },
+        "TERMS_INVALID",
+        /--security secured needs appeals that somebody pays/,
+      ],
+    ] as const) {
+      const { code: actual, message } = refusal({ ...kind, ...change });
+      assert.deepEqual([actual, expected.test(message)], [code, true], message);
+    }
   });
 
   it("SC1: takes security at high assurance, with two appeals whose periods last at most a week together", () => {

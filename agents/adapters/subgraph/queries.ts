@@ -11,7 +11,7 @@ const fault = z.enum(["Messages", "Decisions", "Overturned"]);
 
 const kind = z.enum(["Boolean", "Choice", "Number", "Text", "Policies"]);
 
-const attemptCause = z.enum(["First", "Hung", "Silent", "Appeal"]);
+const attemptCause = z.enum(["First", "Hung", "Silent", "Unsure", "Appeal"]);
 
 const appealState = z.enum(["Open", "Upheld", "Lost", "Unanswered"]);
 
@@ -29,6 +29,7 @@ export type RequestFilter = Where<{
   currency: z.infer<typeof currency>;
   fee: bigint;
   duration: bigint;
+  finality: number;
   appeals: number;
   retries: number;
   tolerance: bigint;

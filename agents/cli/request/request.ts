@@ -35,6 +35,7 @@ export const request: CommandSpec<Options> = {
     'conclave request --question "What is 27 plus 38?" --kind number --keystore ./keystore.json --wait\n' +
     'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +
     'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --currency native --fee 0.05\n' +
+    'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --finality 95\n' +
     'conclave request --question "Is 720 more than 500?" --kind boolean --security secured --assurance high --appeals 2 --dry-run',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
@@ -81,6 +82,12 @@ export const request: CommandSpec<Options> = {
       flags: "--assurance <level>",
       description: "normal or high; high only where the protocol's certificate is byzantine",
       default: "normal",
+    },
+    {
+      flags: "--finality <percent>",
+      description:
+        "0: a decision waits for an appeal, if --appeals allows any. 1 to 100: it is final at once with this confidence, otherwise a larger committee follows; needs --appeals 1",
+      default: "0",
     },
     {
       flags: "--security <class>",

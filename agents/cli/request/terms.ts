@@ -35,6 +35,7 @@ export interface TermsFlags {
   readonly appeals: string;
   readonly retries: string;
   readonly assurance: string;
+  readonly finality: string;
   readonly security: string;
   readonly callbackGas: string;
 }
@@ -67,6 +68,7 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
     ...committee,
+    finality: finalityOf(flags, committee),
     security: securityOf(flags, duration, assurance, committee),
     assurance,
     ...answerTerms(kind, flags),
@@ -135,6 +137,20 @@ function assuranceOf(flags: TermsFlags, protocol: Protocol, registry: readonly P
     assurance,
     `a certificate of ${protocol.id} says that ${meaningOf[protocol.assurance]}; choose normal, or --protocol ${others}`,
   );
+}
+
+/** SE24: who wants a larger committee for an unsure one must allow one, and nobody appeals against such a decision. */
+function finalityOf({ finality, security }: TermsFlags, { appeals }: Pick<Terms, "appeals">): number {
+  const percent = parseInteger(finality, "--finality", 0, limits.maxFinality);
+  if (percent > 0 && appeals === 0)
+    throw invalid("finality", finality, "a larger committee follows an unsure one; allow it with --appeals 1 or more");
+  if (percent > 0 && security === "secured")
+    throw invalid(
+      "finality",
+      finality,
+      "--security secured needs appeals that somebody pays; leave one of the two out",
+    );
+  return percent;
 }
 
 /**

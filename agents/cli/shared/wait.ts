@@ -33,8 +33,7 @@ export async function waitForDecision(
     // Steps come from the events, so that none is missed, however short.
     for (const [index, event] of events.entries()) {
       if (event.kind === "decisionCommitted") tellOnce(drawnPlace(event.decision.attempt), "drawn");
-      for (const step of stepOf(event, events[index - 1]?.kind, progress?.request.terms))
-        tellOnce(`event ${index}`, step);
+      for (const step of stepOf(event, events[index - 1], progress?.request.terms)) tellOnce(`event ${index}`, step);
     }
     if (isFinalState(state)) return state;
     const head = await chain.head(signal);
@@ -58,20 +57,21 @@ function drawnPlace(attempt: number): string {
   return `committee of attempt ${attempt}`;
 }
 
-/** @param before the kind of the previous event */
-function stepOf(
-  event: ChainEvent,
-  before: ChainEvent["kind"] | undefined,
-  terms: Terms | undefined,
-): readonly string[] {
+/** Says why another committee was called, where nobody appealed. */
+function causeAfter(before: ChainEvent | undefined): string {
+  if (before?.kind !== "decisionCommitted") return "the committee did not answer in time";
+  return before.decision.status === "hung" ? "the committee hung" : "the committee was not sure enough";
+}
+
+/** @param before the previous event */
+function stepOf(event: ChainEvent, before: ChainEvent | undefined, terms: Terms | undefined): readonly string[] {
   switch (event.kind) {
     case "requested":
       return ["requested"];
     case "requestReopened": {
       const { appeals } = unpackRound(event.round);
       const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
-      const failed = before === "decisionCommitted" ? "the committee hung" : "the committee did not answer in time";
-      const why = event.appellant === null ? failed : `${event.appellant} appealed`;
+      const why = event.appellant === null ? causeAfter(before) : `${event.appellant} appealed`;
       return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
     }
     case "decisionCommitted":

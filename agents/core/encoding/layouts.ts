@@ -11,7 +11,8 @@ export const LAYOUTS = {
   /** See RequestTermsLib.sol. */
   requestTerms: [
     ["fee", 96],
-    ["duration", 32],
+    ["finality", 8],
+    ["duration", 24],
     ["appeals", 4],
     ["retries", 4],
     ["tolerance", 40],

@@ -1,6 +1,6 @@
 import type { Decision, Request, Round, SeatInfo } from "../types.ts";
 import type { AwaitedRound, ChainEvent, CommittedDecision, DecidedRound, Relay } from "./events.ts";
-import { hasRetry, unpackRound } from "./rounds.ts";
+import { hasRetry, nextAfter, unpackRound } from "./rounds.ts";
 
 /** The progress of a request, derived from its events; `drawn` is the one stage that no event brings (`withCommittee`). */
 export interface Progress {
@@ -96,9 +96,9 @@ export function isFinal({ stage }: Progress): boolean {
 
 /** True if the events alone say that nobody is owed anything: the commit of a decision that is final in the first round pays it (SE10). */
 export function isPaid(progress: Progress): boolean {
-  const { request, past, stage } = progress;
+  const { request, past, round, stage } = progress;
   if (stage.kind === "refunded") return true;
-  return stage.kind === "decided" && isFinal(progress) && past.length === 0 && request.terms.appeals === 0;
+  return stage.kind === "decided" && past.length === 0 && nextAfter(request.terms, round, stage.decision) === "final";
 }
 
 /** The round of the decision that stands, final or provisional; null while a committee is awaited or at work, and if no decision stands. */
@@ -162,8 +162,7 @@ function committed(progress: Progress, { committee, decision, relay }: Committed
     request: { terms },
   } = progress;
   if (awaitedOf(progress) === null) return progress;
-  const isRetried = decision.status === "hung" && hasRetry(round, terms, decision.attempt);
-  const isLast = !isRetried && unpackRound(round).appeals === terms.appeals;
+  const isLast = nextAfter(terms, round, decision) === "final";
   return {
     ...progress,
     stage: { kind: "decided", committee, decision, relay, standing: isLast ? "final" : "open" },

@@ -1,7 +1,7 @@
 import { concat, hexToBytes, keccak256, word } from "../encoding/bytes.ts";
 import { LAYOUTS, placeOf } from "../encoding/layouts.ts";
 import { packWord, unpackWord } from "../encoding/words.ts";
-import type { Address, Digest, Round, Terms } from "../types.ts";
+import { ONE_PPM, type Address, type Decision, type Digest, type Round, type Terms } from "../types.ts";
 
 /** The unpacked `Round` of contracts/types/Types.sol. */
 export interface RoundFields {
@@ -13,6 +13,8 @@ export interface RoundFields {
   readonly deadline: number;
 }
 
+/** One percent of confidence. */
+const PERCENT = ONE_PPM / 100;
 /** How many of the upper bits of a hash make a link. */
 const LINK_BITS = placeOf(LAYOUTS.round, "link").bits;
 
@@ -29,7 +31,7 @@ export function unpackRound(round: Round): RoundFields {
 /**
  * The link of the next round, as contracts/libraries/RoundLib.sol computes it.
  * @param relay the packed word
- * @param appellant null if the committee hung and another one is tried
+ * @param appellant null if nobody appealed: the committee hung and another one is tried, or it was not sure enough
  */
 export function linkAfter(
   round: Round,
@@ -68,6 +70,21 @@ export function mostUnits({
 }: Pick<Terms, "committeeSize" | "appeals" | "retries">): bigint {
   const decided = seatsOfAll({ committeeSize, appeals, retries: 0 });
   return BigInt(DECIDED_UNITS * decided + retries * committeeSizeAfter(committeeSize, appeals));
+}
+
+/** What follows a decision: nothing, an appeal if somebody makes one, another committee of the same size, or a larger one. */
+export type Next = "final" | "provisional" | "retry" | "larger";
+
+/** What follows a decision of this round (SE4, SE24), as contracts/libraries/FinalityLib.sol says. */
+export function nextAfter(
+  terms: Terms,
+  round: Round,
+  { status, attempt, confidence }: Pick<Decision, "status" | "attempt" | "confidence">,
+): Next {
+  if (status === "hung" && hasRetry(round, terms, attempt)) return "retry";
+  if (unpackRound(round).appeals === terms.appeals) return "final";
+  if (terms.finality === 0) return "provisional";
+  return status === "decided" && confidence >= terms.finality * PERCENT ? "final" : "larger";
 }
 
 /** True if another committee may be tried after this attempt. Every attempt but the first follows an appeal or a retry. */

@@ -24,7 +24,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     struct Settings {
         uint48 subscriptionId;
         uint96 fee;
-        uint32 duration;
+        uint24 duration;
         uint8 appeals;
         uint8 retries;
         uint32 callbackGasLimit;
@@ -167,6 +167,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         Settings memory current = settings;
         Terms memory terms = Terms({
             fee: current.fee,
+            finality: 0,
             duration: current.duration,
             appeals: kind == RequestTermsLib.KIND_TEXT ? 0 : current.appeals,
             retries: current.retries,

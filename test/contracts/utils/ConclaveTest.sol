@@ -71,7 +71,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint256 internal constant EVIDENCE = 64;
     uint256 internal constant EPOCH_BLOCKS = 32;
     uint256 internal constant PROTOCOLS = 2;
-    uint32 internal constant DURATION = 1 hours;
+    uint24 internal constant DURATION = 1 hours;
     address internal constant TREASURY = address(0x7eea);
 
     TestToken internal token;

@@ -515,8 +515,10 @@ contract Handler is ConclaveTest {
 
     function _terms(uint256 random) private pure returns (Terms memory terms) {
         terms = termsFor(random % 8 == 0 ? 5 : 4, 0);
-        terms.duration = [uint32(1 hours), 1 days, 7 days][(random >> 4) % 3];
+        terms.duration = [uint24(1 hours), 1 days, 7 days][(random >> 4) % 3];
         terms.appeals = uint8(bytes(hex"00000001010202030303")[(random >> 8) % 10]);
+        if (terms.appeals != 0 && (random >> 12) % 4 == 0)
+            terms.finality = uint8(bytes(hex"015a5b64")[(random >> 14) % 4]);
         terms.retries = uint8((random >> 16) % 4);
         terms.currency = uint8((random >> 24) % 2);
         terms.callbackGasLimit = (random >> 28) % 2 == 0 ? 0 : 100_000;
@@ -648,6 +650,7 @@ contract Handler is ConclaveTest {
         decision.outcome = bytes32((entry.plan >> (8 + entry.round.appeals())) & 1);
         // One in four committees hangs.
         if (random % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        decision.confidence = [uint32(0), 900_000, 909_999, 910_000, 1_000_000][(random >> 2) % 5];
         for (uint256 i = 0; i < size; ++i) {
             decision.shares[i] = bytes8(shares)[i % 8];
             // Where a whole committee is absent from the pay, all of it goes back.
@@ -710,25 +713,35 @@ contract Handler is ConclaveTest {
         Entry storage entry = _entries[index];
         bool hung = decision.status == Status.Hung;
         bool retried = hung && _hasRetry(entry);
-        entry.provisional = !retried && entry.round.appeals() < entry.terms.appeals;
+        // SE24: without a provisional decision, a larger committee follows one that hung or was not sure enough.
+        uint256 finality = entry.terms.finality;
+        bool last = entry.round.appeals() == entry.terms.appeals;
+        bool unsure = !last && finality != 0 && (hung || decision.confidence < finality * 10_000);
+        entry.provisional = !retried && !last && finality == 0;
         if (entry.provisional) entry.round = entry.round.withDeadline(_deadline(entry));
         entry.status = decision.status;
         Relay relay = RelayLib.pack(uint64(signers), _paidPrice(), relayer);
         entry.rounds.push(DecidedRound(entry.round, entry.committee, decision.packed(), relay, address(0)));
         entry.structHashes.push(_tool.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1]));
         _note(entry, decision, signers, relayer);
+        entry.paid[entry.paid.length - 1].delivers = !retried && !unsure && !entry.provisional;
         if (retried) {
             ++entry.attempt;
             _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals(), _deadline(entry)));
             ++done["retry"];
+        } else if (unsure) {
+            ++entry.attempt;
+            _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals() + 1, _deadline(entry)));
+            ++done[hung ? bytes32("larger after a hung") : bytes32("larger after an unsure")];
         }
-        if (retried || entry.provisional) return;
+        if (retried || unsure || entry.provisional) return;
         _delivered(entry);
         // SE21: the first round is paid by its commit.
         if (entry.rounds.length != 1) return;
         _pay(entry, _caseOf(entry, true, address(0)));
         ++done[hung ? bytes32("atOnce:hung") : bytes32("atOnce:decided")];
         if (entry.replaced != 0) ++done["atOnce:replaced"];
+        if (finality != 0) ++done["atOnce:sure"];
     }
 
     function _note(Entry storage entry, Draft memory decision, uint256 signers, address relayer) private {
@@ -737,7 +750,6 @@ contract Handler is ConclaveTest {
         note.decided = decision.status == Status.Decided;
         (note.outcome, note.shares, note.signers) = (decision.outcome, decision.shares, signers);
         (note.relayer, note.gasPrice) = (relayer, (_paidPrice() / 1e6) * 1e6);
-        note.delivers = !entry.provisional && (note.decided || !_hasRetry(entry));
     }
 
     function _finalize(Entry storage entry, address caller) private {
@@ -890,6 +902,11 @@ contract Handler is ConclaveTest {
         bytes memory appeals = "appeals:";
         for (uint256 i = 0; i + 1 < count; ++i) {
             PaidRound memory note = entry.paid[i];
+            if (note.appellant == address(0) && note.decided) {
+                bool stands = !last.decided || note.outcome == last.outcome;
+                ++done[stands ? bytes32("unsure, stands") : bytes32("unsure, overturned")];
+                continue;
+            }
             if (note.appellant == address(0)) {
                 ++done[note.appeals == 0 ? bytes32("retried") : bytes32("retried inside an appeal")];
                 continue;

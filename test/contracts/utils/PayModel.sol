@@ -8,7 +8,7 @@ import {payShareOf} from "./Draft.sol";
 /// @param appeals appeals before the round
 /// @param signers bit i set = seat i signed
 /// @param gasPrice wei per gas that the relayer is paid
-/// @param appellant 0 if the committee hung and was retried
+/// @param appellant 0 if the committee hung and was retried, or was not sure enough
 /// @param delivers true if the commit called the consumer back
 struct PaidRound {
     uint256 appeals;
@@ -144,8 +144,10 @@ contract PayModel {
         sums.spent += treasury + bill.relayers[i];
         bill.seats[i] = new uint256[](size);
         bool appealed = i + 1 < c.rounds.length && round.appellant != address(0);
-        bill.overturned[i] = appealed && last.decided && (!round.decided || round.outcome != last.outcome);
+        bill.overturned[i] = last.decided && (round.decided ? round.outcome != last.outcome : appealed);
         if (bill.overturned[i]) {
+            // SE24: nobody appealed against an unsure decision, and its whole pay goes back.
+            if (!appealed) return;
             uint256 reward = (pay - treasury) / 2;
             sums.spent += reward;
             bill.appellants[i] = _bondOf(c, sums, i) + reward;

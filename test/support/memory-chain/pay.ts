@@ -41,7 +41,7 @@ export function payOut(
     const appellant = one === rounds.at(-1) ? null : one.appellant;
     const bond = appellant === null ? 0n : bondOf(terms, one.round);
     escrow += bond;
-    const isOver = appellant !== null && isOverturned(terms, one.decision, last);
+    const isOver = isJudged(one) && isOverturned(terms, one.decision, last);
     if (!isOver) payments.push(...seatPay(terms, one, operatorOf));
     if (appellant === null) continue;
     const called = calledBy(rounds, index).reduce((sum, other) => sum + payOf(other), 0n);
@@ -54,9 +54,13 @@ export function payOut(
 export function standing(terms: Terms, rounds: readonly DecidedRound[]): readonly DecidedRound[] {
   const last = rounds.at(-1);
   return rounds.filter(
-    (one) =>
-      last === undefined || one === last || one.appellant === null || !isOverturned(terms, one.decision, last.decision),
+    (one) => last === undefined || one === last || !isJudged(one) || !isOverturned(terms, one.decision, last.decision),
   );
+}
+
+/** True if a later decision can overturn this one: somebody appealed against it, or it was not sure enough (SE10). */
+function isJudged({ appellant, decision }: DecidedRound): boolean {
+  return appellant !== null || decision.status === "decided";
 }
 
 /** Rounds that the appeal against this round called: those up to the next appeal. */

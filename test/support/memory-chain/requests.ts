@@ -6,6 +6,7 @@ import {
   committeeSizeAfter,
   hasRetry,
   linkAfter,
+  nextAfter,
   packRound,
   seatsOfAll,
   unpackRound,
@@ -231,12 +232,14 @@ export function fallBack(state: State, request: Request, awaited: AwaitedRound):
 function advance(state: State, request: Request, decided: DecidedRound): readonly Body[] {
   const { terms, id } = request;
   const { round, decision } = decided;
-  const { appeals, ...fields } = unpackRound(round);
-  if (decision.status === "hung" && hasRetry(round, terms, decision.attempt)) {
+  const { appeals: before, ...fields } = unpackRound(round);
+  const next = nextAfter(terms, round, decision);
+  if (next === "retry" || next === "larger") {
+    const appeals = next === "larger" ? before + 1 : before;
     const step = { attempt: decision.attempt + 1, link: linkOf(request, decided), appeals, appellant: null, bond: 0n };
     return [reopen(state, request, step)];
   }
-  if (appeals === terms.appeals) {
+  if (next === "final") {
     const commitment = settledCommitment(request, decided);
     const settled = unpackRound(round).link === 0n;
     state.requests.set(id, { ...standing(decision.status, decision.attempt, commitment), settled });
@@ -244,7 +247,7 @@ function advance(state: State, request: Request, decided: DecidedRound): readonl
     deliver(state, request, decision);
     return paid;
   }
-  const waiting = packRound({ ...fields, appeals, deadline: nextTimestamp(state) + terms.duration });
+  const waiting = packRound({ ...fields, appeals: before, deadline: nextTimestamp(state) + terms.duration });
   const commitment = settledCommitment(request, { ...decided, round: waiting });
   state.requests.set(id, { ...standing(decision.status, decision.attempt, commitment), provisional: true });
   return [{ kind: "decisionProvisional", requestId: id, round: waiting }];
