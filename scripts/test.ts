@@ -49,8 +49,8 @@ const command = scriptCommand(
 Examples:
   npm test
   npm run test:quick
-  node scripts/test.ts core adapters
-  node scripts/test.ts core test/core/quorum.test.ts --grep "n = 4"
+  npm test -- core adapters
+  npm test -- core test/core/quorum.test.ts --grep "n = 4"
 `,
   )
   .parse();

@@ -1,6 +1,6 @@
 /**
  * Writes test/vectors/eip712.json with ethers, an implementation independent of both the contracts and the core.
- * `node scripts/vectors.ts` writes it, `node scripts/vectors.ts --check` exits 1 if the file differs.
+ * `npm run generate` writes it; with `--check` this exits 1 if the file differs.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { SigningKey, TypedDataEncoder, ZeroAddress, hexlify, id, keccak256, sha256, toUtf8Bytes } from "ethers";

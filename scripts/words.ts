@@ -1,6 +1,6 @@
 // Writes the subgraph's accessors of packed words, and its names of answer kinds, from the lists that all languages share.
-//   node scripts/words.ts           writes the file
-//   node scripts/words.ts --check   exits 1 when it is not what they yield
+//   npm run generate     writes the file, and the other generated ones
+//   npm run check        exits 1 when it is not what they yield
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LAYOUTS, placeOf, type Layout } from "../agents/core/encoding/layouts.ts";
