@@ -29,7 +29,6 @@ import {
   overturned,
   play,
   priced,
-  reward,
   secured,
   settle,
   signers,
@@ -43,6 +42,8 @@ import {
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;
 const week = 7 * 24 * 3600;
+/** What each appellant gets: a unit. */
+const reward = fullUnit;
 const { full, least, many } = settings(ethers);
 
 describe("secured requests", () => {

@@ -14,8 +14,6 @@ export const signers = 3n;
 export const slice = maxStake / 20n;
 /** The price of a unit of pay, of which 200 are a twentieth of the greatest stake. */
 export const fullUnit = slice / 200n;
-/** What each appellant gets: a unit. */
-export const reward = fullUnit;
 
 /** Yes of a committee where so many seats earned by it, one was absent, and the others were wrong at first. */
 export const knownTo = (size: number, paid: number): Partial<SignedDecision> => ({
