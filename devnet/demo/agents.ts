@@ -6,6 +6,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { provePossession } from "../../agents/adapters/chain/possession.ts";
+import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
+import { descriptorOf } from "../../agents/adapters/models/create-model.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import type { AgentId, Ppm } from "../../agents/core/types.ts";
@@ -62,7 +64,7 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
   const registration = {
     publicKey: keys.publicKey,
     possession,
-    model: model.name,
+    model: await descriptorOf(modelConfigSchema.parse(config.model)),
     endpoint: [],
     stake: settings.stake,
     commission: 0 as Ppm,

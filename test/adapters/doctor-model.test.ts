@@ -86,6 +86,30 @@ const findings: readonly (readonly [
     1,
   ],
   ["is listed with a tag", { provider: "ollama", list: listing("test-model:latest") }, "ok", /answers/, /^$/, 1],
+  [
+    "thinks as much as it may",
+    { provider: "vllm", list: listing("test-model"), more: { thinkingTokens: 1000 } },
+    "ok",
+    /answers by a JSON schema/,
+    /^$/,
+    1,
+  ],
+  [
+    "has no room for the thoughts",
+    {
+      provider: "vllm",
+      list: listing("test-model"),
+      handler: (seen, response, attempt) =>
+        seen.body.max_tokens < 1000
+          ? answers(seen, response, attempt)
+          : reply(response, 400, JSON.stringify({ message: "max_tokens: maximum context length is 1000 tokens" })),
+      more: { thinkingTokens: 1000 },
+    },
+    "warn",
+    /answers by a JSON schema and .* but only without thought: 1000 tokens do not fit into its context, or/,
+    /^change model\.thinkingTokens, or/,
+    2,
+  ],
   ["has no list", { list: refusing(404) }, "ok", /answers by a JSON schema/, /^$/, 1],
   ["lists no JSON", { list: (response) => void response.end("<html>") }, "ok", /answers by a JSON schema/, /^$/, 1],
   [

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { readGgufHeader } from "../../agents/adapters/models/gguf.ts";
+import { startLlamaProcess } from "../../agents/adapters/models/llama-process.ts";
 import { probeEngine } from "../../agents/adapters/models/llama-probe.ts";
 import type { Model, ModelResponse } from "../../agents/ports/model.ts";
 import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
@@ -37,6 +38,19 @@ describe("model: llama, process", () => {
     const nextMs = await timed(async () => await model.ask(short, never()));
     assert.ok(nextMs < fullMs / 2, `${nextMs} of ${fullMs} ms`);
     await model.close();
+  });
+
+  it("ends a process that does not stop after an abort, and says that it did so itself", async () => {
+    const engine = { sequences: 1, threads: 1, gpu: false, temperature: 0, contextSize: 128 } as const;
+    const file = { path: gguf(), prompt: "user-only", thinkingTokens: 0, parameters: 0 } as const;
+    const worker = startLlamaProcess({ ...engine, ...file }, 100);
+    assert.equal((await worker.loaded).kind, "ready");
+    process.kill(worker.pid, "SIGSTOP");
+    const { system, user, schema, confidenceOf } = modelRequest();
+    const ask = { system, user, schema, confidenceOf, maxTokens: 20, seed: 1, stream: false };
+    const answer = await worker.ask(ask, AbortSignal.timeout(10), () => {});
+    assert.ok("why" in answer && answer.why === "died", JSON.stringify(answer));
+    assert.match(await worker.ended, /^SIGKILL, by this agent: it did not stop within 0\.1 s of an abort$/u);
   });
 
   it("also stops reading a long prompt, without ending the process", async () => {

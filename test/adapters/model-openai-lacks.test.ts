@@ -40,6 +40,41 @@ describe("model: openai, servers that lack a feature", () => {
       assert.equal(seen?.length, 4);
     },
   );
+  against(
+    "are asked in the words of OpenAI's own models that think, and the sampling says what was not sent",
+    [
+      ({ body }, response) => {
+        if (body.max_completion_tokens === undefined)
+          return refuses("Unsupported parameter: 'max_tokens' is not supported with this model.")(
+            { body } as Seen,
+            response,
+            1,
+          );
+        if (body.temperature !== undefined)
+          return refuses("Unsupported value: 'temperature' does not support 0 with this model.")(
+            { body } as Seen,
+            response,
+            1,
+          );
+        return stream(response, good);
+      },
+    ],
+    async (model, [seen]) => {
+      for (let i = 0; i < 2; i++) {
+        const { origin } = await model.ask(modelRequest({ maxTokens: 200 }), never());
+        assert.equal(origin?.sampling, "temperature=default");
+      }
+      assert.deepEqual(
+        seen?.map(({ body }) => [body.max_tokens, body.max_completion_tokens, body.temperature]),
+        [
+          [200, undefined, 0],
+          [undefined, 200, 0],
+          [undefined, 200, undefined],
+          [undefined, 200, undefined],
+        ],
+      );
+    },
+  );
   const echoes =
     (wrap: (prompt: string) => unknown): Handler =>
     ({ body }, response, attempt) =>

@@ -91,6 +91,70 @@ describe("model: openai, thoughts", () => {
       assert.equal(budget.spent(), 3 * 30 + 200 + 200 + 4096 + 200);
     },
   );
+  for (const place of places)
+    against(
+      `of a server that goes on after max_tokens are cut, in ${place}: the call fails, and the budget is kept`,
+      [thinker({ tokens: 30_000, place, isUnbounded: true })],
+      async (model, [seen]) => {
+        const budget = createRequestBudget(20_000).open();
+        const asked = model.ask(modelRequest({ budget }), never());
+        await assert.rejects(asked, failsWith("MODEL_FAILED", "answer-too-large", /max_tokens is 1200/u));
+        assert.deepEqual(tokensAsked(seen), [1200]);
+        assert.ok(budget.spent() <= 2000, String(budget.spent()));
+      },
+      { thinkingTokens: 1000 },
+    );
+  const smallContext: Handler = (seen, response, attempt) =>
+    seen.body.max_tokens <= 1000
+      ? thinker({ tokens: 300, place: "reasoning" })(seen, response, attempt)
+      : reply(response, 400, JSON.stringify({ message: "'max_tokens' is too large: maximum context length is 1000" }));
+  against(
+    "that do not fit into the server's context beside the prompt are left out",
+    [smallContext],
+    async (model, [seen]) => {
+      const budget = createRequestBudget(20_000).open();
+      const response = await model.ask(modelRequest({ budget }), never());
+      isAnswer(response);
+      assert.deepEqual(tokensAsked(seen), [1200, 200]);
+      assert.equal(response.origin?.sampling, "temperature=0");
+      assert.equal(budget.spent(), response.promptTokens + response.outputTokens);
+    },
+    { thinkingTokens: 1000 },
+    "vllm",
+  );
+  against(
+    "that do not fit and cannot be turned off are a failure of their own",
+    [
+      (seen, response, attempt) =>
+        seen.body.max_tokens <= 1000
+          ? thinker({ tokens: 300, place: "reasoning", isDeaf: true })(seen, response, attempt)
+          : smallContext(seen, response, attempt),
+    ],
+    async (model, [seen]) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "thinking-too-long"));
+      assert.deepEqual(tokensAsked(seen), [200, 200 + 4096, 200]);
+    },
+  );
+  const hidden: Handler = (seen, response) => {
+    if (seen.body.max_tokens > 1000) return stream(response, good);
+    const usage = { completion_tokens: 200, prompt_tokens: 20, completion_tokens_details: { reasoning_tokens: 200 } };
+    const choices = [{ finish_reason: "length", message: { content: "" } }];
+    return reply(response, 200, JSON.stringify({ choices, usage }));
+  };
+  against("that a server only counts get the usual budget, too", [hidden], async (model, [seen]) => {
+    assert.equal((await model.ask(modelRequest(), never())).fields["answer"], "yes");
+    assert.deepEqual(tokensAsked(seen), [200, 200 + 4096]);
+  });
+  const twoFields: Handler = (seen, response) => {
+    if (seen.body.max_tokens > 1000) return stream(response, good);
+    const message = { content: "", reasoning_content: "", reasoning: "Let me see" };
+    const usage = { completion_tokens: 200, prompt_tokens: 20 };
+    return reply(response, 200, JSON.stringify({ choices: [{ finish_reason: "length", message }], usage }));
+  };
+  against("are seen beside an empty field of the other name", [twoFields], async (model, [seen]) => {
+    assert.equal((await model.ask(modelRequest(), never())).fields["answer"], "yes");
+    assert.deepEqual(tokensAsked(seen), [200, 200 + 4096]);
+  });
   against(
     "that would cost more than the request has left are not begun",
     [thinker({ tokens: 10, place: "reasoning" })],

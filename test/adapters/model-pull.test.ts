@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
@@ -61,13 +61,15 @@ async function refused(code: ErrorCode, says: RegExp, pulled: Promise<unknown>):
 /** The files of models and parts, without the lock. */
 const files = (): readonly string[] => readdirSync(folder).filter((name) => name !== "lock");
 
+const part = (): string => join(folder, "tiny.gguf.part");
+
 /** Leaves half of the file behind, as a broken download does. */
 async function pullHalf(etag: string | null): Promise<void> {
-  server.handle(cutAt(bytes, HALF, etag));
+  server.handle(cutAt(bytes, HALF, etag, part));
   const abort = new AbortController();
   const onPause = (): void => abort.abort(new Error("stopped"));
   await assert.rejects(pull({ watch: { signal: abort.signal, onPause } }), /stopped/);
-  assert.equal(readFileSync(join(folder, "tiny.gguf.part")).length, HALF);
+  assert.equal(readFileSync(part()).length, HALF);
   server.handle(() => false);
 }
 
@@ -96,7 +98,7 @@ describe("model pull: a download", () => {
   });
 
   it("goes on by itself where the connection broke off", async () => {
-    const cut = cutAt(bytes, HALF, V1);
+    const cut = cutAt(bytes, HALF, V1, part);
     server.handle((request, response) => server.asked.length === 1 && cut(request, response));
     const { pauses, sha256: found } = await pull();
     assert.equal(found, sha256);
@@ -106,7 +108,7 @@ describe("model pull: a download", () => {
 
   it("stops when the connection breaks off again and again, and a later pull goes on with the part", async () => {
     server.handle((request, response) => {
-      if (request.headers.range === undefined) return cutAt(bytes, HALF, V1)(request, response);
+      if (request.headers.range === undefined) return cutAt(bytes, HALF, V1, part)(request, response);
       response.destroy();
       return true;
     });
@@ -117,6 +119,25 @@ describe("model pull: a download", () => {
     assert.equal((await pull()).sha256, sha256);
     assert.equal(server.asked[4]?.range, `bytes=${HALF}-`);
     assert.deepEqual(files(), ["tiny.gguf"]);
+  });
+
+  it("leaves the note of the file's version alone while it goes on, since a full disk could cut it", async () => {
+    await pullHalf(V1);
+    const note = join(folder, "tiny.gguf.part.etag");
+    utimesSync(note, 1, 1);
+    server.handle((request, response) => {
+      if (request.headers.range !== `bytes=${HALF}-`) return false;
+      const place = `bytes ${HALF}-${bytes.length - 1}/${bytes.length}`;
+      response.writeHead(206, { "content-range": place, "content-length": bytes.length - HALF, etag: V1 });
+      response.write(bytes.subarray(HALF, HALF + 10), () => response.destroy());
+      return true;
+    });
+    const abort = new AbortController();
+    const onPause = (): void => abort.abort(new Error("stopped"));
+    await assert.rejects(pull({ watch: { signal: abort.signal, onPause } }), /stopped/);
+    assert.equal(statSync(note).mtimeMs, 1000);
+    server.handle(() => false);
+    assert.equal((await pull()).sha256, sha256);
   });
 
   it("begins again where the server ignores ranges", async () => {
@@ -168,7 +189,7 @@ describe("model pull: a download", () => {
   });
 
   it("is made by one process at a time in a folder", async () => {
-    server.handle(cutAt(bytes, HALF, V1));
+    server.handle(cutAt(bytes, HALF, V1, part));
     const abort = new AbortController();
     const first = pull({ watch: { signal: abort.signal } });
     while (server.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -144,9 +144,7 @@ async function receive(
     await body?.cancel();
     throw diskFull(dirname(path), { needed: total - start, free });
   }
-  const validator = headers.get("etag")?.startsWith('"') ? headers.get("etag") : headers.get("last-modified");
-  if (validator === null) await rm(validatorOf(path), { force: true });
-  else await writeFile(validatorOf(path), validator);
+  if (start === 0) await keepValidator(path, headers);
   let at = start;
   const counted = new Transform({
     transform(chunk: Buffer, _, done) {
@@ -171,6 +169,13 @@ async function receive(
     throw new Interrupted(`the connection broke off at byte ${at}${total === null ? "" : ` of ${total}`}`);
   }
   if (total !== null && at !== total) throw new Interrupted(`the connection ended at byte ${at} of ${total}`);
+}
+
+/** Writes down which version of the server's file begins to come; what goes on is of the same one. */
+async function keepValidator(path: string, headers: Headers): Promise<void> {
+  const validator = headers.get("etag")?.startsWith('"') ? headers.get("etag") : headers.get("last-modified");
+  if (validator === null) await rm(validatorOf(path), { force: true });
+  else await writeFile(validatorOf(path), validator);
 }
 
 function isOfFile(error: unknown): boolean {

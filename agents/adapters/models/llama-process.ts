@@ -47,11 +47,15 @@ interface Call {
  * one thread they take turns.
  */
 const WORKER_ENVIRONMENT = { GGML_NO_BACKTRACE: "1", UV_THREADPOOL_SIZE: "1" };
-/** Native code that does not stop within this time after an abort counts as hung. */
-const ABORT_GRACE_MS = 10_000;
+/**
+ * Native code that does not stop within this time after an abort counts as hung. It stops after a batch, and one batch
+ * of 512 tokens may take a large model, or a busy machine, more than a minute. To end it early would cost every other
+ * call in it, and the time to load it again.
+ */
+const ABORT_GRACE_MS = 120_000;
 const STDERR_BYTES = 2000;
 
-export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
+export function startLlamaProcess(options: WorkerOptions, abortGraceMs = ABORT_GRACE_MS): LlamaProcess {
   const child = fork(fileURLToPath(new URL("./llama-worker.ts", import.meta.url)), [], {
     execArgv: [],
     env: { ...engineEnvironment(process.env), ...WORKER_ENVIRONMENT },
@@ -61,6 +65,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
   const calls = new Map<number, Call>();
   let lastId = 0;
   let end: string | null = null;
+  let isHung = false;
   const loaded = Promise.withResolvers<Awaited<LlamaProcess["loaded"]>>();
   const ended = Promise.withResolvers<string>();
 
@@ -73,7 +78,10 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
     ended.resolve(end);
   };
   child.on("error", (error) => finish(`not started, ${error.message}`));
-  child.on("exit", (code, signal) => finish(signal === null ? `exit ${code}` : signal));
+  child.on("exit", (code, signal) => {
+    const how = signal === null ? `exit ${code}` : signal;
+    finish(isHung ? `${how}, by this agent: it did not stop within ${abortGraceMs / 1000} s of an abort` : how);
+  });
   child.on("message", (message: FromWorker) => {
     if (message.kind === "ready" || message.kind === "unloadable") return loaded.resolve(message);
     const call = calls.get(message.id);
@@ -100,7 +108,10 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
       let grace: NodeJS.Timeout | undefined;
       const abort = (): void => {
         send({ kind: "abort", id });
-        grace = setTimeout(() => child.kill("SIGKILL"), ABORT_GRACE_MS);
+        grace = setTimeout(() => {
+          isHung = true;
+          child.kill("SIGKILL");
+        }, abortGraceMs);
       };
       signal.addEventListener("abort", abort, { once: true });
       send({ kind: "ask", id, ask });

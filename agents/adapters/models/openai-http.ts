@@ -8,6 +8,7 @@ import { lackOf, providers, without, type Dialect, type Thinking } from "./opena
 import { names, readRefusal } from "./openai-refusal.ts";
 import {
   boundedText,
+  MAX_CHARACTERS_PER_TOKEN,
   readCompletion,
   StreamError,
   TooLarge,
@@ -30,6 +31,8 @@ export interface Answer {
   readonly fingerprint: string | null;
   /** The seed that was sent; null if the server does not take one. */
   readonly seed: number | null;
+  /** The temperature that was sent; null if the server does not take one. */
+  readonly temperature: number | null;
   /** Tokens of thought that the model was given. */
   readonly thinkingTokens: number;
 }
@@ -51,9 +54,7 @@ export class Retryable extends Error {
 /** The server has not seen the request. */
 class NeverSent extends Retryable {}
 
-/** No language has more characters per token: of a prompt that has more, the server read only a part. */
-const MAX_CHARACTERS_PER_TOKEN = 8;
-/** No server cuts a prompt that is shorter than this. */
+/** No server cuts a prompt that is shorter than this. One that has more characters per token was cut. */
 const LEAST_CUT_TOKENS = 1000;
 const TOO_LONG = /context[ _](length|size|window)|maximum context|exceed_context|prompt is too long|too many tokens/iu;
 /** Codes of a connection that was never made: no address, no listener, or an untrusted certificate. */
@@ -79,7 +80,15 @@ export async function ask(
   let manner: Manner = { ...known, thinking: { tokens, isThinker: known.isThinker }, isShort: false };
   let [promptTokens, outputTokens] = [0, 0];
   for (;;) {
-    const { completion, dialect } = await complete(server, request, manner, signal, begin(), learn);
+    const tried = await complete(server, request, manner, signal, begin(), learn).catch((error: unknown) => {
+      if (manner.thinking.tokens > 0 && isTooLong(error)) return null;
+      throw error;
+    });
+    if (tried === null) {
+      manner = withoutThoughts(manner);
+      continue;
+    }
+    const { completion, dialect } = tried;
     promptTokens += completion?.usage?.prompt_tokens ?? 0;
     outputTokens += completion?.usage?.completion_tokens ?? 0;
     if (completion !== null && completion.thoughtLength !== null) learn.thinks();
@@ -90,8 +99,18 @@ export async function ask(
     }
     const answer = answerOf(server, request, completion, manner.thinking.tokens);
     const seed = dialect.seed ? seedOf(request.seed) : null;
-    return { ...answer, promptTokens, outputTokens, seed, thinkingTokens: manner.thinking.tokens };
+    const temperature = dialect.temperature ? server.temperature : null;
+    return { ...answer, promptTokens, outputTokens, seed, temperature, thinkingTokens: manner.thinking.tokens };
   }
+}
+
+function withoutThoughts(manner: Manner): Manner {
+  return { ...manner, thinking: { ...manner.thinking, tokens: 0 } };
+}
+
+/** The server refused the prompt together with the tokens of thoughts and answer. */
+function isTooLong(error: unknown): boolean {
+  return error instanceof ConclaveError && error.data["kind"] === "prompt-too-long";
 }
 
 /** Returns how to ask again after a completion without an answer; null if there is an answer, or nothing left to try. */
@@ -132,7 +151,8 @@ async function complete(
   const read = async <Result>(body: Promise<Result>): Promise<Result> =>
     await body.catch(brokenBody(server, request, signal));
   if (response.ok) {
-    const completion = await read(readCompletion(response, thinking.tokens, onText));
+    const most = request.maxTokens + thinking.tokens;
+    const completion = await read(readCompletion(response, { thinking: thinking.tokens, most }, onText));
     const usage = completion?.usage ?? null;
     const least = leastTokens(request, completion?.content ?? "", completion?.thoughtLength ?? 0);
     settle(usage === null ? null : Math.max(usage.prompt_tokens + usage.completion_tokens, least));

@@ -96,7 +96,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
       const { fields, confidencePpm, promptTokens, outputTokens, durationMs, server, seed } = answer;
       const thoughts = answer.thinkingTokens === 0 ? "" : ` thinking=${answer.thinkingTokens}`;
       const engine = [server.provider, answer.fingerprint].filter((part) => part !== null).join(" ");
-      const sampling = `temperature=${temperature}${thoughts}`;
+      const sampling = `temperature=${answer.temperature ?? "default"}${thoughts}`;
       return {
         fields,
         confidencePpm,

@@ -9,6 +9,9 @@ export interface Dialect {
   /** `logprobs: true`: probabilities of the answer's tokens. */
   readonly logprobs: boolean;
   readonly seed: boolean;
+  readonly temperature: boolean;
+  /** `max_tokens`; OpenAI's own models that think want it to be called `max_completion_tokens`. */
+  readonly maxTokens: boolean;
   /** `maxLength` in the JSON schema. */
   readonly maxLength: boolean;
   /** `pattern` in the JSON schema. */
@@ -45,6 +48,8 @@ interface Provider {
 const everything: Dialect = {
   logprobs: true,
   seed: true,
+  temperature: true,
+  maxTokens: true,
   maxLength: true,
   pattern: true,
   streamUsage: true,
@@ -118,6 +123,9 @@ export const providerIds = Object.keys(providers) as readonly ProviderId[] as re
 const NAMED: readonly (readonly [keyof Dialect, RegExp])[] = [
   ["logprobs", /logprobs/iu],
   ["seed", /\bseed\b/iu],
+  // Elsewhere these words are about their values.
+  ["temperature", /'temperature' (?:is not supported|does not support)/iu],
+  ["maxTokens", /'max_tokens' is not supported/iu],
   ["maxLength", /maxLength/iu],
   ["pattern", /\bpattern\b/iu],
   ["streamUsage", /stream_options|include_usage/iu],

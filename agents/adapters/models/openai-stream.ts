@@ -8,13 +8,13 @@ import { AnswerText } from "./answer-text.ts";
 export interface Completion {
   /** Without thoughts; empty if it is no JSON object. */
   readonly content: string;
-  /** Characters of thought; null if it showed none. */
+  /** Characters of thought that it showed; null if it had none. */
   readonly thoughtLength: number | null;
   readonly refusal: string | null;
   /** Why the answer ended; null if it broke off. */
   readonly finish: string | null;
   readonly tokens: readonly LoggedToken[];
-  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
+  readonly usage: z.infer<typeof usageSchema> | null;
   /** Fingerprint of the server's build or configuration; null if it sends none. */
   readonly fingerprint: string | null;
 }
@@ -39,6 +39,8 @@ export class StreamError extends Error {
 /** The body is longer than any answer may be. */
 export class TooLarge extends Error {}
 
+/** No language has more characters per token. */
+export const MAX_CHARACTERS_PER_TOKEN = 8;
 const MAX_RESPONSE_BYTES = 1 << 20;
 /** What a token of thought adds to that: an event of a stream, with its probability. */
 const BYTES_PER_THOUGHT = 2048;
@@ -63,22 +65,28 @@ const choiceSchema = z.object({
   logprobs: logprobsSchema,
 });
 const tokenCount = z.int().min(0);
+const usageSchema = z.object({
+  prompt_tokens: tokenCount,
+  completion_tokens: tokenCount,
+  /** OpenAI's own models show nothing of their thoughts but their number of tokens. */
+  completion_tokens_details: z.object({ reasoning_tokens: tokenCount.nullish() }).nullish().catch(null),
+});
 const chunkSchema = z.object({
   choices: z.array(choiceSchema),
-  usage: z.object({ prompt_tokens: tokenCount, completion_tokens: tokenCount }).nullish().catch(null),
+  usage: usageSchema.nullish().catch(null),
   system_fingerprint: z.string().nullish().catch(null),
 });
 type Chunk = z.infer<typeof chunkSchema>;
 
-/** Reads a whole completion or a stream of server-sent events; null if it is neither. */
+/** Reads a whole completion or a stream of server-sent events; null if it is neither. Throws TooLarge. */
 export async function readCompletion(
   response: Response,
-  thinkingTokens: number,
+  tokens: { readonly thinking: number; readonly most: number },
   onText: (text: string) => void,
 ): Promise<Completion | null> {
-  const maxBytes = MAX_RESPONSE_BYTES + thinkingTokens * BYTES_PER_THOUGHT;
+  const maxBytes = MAX_RESPONSE_BYTES + tokens.thinking * BYTES_PER_THOUGHT;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-  if (isStream) return await readStream(response, maxBytes, onText);
+  if (isStream) return await readStream(response, maxBytes, tokens.most, onText);
   return readWhole(await boundedText(response, maxBytes), onText);
 }
 
@@ -95,10 +103,14 @@ function readWhole(text: string, onText: (text: string) => void): Completion | n
   return completion.result();
 }
 
-/** Reads a stream; comments, events without data and unknown fields are skipped. */
+/**
+ * Reads a stream; comments, events without data and unknown fields are skipped. P8: one whose server goes on after
+ * `max_tokens` is cut.
+ */
 async function readStream(
   response: Response,
   maxBytes: number,
+  mostTokens: number,
   onText: (text: string) => void,
 ): Promise<Completion | null> {
   const completion = new CollectedText();
@@ -109,6 +121,10 @@ async function readStream(
     const chunk = parseChunk(data);
     if (chunk === null) return null;
     completion.add(chunk, onText);
+    if (completion.length > mostTokens * MAX_CHARACTERS_PER_TOKEN)
+      throw new TooLarge(
+        `the server goes on after ${completion.length} characters, and max_tokens is ${mostTokens}; it does not keep to that`,
+      );
   }
   return completion.result();
 }
@@ -125,6 +141,8 @@ function parseChunk(text: string): Chunk | null {
 
 class CollectedText {
   private readonly answer = new AnswerText();
+  /** Characters of thoughts and answer. */
+  length = 0;
   private thoughtLength = 0;
   private refusal: string | null = null;
   private finish: string | null = null;
@@ -137,8 +155,12 @@ class CollectedText {
     this.fingerprint = fingerprint ?? this.fingerprint;
     if (choice === undefined) return;
     const said = choice.delta ?? choice.message;
-    const text = this.answer.add(said?.content ?? "");
-    this.thoughtLength += (said?.reasoning_content ?? said?.reasoning ?? "").length;
+    const content = said?.content ?? "";
+    // Some servers send one of the fields empty beside the other one.
+    const thought = said?.reasoning_content || said?.reasoning || "";
+    const text = this.answer.add(content);
+    this.thoughtLength += thought.length;
+    this.length += content.length + thought.length;
     if (said?.refusal !== undefined && said.refusal !== null) this.refusal = (this.refusal ?? "") + said.refusal;
     this.finish = choice.finish_reason ?? this.finish;
     this.tokens.push(...(choice.logprobs?.content ?? []));
@@ -147,7 +169,8 @@ class CollectedText {
 
   result(): Completion {
     const { answer, refusal, finish, tokens, usage, fingerprint } = this;
-    const hasThought = this.thoughtLength > 0 || answer.hasThought();
+    const hidden = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
+    const hasThought = this.thoughtLength > 0 || answer.hasThought() || hidden > 0;
     const thoughtLength = hasThought ? this.thoughtLength + answer.thoughtLength : null;
     return { content: answer.answer, thoughtLength, refusal, finish, tokens, usage, fingerprint };
   }

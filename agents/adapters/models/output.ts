@@ -18,7 +18,7 @@ export function modelFailed(
 
 /** Error of a call whose signal aborted: for the protocol the answer did not come in time. */
 export function aborted(descriptor: string, signal: AbortSignal): ConclaveError {
-  return modelFailed(descriptor, "timeout", "the call was aborted", signal.reason);
+  return modelFailed(descriptor, "timeout", "no answer came within its time", signal.reason);
 }
 
 /** Error of calls that `close` ends or that come after it. */

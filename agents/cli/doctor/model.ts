@@ -115,7 +115,13 @@ async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host
     const questionMs = Math.min(timeoutMs, QUESTION_MS);
     const { confidencePpm, origin } = await askOnce(endpoint, model, questionMs, host.signal);
     const confidence = confidencePpm === null ? "gives no token probabilities" : "gives token probabilities";
-    return ok(`${origin?.model} at ${new URL(endpoint.baseUrl).origin} answers by a JSON schema and ${confidence}`);
+    const fact = `${origin?.model} at ${new URL(endpoint.baseUrl).origin} answers by a JSON schema and ${confidence}`;
+    const { thinkingTokens = 0 } = model;
+    if (thinkingTokens === 0 || origin?.sampling.includes("thinking=") === true) return ok(fact);
+    return warn(
+      `${fact}, but only without thought: ${thinkingTokens} tokens do not fit into its context, or it used them up and said nothing`,
+      "change model.thinkingTokens, or let the server give the model a longer context",
+    );
   } catch (error) {
     host.signal.throwIfAborted();
     if (!(error instanceof ConclaveError)) throw error;
