@@ -15,7 +15,7 @@ const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 3 };
 const SCORES = { ...TASKS, scores: 3 };
 const CHAIR = { ...TASKS, chair: 6 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 10, TASKS],
+  ["mbft", 11, TASKS],
   ["mbft-bayesian", 7, TASKS],
   ["wbft", 8, SCORES],
   ["leaderless", 8, SCORES],
@@ -24,7 +24,7 @@ const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly
   ["council", 6, CHAIR],
   ["debate", 6, CHAIR],
   ["adversarial", 6, CHAIR],
-  ["escalating", 12, { ...CHAIR, mbft: 10 }],
+  ["escalating", 13, { ...CHAIR, mbft: 11 }],
 ];
 
 function current(name: string): number | undefined {
