@@ -20,7 +20,7 @@ const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly
   ["wbft", 8, SCORES],
   ["leaderless", 8, SCORES],
   ["hashgraph", 12, TASKS],
-  ["unanimous", 7, TASKS],
+  ["unanimous", 8, TASKS],
   ["council", 6, CHAIR],
   ["debate", 6, CHAIR],
   ["adversarial", 6, CHAIR],
