@@ -16,7 +16,7 @@ const SCORES = { ...TASKS, scores: 3 };
 const CHAIR = { ...TASKS, chair: 6 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
   ["mbft", 11, TASKS],
-  ["mbft-bayesian", 7, TASKS],
+  ["mbft-bayesian", 8, TASKS],
   ["wbft", 8, SCORES],
   ["leaderless", 8, SCORES],
   ["hashgraph", 12, TASKS],
