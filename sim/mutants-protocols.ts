@@ -252,6 +252,15 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["no-honest-slash"],
   },
   {
+    id: "BA14",
+    bug: "reports of the second round, which follow those of others, earn",
+    file: "agents/core/protocols/mbft-bayesian/index.ts",
+    find: "const blind = before.blind ?? blindIn(book);",
+    replace: "const blind = blindIn(book);",
+    sim: "--protocol mbft-bayesian --n 4 --byzantine 0 --error-ppm 300000",
+    expect: ["pay"],
+  },
+  {
     id: "BA11",
     bug: "equivocators are not slashed",
     file: "agents/core/protocols/mbft-bayesian/index.ts",
