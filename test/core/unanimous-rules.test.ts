@@ -339,11 +339,11 @@ describe("unanimous: definitive questions", () => {
           if (outcome?.status !== "decided") return;
           // UN17: no agreement has so low a confidence.
           const isCounted = outcome.confidence <= 500_000;
-          const turn = acts[isCounted ? 0 : outcome.through]!;
-          const saying = turn.filter((act) => act.answer === outcome.answer);
+          const deciding = acts[isCounted ? 0 : outcome.through]!;
+          const saying = deciding.filter((act) => act.answer === outcome.answer);
           assertAbove(saying.length * (isCounted ? 2 : 3), isCounted ? n : 2 * n);
           assert.equal(
-            saying.some((act) => turn.indexOf(act) >= faults(n)),
+            saying.some((act) => deciding.indexOf(act) >= faults(n)),
             true,
           );
         },
