@@ -1,4 +1,3 @@
-import { limits } from "../../agents/core/limits.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
@@ -42,19 +41,12 @@ const convergersFirst = (attempt: Attempt): readonly SeatIndex[] =>
 
 /** Every message lists n digests (PH3), so bytes grow with n^2, and with n^3 on the wire. */
 export const protocolCosts: readonly ProtocolCosts[] = [
-  {
-    id: "mbft",
-    leading: inTurn(2),
-    agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
-    liars: {
-      messages: formula("4n", (seats) => 4 * seats),
-      modelCalls: formula(
-        `2n + (n - 1) min(n, ${limits.counterProofsPerRound})`,
-        (seats) => 2 * seats + (seats - 1) * Math.min(seats, limits.counterProofsPerRound),
-      ),
-      criticalPathCalls: constant(3),
-    },
-  },
+  // MB20: all but f liars agree, and that is counted.
+  same("mbft", inTurn(2), {
+    messages: formula("4n", (seats) => 4 * seats),
+    modelCalls: n,
+    criticalPathCalls: constant(1),
+  }),
   same("mbft-bayesian", inTurn(null), {
     messages: formula("3n", (seats) => 3 * seats),
     modelCalls: n,

@@ -31,22 +31,22 @@ const liars: Setting = {
 };
 
 describe("attacks on the reference and on the sound rules", () => {
-  it("M22: two coordinated vetoers of seven stall the reference for good; the sound rules decide at once and slash them", () => {
+  it("M22: two coordinated vetoers of seven stall the reference for good; the sound rules count the others and decide at once", () => {
     const { reference, sound } = attack("coordinated-vetoers");
     assertFields(reference, { value: null, rounds: 100 });
     assertBelow(Math.max(...reference.reputations.slice(2)), 1e-3);
     // The stealth vetoer never led while honest reputation lasted, so it kept its veto.
     assert.equal(playReference(faultlessTrial(["sacrificial", "stealth", ...honest(5)]), 8).finalReputation["a1"], 1);
     assertFields(sound, { value: "yes", rounds: 1 });
-    assert.deepEqual(sound.reputations, [0.8, 0.8, 1, 1, 1, 1, 1]);
+    // MB20: nobody is asked about a counter-proof. PY5 takes a step from the one that was wrong and sure.
+    assert.deepEqual(sound.reputations, [0.8, 1, 1, 1, 1, 1, 1]);
   });
 
-  it("M23: a seat that accuses and then proposes the truth leads the reference for ever; the sound rules slash it every time", () => {
+  it("M23: a seat that accuses and then proposes the truth leads the reference for ever; under the sound rules it takes nothing from anybody", () => {
     const { reference, sound } = attack("reputation-capture");
     assert.deepEqual(reference.reputations, [0.5, 0.5, 0.5, 1]);
     assert.equal(sound.value, "yes");
-    assert.deepEqual(sound.reputations.slice(0, 3), [1, 1, 1]);
-    assertClose(sound.reputations[3], 0.8 ** 7, 1e-4);
+    assert.deepEqual(sound.reputations, [1, 1, 1, 1]);
   });
 
   it("one honest but wrong low-tier seat costs the reference two leaders, and the sound rules nothing", () => {

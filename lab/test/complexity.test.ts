@@ -35,7 +35,7 @@ describe("docs/spec/complexity.md", () => {
     };
     for (const [id, expected] of [
       ["wbft", [4, 5, 6]],
-      ["mbft", [3, 3, 3]],
+      ["mbft", [1, 1, 1]],
       ["leaderless", [4, 4, 4]],
     ] as const)
       assert.deepEqual(

@@ -31,8 +31,8 @@ const TASKS = "adjudicate cite converge critique match propose revise score synt
 
 /** The hash of all that the set asks in these worlds. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "618fb15ec98fece1f0d82530c9d5b47d285efcbd8bf8b26970dcfb94b47e733b",
-  "general@1": "0e9cdd41c29e6a0277d91cc5b05f4d67187faceb6d7cd5bd8135f7e25822965e",
+  "small@2": "9d09743d00ed8321ff8a00d983e9faf5820314a9befd531796f1d6d74b872e28",
+  "general@1": "46e60d660dc46f4805c37196f4bcf22a392c91d1f4a9a43c1483d118f1e4d2ae",
 };
 
 /** Everything that seats ask when they are asked all of that under all protocols. */

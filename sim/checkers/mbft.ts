@@ -27,12 +27,17 @@ interface Decided {
 /**
  * SI10: what the rules of mbft promise beyond the invariants of all protocols, read from the raw messages of the
  * deciding round: a paid seat committed to what it revealed and was heard in time (MB4), the answer has the support
- * of the accept quorum (MB12), and no veto was passed over (MB13).
+ * of the accept quorum (MB12), and no veto was passed over (MB13) unless the count decided (MB20).
  */
 export function checkMbft(trace: Trace): readonly string[] {
   const decided = trace.protocol.id === "mbft" ? deciding(trace) : null;
   if (decided === null) return [];
-  return [...unearned(trace, decided), ...unsupported(trace, decided), ...overruled(trace, decided)];
+  return [
+    ...unearned(trace, decided),
+    ...unsupported(trace, decided),
+    ...overruled(trace, decided),
+    ...outvoted(trace, decided),
+  ];
 }
 
 function deciding(trace: Trace): Decided | null {
@@ -103,10 +108,13 @@ function unsupported(trace: Trace, { certificate: { decision } }: Decided): read
   return suffices ? [] : [`at most ${most} of ${seats} seats support ${JSON.stringify(decision.answer)}`];
 }
 
-/** MB13: in the first round reputations are those of the draw. */
+/** MB13: in the first round reputations are those of the draw. MB20: no veto stands against the count. */
 function overruled({ attempt }: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
   if (decision.status !== "decided" || messages[0]?.header.round !== 0) return [];
   const { terms } = attempt.request;
+  const reveals = messages.filter(({ header }) => header.phase === REVEAL);
+  const members = reveals.filter((reveal) => agrees(terms, answerIn(reveal) ?? "", decision.answer));
+  if (isSupermajority(new Set(members.map(({ header }) => header.seat)).size, attempt.committee.length)) return [];
   const upheld = new Map<string, Set<SeatIndex>>();
   for (const { header, payload } of messages) {
     if (header.phase !== JUDGE || messages.filter((one) => sameSlot(one, header)).length > 1) continue;
@@ -120,17 +128,40 @@ function overruled({ attempt }: Trace, { certificate: { decision }, messages }: 
   }
   return [...upheld].flatMap(([key, judges]) => {
     const [author, target] = key.split(" ");
-    const reveal = messages.find(({ header }) => header.phase === REVEAL && header.payloadDigest === target);
-    const answer = fieldsOf(fieldsOf(reveal?.payload)["proposal"])["answer"];
+    const reveal = reveals.find(({ header }) => header.payloadDigest === target);
+    const answer = answerIn(reveal);
     const vetoes =
       isMajority(judges.size, attempt.committee.length) &&
       attempt.committee[Number(author)]?.reputation === ONE_PPM &&
-      typeof answer === "string" &&
+      answer !== null &&
       agrees(terms, answer, decision.answer);
     return vetoes
       ? [`the upheld counter-proof of seat ${author} against ${JSON.stringify(answer)} was passed over`]
       : [];
   });
+}
+
+/** MB20: what more than 2/3 of the seats said in the same words, and were heard with in time, is decided. */
+function outvoted({ attempt }: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
+  const seats = attempt.committee.length;
+  const isComplete = isSupermajority(messages.filter(({ header }) => header.phase === JUDGE).length, seats);
+  const heard = messages.filter(
+    (message) =>
+      message.header.phase === REVEAL &&
+      messages.filter((one) => sameSlot(one, message.header)).length === 1 &&
+      [of(messages, COMMIT, message.header.seat), message].every(
+        (one) => one !== null && isMajority(witnesses(messages, one), seats),
+      ),
+  );
+  const answers = heard.flatMap((reveal) => answerIn(reveal) ?? []);
+  const counted = answers.find((answer) => isSupermajority(answers.filter((one) => one === answer).length, seats));
+  if (!isComplete || counted === undefined || agrees(attempt.request.terms, counted, decision.answer)) return [];
+  return [`more than 2/3 of the seats answered ${JSON.stringify(counted)}, and it was not decided`];
+}
+
+function answerIn(reveal: Message | undefined): string | null {
+  const { answer } = fieldsOf(fieldsOf(reveal?.payload)["proposal"]);
+  return typeof answer === "string" ? answer : null;
 }
 
 function sameSlot({ header }: Message, { phase, round, seat }: Message["header"]): boolean {

@@ -53,6 +53,19 @@ function turning(first: string, last: string): SeatScript {
   };
 }
 
+/** Proposes once; then its model fails to, and does all else. */
+function falling(script: SeatScript): SeatScript {
+  let isFirst = true;
+  return {
+    answer: (ask) => {
+      const isOver = taskOf(ask.prompt) === "propose" && !isFirst;
+      isFirst &&= taskOf(ask.prompt) !== "propose";
+      const answered = script.answer(ask);
+      return isOver ? null : answered;
+    },
+  };
+}
+
 function unsure(script: SeatScript): SeatScript {
   return {
     answer: (ask) => {
@@ -286,11 +299,12 @@ describe("escalating over a committee", () => {
       [stubborn, -1],
       [once, -2],
     ] as const) {
-      const turned = Object.fromEntries([0, 1, 2].map((rank) => [rank, turning("no", "yes")]));
-      const scripts = byRank(attempt, turning("yes", "yes"), { ...turned, 6: script });
+      // Two have no answer any more in the mbft round, so that too few agree to be counted (MB20); they verify and judge.
+      const others = { 0: falling(turning("no", "yes")), 1: falling(turning("no", "yes")), 2: turning("no", "yes") };
+      const scripts = byRank(attempt, turning("yes", "yes"), { ...others, 6: script });
       const run = watched(escalating, attempt, scripts);
       const decision = decisionOf(run);
-      assertFields(tasks(run), { propose: 14, verify: 7 });
+      assertFields(tasks(run), { propose: 14, verify: 9 });
       assertFields(decision, { status: "decided", answer: "yes" });
       assert.deepEqual(decision.reputationChanges, [{ seat: author, steps }]);
       assert.equal(decision.shares[author], 0);

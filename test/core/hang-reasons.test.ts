@@ -36,13 +36,15 @@ function saying(answer: string, confidence = 900_000): SeatScript {
 const failing: SeatScript = { answer: () => null };
 
 describe("PH14: why a committee hangs, in words", () => {
-  it("mbft: says the weight beside the one that is needed, when all agree and nobody is sure", () => {
+  it("mbft: says the weight beside the one that is needed, where too few agree to be counted and nobody is sure", () => {
     const attempt = attemptOf(5);
-    const scripts = Array.from({ length: 5 }, () => honest("yes", 300_000));
+    const scripts = Array.from({ length: 5 }, (_, seat) => (seat < 3 ? honest("yes", 300_000) : failing));
     const run = runCommittee(mbft, attempt, scripts);
     assert.equal(run.certificates[0]?.decision.status, "hung");
     assert.deepEqual(reasonsOf(mbft, attempt, run), [
-      "'yes': weight 1.50 of 2.25 needed; accepted by 5 of 5 seats, more than 1/2 needed",
+      "seat 3: the model failed: crashed",
+      "seat 4: the model failed: crashed",
+      "'yes': weight 0.90 of 2.25 needed; accepted by 3 of 5 seats, more than 1/2 needed",
     ]);
   });
 

@@ -94,14 +94,31 @@ describe("mbft-bayesian over a committee", () => {
     assert.deepEqual(run.certificates[1]?.decision.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
   });
 
-  it("two camps of equal weight end as Hung, with a certificate, after one round", () => {
+  it("BA14: in the second round seats see what others reported, and may be convinced", () => {
+    const turned: SeatScript = {
+      answer: (ask) => {
+        const isSecond = ask.prompt.small.user.includes("yes: computed");
+        return honest(isSecond ? "yes" : "no").answer(ask);
+      },
+    };
+    const run = runCommittee(
+      mbftBayesian,
+      attemptFor(4),
+      seats(4, (seat) => (seat < 2 ? honest("yes") : turned)),
+    );
+    assert.equal(certified(run), "decided yes");
+    assert.equal(run.asks, 8);
+    assert.deepEqual(run.certificates[0]?.decision.shares, [SURE_RIGHT, SURE_RIGHT, 0, 0]);
+  });
+
+  it("two camps of equal weight end as Hung, with a certificate, after two rounds", () => {
     const run = runCommittee(
       mbftBayesian,
       attemptFor(4),
       seats(4, (seat) => honest(seat < 2 ? "yes" : "no")),
     );
     assert.equal(certified(run), "hung ");
-    assert.equal(run.asks, 4);
+    assert.equal(run.asks, 8);
   });
 
   it("a committee that is not sure ends as Hung", () => {

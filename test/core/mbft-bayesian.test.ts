@@ -265,13 +265,13 @@ describe("mbft-bayesian rules", () => {
         fc.array(fc.nat(), { minLength: 21, maxLength: 21 }),
         (acts, keys) => {
           const attempt = attemptFor(7, { kind: "choice", options: 2 });
-          const tally = closed(propose(emptyTally, attempt, 0, acts));
+          const tally = [0, 1].reduce((sum, round) => closed(propose(sum, attempt, round, acts)), emptyTally);
           const shuffled = [...messagesOf(tally)]
-            .map((message, index) => ({ message, key: keys[index]! }))
+            .map((message, index) => ({ message, key: keys[index % keys.length]! }))
             .toSorted((a, b) => a.key - b.key)
             .reduce((sum, { message }) => addMessage(sum, message).tally, emptyTally);
-          const outcome = concluded(attempt, tally);
-          assert.deepEqual(concluded(attempt, shuffled), outcome);
+          const outcome = concluded(attempt, tally, 1);
+          assert.deepEqual(concluded(attempt, shuffled, 1), outcome);
           const turned = outcomeOf(attempt, [...acts.slice(3), ...acts.slice(0, 3)]);
           assert.deepEqual([turned.answer, turned.confidence], [outcome.answer, outcome.confidence]);
         },
@@ -280,7 +280,7 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("BA3: a report counts once: a repetition changes nothing, there is no further round, and a second version voids it", () => {
+  it("BA3: a report counts once: a repetition changes nothing, there is no third round, and a second version voids it", () => {
     const attempt = attemptFor(4);
     const acts = reports(4, (seat) => report(seat === 0 ? "no" : "yes"));
     const tally = closed(propose(emptyTally, attempt, 0, acts));
@@ -289,13 +289,67 @@ describe("mbft-bayesian rules", () => {
     const first = [...messagesOf(tally)][0]!;
     const refusal = (round: number) =>
       mbftBayesian.rejectPayload(attempt, { phase: commitForm.phase, round, seat: first.header.seat }, first.payload);
-    assert.equal(refusal(0), null);
-    assert.equal(refusal(1), "no-such-round");
+    assert.deepEqual([refusal(0), refusal(1)], [null, null]);
+    assert.equal(refusal(2), "no-such-round");
     const slot = { phase: commitForm.phase, round: 0, seat: 0 };
     const outcome = concluded(attempt, put(tally, attempt, slot, commitForm.encode({ commitment: null })));
     assert.deepEqual(outcome.reputationChanges, [{ seat: 0, steps: -1 }]);
     assert.deepEqual(outcome.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
     assertAbove(outcome.confidence, concluded(attempt, tally).confidence);
+  });
+
+  it("BA1, BA14: a second round decides by its own reports alone, and pays those of the first", () => {
+    const attempt = attemptFor(4, { kind: "choice", options: 4 });
+    const rounds = (second: readonly string[], tier = HIGH) => {
+      const first = closed(
+        propose(
+          emptyTally,
+          attempt,
+          0,
+          reports(4, (seat) => report("AABC"[seat]!)),
+        ),
+      );
+      assert.equal(mbftBayesian.conclude(attempt, first).kind, "open");
+      return concluded(
+        attempt,
+        closed(
+          propose(
+            first,
+            attempt,
+            1,
+            reports(4, (seat) => report(second[seat]!, tier)),
+          ),
+        ),
+        1,
+      );
+    };
+    assert.equal(decision(rounds(["A", "A", "A", "C"])), "A");
+    assert.deepEqual(rounds(["A", "A", "A", "C"]).shares, [SURE_RIGHT, SURE_RIGHT, 0, 0]);
+    // What two of four said at first adds nothing: three unsure ones decide no more than they would alone.
+    assert.equal(decision(rounds(["A", "A", "A", "A"], LOW)), "hung");
+    assert.equal(decision(rounds(["A", "A", "B", "B"])), "hung");
+  });
+
+  it("BA10, BA14, property: n - f seats that agree at first decide in the first round, whatever f seats report", () => {
+    const sized = fc.integer({ min: 4, max: 13 }).chain((n) => {
+      const lie = fc.record({ answer: fc.constantFrom("A", "B", "C", null), tier: tiers });
+      return fc.tuple(fc.constant(n), fc.array(lie, { minLength: faults(n), maxLength: faults(n) }));
+    });
+    fc.assert(
+      fc.property(sized, ([n, lies]) => {
+        const attempt = attemptFor(n, { kind: "choice", options: 4 });
+        const tally = closed(
+          propose(
+            emptyTally,
+            attempt,
+            0,
+            reports(n, (seat) => lies[seat] ?? report("D", MEDIUM)),
+          ),
+        );
+        assert.equal(decision(concluded(attempt, tally)), "D");
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it("BA1: nothing is carried over from an earlier request", () => {

@@ -138,7 +138,7 @@ describe("mbft mechanisms", () => {
   });
 
   it("M24: honest seats that were slashed below theta's reach come back above it by completing decisions", () => {
-    // Seven seats, each slashed four times: .8^4 = .41 < 1/2, so that even unanimity lacks weight.
+    // Seven seats, each slashed four times: .8^4 = .41 < 1/2, so that all of them together lack weight. Four answer, too few for the count.
     const slashed = moved(moved(1_000_000 as Ppm, -3), -1);
     const decide = (rho: Ppm): Outcome | null =>
       concluded(
@@ -148,7 +148,9 @@ describe("mbft mechanisms", () => {
           "normal",
           Array.from({ length: 7 }, () => rho),
         ),
-        unanimous(7),
+        unanimous(7).map((act, seat) =>
+          seat < 4 ? act : { ...act, answer: "no", votes: [{ accused: 0, verdict: "accept", tier: HIGH }] },
+        ),
         limits.deliberationRounds,
       );
     assert.equal(decide(slashed)?.status, "hung");

@@ -15,16 +15,16 @@ const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 3 };
 const SCORES = { ...TASKS, scores: 3 };
 const CHAIR = { ...TASKS, chair: 6 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 10, TASKS],
-  ["mbft-bayesian", 7, TASKS],
+  ["mbft", 11, TASKS],
+  ["mbft-bayesian", 8, TASKS],
   ["wbft", 8, SCORES],
   ["leaderless", 9, SCORES],
   ["hashgraph", 12, TASKS],
-  ["unanimous", 7, TASKS],
+  ["unanimous", 8, TASKS],
   ["council", 6, CHAIR],
   ["debate", 6, CHAIR],
   ["adversarial", 6, CHAIR],
-  ["escalating", 12, { ...CHAIR, mbft: 10 }],
+  ["escalating", 13, { ...CHAIR, mbft: 11 }],
 ];
 
 function current(name: string): number | undefined {

@@ -3,16 +3,21 @@ import { isMapOf } from "../encoding/codec.ts";
 import { asDigest, hasTwice, isTextOf, listOf } from "../encoding/payload.ts";
 import { limits } from "../limits.ts";
 import { verifyPrompt } from "../prompts/task-prompt.ts";
+import { isSupermajority } from "../quorum.ts";
 import { isSameAnswer } from "../request/answer.ts";
 import type { CanonicalAnswer } from "../request/kinds.ts";
 import { clipText } from "../request/text.ts";
+import { seatsOf } from "../seat/order.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../types.ts";
 import type { Answered, Call } from "./phased-rules.ts";
 import { revealedIn, type Candidate } from "./proposals.ts";
 import { counted, type Closure, type Form, type RoundBook } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
 
-/** Votes on the answers of a round: their form in a message, the calls that ask for them, and which of them count (MB8, MB9). */
+/**
+ * The count of a round's answers (MB20), and votes on them: their form in a message, the calls that ask for them, and which of them count
+ * (MB8, MB9).
+ */
 
 /** The phase after COMMIT, REVEAL and, for texts, MATCH. */
 export const VOTE = 10;
@@ -72,8 +77,14 @@ export interface AnswerClass {
   readonly shown: Candidate;
 }
 
-/** The calls that verify each class but the own one, all at once. */
+/** MB20: the class that more than 2/3 of all seats gave; null without one. */
+export function countedClass<One extends AnswerClass>({ committee }: Attempt, classes: readonly One[]): One | null {
+  return classes.find(({ members }) => isSupermajority(members.length, committee.length)) ?? null;
+}
+
+/** The calls that verify each class but the own one, all at once; none where the count decides (MB20). */
 export function verifyCalls(attempt: Attempt, self: SeatIndex, classes: readonly AnswerClass[]): readonly Call[] {
+  if (countedClass(attempt, classes) !== null) return [];
   const foreign = classes.filter(({ members }) => !members.some(({ seat }) => seat === self));
   return foreign.map(({ shown }) => ({
     about: ["verify", shown.target],
@@ -99,13 +110,43 @@ function voteFrom(book: RoundBook, { about, fields, confidence }: Answered): rea
     : [];
 }
 
-/** The votes of a seat that count. */
-export function votesOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Vote[] {
+/** What a seat said in VOTE, if that counts. */
+function votesOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Vote[] {
   return counted(book, voteForm, seat, closure)?.body.votes ?? [];
 }
 
+/** A seat's vote on a class that it is no member of. */
+export interface SeatVote<One extends AnswerClass> {
+  readonly seat: SeatIndex;
+  readonly class: One;
+  readonly vote: Vote;
+}
+
+/**
+ * MB9: all votes that count. A seat that accepts two answers besides its own has accepted none: they exclude each other. MB20: where the
+ * count decides, no vote counts.
+ */
+export function votesOn<One extends AnswerClass>(
+  book: RoundBook,
+  classes: readonly One[],
+  closure: Closure,
+): readonly SeatVote<One>[] {
+  if (countedClass(book.attempt, classes) !== null) return [];
+  return seatsOf(book.attempt).flatMap((seat) => {
+    const said = votesOf(book, seat, closure);
+    const votes = classes
+      .filter(({ members }) => !members.some((member) => member.seat === seat))
+      .flatMap((one): readonly SeatVote<One>[] => {
+        const vote = voteOn(book, one, said);
+        return vote === null ? [] : [{ seat, class: one, vote }];
+      });
+    const rejections = votes.filter(({ vote }) => vote.verdict === "reject");
+    return votes.length - rejections.length < 2 ? votes : rejections;
+  });
+}
+
 /** A seat's vote on a class: its one vote on any reveal of that answer; null if its votes conflict (MB9). */
-export function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
+function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
   const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote));
   return relevant.length === 1 ? (relevant[0] as Vote) : null;
 }

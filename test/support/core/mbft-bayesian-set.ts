@@ -24,14 +24,22 @@ export const closed = (revealed: Saying, holds?: (seat: number, of: number) => b
     holds,
   ).tally;
 
+/** BA1: the outcome of a round with these reports; of a second one with the same if the first decides nothing. */
 export function outcomeOf(attempt: Attempt, answers: readonly Answering[]): Outcome {
-  return concluded(attempt, closed(propose(emptyTally, attempt, 0, answers)));
+  return lastOf(attempt, (tally, round) => closed(propose(tally, attempt, round, answers)));
 }
 
-export function concluded(attempt: Attempt, tally: Tally): Outcome {
+/** BA1: the outcome of a round, or of the second if the first decides nothing. */
+export function lastOf(attempt: Attempt, add: (tally: Tally, round: number) => Tally): Outcome {
+  const first = add(emptyTally, 0);
+  const isOver = mbftBayesian.conclude(attempt, first).kind === "final";
+  return isOver ? concluded(attempt, first) : concluded(attempt, add(first, 1), 1);
+}
+
+export function concluded(attempt: Attempt, tally: Tally, round = 0): Outcome {
   const conclusion = mbftBayesian.conclude(attempt, tally);
   if (conclusion.kind !== "final") throw new Error("the set is open");
-  assert.deepEqual(conclusion.through, { round: 0, phase: CLOSE });
+  assert.deepEqual(conclusion.through, { round, phase: CLOSE });
   return conclusion.outcome;
 }
 

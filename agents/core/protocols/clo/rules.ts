@@ -2,9 +2,9 @@ import { limits } from "../../limits.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { candidatesOf } from "../../phases/proposals.ts";
 import type { Closure, RoundBook } from "../../phases/round-book.ts";
-import { voteOn, votesOf, type AnswerClass } from "../../phases/votes.ts";
-import { faultTolerance, isSupermajority } from "../../quorum.ts";
-import { canonicalRanks, seatsOf } from "../../seat/order.ts";
+import { countedClass, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
+import { faultTolerance } from "../../quorum.ts";
+import { canonicalRanks } from "../../seat/order.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
 
 export interface ClassResult {
@@ -65,52 +65,25 @@ function rankOf(attempt: Attempt, { members }: AnswerClass): number {
   return Math.min(...members.map(({ seat }) => ranks[seat] as number));
 }
 
-/** CL4: true if more than 2/3 of all seats gave the answer. */
-export function isCounted({ committee }: Attempt, { members }: AnswerClass): boolean {
-  return isSupermajority(members.length, committee.length);
-}
-
 /** CL4 to CL8: evaluates one round. */
 export function evaluateRound(book: RoundBook): RoundResult {
   const { attempt } = book;
   const answers = classesOf(book, "closed");
-  const counted = answers.find((one) => isCounted(attempt, one));
-  const verdicts = counted === undefined ? verdictsOn(book, answers) : [];
+  const votes = votesOn(book, answers, "closed");
   const classes = answers
-    .map((one) => evaluateClass(attempt, one, verdicts))
+    .map((one) => evaluateClass(attempt, one, votes))
     .toSorted((a, b) => b.score - a.score || rankOf(attempt, a.class) - rankOf(attempt, b.class));
+  const counted = countedClass(attempt, answers);
+  if (counted !== null) return { classes, winner: classes.find((one) => one.class === counted) ?? null, isTied: false };
   const [winner, next] = classes.filter(({ isAdmissible }) => isAdmissible);
-  if (counted !== undefined)
-    return { classes, winner: classes.find((one) => one.class === counted) ?? null, isTied: false };
   return { classes, winner: winner ?? null, isTied: winner !== undefined && winner.score === next?.score };
 }
 
-interface SeatVerdict {
-  readonly seat: SeatIndex;
-  readonly class: AnswerClass;
-  readonly accepts: boolean;
-}
-
-/** CL5: the verdicts of seats that are no members. A seat that accepts two answers besides its own has accepted none. */
-function verdictsOn(book: RoundBook, classes: readonly AnswerClass[]): readonly SeatVerdict[] {
-  return seatsOf(book.attempt).flatMap((seat) => {
-    const votes = votesOf(book, seat, "closed");
-    const verdicts = classes
-      .filter(({ members }) => !members.some((member) => member.seat === seat))
-      .flatMap((one): readonly SeatVerdict[] => {
-        const vote = voteOn(book, one, votes);
-        return vote === null ? [] : [{ seat, class: one, accepts: vote.verdict === "accept" }];
-      });
-    const isPlain = verdicts.filter(({ accepts }) => accepts).length < 2;
-    return isPlain ? verdicts : verdicts.filter(({ accepts }) => !accepts);
-  });
-}
-
-function evaluateClass(attempt: Attempt, one: AnswerClass, verdicts: readonly SeatVerdict[]): ClassResult {
-  const about = verdicts.filter((verdict) => verdict.class === one);
-  const acceptors = about.flatMap(({ seat, accepts }) => (accepts ? [seat] : []));
+function evaluateClass(attempt: Attempt, one: AnswerClass, votes: readonly SeatVote<AnswerClass>[]): ClassResult {
+  const about = votes.filter((vote) => vote.class === one);
+  const acceptors = about.flatMap(({ seat, vote }) => (vote.verdict === "accept" ? [seat] : []));
   const judged = about.reduce(
-    (sum, { seat, accepts }) => sum + (accepts ? verdictOf(attempt, seat) : -verdictOf(attempt, seat)),
+    (sum, { seat }) => sum + (acceptors.includes(seat) ? verdictOf(attempt, seat) : -verdictOf(attempt, seat)),
     0,
   );
   const supporters = one.members.length + acceptors.length;

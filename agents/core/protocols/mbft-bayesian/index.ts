@@ -1,29 +1,42 @@
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
-import { outcomesOf } from "../../phases/pay.ts";
+import { outcomesOf, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
-import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import { proposePrompt } from "../../prompts/task-prompt.ts";
+import { closeForm, counted, equivocatorsIn, said, type RoundBook } from "../../phases/round-book.ts";
+import { limits } from "../../limits.ts";
+import { renderedBytes } from "../../prompts/prompt.ts";
+import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, decidedBy } from "./rules.ts";
 
 /** Raise it with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 7;
+const VERSION = 8;
 
-/** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). One round: seats answer and compare texts; then the weights of evidence are added. */
-export const mbftBayesian = phased<null>({
+/** BA1: a second round follows where the first decides nothing. */
+const ROUNDS = 2;
+
+/** What the first round leaves behind for the second. */
+export interface BayesianCarry {
+  /** PY7: the reports of the first round; null before it was judged. */
+  readonly blind: Blind | null;
+  /** Slashes per seat so far. */
+  readonly slashes: readonly number[];
+}
+
+/** mbft-bayesian, sound mode (docs/spec/mbft-bayesian.md). In a round seats answer and compare texts; then the weights of evidence are added. */
+export const mbftBayesian = phased<BayesianCarry>({
   id: "mbft-bayesian",
   code: 2,
   version: VERSION,
   title: "Bayesian metacognitive BFT, sound mode",
   assurance: "byzantine",
   refuseRequest: refuseSecured,
-  rounds: () => 1,
+  rounds: () => ROUNDS,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
-  // BA1: requests and rounds carry nothing over.
-  initial: () => null,
+  // BA1: requests carry nothing over.
+  initial: ({ committee }) => ({ blind: null, slashes: committee.map(() => 0) }),
   judgeRound: judgeBayesianRound,
   calls,
   say,
@@ -36,10 +49,10 @@ function refuseSecured({ request: { terms } }: Attempt): string | null {
     : null;
 }
 
-function calls(view: SeatView<null>, phase: number): readonly Call[] {
+function calls(view: SeatView<BayesianCarry>, phase: number): readonly Call[] {
   switch (phase) {
     case commitForm.phase:
-      return [{ about: ["propose"], prompt: proposePrompt(view.attempt) }];
+      return [{ about: ["propose"], prompt: reportPrompt(view) }];
     case MATCH:
       return matchCalls(view, candidatesOf(view.book, "open"));
     default:
@@ -47,7 +60,21 @@ function calls(view: SeatView<null>, phase: number): readonly Call[] {
   }
 }
 
-function say(view: SeatView<null>, phase: number): unknown {
+/** BA14: in the second round a seat sees what others reported in the first, the weightiest first, as much as fits. */
+function reportPrompt({ attempt, earlier, self }: SeatView<BayesianCarry>): Call["prompt"] {
+  const before = earlier.at(-1);
+  if (before === undefined) return proposePrompt(attempt);
+  const reports = candidatesOf(before, "closed");
+  const others = beliefOf(before)
+    .hypotheses.filter(({ seats }) => !seats.includes(self))
+    .toSorted((a, b) => (a.weight === b.weight ? 0 : a.weight < b.weight ? 1 : -1))
+    .map(({ answer, seats }) => lineOf(answer.text, reports.find(({ seat }) => seat === seats[0])?.proof ?? ""));
+  let bytes = 0;
+  const fitting = others.filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
+  return revisePrompt(attempt, said(before, revealForm, self)?.body.proposal ?? null, fitting);
+}
+
+function say(view: SeatView<BayesianCarry>, phase: number): unknown {
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);
@@ -60,23 +87,22 @@ function say(view: SeatView<null>, phase: number): unknown {
   }
 }
 
-/** BA8 to BA12: the outcome of the only round. */
-function judgeBayesianRound(book: RoundBook): JudgedRound<null> {
-  const { attempt } = book;
+/** BA8 to BA12, BA14: the outcome of a round that decides, or of the last one. */
+function judgeBayesianRound(book: RoundBook, before: BayesianCarry): JudgedRound<BayesianCarry> {
+  const { attempt, round } = book;
   const belief = beliefOf(book);
   const decided = decidedBy(belief, attempt.request.terms.assurance);
-  const blind = blindIn(book);
+  const blind = before.blind ?? blindIn(book);
+  const equivocators = equivocatorsIn(book);
+  const slashes = before.slashes.map((count, seat) => count + (equivocators.includes(seat as SeatIndex) ? 1 : 0));
+  const carry = { blind, slashes };
+  if (decided === null && round + 1 < ROUNDS) return { carry, outcome: null };
   const winner = decided && {
     answer: decided.answer,
     confidence: belief.posterior,
-    alike: outcomesOf(blind.answers, decided.seats),
+    alike: outcomesOf(candidatesOf(book, "closed"), decided.seats),
   };
-  const equivocators = equivocatorsIn(book);
-  const slashes = attempt.committee.map((_, seat) => (equivocators.includes(seat as SeatIndex) ? 1 : 0));
-  return {
-    carry: null,
-    outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }),
-  };
+  return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }) };
 }
 
 /** BA12: seats whose report counts, and that compared the texts if there were texts to compare. */

@@ -15,7 +15,7 @@ import {
 } from "../../phases/proposals.ts";
 import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
-import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
+import { VOTE, verifyCalls, voteForm, votesFrom, votesOn } from "../../phases/votes.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { explainMbft, initialCarry, judgeMbftRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";
@@ -114,11 +114,13 @@ function verifications(
 function adjudications(view: SeatView<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
   const { attempt, book, carry, self } = view;
   const classes = classesOf(book, carry.reputations, candidates, "closed");
-  return counterProofsOf(book, carry.reputations, classes, "open").flatMap(({ author, target, text }) => {
-    const accused = revealedIn(book).find((one) => one.target === target);
-    if (accused === undefined || author === self) return [];
-    return [{ about: ["adjudicate", String(author), target], prompt: adjudicatePrompt(attempt, accused, text) }];
-  });
+  return counterProofsOf(book, carry.reputations, votesOn(book, classes, "open")).flatMap(
+    ({ author, target, text }) => {
+      const accused = revealedIn(book).find((one) => one.target === target);
+      if (accused === undefined || author === self) return [];
+      return [{ about: ["adjudicate", String(author), target], prompt: adjudicatePrompt(attempt, accused, text) }];
+    },
+  );
 }
 
 function judgementFrom({ about, fields }: Answered): readonly Judgement[] {

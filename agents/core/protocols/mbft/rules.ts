@@ -8,7 +8,7 @@ import { counted, equivocatorsIn, said, type RoundBook, type Closure } from "../
 import { TIER_MAX } from "../../phases/tiers.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { SLASH_FACTOR_PPM, type MbftConfig } from "./config.ts";
-import { isAbout, voteForm, voteOn, votesOf, type AnswerClass } from "../../phases/votes.ts";
+import { countedClass, isAbout, voteForm, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
 import { judgeForm } from "./payloads.ts";
 
 /** A class with its leader. */
@@ -50,8 +50,8 @@ export interface RoundResult {
 }
 
 /**
- * MB6: distinct answers, each with its leader, at most `limits.classesPerRound`. The heaviest come first: a few loud seats with an
- * answer each cannot crowd out an answer of many.
+ * MB6: distinct answers, each with its leader, at most `limits.classesPerRound`. Those of most members come first, of equals the heaviest:
+ * a few loud seats with an answer each cannot crowd out an answer of many.
  */
 export function classesOf(
   book: RoundBook,
@@ -67,11 +67,12 @@ export function classesOf(
     const shown = members.find(({ answer }) => answer.outcome === group.representative.outcome) as Candidate;
     return { answer: group.representative, members, leader: members[0] as Candidate, shown };
   });
-  const heavier = classes.toSorted((a, b) => {
+  const sorted = classes.toSorted((a, b) => {
+    if (a.members.length !== b.members.length) return b.members.length - a.members.length;
     const difference = weightOf(reputations, b.members) - weightOf(reputations, a.members);
     return difference === 0n ? rank(a.leader) - rank(b.leader) : difference > 0n ? 1 : -1;
   });
-  return heavier.slice(0, limits.classesPerRound);
+  return sorted.slice(0, limits.classesPerRound);
 }
 
 /** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1). */
@@ -87,8 +88,8 @@ export function leaderOrder(
   });
 }
 
-function weightOf(reputations: readonly Ppm[], candidates: readonly Candidate[]): bigint {
-  return candidates.reduce((sum, { seat, tier }) => sum + weight(reputations, seat, tier), 0n);
+function weightOf(reputations: readonly Ppm[], weighed: readonly Pick<Candidate, "seat" | "tier">[]): bigint {
+  return weighed.reduce((sum, { seat, tier }) => sum + weight(reputations, seat, tier), 0n);
 }
 
 /** rho * tau in ppm^2. */
@@ -97,27 +98,24 @@ function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint
 }
 
 /**
- * MB10: the counter-proofs of a round, at most `limits.counterProofsPerRound`. Every author's first counter-proof (against the heaviest
- * class it rejects) comes before any author's second; then they go by rho * tau, then by canonical order.
+ * MB10: the counter-proofs of a round, at most `limits.counterProofsPerRound`. Every author's first counter-proof (against the first
+ * class that it rejects) comes before any author's second; then they go by rho * tau, then by canonical order.
  */
 export function counterProofsOf(
-  book: RoundBook,
+  { attempt }: RoundBook,
   reputations: readonly Ppm[],
-  classes: readonly AnswerClass[],
-  closure: Closure,
+  votes: readonly SeatVote<LedClass>[],
 ): readonly CounterProof[] {
-  const ranks = canonicalRanks(book.attempt);
-  const all = seatsOf(book.attempt).flatMap((author) => {
-    const votes = votesOf(book, author, closure);
-    const proofs = classes.flatMap((answerClass): CounterProof[] => {
-      if (answerClass.members.some((member) => member.seat === author)) return [];
-      const vote = voteOn(book, answerClass, votes);
-      return vote?.verdict === "reject"
-        ? [{ author, target: vote.target, outcome: vote.outcome, text: vote.counterProof, tier: vote.tier }]
-        : [];
-    });
-    return proofs.map((proof, turn) => ({ proof, turn }));
-  });
+  const ranks = canonicalRanks(attempt);
+  const rejections = votes.filter(({ vote }) => vote.verdict === "reject");
+  const all = seatsOf(attempt).flatMap((author) =>
+    rejections
+      .filter(({ seat }) => seat === author)
+      .map(({ vote: { target, outcome, counterProof, tier } }, turn) => ({
+        proof: { author, target, outcome, text: counterProof, tier },
+        turn,
+      })),
+  );
   const sorted = all.toSorted((a, b) => {
     if (a.turn !== b.turn) return a.turn - b.turn;
     const difference =
@@ -149,11 +147,12 @@ export function evaluateRound(
 ): RoundResult {
   const { attempt } = book;
   const classes = classesOf(book, reputations, candidates, "closed");
-  const proofs = counterProofsOf(book, reputations, classes, "closed").map((proof) => ({
+  const votes = votesOn(book, classes, "closed");
+  const proofs = counterProofsOf(book, reputations, votes).map((proof) => ({
     ...proof,
     ruling: rulingOn(book, proof),
   }));
-  const results = classes.map((one) => evaluateClass(book, config, reputations, one, proofs));
+  const results = classes.map((one) => evaluateClass(book, config, reputations, one, votes, proofs));
   const slashes = slashesOf(book, reputations, candidates, results);
   const participants = candidates
     .map(({ seat }) => seat)
@@ -166,39 +165,40 @@ function evaluateClass(
   config: MbftConfig,
   reputations: readonly Ppm[],
   answerClass: LedClass,
+  votes: readonly SeatVote<LedClass>[],
   proofs: readonly (CounterProof & { readonly ruling: Ruling })[],
 ): ClassResult {
-  const { committee, request } = book.attempt;
+  const { attempt } = book;
+  const { committee, request } = attempt;
   const against = proofs.filter((proof) => isAbout(book, answerClass, proof));
-  let sum = 0n;
-  const supporters: SeatIndex[] = [];
-  for (const seat of seatsOf(book.attempt)) {
-    const member = answerClass.members.find((one) => one.seat === seat);
-    const vote = member ? null : voteOn(book, answerClass, votesOf(book, seat, "closed"));
-    const tier = member?.tier ?? (vote?.verdict === "accept" ? vote.tier : null);
-    if (tier === null) continue;
-    supporters.push(seat);
-    sum += weight(reputations, seat, tier);
-  }
-  for (const proof of against) if (proof.ruling === "upheld") sum -= weight(reputations, proof.author, proof.tier);
+  const accepts = votes.filter((one) => one.class === answerClass && one.vote.verdict === "accept");
+  const behind = [...answerClass.members, ...accepts.map(({ seat, vote: { tier } }) => ({ seat, tier }))];
+  const supporters = behind.map(({ seat }) => seat);
+  const upheld = against.filter((proof) => proof.ruling === "upheld");
+  const doubts = upheld.map(({ author, tier }) => ({ seat: author, tier }));
+  const sum = weightOf(reputations, behind) - weightOf(reputations, doubts);
   // MB13: only an author of full reputation vetoes, and only with an upheld counter-proof (Eq. 3).
-  const isVetoed = against.some((proof) => proof.ruling === "upheld" && reputations[proof.author] === ONE_PPM);
+  const isVetoed = upheld.some((proof) => reputations[proof.author] === ONE_PPM);
   const isAccepted = request.terms.assurance === "high" ? isSupermajority : isMajority;
-  const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !isVetoed;
+  const isCounted = countedClass(attempt, [answerClass]) !== null;
+  const mayCommit = isCounted || (sum >= config.theta && isAccepted(supporters.length, committee.length) && !isVetoed);
   return { class: answerClass, sum, supporters, counterProofs: against, isVetoed, mayCommit };
 }
 
-/** MB14: the class with the greatest sum among those that may commit; ties go by the class leader's canonical rank. */
+/**
+ * MB14: the class with most members among those that may commit; of equals the one with the greatest sum, then the one whose leader comes
+ * first in canonical order.
+ */
 function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | null {
   const ranks = canonicalRanks(attempt);
   const rank = (result: ClassResult) => ranks[result.class.leader.seat] as number;
-  let winner: ClassResult | null = null;
-  for (const result of results) {
-    if (!result.mayCommit) continue;
-    if (winner === null || result.sum > winner.sum || (result.sum === winner.sum && rank(result) < rank(winner)))
-      winner = result;
-  }
-  return winner;
+  const [winner] = results
+    .filter(({ mayCommit }) => mayCommit)
+    .toSorted((a, b) => {
+      if (a.class.members.length !== b.class.members.length) return b.class.members.length - a.class.members.length;
+      return a.sum === b.sum ? rank(a) - rank(b) : a.sum > b.sum ? -1 : 1;
+    });
+  return winner ?? null;
 }
 
 /** True if a counter-proof refutes the candidate's own answer, and not just another one of its class. */
