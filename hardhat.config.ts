@@ -17,7 +17,7 @@ export default defineConfig({
       // For development and tests: fast to compile. With 200 runs the oracle would exceed the 24,576 bytes of EIP-170.
       default: {
         ...compiler,
-        settings: { evmVersion, optimizer: { enabled: true, runs: 50 } },
+        settings: { evmVersion, optimizer: { enabled: true, runs: 20 } },
       },
       // For deployment and gas figures: three times slower to compile.
       production: {
