@@ -181,9 +181,13 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         require(bonded | unbonding != 0, NothingToSlash(agentId));
         // The operator loses at most one unit more than was slashed. Half of that, rounded down, never exceeds what was
         // slashed.
-        uint256 reward = (ownLoss * REPORTER_PPM) / PPM_ONE;
-        uint256 least = ownLoss / REWARD_LOSS_DIVISOR;
-        if (least > minStake / LEAST_REWARD_DIVISOR) least = minStake / LEAST_REWARD_DIVISOR;
+        uint256 reward;
+        unchecked {
+            // A loss is at most a uint128.
+            reward = (ownLoss * REPORTER_PPM) / PPM_ONE;
+        }
+        uint256 least = minStake / LEAST_REWARD_DIVISOR;
+        if (least > ownLoss / REWARD_LOSS_DIVISOR) least = ownLoss / REWARD_LOSS_DIVISOR;
         if (reward < least) reward = least;
         _reward(reporter, reward);
         emit StakeSlashed(agentId, reporter, bonded, unbonding, reward);
@@ -284,6 +288,8 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 misses: account.misses(),
                 asleep: account.asleep(),
                 exited: account.exited(),
+                contested: account.contested(),
+                agreed: account.agreed(),
                 bonded: record.pool.bonded,
                 joining: record.pool.joining,
                 unbonding: record.pool.unbonding,

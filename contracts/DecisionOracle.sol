@@ -373,7 +373,12 @@ contract DecisionOracle is Accounts, Requests {
         uint256 pay = PayLib.units(decision) * prices.unitOf(terms);
         uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
         pay -= treasuryPay;
-        (Service[] memory services, uint256 earned) = PayLib.servicesOf(made.committee, decision.merits, pay);
+        (Service[] memory services, uint256 earned) = PayLib.servicesOf(
+            made.committee,
+            decision.head,
+            decision.merits,
+            pay
+        );
         uint256 relayerPay = prices.gasCost(
             PricesLib.settlingGas(terms, decision.answerLength()),
             made.relay.gasPrice()

@@ -179,7 +179,12 @@ contract Settlement is ISettlement {
 
     /// @dev Notes the pay of the seats of a round that stands (SE11), and what changes for their agents.
     function _paySeats(Book memory book, DecidedRound calldata round, uint256 pay) private pure {
-        (Service[] memory services, uint256 earned) = PayLib.servicesOf(round.committee, round.decision.merits, pay);
+        (Service[] memory services, uint256 earned) = PayLib.servicesOf(
+            round.committee,
+            round.decision.head,
+            round.decision.merits,
+            pay
+        );
         // There are at most 64 seats.
         for (uint256 seat = 0; seat < services.length; ++seat) {
             book.services[book.served] = services[seat];

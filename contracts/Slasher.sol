@@ -19,7 +19,7 @@ import {SeatLib} from "./libraries/SeatLib.sol";
 import {
     DECIDED_UNITS,
     EVIDENCE_WINDOW,
-    FALL_PERIOD,
+    WEEK_SECONDS,
     OVERTURN_PAY_MULTIPLE,
     OVERTURN_REWARD_UNITS
 } from "./types/Limits.sol";
@@ -164,7 +164,7 @@ contract Slasher is ISlasher {
             ++signed;
             AgentId agentId = round.committee[seat].agentId();
             bytes32 overturnId = keccak256(abi.encode(agentId, requestId, attempt, Fault.Overturned));
-            if (_consumed[overturnId] || block.timestamp < _overturnTimes[agentId] + FALL_PERIOD) continue;
+            if (_consumed[overturnId] || block.timestamp < _overturnTimes[agentId] + WEEK_SECONDS) continue;
             // slither-disable-next-line reentrancy-no-eth: the registry, called for the seat before, calls nobody back
             _consumed[overturnId] = true;
             // slither-disable-next-line reentrancy-no-eth: the registry, called for the seat before, calls nobody back
@@ -207,7 +207,7 @@ contract Slasher is ISlasher {
         (AgentId agentId, uint32 attempt) = (seat.held.agentId(), seat.attempt);
         bytes32 faultId = _faultId(agentId, requestId, attempt);
         require(!_consumed[faultId], EvidenceConsumed(agentId, requestId, attempt));
-        uint256 due = _equivocationTimes[agentId] + FALL_PERIOD;
+        uint256 due = _equivocationTimes[agentId] + WEEK_SECONDS;
         require(block.timestamp >= due, SlashedRecently(agentId, due));
         _consumed[faultId] = true;
         _equivocationTimes[agentId] = block.timestamp;

@@ -1,8 +1,8 @@
 /**
- * Writes test/vectors/eip712.json with ethers, an implementation independent of both the contracts and the core.
- * `npm run generate` writes it; with `--check` this exits 1 if the file differs.
+ * Writes test/vectors/eip712.json with ethers, and test/vectors/skill.json in plain steps: implementations independent of both
+ * the contracts and the core. `npm run generate` writes them; with `--check` this exits 1 if one differs.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { SigningKey, TypedDataEncoder, ZeroAddress, hexlify, id, keccak256, sha256, toUtf8Bytes } from "ethers";
 import type { TypedDataDomain, TypedDataField } from "ethers";
 
@@ -32,7 +32,7 @@ import {
 } from "../test/support/contracts/typed-data.ts";
 import type { Terms } from "../test/support/contracts/typed-data.ts";
 
-const FILE = new URL("../test/vectors/eip712.json", import.meta.url);
+const FOLDER = new URL("../test/vectors/", import.meta.url);
 
 const domain: TypedDataDomain = {
   name: "Conclave",
@@ -75,7 +75,9 @@ const makeCommittee = (size: number, firstKey: number) => {
     const agentId = 1000 * firstKey + seat * 7 + 1;
     const reputation = 1_000_000 - seat * 12_345;
     const signer = addressOf(key);
-    return { agentId, reputation, signer, privateKey: key.privateKey, word: packSeat(agentId, reputation, signer) };
+    const skill = 1 + (seat % 3);
+    const packed = packSeat(agentId, reputation, signer, skill);
+    return { skill, agentId, reputation, signer, privateKey: key.privateKey, word: packed };
   });
   const words = seats.map((seat) => seat.word);
   return { seats, words, committeeHash: hashCommittee(words) };
@@ -170,6 +172,8 @@ const makeDecision = (
     outcome: string;
     answer: string;
     confidence: number;
+    answered: string;
+    agreed: string;
     reputationChanges: string;
     shares: string;
   },
@@ -212,6 +216,8 @@ const decisions = [
     outcome: word(1n),
     answer: hexlify(toUtf8Bytes("yes")),
     confidence: 875_000,
+    answered: "15",
+    agreed: "13",
     reputationChanges: "0x",
     shares: "0x01010101",
   }),
@@ -222,6 +228,8 @@ const decisions = [
     outcome: word(2n),
     answer: hexlify(toUtf8Bytes("C")),
     confidence: 1_000_000,
+    answered: "125",
+    agreed: "61",
     // Seat 1 recovers one step, seat 4 is slashed twice, seat 6 once.
     reputationChanges: "0x010104fe06ff",
     shares: "0x010200ff010100",
@@ -233,6 +241,8 @@ const decisions = [
     outcome: word(0n),
     answer: "0x",
     confidence: 0,
+    answered: "0",
+    agreed: "0",
     reputationChanges: "0x",
     shares: "0x00000000",
   }),
@@ -243,6 +253,8 @@ const decisions = [
     outcome: word(0b101n),
     answer: hexlify(toUtf8Bytes("A,C")),
     confidence: 750_000,
+    answered: (2n ** 64n - 1n).toString(),
+    agreed: (2n ** 63n).toString(),
     reputationChanges: "0x02ff",
     shares: "0x02020002",
   }),
@@ -343,12 +355,47 @@ const vectors = {
   possessions,
 };
 
-const text = `${JSON.stringify(vectors, null, 2)}\n`;
-if (process.argv.includes("--check")) {
-  if (readFileSync(FILE, "utf8") !== text) {
-    console.error("test/vectors/eip712.json differs from what scripts/vectors.ts writes");
+/** What a walk of contested decisions makes of an agent's counters and its skill: one byte for each, after each decision. */
+const walkOf = (name: string, count: number, agrees: (index: number) => boolean) => {
+  const lessons = Array.from({ length: count }, (_, index) => agrees(index));
+  let [agreed, contested] = [0, 0];
+  const states = lessons.map((isRight) => {
+    contested += 1;
+    if (isRight) agreed += 1;
+    if (contested === 128) [agreed, contested] = [Math.floor(agreed / 2), 64];
+    const part = (agreed + 3) / (contested + 5);
+    return { agreed, contested, skill: part >= 0.8 ? 3 : part >= 0.6 ? 2 : 1 };
+  });
+  const bytes = (values: readonly number[]): string => hexlify(Uint8Array.from(values));
+  return {
+    name,
+    lessons: bytes(lessons.map(Number)),
+    agreed: bytes(states.map((state) => state.agreed)),
+    contested: bytes(states.map((state) => state.contested)),
+    skills: bytes(states.map(({ skill }) => skill)),
+  };
+};
+const skill = {
+  description:
+    "Counters and skills of agents (docs/spec/skill.md), made by scripts/vectors.ts. A byte for each contested decision: 1 where the agent agreed, then the counters and the skill after it.",
+  walks: [
+    walkOf("always", 300, () => true),
+    walkOf("never", 300, () => false),
+    walkOf("half", 300, (index) => index % 2 === 0),
+    walkOf("seven of ten", 300, (index) => index % 10 < 7),
+    walkOf("nine of ten", 300, (index) => index % 10 < 9),
+    walkOf("honest, then lies", 300, (index) => index < 200),
+    walkOf("lies, then honest", 300, (index) => index >= 100),
+  ],
+};
+
+for (const [name, value] of Object.entries({ "eip712.json": vectors, "skill.json": skill })) {
+  const file = new URL(name, FOLDER);
+  const text = `${JSON.stringify(value, null, 2)}\n`;
+  if (!process.argv.includes("--check")) {
+    writeFileSync(file, text);
+  } else if (!existsSync(file) || readFileSync(file, "utf8") !== text) {
+    console.error(`test/vectors/${name} differs from what scripts/vectors.ts writes`);
     process.exitCode = 1;
   }
-} else {
-  writeFileSync(FILE, text);
 }

@@ -186,6 +186,10 @@ export interface Outcome {
   readonly reputationChanges: readonly { readonly seat: SeatIndex; readonly steps: number }[];
   /** One integer 0..255 per seat; `ABSENT` is no share. */
   readonly shares: readonly number[];
+  /** SK2: the seats about which the decision teaches, ascending. */
+  readonly answered: readonly SeatIndex[];
+  /** Those of them whose blind answers agree. */
+  readonly agreed: readonly SeatIndex[];
 }
 
 /** The `Decision` of contracts/types/Types.sol. */
@@ -215,6 +219,9 @@ export interface HashedDecision {
   readonly outcome: Digest;
   readonly answerHash: Digest;
   readonly confidence: Ppm;
+  /** Bit i is seat i. */
+  readonly answered: bigint;
+  readonly agreed: bigint;
   readonly transcript: Digest;
   readonly reputationChangesHash: Digest;
   readonly sharesHash: Digest;

@@ -81,6 +81,9 @@ export interface AgentHistory {
   readonly exited: boolean;
   /** Settled requests that the agent was paid for, up to 16. */
   readonly services: number;
+  /** SK4: contested decisions that count for its skill, and in how many of them its blind answer agreed. */
+  readonly contested: number;
+  readonly agreed: number;
   readonly bonded: bigint;
   readonly unbonding: bigint;
   readonly commission: Ppm;

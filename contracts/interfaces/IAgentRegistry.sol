@@ -52,6 +52,8 @@ interface IAgentRegistry {
     /// @param misses how many seats in a row the agent missed
     /// @param asleep true if it missed 3 in a row and was not woken since: it takes no part in draws
     /// @param exited true if the agent has left the draw for good
+    /// @param contested contested decisions that count for its skill
+    /// @param agreed in how many of them its blind answer agreed; SK6 of docs/spec/skill.md says which skill follows
     /// @param bonded the stake that weighs in the draw, the operator's and the delegators' together
     /// @param joining how many shares of it do not earn yet
     /// @param unbonding the stake that waits to be withdrawn, the operator's and the delegators' together
@@ -68,6 +70,8 @@ interface IAgentRegistry {
         uint8 misses;
         bool asleep;
         bool exited;
+        uint8 contested;
+        uint8 agreed;
         Pot bonded;
         uint128 joining;
         Pot unbonding;

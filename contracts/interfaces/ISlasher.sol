@@ -56,6 +56,8 @@ interface ISlasher {
     /// @param outcome the canonical outcome
     /// @param answerHash the keccak256 of the answer
     /// @param confidence parts per million
+    /// @param answered the seats that the decision teaches about
+    /// @param agreed those of them whose blind answers agree
     /// @param transcript digest of the root block
     /// @param reputationChangesHash the keccak256 of the pairs (seat, steps)
     /// @param sharesHash the keccak256 of the shares
@@ -64,6 +66,8 @@ interface ISlasher {
         bytes32 outcome;
         bytes32 answerHash;
         uint32 confidence;
+        uint64 answered;
+        uint64 agreed;
         bytes32 transcript;
         bytes32 reputationChangesHash;
         bytes32 sharesHash;

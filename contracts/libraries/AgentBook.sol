@@ -150,8 +150,11 @@ library AgentBook {
     ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
         Record storage record = self.records[agentId];
         StakePool.State storage pool = record.pool;
-        uint256 stake = uint256(pool.bonded.assets) + pool.unbonding.assets;
-        if (stake * ppm > most * PPM_ONE) ppm = (most * PPM_ONE) / stake;
+        unchecked {
+            // Stakes and `most` are at most a uint128.
+            uint256 stake = uint256(pool.bonded.assets) + pool.unbonding.assets;
+            if (stake * ppm > most * PPM_ONE) ppm = (most * PPM_ONE) / stake;
+        }
         (bonded, unbonding, ownLoss) = pool.slash(record.operator, ppm);
         AgentAccount account = record.account;
         if (record.position == 0 && !account.exited()) {
@@ -161,8 +164,8 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @notice Records what a settled request did to an agent: its pay, its reputation, whether it missed its seat, and
-    /// that it has served if the request paid it or raised its reputation.
+    /// @notice Records what a settled request did to an agent: its pay, its reputation, whether it missed its seat, what a contested
+    /// decision teaches about it, and that it has served if the request paid it or raised its reputation.
     /// @dev For a proven agent whose reputation stays, this reads and writes one slot and nothing else.
     function serve(State storage self, Rules memory rules, Currency currency, Service service) internal {
         Record storage record = self.records[service.agentId()];
@@ -173,15 +176,13 @@ library AgentBook {
         if (service.missed()) {
             // A miss costs one slash; what the decision takes anyway includes it.
             if (steps > -1) steps = -1;
-            if (!earlier.asleep()) latest = latest.withMisses(earlier.misses() + 1);
-        } else if (!earlier.asleep()) {
-            // Only `wake` ends a sleep.
-            latest = latest.withMisses(0);
+            latest = latest.withMiss();
+        } else {
+            latest = latest.withoutMisses();
         }
-        uint8 services = earlier.service();
-        bool counts = services < PROVEN_SERVICE && (steps > 0 || (steps == 0 && earned != 0));
-        if (counts) latest = latest.withService(++services);
+        if (steps > 0 || (steps == 0 && earned != 0)) latest = latest.withService();
         if (steps != 0) latest = _moved(service.agentId(), latest, steps);
+        if (service.answered()) latest = latest.withLesson(service.agreed());
         if (AgentAccount.unwrap(latest) == AgentAccount.unwrap(earlier)) return;
         record.account = latest;
         _follow(self, rules, service.agentId(), record, earlier);
@@ -212,7 +213,7 @@ library AgentBook {
         Record storage record = self.records[agentId];
         AgentAccount account = record.account;
         require(account.asleep(), IAgentRegistry.AgentNotAsleep(agentId));
-        record.account = account.withMisses(0);
+        record.account = account.awake();
         _sync(self, rules, agentId, record);
     }
 
@@ -316,10 +317,8 @@ library AgentBook {
     /// @dev Returns the account after the slashes that count, or the recovery steps.
     function _moved(AgentId agentId, AgentAccount account, int8 steps) private returns (AgentAccount) {
         if (steps < 0) {
-            uint16 fall;
-            (steps, fall) = ReputationLib.fallen(account.fall(), steps);
+            (account, steps) = account.withFall(steps);
             if (steps == 0) return account;
-            account = account.withFall(fall);
         }
         uint32 reputation = ReputationLib.moved(account.reputation(), steps);
         emit IAgentRegistry.ReputationChanged(agentId, steps, reputation);
@@ -340,6 +339,7 @@ library AgentBook {
         AgentAccount earlier
     ) private {
         AgentAccount latest = record.account;
+        if (latest.onlyPayDiffers(earlier)) return;
         bool isProven = latest.service() == PROVEN_SERVICE && earlier.service() != PROVEN_SERVICE;
         if (isProven) emit IAgentRegistry.AgentProven(agentId);
         bool fellAsleep = latest.asleep() && !earlier.asleep();
@@ -347,7 +347,9 @@ library AgentBook {
         // Only these changes affect the part of the stake that weighs, or whether the agent is active.
         if (isProven || fellAsleep || latest.exited() != earlier.exited()) {
             _sync(self, rules, agentId, record);
-        } else if (latest.reputation() != earlier.reputation() && record.position != 0) {
+        } else if (
+            record.position != 0 && (latest.reputation() != earlier.reputation() || latest.skill() != earlier.skill())
+        ) {
             _reweigh(self, rules.epoch, record);
         }
     }
@@ -371,6 +373,7 @@ library AgentBook {
                 rules.maxStake,
                 account.service() < PROVEN_SERVICE,
                 account.reputation(),
+                account.skill(),
                 agentId,
                 record.signer
             );
@@ -383,9 +386,11 @@ library AgentBook {
         }
     }
 
-    /// @dev Gives the agent's candidate the reputation of its account.
+    /// @dev Gives the agent's candidate the reputation and the skill of its account.
     function _reweigh(State storage self, uint64 epoch, Record storage record) private {
-        _put(self, epoch, record, self.active.at(record.position).withReputation(record.account.reputation()));
+        AgentAccount account = record.account;
+        Candidate candidate = self.active.at(record.position).withMerits(account.reputation(), account.skill());
+        _put(self, epoch, record, candidate);
     }
 
     /// @dev Writes the agent's candidate, into another bucket if its weight now belongs there.

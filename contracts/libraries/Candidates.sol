@@ -9,7 +9,7 @@ import {EpochWords} from "./EpochWords.sol";
 import {SeatLib} from "./SeatLib.sol";
 
 /// @notice An active agent as the draw reads it, in one word: stake uint24 (as a fraction of maxStake; of a fresh agent half of it)
-/// | reputation uint20 (parts per million) | agentId uint24 | signer address | stamp uint28 (see `EpochWords`). From the highest bit
+/// | reputation uint20 (parts per million) | skill uint2 (1, 2 or 3) | agentId uint22 | signer address | stamp uint28 (see `EpochWords`). From the highest bit
 /// to the lowest.
 type Candidate is uint256;
 
@@ -28,6 +28,7 @@ library CandidateLib {
         uint128 maxStake,
         bool isFresh,
         uint32 reputation_,
+        uint8 skill_,
         AgentId agentId_,
         address signer_
     ) internal pure returns (Candidate) {
@@ -37,15 +38,16 @@ library CandidateLib {
             Candidate.wrap(
                 (stake_ << 232) |
                     (uint256(reputation_) << 212) |
+                    (uint256(skill_) << 210) |
                     (uint256(AgentId.unwrap(agentId_)) << 188) |
                     (uint256(uint160(signer_)) << 28)
             );
     }
 
-    /// @notice Returns the same candidate with another reputation.
-    function withReputation(Candidate candidate, uint32 reputation_) internal pure returns (Candidate) {
-        uint256 others = Candidate.unwrap(candidate) & ~(uint256(0xfffff) << 212);
-        return Candidate.wrap(others | (uint256(reputation_) << 212));
+    /// @notice Returns the same candidate with another reputation and skill.
+    function withMerits(Candidate candidate, uint32 reputation_, uint8 skill_) internal pure returns (Candidate) {
+        uint256 others = Candidate.unwrap(candidate) & ~(uint256(0x3fffff) << 210);
+        return Candidate.wrap(others | (uint256(reputation_) << 212) | (uint256(skill_) << 210));
     }
 
     function stake(Candidate candidate) internal pure returns (uint256) {
@@ -56,18 +58,22 @@ library CandidateLib {
         return uint32(Candidate.unwrap(candidate) >> 212) & 0xfffff;
     }
 
-    /// @dev The casts here and below cut the word to the member's width.
-    function agentId(Candidate candidate) internal pure returns (AgentId) {
-        return AgentId.wrap(uint24(Candidate.unwrap(candidate) >> 188));
+    function skill(Candidate candidate) internal pure returns (uint8) {
+        return uint8(Candidate.unwrap(candidate) >> 210) & 0x3;
     }
 
+    function agentId(Candidate candidate) internal pure returns (AgentId) {
+        return AgentId.wrap(uint32(Candidate.unwrap(candidate) >> 188) & 0x3fffff);
+    }
+
+    /// @dev The cast cuts the word to the member's width.
     function signer(Candidate candidate) internal pure returns (address) {
         return address(uint160(Candidate.unwrap(candidate) >> 28));
     }
 
     /// @notice Returns the seat of the agent when it is drawn.
     function seat(Candidate candidate) internal pure returns (Seat) {
-        return SeatLib.pack(candidate.agentId(), candidate.reputation(), candidate.signer());
+        return SeatLib.pack(candidate.skill(), candidate.agentId(), candidate.reputation(), candidate.signer());
     }
 
     /// @notice Returns stake x reputation, at most WEIGHT_ONE.

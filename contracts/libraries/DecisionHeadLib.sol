@@ -12,21 +12,25 @@ library DecisionHeadLib {
         uint8 attempt_,
         uint8 seats_,
         uint32 round_,
-        uint32 confidence_
+        uint32 confidence_,
+        uint64 answered_,
+        uint64 agreed_
     ) internal pure returns (DecisionHead) {
         return
             DecisionHead.wrap(
-                (uint256(status_) << 80) |
-                    (uint256(attempt_) << 72) |
-                    (uint256(seats_) << 64) |
-                    (uint256(round_) << 32) |
-                    uint256(confidence_)
+                (uint256(status_) << 208) |
+                    (uint256(attempt_) << 200) |
+                    (uint256(seats_) << 192) |
+                    (uint256(round_) << 160) |
+                    (uint256(confidence_) << 128) |
+                    (uint256(answered_) << 64) |
+                    uint256(agreed_)
             );
     }
 
     /// @notice Returns the number of the `Status`. If the word has dirty bits, the number is larger than every status.
     function statusCode(DecisionHead head) internal pure returns (uint256) {
-        return DecisionHead.unwrap(head) >> 80;
+        return DecisionHead.unwrap(head) >> 208;
     }
 
     /// @dev Panics unless `statusCode` is the number of a status.
@@ -35,18 +39,28 @@ library DecisionHeadLib {
     }
 
     function attempt(DecisionHead head) internal pure returns (uint32) {
-        return uint8(DecisionHead.unwrap(head) >> 72);
+        return uint8(DecisionHead.unwrap(head) >> 200);
     }
 
     function seats(DecisionHead head) internal pure returns (uint8) {
-        return uint8(DecisionHead.unwrap(head) >> 64);
+        return uint8(DecisionHead.unwrap(head) >> 192);
     }
 
     function round(DecisionHead head) internal pure returns (uint32) {
-        return uint32(DecisionHead.unwrap(head) >> 32);
+        return uint32(DecisionHead.unwrap(head) >> 160);
     }
 
     function confidence(DecisionHead head) internal pure returns (uint32) {
-        return uint32(DecisionHead.unwrap(head));
+        return uint32(DecisionHead.unwrap(head) >> 128);
+    }
+
+    /// @notice Returns the seats that the decision teaches about (SK2).
+    function answered(DecisionHead head) internal pure returns (uint64) {
+        return uint64(DecisionHead.unwrap(head) >> 64);
+    }
+
+    /// @notice Returns those of them whose blind answers agree.
+    function agreed(DecisionHead head) internal pure returns (uint64) {
+        return uint64(DecisionHead.unwrap(head));
     }
 }

@@ -15,7 +15,7 @@ library DecisionLib {
     using RequestTermsLib for RequestTerms;
 
     bytes32 internal constant DECISION_TYPEHASH = keccak256(
-        "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)"
+        "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,uint64 answered,uint64 agreed,bytes32 transcript,bytes reputationChanges,bytes shares)"
     );
     bytes32 internal constant MESSAGE_TYPEHASH = keccak256(
         "Message(bytes32 requestHash,bytes32 committeeHash,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)"
@@ -43,30 +43,32 @@ library DecisionLib {
         require(meritsLength >= size, IDecisionOracle.InvalidDecision("merits", meritsLength));
         bytes32 typeHash = DECISION_TYPEHASH;
         assembly ("memory-safe") {
-            // Everything lies beyond the free memory pointer: 12 words, then the bytes to be hashed.
+            // Everything lies beyond the free memory pointer: 14 words, then the bytes to be hashed.
             let words := mload(0x40)
-            let room := add(words, 0x180)
+            let room := add(words, 0x1c0)
             mstore(words, typeHash)
             mstore(add(words, 0x20), requestHash)
-            mstore(add(words, 0x40), and(shr(72, head), 0xff))
+            mstore(add(words, 0x40), and(shr(200, head), 0xff))
             mstore(add(words, 0x60), committeeHash)
-            mstore(add(words, 0x80), and(shr(32, head), 0xffffffff))
+            mstore(add(words, 0x80), and(shr(160, head), 0xffffffff))
             // The status, with any dirty bits above it.
-            mstore(add(words, 0xa0), shr(80, head))
+            mstore(add(words, 0xa0), shr(208, head))
             // outcome
             mstore(add(words, 0xc0), calldataload(add(decision, 0x20)))
             let source := add(decision, calldataload(add(decision, ANSWER)))
             let length := calldataload(source)
             calldatacopy(room, add(source, 0x20), length)
             mstore(add(words, 0xe0), keccak256(room, length))
-            mstore(add(words, 0x100), and(head, 0xffffffff))
+            mstore(add(words, 0x100), and(shr(128, head), 0xffffffff))
+            mstore(add(words, 0x120), and(shr(64, head), 0xffffffffffffffff))
+            mstore(add(words, 0x140), and(head, 0xffffffffffffffff))
             // transcript
-            mstore(add(words, 0x120), calldataload(add(decision, 0x40)))
+            mstore(add(words, 0x160), calldataload(add(decision, 0x40)))
             source := add(decision, calldataload(add(decision, MERITS)))
             calldatacopy(room, add(source, 0x20), meritsLength)
-            mstore(add(words, 0x140), keccak256(add(room, size), sub(meritsLength, size)))
-            mstore(add(words, 0x160), keccak256(room, size))
-            result := keccak256(words, 0x180)
+            mstore(add(words, 0x180), keccak256(add(room, size), sub(meritsLength, size)))
+            mstore(add(words, 0x1a0), keccak256(room, size))
+            result := keccak256(words, 0x1c0)
         }
     }
 

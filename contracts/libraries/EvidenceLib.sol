@@ -63,6 +63,8 @@ library EvidenceLib {
                     body.outcome,
                     body.answerHash,
                     body.confidence,
+                    body.answered,
+                    body.agreed,
                     body.transcript,
                     body.reputationChangesHash,
                     body.sharesHash

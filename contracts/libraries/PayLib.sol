@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {DECIDED_UNITS, SLASHING_COMMITTEE} from "../types/Limits.sol";
-import {Decision, RequestTerms, Seat, Service, Status} from "../types/Types.sol";
+import {Decision, DecisionHead, RequestTerms, Seat, Service, Status} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 import {SeatLib} from "./SeatLib.sol";
@@ -10,6 +10,7 @@ import {ServiceLib} from "./ServiceLib.sol";
 
 /// @title The pay of a round, and whether its decision stands (SE10, SE11)
 library PayLib {
+    using DecisionHeadLib for DecisionHead;
     using RequestTermsLib for RequestTerms;
     using SeatLib for Seat;
 
@@ -62,17 +63,19 @@ library PayLib {
         return paid * 3 > size;
     }
 
-    /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence (SE11, SE20).
+    /// @notice Returns what a round that stands means for each of its seats: pay, reputation, absence, skill (SE11, SE20, SK3).
     /// @dev Every division rounds down, in favour of the asker, who gets what is left. Who missed is what the committee
     /// signed: the relayer, who chooses the signatures, has no say in it. A small committee slashes a seat once even where
     /// its decision says more.
     /// @param committee the seats in order, at most 64
+    /// @param head the decision's head, which names the seats that it teaches about
     /// @param merits the shares, then the reputation changes, see `Decision`
     /// @param pay the pay of the whole committee, below 2^96
     /// @return services one for each seat
     /// @return earned what all seats earn together; 0 if all shares are 0
     function servicesOf(
         Seat[] memory committee,
+        DecisionHead head,
         bytes calldata merits,
         uint256 pay
     ) internal pure returns (Service[] memory services, uint256 earned) {
@@ -97,6 +100,24 @@ library PayLib {
                 change += 2;
             }
             services[seat] = ServiceLib.pack(committee[seat].agentId(), steps, missed, amount);
+        }
+        if (head.answered() != 0) _teach(services, head);
+    }
+
+    /// @dev Gives each seat that the decision teaches about its lesson, see `ServiceLib`. Bits beyond the committee say nothing.
+    function _teach(Service[] memory services, DecisionHead head) private pure {
+        uint256 answered = head.answered() & ((1 << services.length) - 1);
+        uint256 agreed = head.agreed();
+        assembly ("memory-safe") {
+            for {
+                let service := add(services, 0x20)
+            } answered {
+                answered := shr(1, answered)
+                agreed := shr(1, agreed)
+                service := add(service, 0x20)
+            } {
+                mstore(service, or(mload(service), or(shl(104, and(answered, 1)), shl(96, and(agreed, 1)))))
+            }
         }
     }
 

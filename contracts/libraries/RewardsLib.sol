@@ -102,8 +102,11 @@ library RewardsLib {
     function _parts(uint256 amount, Division memory by) private pure returns (uint256 commission, uint256 growth) {
         uint256 whole = amount << FRACTION_BITS;
         if (by.shares == 0) return (whole, 0);
-        commission = (whole * by.commission) / PPM_ONE;
-        growth = (whole - commission) / by.shares;
+        unchecked {
+            // The product fits, and the commission is a part of the whole.
+            commission = (whole * by.commission) / PPM_ONE;
+            growth = (whole - commission) / by.shares;
+        }
     }
 
     function _earned(uint256 shares, uint256 growth, uint256 mark) private pure returns (uint256) {

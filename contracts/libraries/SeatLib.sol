@@ -6,11 +6,19 @@ import {AgentId, Seat} from "../types/Types.sol";
 /// @title A seat in one word, and the hash of a committee
 /// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose.
 library SeatLib {
-    function pack(AgentId agentId_, uint32 reputation_, address signer_) internal pure returns (Seat) {
+    /// @param skill_ 1, 2 or 3
+    function pack(uint8 skill_, AgentId agentId_, uint32 reputation_, address signer_) internal pure returns (Seat) {
         return
             Seat.wrap(
-                (uint256(AgentId.unwrap(agentId_)) << 192) | (uint256(reputation_) << 160) | uint256(uint160(signer_))
+                (uint256(skill_) << 224) |
+                    (uint256(AgentId.unwrap(agentId_)) << 192) |
+                    (uint256(reputation_) << 160) |
+                    uint256(uint160(signer_))
             );
+    }
+
+    function skill(Seat seat) internal pure returns (uint8) {
+        return uint8(Seat.unwrap(seat) >> 224);
     }
 
     function agentId(Seat seat) internal pure returns (AgentId) {

@@ -23,7 +23,7 @@ contract DrawHarness {
             uint32 id = uint32(_candidates.count() + 1);
             _candidates.insert(
                 EPOCH,
-                CandidateLib.pack(stake, maxStake, false, reputation, AgentId.wrap(id), address(uint160(id)))
+                CandidateLib.pack(stake, maxStake, false, reputation, 2, AgentId.wrap(id), address(uint160(id)))
             );
         }
     }

@@ -103,9 +103,13 @@ uint256 constant CONFIDENCE_ONE = 1_000_000;
 uint256 constant MAX_SLASHES = 3;
 /// @dev A smaller committee slashes a seat once at most: it is cheap to ask until one's own agents hold it (docs/adr/012).
 uint256 constant SLASHING_COMMITTEE = 13;
-/// @dev Length of a period in seconds, counted from 1970. Only the deepest fall of an agent's reputation in a period
-/// takes effect (docs/adr/012).
-uint256 constant FALL_PERIOD = 7 days;
+/// @dev Length of a week in seconds, counted from 1970. Only the deepest fall of an agent's reputation in a week takes effect
+/// (docs/adr/012), and only its first lessons.
+uint256 constant WEEK_SECONDS = 7 days;
+/// @dev Most lessons of an agent in a week that change its skill: a whole memory of 127 contested decisions takes sixteen weeks (SK5).
+uint256 constant MAX_WEEKLY_LESSONS = 8;
+/// @dev When an agent's contested decisions reach this number, both of its counters are halved: older decisions count for less (SK4).
+uint256 constant SKILL_MEMORY = 128;
 /// @dev An agent that misses so many seats in a row sleeps: it is not drawn until it is woken.
 uint256 constant MAX_MISSES = 3;
 

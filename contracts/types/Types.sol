@@ -24,13 +24,14 @@ type Round is uint256;
 /// highest bit to the lowest; the bits above are 0.
 type Prices is uint256;
 
-/// @notice One drawn seat in one word, see `SeatLib`: agentId uint32 | reputation uint32 (parts per million, at the draw) | signer
+/// @notice One drawn seat in one word, see `SeatLib`: skill uint8 (at the draw) | agentId uint32 | reputation uint32 (parts per million, at the draw) | signer
 /// address. From the highest bit to the lowest; the bits above are 0. The index in the committee array is the seat number.
 type Seat is uint256;
 
 /// @notice The small members of a decision in one word, see `DecisionHeadLib`: status uint8 | attempt uint8 (from
 /// 0) | seats uint8 (size of the committee) | round uint32 (the ballot of the precommits) | confidence uint32
-/// (parts per million). From the highest bit to the lowest; the bits above are 0.
+/// (parts per million) | answered uint64 (bit i set = the decision teaches about seat i, 0 = about nobody) | agreed uint64 (bit i set =
+/// its blind answer agrees). From the highest bit to the lowest; the bits above are 0.
 type DecisionHead is uint256;
 
 /// @notice Who brought a decision on chain, at which gas price and with whose signatures, in one word, see `RelayLib`: signers uint64
@@ -40,7 +41,8 @@ type Relay is uint256;
 
 /// @notice What a settled request did to one agent that sat for it, in one word, see `ServiceLib`: agentId uint32 | steps uint8 (an
 /// int8 in two's complement: negative = that many slashes, positive = that many recovery steps, 0 = none) | missed uint8 (1 = its seat
-/// is attested as absent) | earned uint96 (what the seat was paid, in the smallest unit of the
+/// is attested as absent) | answered uint8 (1 = the decision teaches about the
+/// agent) | agreed uint8 (1 = its blind answer agrees) | earned uint96 (what the seat was paid, in the smallest unit of the
 /// payout's currency). From the highest bit to the lowest; the bits above are 0.
 type Service is uint256;
 
@@ -111,7 +113,7 @@ struct Request {
 }
 
 /// @notice What a committee decided. See `DecisionLib` for the EIP-712 type that it signs, where every member stands alone.
-/// @param head status, attempt, seats, round and confidence, see `DecisionHead`
+/// @param head status, attempt, seats, round, confidence, answered and agreed, see `DecisionHead`
 /// @param outcome the canonical outcome, by kind as `DecisionLib` and docs/spec/answers.md say; 0 when Hung
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
 /// @param answer the canonical answer as UTF-8; empty when Hung

@@ -258,6 +258,7 @@ function checkCommittee(entities: Entities, id: string, committee: readonly bigi
     compare(ledger, `seat ${id}-${number}`, find(entities, "Seat", `${id}-${number}`), {
       agent: seat?.agentId,
       reputation: seat?.reputation,
+      skill: seat?.skill,
       signer: seat?.signer,
       decision: id,
     });
@@ -278,6 +279,8 @@ function checkDecision(entities: Entities, args: ArgsOf<"DecisionCommitted">, le
   compare(ledger, `decision ${id}`, find(entities, "Decision", id), {
     status: head.status === "decided" ? "Decided" : "Hung",
     confidence: head.confidence,
+    answered: head.answered,
+    agreed: head.agreed,
     round: head.round,
     outcome: args.outcome,
     answer: new TextDecoder().decode(hexToBytes(args.answer)),

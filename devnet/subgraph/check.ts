@@ -5,6 +5,7 @@ import type { Hex, PublicClient } from "viem";
 import { unpackPrices } from "../../agents/adapters/chain/prices.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { unpackWord } from "../../agents/core/encoding/words.ts";
+import { skillOf } from "../../agents/core/skill.ts";
 import type { Entities } from "./entities.ts";
 import { compare, lower, openLedger, rows, type Ledger, type Result } from "./ledger.ts";
 import { readLogs } from "./logs.ts";
@@ -69,6 +70,9 @@ async function checkAgents(
       misses: state.misses,
       asleep: state.asleep,
       service: state.service,
+      contested: state.contested,
+      agreed: state.agreed,
+      skill: skillOf(state),
       commission: state.commission,
       announcedCommission: state.announcedCommission,
       raiseTime: state.raiseTime,

@@ -4,6 +4,7 @@ import type { ContractTransactionReceipt, ContractTransactionResponse, Overrides
 import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { bitsOf } from "../../agents/core/encoding/words.ts";
 import { ASSURANCES, type Attempt, type Outcome, type Ppm } from "../../agents/core/types.ts";
 import type { Random } from "../../sim/random.ts";
 import {
@@ -148,13 +149,15 @@ export function attemptFor({ committee }: Drawn): Attempt {
 /** What the committee signs for an outcome of the core. */
 export function decisionOf(
   drawn: Drawn,
-  { status, outcome, answer, confidence, shares, reputationChanges }: Outcome,
+  { status, outcome, answer, confidence, shares, reputationChanges, answered, agreed }: Outcome,
 ): SignedDecision {
   return decisionFor(drawn, {
     status: status === "decided" ? Status.Decided : Status.Hung,
     outcome: word(BigInt(outcome)),
     answer: hexlify(new TextEncoder().encode(answer)),
     confidence,
+    answered: bitsOf(answered),
+    agreed: bitsOf(agreed),
     shares: hexlify(Uint8Array.from(shares)),
     reputationChanges: hexlify(Uint8Array.from(reputationChanges.flatMap(({ seat, steps }) => [seat, steps & 0xff]))),
   });

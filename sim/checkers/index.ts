@@ -4,6 +4,7 @@ import { checkAgreement } from "./agreement.ts";
 import { checkBoundedMemory } from "./bounded-memory.ts";
 import { checkCertificateUniqueness } from "./certificate-uniqueness.ts";
 import { checkNoHonestSlash } from "./no-honest-slash.ts";
+import { checkLessons } from "./lessons.ts";
 import { checkMbft } from "./mbft.ts";
 import { checkOmission } from "./omission.ts";
 import { checkPay } from "./pay.ts";
@@ -27,6 +28,7 @@ export const checkers = {
   omission: checkOmission,
   mbft: checkMbft,
   pay: checkPay,
+  lessons: checkLessons,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof checkers;

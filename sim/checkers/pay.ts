@@ -18,7 +18,7 @@ const DRAFT = 10;
 const TOP_TIER = 900_000;
 const [FLAT, SAFE, SURE] = [1, 30, 240];
 /** Protocols that also slash for opinions. */
-const OWN_SLASHES = ["mbft", "escalating"];
+export const OWN_SLASHES = ["mbft", "escalating"];
 
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
@@ -71,8 +71,7 @@ function fallsIn(
   const isMost = (those: readonly unknown[]): boolean => 3 * those.length > 2 * attempt.committee.length;
   const shownBy = (seat: number): Fields | null => bound[seat]?.shown ?? null;
   const seats = attempt.committee.map((_, seat) => seat);
-  // Policies that agree by half earn half.
-  const paid = seats.filter((seat) => status === "decided" && shares[seat] !== ABSENT && 2 * shares[seat]! >= SAFE);
+  const paid = paidFor({ status, shares });
   const right = seats.filter((seat) => status === "decided" && isSame(terms, shownBy(seat)?.["answer"], answer));
   const slots = messages.map((message) => slotOf(message));
   const isForked = ({ header }: Message, index: number, seat: number): boolean =>
@@ -96,12 +95,19 @@ function fallsIn(
   });
 }
 
+/** The seats that are paid for an answer that agrees. Policies that agree by half earn half. */
+export function paidFor({ status, shares }: Pick<Decision, "status" | "shares">): readonly SeatIndex[] {
+  return shares.flatMap((share, seat) =>
+    status === "decided" && share !== ABSENT && 2 * share >= SAFE ? (seat as SeatIndex) : [],
+  );
+}
+
 /** True if one can tell by the answers alone whether two agree. */
-function canTell({ kind }: Terms): boolean {
+export function canTell({ kind }: Terms): boolean {
   return kind !== "text" && kind !== "policies";
 }
 
-function isSame(terms: Terms, answer: Value | undefined, other: Value | undefined): boolean {
+export function isSame(terms: Terms, answer: Value | undefined, other: Value | undefined): boolean {
   return typeof answer === "string" && typeof other === "string" && agrees(terms, answer, other);
 }
 

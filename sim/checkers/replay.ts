@@ -27,7 +27,16 @@ function differs(trace: Trace, decision: Decision): string | null {
   const result = replay(attempt, protocol, decision.transcript, entries);
   if (result.kind === "failed") return result.reason;
   const { outcome } = result.conclusion;
-  const keys = ["status", "outcome", "answer", "confidence", "reputationChanges", "shares"] as const;
+  const keys = [
+    "status",
+    "outcome",
+    "answer",
+    "confidence",
+    "reputationChanges",
+    "shares",
+    "answered",
+    "agreed",
+  ] as const;
   const wrong = keys.find((key) => JSON.stringify(outcome[key]) !== JSON.stringify(decision[key]));
   return wrong === undefined
     ? null

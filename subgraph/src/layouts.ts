@@ -89,6 +89,10 @@ export function roundDeadline(word: BigInt): u64 {
   return u64At(word, 0, 40);
 }
 
+export function seatSkill(word: BigInt): i32 {
+  return i32At(word, 224, 8);
+}
+
 export function seatAgentId(word: BigInt): u64 {
   return u64At(word, 192, 32);
 }
@@ -102,23 +106,31 @@ export function seatSigner(word: BigInt): Bytes {
 }
 
 export function headStatus(word: BigInt): i32 {
-  return i32At(word, 80, 8);
+  return i32At(word, 208, 8);
 }
 
 export function headAttempt(word: BigInt): i32 {
-  return i32At(word, 72, 8);
+  return i32At(word, 200, 8);
 }
 
 export function headSeats(word: BigInt): i32 {
-  return i32At(word, 64, 8);
+  return i32At(word, 192, 8);
 }
 
 export function headRound(word: BigInt): i32 {
-  return i32At(word, 32, 32);
+  return i32At(word, 160, 32);
 }
 
 export function headConfidence(word: BigInt): i32 {
-  return i32At(word, 0, 32);
+  return i32At(word, 128, 32);
+}
+
+export function headAnswered(word: BigInt): u64 {
+  return u64At(word, 64, 64);
+}
+
+export function headAgreed(word: BigInt): u64 {
+  return u64At(word, 0, 64);
 }
 
 export function relaySigners(word: BigInt): u64 {
@@ -134,14 +146,22 @@ export function relayRelayer(word: BigInt): Bytes {
 }
 
 export function serviceAgentId(word: BigInt): u64 {
-  return u64At(word, 112, 32);
+  return u64At(word, 128, 32);
 }
 
 export function serviceSteps(word: BigInt): i32 {
-  return i32At(word, 104, 8);
+  return i32At(word, 120, 8);
 }
 
 export function serviceMissed(word: BigInt): i32 {
+  return i32At(word, 112, 8);
+}
+
+export function serviceAnswered(word: BigInt): i32 {
+  return i32At(word, 104, 8);
+}
+
+export function serviceAgreed(word: BigInt): i32 {
   return i32At(word, 96, 8);
 }
 

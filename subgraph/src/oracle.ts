@@ -20,6 +20,8 @@ import { cidOf } from "./cid";
 import {
   KINDS,
   headAttempt,
+  headAgreed,
+  headAnswered,
   headConfidence,
   headRound,
   headSeats,
@@ -33,6 +35,7 @@ import {
   roundDeadline,
   seatAgentId,
   seatReputation,
+  seatSkill,
   seatSigner,
   termsAppeals,
   termsAssurance,
@@ -326,6 +329,7 @@ function createSeats(attempt: Attempt, event: DecisionCommitted): i32[] {
     seat.decision = attempt.id;
     seat.number = number;
     seat.reputation = seatReputation(words[number]);
+    seat.skill = seatSkill(words[number]);
     seat.signer = seatSigner(words[number]);
     seat.timestamp = event.block.timestamp;
     seat.save();
@@ -347,6 +351,8 @@ function createDecision(attempt: Attempt, event: DecisionCommitted): Decision {
   decision.transcript = cidOf(event.params.transcript);
   decision.round = headRound(head);
   decision.committeeSize = headSeats(head);
+  decision.answered = seatsIn(headAnswered(head));
+  decision.agreed = seatsIn(headAgreed(head));
   readMerits(decision, event.params.merits);
   readSigners(decision, attempt, relaySigners(relay));
   decision.relayer = relayRelayer(relay);
@@ -370,6 +376,13 @@ function readMerits(decision: Decision, merits: Bytes): void {
   for (let i = decision.committeeSize; i + 1 < merits.length; i += 2) steps[merits[i]] = <i32>(<i8>merits[i + 1]);
   decision.shares = shares;
   decision.steps = steps;
+}
+
+/** The seats whose bits are set. */
+function seatsIn(bitmap: u64): i32[] {
+  const seats: i32[] = [];
+  for (let seat = 0; seat < 64; seat++) if (((bitmap >> (<u64>seat)) & 1) != 0) seats.push(seat);
+  return seats;
 }
 
 function readSigners(decision: Decision, attempt: Attempt, bitmap: u64): void {

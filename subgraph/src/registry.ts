@@ -42,12 +42,16 @@ import {
   StakeChange,
   StakePosition,
 } from "../generated/schema";
-import { serviceAgentId, serviceEarned, serviceMissed, serviceSteps } from "./layouts";
+import { serviceAgentId, serviceAgreed, serviceAnswered, serviceEarned, serviceMissed, serviceSteps } from "./layouts";
 import { ABSENT, TOKEN, ZERO, attemptId, currencyOf, eventId, isZero, positionId, seatId } from "./names";
 import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
 
 /** Settled requests until an agent's stake weighs in full. */
 const PROVEN_SERVICE = 16;
+const WEEK_SECONDS: u64 = 604_800;
+/** See contracts/types/Limits.sol. */
+const MAX_WEEKLY_LESSONS = 8;
+const SKILL_MEMORY = 128;
 /** Missed seats in a row after which an agent sleeps. */
 const MAX_MISSES = 3;
 
@@ -82,6 +86,11 @@ export function handleAgentRegistered(event: AgentRegistered): void {
   agent.misses = 0;
   agent.asleep = false;
   agent.service = 0;
+  agent.contested = 0;
+  agent.agreed = 0;
+  agent.skill = skillOf(0, 0);
+  agent.lessonWeek = 0;
+  agent.lessons = 0;
   agent.bonded = ZERO;
   agent.bondedShares = ZERO;
   agent.joiningShares = ZERO;
@@ -283,7 +292,7 @@ export function handleServicesRecorded(event: ServicesRecorded): void {
   const currency = currencyOf(event.params.currency);
   let earned = ZERO;
   for (let i = 0; i < services.length; i++) {
-    serve(services[i], currency);
+    serve(services[i], currency, event.block.timestamp);
     earned = earned.plus(serviceEarned(services[i]));
   }
   credit(event.address, currency, earned);
@@ -375,7 +384,7 @@ function fits(decision: Decision, seat: i32, steps: i32): boolean {
 }
 
 /** See `Service`. Whoever is paid or recovers has served. */
-function serve(service: BigInt, currency: string): void {
+function serve(service: BigInt, currency: string, time: BigInt): void {
   const agent = loadAgent(BigInt.fromU64(serviceAgentId(service)));
   const operator = loadOperator(agent.operator);
   const earned = serviceEarned(service);
@@ -392,8 +401,35 @@ function serve(service: BigInt, currency: string): void {
   if (counts && agent.service < PROVEN_SERVICE) agent.service += 1;
   // Only `wake` ends a sleep.
   if (agent.misses < MAX_MISSES) agent.misses = missed ? agent.misses + 1 : 0;
+  if (serviceAnswered(service) != 0) teach(agent, serviceAgreed(service) != 0, time);
   agent.save();
   operator.save();
+}
+
+/** SK4, SK5: a contested decision more, if the week has room for it. */
+function teach(agent: Agent, agrees: boolean, time: BigInt): void {
+  const week = <i32>(time.toU64() / WEEK_SECONDS);
+  if (agent.lessonWeek != week) {
+    agent.lessonWeek = week;
+    agent.lessons = 0;
+  }
+  if (agent.lessons == MAX_WEEKLY_LESSONS) return;
+  agent.lessons += 1;
+  agent.contested += 1;
+  if (agrees) agent.agreed += 1;
+  if (agent.contested == SKILL_MEMORY) {
+    agent.contested /= 2;
+    agent.agreed /= 2;
+  }
+  agent.skill = skillOf(agent.agreed, agent.contested);
+}
+
+/** SK6 */
+function skillOf(agreed: i32, contested: i32): i32 {
+  const part = 5 * (agreed + 3);
+  const whole = contested + 5;
+  if (part >= 4 * whole) return 3;
+  return part >= 3 * whole ? 2 : 1;
 }
 
 /** Stake stays with its accounts. */

@@ -36,6 +36,8 @@ function decided(id: number, block: number): readonly ChainEvent[] {
     answer: "yes",
     reputationChanges: [],
     shares: [1, 1, 1, 1],
+    answered: [],
+    agreed: [],
   };
   const relay = { signers: 7n, gasPrice: 0n, relayer: request.consumer };
   return [{ ...at(block), kind: "decisionCommitted", requestId, committee, decision, relay }];

@@ -8,7 +8,7 @@ import { packHead, packRelay } from "../../agents/adapters/chain/settlement.ts";
 import { packSeat, packTerms } from "../../agents/core/encoding/words.ts";
 import { packRound } from "../../agents/core/request/rounds.ts";
 import { limits } from "../../agents/core/limits.ts";
-import type { Address, AgentId, Ppm } from "../../agents/core/types.ts";
+import type { Address, AgentId, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 const oracle = `0x${"0a".repeat(20)}` as Address;
@@ -49,7 +49,8 @@ function requested(word: bigint, question: Hex): MinedLog {
   );
 }
 
-const head = packHead({ status: "decided", attempt: 2, seats: 4, round: 1, confidence: 900_000 as Ppm });
+const lessons = { answered: [0, 1, 3] as SeatIndex[], agreed: [0, 3] as SeatIndex[] };
+const head = packHead({ status: "decided", attempt: 2, seats: 4, round: 1, confidence: 900_000 as Ppm, ...lessons });
 
 function committed(change: Readonly<Record<string, Value>> = {}): MinedLog {
   const types = ["uint256", "bytes32", "bytes32", "uint256", "uint256[]", "bytes", "bytes"];

@@ -138,6 +138,8 @@ export function certify(keys: readonly Keys[], attempt: Attempt, decided: Partia
       { seat: last, steps: -1 },
     ],
     shares: committee.map((_, seat) => (seat === last ? 0 : 85)),
+    answered: committee.map((_, seat) => seat as SeatIndex),
+    agreed: committee.slice(0, -1).map((_, seat) => seat as SeatIndex),
     ...decided,
   };
   const digest = decisionDigest(attempt, decision);
@@ -202,6 +204,8 @@ export function decisionProofBy(
       outcome: keccak256(utf8(answer)),
       answerHash: keccak256(utf8(answer)),
       confidence: 900_000 as Ppm,
+      answered: 15n,
+      agreed: 7n,
       transcript: keccak256(utf8(`root of ${answer}`)),
       reputationChangesHash: keccak256(new Uint8Array()),
       sharesHash: keccak256(Uint8Array.of(64, 64, 64, 64)),

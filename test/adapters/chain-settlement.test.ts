@@ -4,7 +4,6 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 import {
-  bitmapOf,
   packCertificate,
   packHead,
   packMerits,
@@ -15,7 +14,13 @@ import {
   unpackRelay,
 } from "../../agents/adapters/chain/settlement.ts";
 import { bytesToHex, hexToBytes } from "../../agents/core/encoding/bytes.ts";
-import { decodeReputationChanges, decodeShares, unpackSeat } from "../../agents/core/encoding/words.ts";
+import {
+  bitsOf,
+  decodeReputationChanges,
+  decodeShares,
+  seatsOfBits,
+  unpackSeat,
+} from "../../agents/core/encoding/words.ts";
 import type { Address, Certificate, Hex, Ppm, SeatIndex, SeatInfo } from "../../agents/core/types.ts";
 
 const vectors = JSON.parse(readFileSync(new URL("../vectors/eip712.json", import.meta.url), "utf8")) as {
@@ -43,6 +48,8 @@ describe("chain: the packed words of a settlement", () => {
         seats: committeeOf(committee).length,
         round: round as number,
         confidence: confidence as Ppm,
+        answered: seatsOfBits(BigInt(message["answered"] as string)),
+        agreed: seatsOfBits(BigInt(message["agreed"] as string)),
       } as const;
       const word = BigInt(packed["head"] as Hex);
       assert.equal(packHead(head), word);
@@ -67,7 +74,7 @@ describe("chain: the packed words of a settlement", () => {
       assert.equal(bytesToHex(packCertificate(signatures)), packed);
       assert.equal(bytesToHex(packCertificate(signatures.toReversed())), packed, "in any order");
       assert.deepEqual(unpackCertificate(hexToBytes(packed), committee.length), signatures);
-      assert.equal(bitmapOf(signatures), signers);
+      assert.equal(bitsOf(signatures.map(({ seat }) => seat)), signers);
     }
   });
 
@@ -80,6 +87,8 @@ describe("chain: the packed words of a settlement", () => {
         seats: uint(8),
         round: uint(32),
         confidence: fc.integer({ min: 0, max: 1_000_000 }).map((value) => value as Ppm),
+        answered: fc.bigInt(0n, 2n ** 64n - 1n).map(seatsOfBits),
+        agreed: fc.bigInt(0n, 2n ** 64n - 1n).map(seatsOfBits),
       },
       { noNullPrototype: true },
     );
@@ -122,7 +131,15 @@ describe("chain: the packed words of a settlement", () => {
     const high = `${first.signature.slice(0, 66)}ff${first.signature.slice(68)}` as Hex;
     for (const signature of [high, first.signature.slice(0, -2) as Hex, `${first.signature.slice(0, -2)}00` as Hex])
       assert.throws(() => packCertificate([{ ...first, signature }, ...others]), RangeError);
-    const head = { status: "decided", attempt: 256, seats: 4, round: 0, confidence: 0 as Ppm } as const;
+    const head = {
+      status: "decided",
+      attempt: 256,
+      seats: 4,
+      round: 0,
+      confidence: 0 as Ppm,
+      answered: [],
+      agreed: [],
+    } as const;
     assert.throws(() => packHead(head), RangeError);
     assert.throws(() => packRelay({ signers: 2n ** 64n, gasPrice: 0n, relayer: `0x${"00".repeat(20)}` as Address }));
     assert.equal(unpackMerits(new Uint8Array(3), 4), null);

@@ -24,7 +24,7 @@ contract BookInvariantsTest is WalkTest {
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
         _walk(0, 600);
-        bytes32[14] memory actions = [
+        bytes32[16] memory actions = [
             bytes32("create"),
             "bond",
             "unbond",
@@ -35,6 +35,8 @@ contract BookInvariantsTest is WalkTest {
             "asleep",
             "wake",
             "exited",
+            "skill 1",
+            "skill 3",
             "slash",
             "slashBounded",
             "rotate",

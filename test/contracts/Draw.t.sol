@@ -156,7 +156,7 @@ contract DrawTest is Assertions {
     /// @dev DR5: no registry holds a weight of 0. If one did, the draw would end all the same.
     function test_probesAreBounded() public {
         _add(MAX_STAKE, 1_000_000);
-        _candidates.set(EPOCH, 1, _made[1].withReputation(0));
+        _candidates.set(EPOCH, 1, _made[1].withMerits(0, 2));
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.ProbesUsedUp.selector, 256 + 8));
         this.draw("seed", 1);
     }
@@ -225,7 +225,7 @@ contract DrawTest is Assertions {
     function _add(uint128 stake, uint32 reputation) private {
         uint32 id = uint32(_candidates.count() + 1);
         address signer = address(uint160(id) << 32);
-        _made[id] = CandidateLib.pack(stake, MAX_STAKE, false, reputation, AgentId.wrap(id), signer);
+        _made[id] = CandidateLib.pack(stake, MAX_STAKE, false, reputation, 2, AgentId.wrap(id), signer);
         _candidates.insert(EPOCH, _made[id]);
     }
 

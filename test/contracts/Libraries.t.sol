@@ -2,6 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
+import {AgentAccount, AgentAccountLib} from "../../contracts/libraries/AgentAccountLib.sol";
 import {Balances} from "../../contracts/libraries/BalancesLib.sol";
 import {CertificateLib} from "../../contracts/libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "../../contracts/libraries/DecisionHeadLib.sol";
@@ -295,16 +296,19 @@ contract LibrariesTest is Assertions {
         uint8 attempt,
         uint8 seats,
         uint32 round,
-        uint32 confidence
+        uint32 confidence,
+        uint64[2] memory masks
     ) public pure {
         status = uint8(bound(status, 0, 4));
-        DecisionHead head = DecisionHeadLib.pack(Status(status), attempt, seats, round, confidence);
+        DecisionHead head = DecisionHeadLib.pack(Status(status), attempt, seats, round, confidence, masks[0], masks[1]);
         assertEq(uint8(head.status()), status, "status");
         assertEq(head.statusCode(), status, "statusCode");
         assertEq(head.attempt(), attempt, "attempt");
         assertEq(head.seats(), seats, "seats");
         assertEq(head.round(), round, "round");
         assertEq(head.confidence(), confidence, "confidence");
+        assertEq(head.answered(), masks[0], "answered");
+        assertEq(head.agreed(), masks[1], "agreed");
     }
 
     function testFuzz_relaySurvivesPacking(uint64 signers, uint32 units, uint256 rest, address relayer) public pure {
@@ -320,8 +324,9 @@ contract LibrariesTest is Assertions {
         assertEq(RelayLib.pack(0, price, address(0)).gasPrice(), uint256(type(uint32).max) * 1e6, "saturated");
     }
 
-    function testFuzz_seatSurvivesPacking(uint32 agentId, uint32 reputation, address signer) public pure {
-        Seat seat = SeatLib.pack(AgentId.wrap(agentId), reputation, signer);
+    function testFuzz_seatSurvivesPacking(uint8 skill, uint32 agentId, uint32 reputation, address signer) public pure {
+        Seat seat = SeatLib.pack(skill, AgentId.wrap(agentId), reputation, signer);
+        assertEq(seat.skill(), skill, "skill");
         assertEq(AgentId.unwrap(seat.agentId()), agentId, "agentId");
         assertEq(seat.reputation(), reputation, "reputation");
         assertEq(seat.signer(), signer, "signer");
@@ -350,7 +355,8 @@ contract LibrariesTest is Assertions {
         bool[6] memory weekPasses
     ) public {
         vm.warp(start);
-        (uint16 fall, uint256 sum, uint256 deepest, uint256 earlier) = (0, 0, 0, 0);
+        AgentAccount account = AgentAccountLib.fresh();
+        (uint256 sum, uint256 deepest, uint256 earlier) = (0, 0, 0);
         for (uint256 i = 0; i < depths.length; ++i) {
             if (weekPasses[i]) {
                 vm.warp(vm.getBlockTimestamp() + 7 days);
@@ -359,7 +365,7 @@ contract LibrariesTest is Assertions {
             uint256 depth = 1 + (depths[i] % 3);
             if (depth > deepest) deepest = depth;
             int8 counted;
-            (counted, fall) = ReputationLib.fallen(fall, -int8(uint8(depth)));
+            (account, counted) = account.withFall(-int8(uint8(depth)));
             assertTrue(counted <= 0, "a fall");
             sum += uint8(-counted);
             assertEq(sum, earlier + deepest, "the deepest of each week");
@@ -369,12 +375,12 @@ contract LibrariesTest is Assertions {
     /// @dev RE4: everybody counts weeks from 1970.
     function test_weeksOfFalls() public {
         vm.warp(10 * 7 days - 1);
-        (int8 counted, uint16 fall) = ReputationLib.fallen(0, -3);
+        (AgentAccount account, int8 counted) = AgentAccountLib.fresh().withFall(-3);
         assertEq(uint8(-counted), 3, "all of it");
-        (counted, fall) = ReputationLib.fallen(fall, -3);
+        (account, counted) = account.withFall(-3);
         assertEq(uint8(-counted), 0, "the same week");
         vm.warp(10 * 7 days);
-        (counted, fall) = ReputationLib.fallen(fall, -2);
+        (account, counted) = account.withFall(-2);
         assertEq(uint8(-counted), 2, "another week");
     }
 
@@ -401,7 +407,7 @@ contract LibrariesTest is Assertions {
     function testFuzz_amountsSumToThePay(uint96 pay, bytes memory shares, uint64 absent) public view {
         vm.assume(shares.length <= 64);
         for (uint256 seat = 0; seat < shares.length; ++seat) if ((absent >> seat) & 1 == 1) shares[seat] = 0xff;
-        (Service[] memory services, uint256 earned) = this.servicesOf(shares.length, shares, pay);
+        (Service[] memory services, uint256 earned) = this.servicesOf(shares.length, 0, 0, shares, pay);
         uint256 paid = 0;
         uint256 total = 0;
         for (uint256 seat = 0; seat < shares.length; ++seat) {
@@ -423,7 +429,7 @@ contract LibrariesTest is Assertions {
     function test_changesReachTheirSeats() public view {
         for (uint256 size = 12; size < 14; ++size) {
             bytes memory merits = bytes.concat(new bytes(size), hex"00fd01ff03010bfe");
-            (Service[] memory services, ) = this.servicesOf(size, merits, 7);
+            (Service[] memory services, ) = this.servicesOf(size, 0, 0, merits, 7);
             int8[4] memory expected = size < 13 ? [int8(-1), -1, 1, -1] : [int8(-3), -1, 1, -2];
             uint8[4] memory seats = [0, 1, 3, 11];
             uint256 changed = 0;
@@ -433,14 +439,28 @@ contract LibrariesTest is Assertions {
         }
     }
 
+    /// @dev SK3: each seat that the decision teaches about has its lesson, and no other.
+    function testFuzz_lessonsReachTheirSeats(uint64 answered, uint64 agreed, uint8 size) public view {
+        size = uint8(bound(size, 4, 64));
+        (Service[] memory services, ) = this.servicesOf(size, answered, agreed, new bytes(size), 0);
+        for (uint256 seat = 0; seat < size; ++seat) {
+            bool isTaught = (answered / 2 ** seat) % 2 == 1;
+            assertTrue(services[seat].answered() == isTaught, "answered");
+            if (isTaught) assertTrue(services[seat].agreed() == ((agreed / 2 ** seat) % 2 == 1), "agreed");
+        }
+    }
+
     function servicesOf(
         uint256 size,
+        uint64 answered,
+        uint64 agreed,
         bytes calldata merits,
         uint96 pay
     ) external pure returns (Service[] memory, uint256) {
         Seat[] memory committee = new Seat[](size);
-        for (uint256 i = 0; i < size; ++i) committee[i] = SeatLib.pack(AgentId.wrap(uint32(i + 1)), 1, address(1));
-        return PayLib.servicesOf(committee, merits, pay);
+        for (uint256 i = 0; i < size; ++i) committee[i] = SeatLib.pack(2, AgentId.wrap(uint32(i + 1)), 1, address(1));
+        DecisionHead head = DecisionHeadLib.pack(Status.Decided, 0, uint8(size), 0, 0, answered, agreed);
+        return PayLib.servicesOf(committee, head, merits, pay);
     }
 
     /// @dev SE2: as many as the committees of the first round and of all appeals have seats together.
@@ -551,7 +571,7 @@ contract CertificateTest is Assertions {
         seat = bound(seat, 0, 6);
         vm.assume(address(signer) != vm.addr(KEY));
         Seat[] memory seats = _seats(7);
-        seats[seat] = SeatLib.pack(AgentId.wrap(1), 1_000_000, address(signer));
+        seats[seat] = SeatLib.pack(2, AgentId.wrap(1), 1_000_000, address(signer));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, seat));
         this.verifyFor(_certificate(7, 127), seats);
     }
@@ -623,7 +643,7 @@ contract CertificateTest is Assertions {
     function _seats(uint256 size) private pure returns (Seat[] memory seats) {
         seats = new Seat[](size);
         for (uint256 i = 0; i < size; ++i) {
-            seats[i] = SeatLib.pack(AgentId.wrap(uint32(i + 1)), 1_000_000, vm.addr(KEY));
+            seats[i] = SeatLib.pack(2, AgentId.wrap(uint32(i + 1)), 1_000_000, vm.addr(KEY));
         }
     }
 

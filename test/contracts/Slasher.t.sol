@@ -175,7 +175,7 @@ contract SlasherTest is ConclaveTest {
             else if (member == 3) bad.held.rounds = new DecidedRound[](0);
             else if (member == 4) bad.held.rounds = _twice(round);
             else if (member == 5) round.round = Round.wrap(Round.unwrap(round.round) + 1);
-            else if (member == 6) round.committee[5] = SeatLib.pack(AGENT, 1_000_000, vm.addr(key));
+            else if (member == 6) round.committee[5] = SeatLib.pack(2, AGENT, 1_000_000, vm.addr(key));
             else if (member == 7) round.decision.head = DecisionHead.wrap(DecisionHead.unwrap(round.decision.head) + 1);
             else if (member == 8) round.decision.outcome = "other";
             else if (member == 9) round.decision.answer = "other";
@@ -657,6 +657,8 @@ contract SlasherTest is ConclaveTest {
                 outcome: decision.outcome,
                 answerHash: keccak256(decision.answer),
                 confidence: decision.confidence,
+                answered: decision.answered,
+                agreed: decision.agreed,
                 transcript: decision.transcript,
                 reputationChangesHash: keccak256(decision.reputationChanges),
                 sharesHash: keccak256(decision.shares)

@@ -97,6 +97,7 @@ contract VectorsTest is Assertions {
             Seat[] memory committee = _committee(count);
             for (uint256 seat = 0; seat < committee.length; ++seat) {
                 string memory one = _join(at, _join(".seats[", _join(vm.toString(seat), "]")));
+                assertEq(committee[seat].skill(), _number(one, ".skill"), "skill");
                 assertEq(AgentId.unwrap(committee[seat].agentId()), _number(one, ".agentId"), "agentId");
                 assertEq(committee[seat].reputation(), _number(one, ".reputation"), "reputation");
                 assertEq(committee[seat].signer(), vm.parseJsonAddress(_json, _join(one, ".signer")), "signer");
@@ -291,6 +292,8 @@ contract VectorsTest is Assertions {
         decision.outcome = _bytes32(_join(at, ".message.outcome"));
         decision.answer = vm.parseJsonBytes(_json, _join(at, ".message.answer"));
         decision.confidence = uint32(_number(at, ".message.confidence"));
+        decision.answered = uint64(_number(at, ".message.answered"));
+        decision.agreed = uint64(_number(at, ".message.agreed"));
         decision.transcript = _bytes32(_join(at, ".message.transcript"));
         decision.reputationChanges = vm.parseJsonBytes(_json, _join(at, ".message.reputationChanges"));
         decision.shares = vm.parseJsonBytes(_json, _join(at, ".message.shares"));

@@ -1,74 +1,17 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { closeForm } from "../../agents/core/phases/round-book.ts";
 import { mostFrequent } from "../../agents/core/phases/samples.ts";
-import { voteForm, type Verdict } from "../../agents/core/phases/votes.ts";
+import type { Verdict } from "../../agents/core/phases/votes.ts";
 import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
-import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
-import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
-import type { Assurance, Attempt, Digest, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
-import { attemptFor, propose, say } from "../support/message-set.ts";
-
-interface Act {
-  /** Null: the seat gives no answer. */
-  readonly answer: string | null;
-  /** Its verdict on the answer of a seat. */
-  readonly votes?: Readonly<Record<number, Verdict>>;
-}
+import { emptyTally } from "../../agents/core/seat/tally.ts";
+import type { Attempt, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
+import { addRound, attemptWith, type Act } from "../support/core/clo-set.ts";
 
 const ask = (answer: string | null, votes: Act["votes"] = {}): Act => ({ answer, votes });
-
-/** Four options, so that answers are A to D. */
-function attemptWith(skills: readonly Skill[], assurance: Assurance = "normal"): Attempt {
-  const attempt = attemptFor(clo.code, skills.length, assurance);
-  const terms = defaultTerms({
-    committeeSize: skills.length,
-    assurance,
-    protocol: clo.code,
-    kind: "choice",
-    options: 4,
-  });
-  return {
-    ...attempt,
-    request: { ...attempt.request, terms },
-    committee: attempt.committee.map((seat, index) => ({ ...seat, skill: skills[index] as Skill })),
-  };
-}
-
-/** One round in which everybody held everything in time; `late`: seats whose votes nobody held. */
-function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly Act[], late: readonly number[] = []) {
-  const revealed = propose(
-    tally,
-    attempt,
-    round,
-    acts.map(({ answer }) => ({ answer, tier: 900_000 })),
-  );
-  const targets = revealed.digests as readonly Digest[];
-  const voted = say(
-    revealed,
-    voteForm,
-    acts.map(({ votes = {} }) => ({
-      votes: Object.entries(votes).map(([accused, verdict]) => ({
-        target: targets[Number(accused)] as Digest,
-        outcome: canonicalAnswer(attempt.request, acts[Number(accused)]?.answer ?? "")?.outcome as Digest,
-        verdict,
-        tier: 900_000 as Ppm,
-        counterProof: verdict === "reject" ? "no" : "",
-      })),
-    })),
-  );
-  const closed = say(
-    voted,
-    closeForm,
-    acts.map(() => ({})),
-    (_, of) => !late.includes(of),
-  );
-  return closed.tally;
-}
 
 function conclude(attempt: Attempt, ...rounds: readonly (readonly Act[])[]): Outcome | null {
   const tally = rounds.reduce((all, acts, round) => addRound(all, attempt, round, acts), emptyTally);

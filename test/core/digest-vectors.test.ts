@@ -4,7 +4,13 @@ import { describe, it } from "node:test";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { committeeHash, decisionDigest, messageDigest, requestHash } from "../../agents/core/encoding/typed-data.ts";
-import { decodeReputationChanges, decodeShares, unpackSeat, unpackTerms } from "../../agents/core/encoding/words.ts";
+import {
+  decodeReputationChanges,
+  decodeShares,
+  seatsOfBits,
+  unpackSeat,
+  unpackTerms,
+} from "../../agents/core/encoding/words.ts";
 import type {
   Address,
   Attempt,
@@ -21,7 +27,11 @@ describe("digest: the shared EIP-712 vectors", () => {
   const vectors = JSON.parse(readFileSync(new URL("../vectors/eip712.json", import.meta.url), "utf8")) as {
     domain: { chainId: number; verifyingContract: Hex };
     requests: { id: string; consumer: Hex; termsWord: Hex; question: string; requestHash: Hex }[];
-    committees: { words: Hex[]; committeeHash: Hex; seats: { agentId: number; reputation: number; signer: Hex }[] }[];
+    committees: {
+      words: Hex[];
+      committeeHash: Hex;
+      seats: { skill: number; agentId: number; reputation: number; signer: Hex }[];
+    }[];
     decisions: { request: number; committee: number; digest: Hex; message: Record<string, string | number> }[];
     certificates: { decision: number; signerSeats: number[]; signatures: Hex[] }[];
     messages: {
@@ -61,8 +71,13 @@ describe("digest: the shared EIP-712 vectors", () => {
       assert.equal(committeeHash(committee), vectors.committees[index]?.committeeHash);
       const { seats: expected = [] } = vectors.committees[index] ?? {};
       assert.deepEqual(
-        committee.map(({ agentId, reputation, signer }) => ({ agentId, reputation, signer })),
-        expected.map(({ agentId, reputation, signer }) => ({ agentId, reputation, signer: signer.toLowerCase() })),
+        committee,
+        expected.map(({ skill, agentId, reputation, signer }) => ({
+          skill,
+          agentId,
+          reputation,
+          signer: signer.toLowerCase(),
+        })),
       );
     }
   });
@@ -81,6 +96,8 @@ describe("digest: the shared EIP-712 vectors", () => {
         answer: Buffer.from(bytes("answer")).toString("utf8"),
         reputationChanges: decodeReputationChanges(bytes("reputationChanges")),
         shares: decodeShares(bytes("shares")),
+        answered: seatsOfBits(BigInt(message["answered"] as string)),
+        agreed: seatsOfBits(BigInt(message["agreed"] as string)),
       } as Decision;
       assert.equal(decisionDigest(attempts[index] as Attempt, decision), digest);
       return digest as Digest;

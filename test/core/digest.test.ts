@@ -26,9 +26,11 @@ import {
   decodeShares,
   encodeReputationChanges,
   encodeShares,
+  bitsOf,
   packSeat,
   packTerms,
   statusCode,
+  seatsOfBits,
   unpackSeat,
   unpackTerms,
 } from "../../agents/core/encoding/words.ts";
@@ -79,7 +81,7 @@ const seats: fc.Arbitrary<SeatInfo> = fc.record(
     agentId: fc.integer({ min: 1, max: 0xffff_ffff }) as fc.Arbitrary<SeatInfo["agentId"]>,
     signer: addresses.filter((address) => BigInt(address) !== 0n),
     reputation: fc.integer({ min: 1, max: 1_000_000 }) as fc.Arbitrary<SeatInfo["reputation"]>,
-    skill: fc.constant(1),
+    skill: fc.constantFrom(1, 2, 3),
   },
   { noNullPrototype: true },
 );
@@ -102,6 +104,8 @@ const decisions: fc.Arbitrary<Decision> = fc.record({
   transcript: digests,
   reputationChanges: changes,
   shares: fc.array(byte, { maxLength: 64 }),
+  answered: fc.bigInt(0n, 2n ** 64n - 1n).map(seatsOfBits),
+  agreed: fc.bigInt(0n, 2n ** 64n - 1n).map(seatsOfBits),
 });
 
 const decisionFields = [
@@ -113,6 +117,8 @@ const decisionFields = [
   ["bytes32", "outcome"],
   ["bytes", "answer"],
   ["uint32", "confidence"],
+  ["uint64", "answered"],
+  ["uint64", "agreed"],
   ["bytes32", "transcript"],
   ["bytes", "reputationChanges"],
   ["bytes", "shares"],
@@ -166,6 +172,8 @@ describe("digest: agreement with viem", () => {
             answer: stringToHex(decision.answer),
             reputationChanges: bytesToHex(encodeReputationChanges(decision.reputationChanges)),
             shares: bytesToHex(encodeShares(decision.shares)),
+            answered: bitsOf(decision.answered),
+            agreed: bitsOf(decision.agreed),
           };
           const types = { Decision: decisionFields };
           const expected = hashTypedData({ domain: viemDomain(domain), types, primaryType: "Decision", message });
@@ -242,8 +250,9 @@ describe("digest: packing", () => {
     const words = fc.bigInt(0n, 2n ** 256n - 1n);
     fc.assert(
       fc.property(words, (value) => {
-        const seat = unpackSeat(value & (2n ** 224n - 1n));
-        if (seat !== null) assert.equal(packSeat(seat), value & (2n ** 224n - 1n));
+        const seatWord = value & (2n ** 226n - 1n);
+        const seat = unpackSeat(seatWord);
+        if (seat !== null) assert.equal(packSeat(seat), seatWord);
         // Clears kind, assurance, security and currency to known values.
         const termsWord = value & ~(0xean << 32n) & ~(0xfcn << 8n);
         const terms = unpackTerms(termsWord);
@@ -281,12 +290,14 @@ describe("digest: packing", () => {
   });
 
   it("refuses impossible seats and reputation changes", () => {
-    const seat = packSeat({ agentId: 7, signer: `0x${"11".repeat(20)}`, reputation: 1 } as SeatInfo);
+    const seat = packSeat({ agentId: 7, signer: `0x${"11".repeat(20)}`, reputation: 1, skill: 1 } as SeatInfo);
     for (const packed of [
       -1n,
       0n,
       seat >> 160n,
-      seat | (1n << 224n),
+      seat | (1n << 232n),
+      seat + (3n << 224n),
+      seat - (1n << 224n),
       seat + (1_000_000n << 160n),
       seat - (1n << 160n),
     ]) {

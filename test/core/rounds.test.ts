@@ -5,7 +5,13 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { committeeHash, decisionStructHash } from "../../agents/core/encoding/typed-data.ts";
-import { decodeReputationChanges, decodeShares, unpackSeat, unpackTerms } from "../../agents/core/encoding/words.ts";
+import {
+  decodeReputationChanges,
+  decodeShares,
+  seatsOfBits,
+  unpackSeat,
+  unpackTerms,
+} from "../../agents/core/encoding/words.ts";
 import {
   committeeSizeAfter,
   hasRetry,
@@ -105,6 +111,8 @@ describe("rounds", () => {
         answer: Buffer.from(bytes("answer")).toString("utf8"),
         reputationChanges: decodeReputationChanges(bytes("reputationChanges")),
         shares: decodeShares(bytes("shares")),
+        answered: seatsOfBits(BigInt(message["answered"] as string)),
+        agreed: seatsOfBits(BigInt(message["agreed"] as string)),
       } as unknown as Decision;
       assert.equal(decisionStructHash({ request, committee }, decision), structHash);
       assert.ok(links.length > 1);

@@ -11,20 +11,21 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
-const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 3 };
+const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4 };
 const SCORES = { ...TASKS, scores: 3 };
-const CHAIR = { ...TASKS, chair: 6 };
+const CHAIR = { ...TASKS, chair: 7 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
   ["mbft", 11, TASKS],
   ["mbft-bayesian", 8, TASKS],
-  ["wbft", 8, SCORES],
+  ["wbft", 9, SCORES],
   ["leaderless", 9, SCORES],
-  ["hashgraph", 12, TASKS],
+  ["hashgraph", 13, TASKS],
   ["unanimous", 8, TASKS],
-  ["council", 6, CHAIR],
-  ["debate", 6, CHAIR],
-  ["adversarial", 6, CHAIR],
+  ["council", 7, CHAIR],
+  ["debate", 7, CHAIR],
+  ["adversarial", 7, CHAIR],
   ["escalating", 13, { ...CHAIR, mbft: 11 }],
+  ["clo", 2, { ...TASKS, mbft: 11 }],
 ];
 
 function current(name: string): number | undefined {

@@ -349,7 +349,7 @@ describe("conclave doctor", () => {
   /** Lets the registry hear from the oracle that an agent missed a seat. */
   const missSeat = async (agentId: bigint): Promise<void> => {
     const { oracle, registry } = world.deployment;
-    const service = packWord(LAYOUTS.service, { agentId, steps: 0n, missed: 1n, earned: 0n });
+    const service = packWord(LAYOUTS.service, { agentId, steps: 0n, missed: 1n, answered: 0n, agreed: 0n, earned: 0n });
     const data = encodeFunctionData({ abi: agentRegistryAbi, functionName: "recordServices", args: [0, [service]] });
     await rpc("anvil_setBalance", [oracle, "0xde0b6b3a7640000"]);
     await rpc("anvil_impersonateAccount", [oracle]);

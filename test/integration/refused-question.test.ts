@@ -41,6 +41,8 @@ function answering(network: Network, signer: Signer, attempts: ReadonlyMap<strin
       confidence: 900_000 as Decision["confidence"],
       reputationChanges: [],
       shares: attempt.committee.map(() => 2),
+      answered: [],
+      agreed: [],
       attempt: attempt.attempt,
       round: header.round,
       transcript: root,

@@ -1,11 +1,13 @@
 import { bytesToHex, concat, hexToBytes, word } from "../../core/encoding/bytes.ts";
 import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
 import {
+  bitsOf,
   decodeReputationChanges,
   decodeShares,
   encodeReputationChanges,
   encodeShares,
   packWord,
+  seatsOfBits,
   statusCode,
   unpackWord,
 } from "../../core/encoding/words.ts";
@@ -19,12 +21,11 @@ import {
   type Hex,
   type Outcome,
   type Ppm,
-  type SeatIndex,
 } from "../../core/types.ts";
 import type { Relay } from "../../core/request/events.ts";
 
 /** The packed words and bytes of a settlement, as contracts/libraries/{DecisionHeadLib,RelayLib,CertificateLib}.sol read them. */
-export type DecisionHead = Pick<Decision, "status" | "attempt" | "round" | "confidence"> & {
+export type DecisionHead = Pick<Decision, "status" | "attempt" | "round" | "confidence" | "answered" | "agreed"> & {
   /** Size of the committee. */
   readonly seats: number;
 };
@@ -43,7 +44,12 @@ const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 2: "decided", 3
 
 /** Packs the head of a decision. Throws if a member does not fit its bits, which no protocol yields. */
 export function packHead(head: DecisionHead): bigint {
-  return packWord(LAYOUTS.decisionHead, { ...head, status: statusCode(head.status) });
+  return packWord(LAYOUTS.decisionHead, {
+    ...head,
+    status: statusCode(head.status),
+    answered: bitsOf(head.answered),
+    agreed: bitsOf(head.agreed),
+  });
 }
 
 /** Unpacks the head of a decision; a string says why the word is not one. */
@@ -52,7 +58,7 @@ export function unpackHead(packed: bigint): DecisionHead | string {
   const code = Number(packed >> STATUS_SHIFT);
   const status = statusOfCode[code];
   if (status === undefined) return `the status ${code} is neither decided nor hung`;
-  const { attempt, seats, round, confidence } = unpackWord(LAYOUTS.decisionHead, packed);
+  const { attempt, seats, round, confidence, answered, agreed } = unpackWord(LAYOUTS.decisionHead, packed);
   if (confidence > ONE_PPM) return `the confidence ${confidence} exceeds one million`;
   return {
     status,
@@ -60,6 +66,8 @@ export function unpackHead(packed: bigint): DecisionHead | string {
     seats: Number(seats),
     round: Number(round),
     confidence: Number(confidence) as Ppm,
+    answered: seatsOfBits(answered),
+    agreed: seatsOfBits(agreed),
   };
 }
 
@@ -94,7 +102,7 @@ export function unpackRelay(packed: bigint): Relay {
  */
 export function packCertificate(signatures: Certificate["signatures"]): Uint8Array {
   const inOrder = signatures.toSorted((one, other) => one.seat - other.seat);
-  const signers = word(bitmapOf(signatures)).subarray(32 - CERTIFICATE_HEAD_BYTES);
+  const signers = word(bitsOf(signatures.map(({ seat }) => seat))).subarray(32 - CERTIFICATE_HEAD_BYTES);
   return concat(signers, ...inOrder.map(({ signature }) => toCompact(signature)));
 }
 
@@ -103,17 +111,12 @@ export function unpackCertificate(bytes: Uint8Array, seats: number): Certificate
   if (bytes.length < CERTIFICATE_HEAD_BYTES || seats > limits.maxCommittee) return null;
   const signers = BigInt(bytesToHex(bytes.subarray(0, CERTIFICATE_HEAD_BYTES)));
   if (signers >> BigInt(seats) !== 0n) return null;
-  const signed = Array.from({ length: seats }, (_, seat) => seat).filter((seat) => (signers >> BigInt(seat)) & 1n);
+  const signed = seatsOfBits(signers);
   if (bytes.length !== CERTIFICATE_HEAD_BYTES + signed.length * COMPACT_BYTES) return null;
   return signed.map((seat, index) => {
     const start = CERTIFICATE_HEAD_BYTES + index * COMPACT_BYTES;
-    return { seat: seat as SeatIndex, signature: fromCompact(bytes.subarray(start, start + COMPACT_BYTES)) };
+    return { seat, signature: fromCompact(bytes.subarray(start, start + COMPACT_BYTES)) };
   });
-}
-
-/** Returns the seats as bits: bit i is seat i. */
-export function bitmapOf(signatures: Certificate["signatures"]): bigint {
-  return signatures.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n);
 }
 
 function toCompact(signature: Hex): Uint8Array {

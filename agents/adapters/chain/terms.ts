@@ -4,6 +4,7 @@ import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { unpackWord } from "../../core/encoding/words.ts";
+import type { SkillCounters } from "../../core/skill.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
@@ -58,6 +59,8 @@ interface ServiceRecord {
   readonly services: number;
   /** Seats missed in a row, up to `MAX_MISSES`. */
   readonly misses: number;
+  /** What contested decisions taught about the agent. */
+  readonly learned: SkillCounters;
 }
 
 export interface Subscription {
@@ -169,10 +172,12 @@ async function readRewards(
 
 async function readService(connection: Connection, agentId: AgentId, signal?: AbortSignal): Promise<ServiceRecord> {
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
-  const { service, misses } = await connection.call(`Read the services of agent ${agentId}`, signal, (client) =>
-    client.readContract({ ...registry, functionName: "getAgent", args: [agentId] }),
+  const { service, misses, contested, agreed } = await connection.call(
+    `Read the services of agent ${agentId}`,
+    signal,
+    (client) => client.readContract({ ...registry, functionName: "getAgent", args: [agentId] }),
   );
-  return { services: service, misses };
+  return { services: service, misses, learned: { contested, agreed } };
 }
 
 async function readSubscription(

@@ -11,12 +11,19 @@ const uint32 = z.int().min(0).max(0xffff_ffff);
 const digest = z.custom<Digest>((value) => typeof value === "string" && /^0x[0-9a-f]{64}$/.test(value));
 const signature = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-f]{130}$/.test(value));
 const signedPayload = z.strictObject({ payloadDigest: digest, signature });
+const seatBits = z
+  .string()
+  .regex(/^\d{1,20}$/)
+  .transform((text) => BigInt(text))
+  .refine((bits) => bits < 1n << 64n);
 const signedDecision = z.strictObject({
   decision: z.strictObject({
     status: z.int().min(0).max(0xff),
     outcome: digest,
     answerHash: digest,
     confidence: uint32.transform((ppm) => ppm as Ppm),
+    answered: seatBits,
+    agreed: seatBits,
     transcript: digest,
     reputationChangesHash: digest,
     sharesHash: digest,
@@ -85,9 +92,8 @@ export function createFileEvidence(folder: string): EvidenceStore {
       const same = kept.includes(name) ? await readProof(folder, name) : null;
       // A proof that cannot be read slashes nobody.
       if (same !== null && "kind" in same) return false;
-      const { id, terms } = proof.request;
-      const request = { ...proof.request, id: String(id), terms: String(terms) };
-      await write(folder, name, JSON.stringify({ ...proof, request }, null, 2));
+      const text = JSON.stringify(proof, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value), 2);
+      await write(folder, name, text);
       for (const old of kept.slice(0, Math.max(0, kept.length + 1 - maxKeptProofs))) await rm(join(folder, old));
       return true;
     },

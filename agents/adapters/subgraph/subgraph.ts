@@ -185,6 +185,8 @@ function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
     active: said.active,
     exited: said.exited,
     services: said.service,
+    contested: said.contested,
+    agreed: said.agreed,
     bonded: said.bonded,
     unbonding: said.unbonding,
     commission: said.commission as Ppm,

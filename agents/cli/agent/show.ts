@@ -13,6 +13,7 @@ import {
   type Units,
 } from "../shared/subgraph-source.ts";
 import { protocolName } from "../shared/protocol-words.ts";
+import { skillText } from "../shared/skill.ts";
 import { grid, percent, printable, rows, utc, type Row } from "../shared/output.ts";
 import { amountsText } from "../shared/withdrawals.ts";
 
@@ -107,6 +108,7 @@ function headRows(agent: AgentHistory, { feeToken, stakeToken }: Units): readonl
     ["model", printable(agent.model)],
     ["endpoint", agent.endpoint === "" ? "none" : printable(agent.endpoint)],
     ["stake", `${formatAmount(agent.bonded, stakeToken)}, unbonding ${formatAmount(agent.unbonding, stakeToken)}`],
+    ["skill", skillText(agent)],
     ["commission", percent(agent.commission)],
     ["reputation", `${percent(agent.reputation)} ${curve(agent)}`.trimEnd()],
     ["seats", `${agent.seatCount}, ${agent.signatureCount} signatures in decisions`],

@@ -2,11 +2,13 @@ import { formatEther } from "viem";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
 import { MAX_MISSES, PROVEN_SERVICES, type AgentRecord } from "../../ports/chain.ts";
 import { formatAmount } from "../shared/arguments.ts";
+import { skillOf } from "../../core/skill.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { addressesOf } from "../shared/content-source.ts";
 import { dirFlag, type AgentFlags } from "../shared/keys.ts";
 import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
 import { percent, printable, rows, utc } from "../shared/output.ts";
+import { skillText } from "../shared/skill.ts";
 import { amountsText } from "../shared/withdrawals.ts";
 import { join } from "node:path";
 
@@ -21,7 +23,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     const agent = await lookUpAgent(options, host);
     const { config, terms, signer } = agent;
     const record = requireRegistered(agent);
-    const [position, rewards, own, gas, { services, misses }] = await Promise.all([
+    const [position, rewards, own, gas, { services, misses, learned }] = await Promise.all([
       terms.position(record.agentId, record.operator, host.signal),
       terms.rewards(record.agentId, record.operator, host.signal),
       terms.holdings(record.operator, host.signal),
@@ -38,6 +40,8 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         peers,
         services,
         misses,
+        ...learned,
+        skill: skillOf(learned),
         ownStake: position.bonded,
         joining: position.joining,
         joiningEnd: position.joiningEnd,
@@ -66,6 +70,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ],
         ["delegated", stake(record.stake - position.bonded)],
         ["reputation", percent(record.reputation)],
+        ["skill", skillText(learned)],
         ["services", servicesText(services)],
         ["missed", `${misses} seats in a row; after ${MAX_MISSES} it sleeps`],
         ["commission", commissionText(record)],

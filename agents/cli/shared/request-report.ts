@@ -3,13 +3,22 @@ import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
 import { cidString } from "../../core/encoding/codec.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
-import { ABSENT, shareOf, type RequestId, type SeatInfo, type Terms } from "../../core/types.ts";
+import {
+  ABSENT,
+  shareOf,
+  type RequestId,
+  type SeatIndex,
+  type SeatInfo,
+  type Skill,
+  type Terms,
+} from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
 import { meaningOf } from "./protocol-words.ts";
 import { isDecided } from "../../core/request/state.ts";
+import { lessonOf } from "./skill.ts";
 import { seatedIfPossible } from "./seated.ts";
 import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
 
@@ -39,12 +48,15 @@ interface SeatLine {
   readonly signer: string;
   /** As the registry showed it when the committee was picked. */
   readonly reputation: number;
+  readonly skill: Skill;
   readonly signed: boolean;
   /** Slashes (negative) or recovery. */
   readonly steps: number;
   readonly share: number;
   /** PY9: it said nothing. */
   readonly absent: boolean;
+  /** SK1: what the decision teaches about it if it stands; null if nothing. */
+  readonly lesson: "agreed" | "outvoted" | null;
 }
 
 /** Reports a request. Throws REQUEST_UNKNOWN. */
@@ -166,13 +178,14 @@ function earlierRows({ progress }: Facts): readonly Row[] {
 }
 
 function seatTable(seats: readonly SeatLine[]): string {
-  const head = ["seat", "agent", "signer", "reputation", "signed", "change", "share"];
+  const head = ["seat", "agent", "signer", "reputation", "skill", "signed", "change", "share", "blind answer"];
   return grid(
     head,
-    seats.map(({ seat, agentId, signer, reputation, signed, steps, share, absent }) => {
+    seats.map(({ seat, agentId, signer, reputation, skill, signed, steps, share, absent, lesson }) => {
       const change = steps === 0 ? "-" : steps > 0 ? "recovers" : `${-steps} slash${steps === -1 ? "" : "es"}`;
       const earns = absent ? "absent" : String(share);
-      return [String(seat), String(agentId), signer, percent(reputation), signed ? "yes" : "no", change, earns];
+      const places = [String(seat), String(agentId), signer, percent(reputation), String(skill)];
+      return [...places, signed ? "yes" : "no", change, earns, lesson ?? "-"];
     }),
   );
 }
@@ -180,15 +193,17 @@ function seatTable(seats: readonly SeatLine[]): string {
 function seatLines({ progress, committed }: Facts): readonly SeatLine[] {
   const stage = progress?.stage;
   const committee: readonly SeatInfo[] = stage !== undefined && "committee" in stage ? stage.committee : [];
-  return committee.map(({ agentId, signer, reputation }, seat) => ({
+  return committee.map(({ agentId, signer, reputation, skill }, seat) => ({
     seat,
     agentId,
     signer,
     reputation,
+    skill,
     signed: (((committed?.relay.signers ?? 0n) >> BigInt(seat)) & 1n) === 1n,
     steps: committed?.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0,
     share: shareOf(committed?.decision.shares ?? [], seat),
     absent: committed?.decision.shares[seat] === ABSENT,
+    lesson: committed === undefined ? null : lessonOf(committed.decision, seat as SeatIndex),
   }));
 }
 

@@ -2,6 +2,7 @@ import { bytesToHex } from "../../core/encoding/bytes.ts";
 import { ABSENT, type Digest, type Header, type Value } from "../../core/types.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { verdictOf } from "../../node/audit/report.ts";
+import { lessonOf } from "../shared/skill.ts";
 import { percent, printable } from "../shared/output.ts";
 
 /** A deliberation's result and its messages, as lines of plain text that is safe to print. */
@@ -117,9 +118,9 @@ export function factsOf(deliberation: Deliberation): readonly Fact[] {
   const twice = messages.flatMap((spoken, index) =>
     conflictsOf(deliberation, spoken).length > 0 ? [`[${index + 1}] of seat ${spoken.header.seat}`] : [],
   );
-  const seats = committee.map(({ agentId, signer, reputation }, seat) => ({
+  const seats = committee.map(({ agentId, signer, reputation, skill }, seat) => ({
     name: `seat ${seat}`,
-    text: `agent ${agentId} (${signer}), reputation ${percent(reputation)}`,
+    text: `agent ${agentId} (${signer}), reputation ${percent(reputation)}, skill ${skill}`,
   }));
   return [
     { name: "request", text: `${request.id}, attempt ${attempt.attempt}` },
@@ -142,7 +143,7 @@ function auditOf(report: Deliberation["report"]): string {
 
 function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"]): readonly Fact[] {
   if (decision === null) return [];
-  const { status, answer, confidence, shares, reputationChanges } = decision;
+  const { status, answer, confidence, shares, reputationChanges, answered } = decision;
   const steps = reputationChanges.map(({ seat, steps: by }) => `seat ${seat} ${by > 0 ? "+" : ""}${by}`);
   const ended =
     refused !== null
@@ -164,5 +165,12 @@ function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"
       text: shares.map((share, seat) => `seat ${seat} ${share === ABSENT ? "absent" : share}`).join(", "),
     },
     { name: "reputation", text: steps.length === 0 ? "unchanged" : steps.join(", ") },
+    {
+      name: "skill",
+      text:
+        answered.length === 0
+          ? "not contested: taught nothing"
+          : answered.map((seat) => `seat ${seat} ${lessonOf(decision, seat)}`).join(", "),
+    },
   ];
 }

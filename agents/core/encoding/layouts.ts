@@ -40,6 +40,7 @@ export const LAYOUTS = {
   ],
   /** See SeatLib.sol. */
   seat: [
+    ["skill", 8],
     ["agentId", 32],
     ["reputation", 32],
     ["signer", 160],
@@ -51,6 +52,8 @@ export const LAYOUTS = {
     ["seats", 8],
     ["round", 32],
     ["confidence", 32],
+    ["answered", 64],
+    ["agreed", 64],
   ],
   /** See RelayLib.sol. The gas price counts units of 10^6 wei. */
   relay: [
@@ -78,7 +81,8 @@ export const LAYOUTS = {
   candidate: [
     ["stake", 24],
     ["reputation", 20],
-    ["agentId", 24],
+    ["skill", 2],
+    ["agentId", 22],
     ["signer", 160],
     ["stamp", 28],
   ],
@@ -87,15 +91,21 @@ export const LAYOUTS = {
     ["agentId", 32],
     ["steps", 8],
     ["missed", 8],
+    ["answered", 8],
+    ["agreed", 8],
     ["earned", 96],
   ],
   /** See AgentAccountLib.sol: the registry's storage. */
   agentAccount: [
-    ["exited", 8],
-    ["misses", 8],
-    ["fall", 16],
-    ["service", 8],
-    ["reputation", 24],
+    ["exited", 1],
+    ["misses", 2],
+    ["service", 5],
+    ["reputation", 20],
+    ["week", 14],
+    ["slashes", 2],
+    ["lessons", 4],
+    ["contested", 7],
+    ["agreed", 7],
     ["native", 96],
     ["token", 96],
   ],

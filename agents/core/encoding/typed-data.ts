@@ -14,11 +14,11 @@ import type {
 } from "../types.ts";
 import { questionBytes } from "../request/question.ts";
 import { concat, hexToBytes, keccak256, uint, utf8, word, word32 } from "./bytes.ts";
-import { encodeReputationChanges, encodeShares, packSeat, packTerms, statusCode } from "./words.ts";
+import { bitsOf, encodeReputationChanges, encodeShares, packSeat, packTerms, statusCode } from "./words.ts";
 
 const DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
 const DECISION_TYPE =
-  "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)";
+  "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,uint64 answered,uint64 agreed,bytes32 transcript,bytes reputationChanges,bytes shares)";
 const MESSAGE_TYPE =
   "Message(bytes32 requestHash,bytes32 committeeHash,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)";
 
@@ -52,12 +52,14 @@ export function decisionStructHash(attempt: Hashed, decision: Decision): Digest 
 }
 
 export function hashedDecision(decision: Decision): HashedDecision {
-  const { status, outcome, answer, confidence, transcript, reputationChanges, shares } = decision;
+  const { status, outcome, answer, confidence, answered, agreed, transcript, reputationChanges, shares } = decision;
   return {
     status: statusCode(status),
     outcome,
     answerHash: keccak256(utf8(answer)),
     confidence,
+    answered: bitsOf(answered),
+    agreed: bitsOf(agreed),
     transcript,
     reputationChangesHash: keccak256(encodeReputationChanges(reputationChanges)),
     sharesHash: keccak256(encodeShares(shares)),
@@ -85,6 +87,8 @@ function decisionInSlot(
     hexToBytes(decision.outcome),
     hexToBytes(decision.answerHash),
     word32(decision.confidence),
+    word(uint(decision.answered, 64n)),
+    word(uint(decision.agreed, 64n)),
     hexToBytes(decision.transcript),
     hexToBytes(decision.reputationChangesHash),
     hexToBytes(decision.sharesHash),

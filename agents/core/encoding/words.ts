@@ -1,6 +1,7 @@
 import { ConclaveError } from "../errors.ts";
 import { NAMED_TERMS, type NamedTerm } from "../types.ts";
 import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
+import { isSkill } from "../skill.ts";
 import { LAYOUTS, type Layout, type Member } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
@@ -71,21 +72,22 @@ export function unpackTerms(packed: bigint): Terms | null {
 }
 
 /** Throws a RangeError when a member does not fit its bits. */
-export function packSeat({ agentId, reputation, signer }: SeatInfo): bigint {
-  return packWord(LAYOUTS.seat, { agentId, reputation, signer: BigInt(signer) });
+export function packSeat({ skill, agentId, reputation, signer }: SeatInfo): bigint {
+  return packWord(LAYOUTS.seat, { skill, agentId, reputation, signer: BigInt(signer) });
 }
 
-/** Null unless agent id and signer are not zero, the reputation is in (0, 1_000_000] and the upper bits are clear. */
+/** Null unless agent id and signer are not zero, reputation and skill in their ranges and the upper bits are clear. */
 export function unpackSeat(packed: bigint): SeatInfo | null {
-  const { agentId, reputation, signer } = unpackWord(LAYOUTS.seat, packed);
-  const isWhole = packed === packWord(LAYOUTS.seat, { agentId, reputation, signer });
-  if (!isWhole || agentId === 0n || reputation === 0n || reputation > 1_000_000n || signer === 0n) return null;
+  const seat = unpackWord(LAYOUTS.seat, packed);
+  const { agentId, reputation, signer } = seat;
+  const skill = Number(seat.skill);
+  if (packed !== packWord(LAYOUTS.seat, seat) || !isSkill(skill)) return null;
+  if (agentId === 0n || reputation === 0n || reputation > 1_000_000n || signer === 0n) return null;
   return {
     agentId: Number(agentId) as AgentId,
     signer: `0x${signer.toString(16).padStart(40, "0")}` as Address,
     reputation: Number(reputation) as Ppm,
-    // The seat word holds no skill yet.
-    skill: 1,
+    skill,
   };
 }
 
@@ -123,6 +125,18 @@ export function decodeReputationChanges(bytes: Uint8Array): ReputationChanges | 
     changes.push({ seat: seat as SeatIndex, steps });
   }
   return changes;
+}
+
+/** The seats as bits: bit i is seat i. */
+export function bitsOf(seats: readonly SeatIndex[]): bigint {
+  return seats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
+}
+
+/** The seats whose bits are set, ascending. */
+export function seatsOfBits(bits: bigint): readonly SeatIndex[] {
+  return Array.from({ length: bits.toString(2).length }, (_, seat) => seat as SeatIndex).filter(
+    (seat) => ((bits >> BigInt(seat)) & 1n) === 1n,
+  );
 }
 
 /** One byte per seat. Throws when a share is not in 0..255. */

@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
-import { meritsOf, type Blind, type Decided } from "./pay.ts";
+import { meritsOf, type Blind, type Decided, type Merit } from "./pay.ts";
 
 /** The result of a deliberation, before reputation changes and pay shares follow from it. */
 export interface Resolution {
@@ -14,7 +14,7 @@ export interface Resolution {
   readonly completed: readonly SeatIndex[];
 }
 
-/** Makes an outcome (PH8, PY4, PY5, PY6, PY10): what blind answers earn or cost, beside the slashes. */
+/** Makes an outcome (PH8, PY4, PY5, PY6, PY10, SK1): what blind answers earn, cost and teach, beside the slashes. */
 export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, completed }: Resolution): Outcome {
   const isClean = ({ seat }: { readonly seat: SeatIndex }): boolean => slashes[seat] === 0;
   const heard = { answers: blind.answers.filter(isClean), overdue: blind.overdue.filter(isClean) };
@@ -26,9 +26,21 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
     if (falls > 0) return [{ seat, steps: -falls }];
     return shares[seat] !== 0 && attempt.committee[seat]?.reputation !== ONE_PPM ? [{ seat, steps: 1 }] : [];
   });
-  const common = { reputationChanges, shares };
+  const common = { reputationChanges, shares, ...lessonsOf(merits) };
   if (winner === null)
     return { ...common, status: "hung", outcome: `0x${"00".repeat(32)}` as Digest, answer: "", confidence: 0 as Ppm };
   const { answer, confidence } = winner;
   return { ...common, status: "decided", outcome: answer.outcome, answer: answer.text, confidence };
+}
+
+/** SK1: a decision that outvotes nobody teaches nothing. */
+function lessonsOf(merits: readonly Merit[]): Pick<Outcome, "answered" | "agreed"> {
+  const seatsWith = (isOne: (agrees: boolean) => boolean): readonly SeatIndex[] =>
+    merits
+      .flatMap(({ seat, agrees }) => (agrees !== null && isOne(agrees) ? seat : []))
+      .toSorted((one, other) => one - other);
+  const isContested = merits.some(({ agrees }) => agrees === false);
+  return isContested
+    ? { answered: seatsWith(() => true), agreed: seatsWith((agrees) => agrees) }
+    : { answered: [], agreed: [] };
 }

@@ -7,7 +7,7 @@ import { TIER_MAX } from "./tiers.ts";
 /** What a seat's blind work earns (docs/spec/pay.md). One rule for all protocols. */
 
 /** Raised with every change of this rule; every protocol rises with it. */
-export const PAY_VERSION = 3;
+export const PAY_VERSION = 4;
 
 /** PY1: an answer that its seat bound itself to before it could see another seat's. */
 export interface BlindAnswer {
@@ -79,6 +79,8 @@ export interface Merit {
   readonly share: number;
   /** PY5, PY10: true if it was wrong when sure, or never opened its commitment, and more than 2/3 of the seats knew better. */
   readonly falls: boolean;
+  /** SK1: true if its answer agrees with the decided one, false if more than 2/3 of the seats knew better, null if neither. */
+  readonly agrees: boolean | null;
 }
 
 /** PY6: what each blind answer earns where nothing can be scored: no draw is free (ADR 11). */
@@ -87,7 +89,7 @@ const FLAT = 1;
 export function meritsOf(attempt: Attempt, decided: Decided | null, blind: Blind): readonly Merit[] {
   const merits = decided === null || decided.alike === null ? [] : scored(attempt, decided, blind);
   const isScored = merits.some(({ share }) => share > 0) || (decided !== null && attempt.request.terms.kind !== "text");
-  return isScored ? merits : blind.answers.map(({ seat }) => ({ seat, share: FLAT, falls: false }));
+  return isScored ? merits : blind.answers.map(({ seat }) => ({ seat, share: FLAT, falls: false, agrees: null }));
 }
 
 function scored(attempt: Attempt, decided: Decided, { answers, overdue }: Blind): readonly Merit[] {
@@ -98,18 +100,20 @@ function scored(attempt: Attempt, decided: Decided, { answers, overdue }: Blind)
   const rated = answers.map((one) => ({ seat: one.seat, ...rate(one) }));
   const right = rated.filter(({ isRight }) => isRight);
   const areMost = (those: typeof right): boolean => isSupermajority(those.length, attempt.committee.length);
-  const isMisled = ({ answer, score, isRight }: ReturnType<typeof rate>): boolean =>
+  const isOutvoted = ({ answer, isRight }: ReturnType<typeof rate>): boolean =>
     // A chair may decide at the edge of what the right ones said: then some of them agree with this seat as well.
-    !isRight &&
-    score < 0 &&
-    areMost(right.filter((one) => !isAgreed(agreementWith(attempt, { ...one, alike: null }, answer))));
+    !isRight && areMost(right.filter((one) => !isAgreed(agreementWith(attempt, { ...one, alike: null }, answer))));
+  const meritOf = (seat: SeatIndex, one: ReturnType<typeof rate>, share: number): Merit => {
+    const outvoted = isOutvoted(one);
+    return { seat, share, falls: outvoted && one.score < 0, agrees: one.isRight ? true : outvoted ? false : null };
+  };
   return [
-    ...rated.map((one) => ({ seat: one.seat, share: Math.max(0, one.score), falls: isMisled(one) })),
-    ...overdue.map(({ seat, late }) => ({
-      seat,
-      share: 0,
-      falls: late === null ? areMost(right) : isMisled(rate(late)),
-    })),
+    ...rated.map((one) => meritOf(one.seat, one, Math.max(0, one.score))),
+    ...overdue.map(({ seat, late }): Merit => {
+      if (late !== null) return meritOf(seat, rate(late), 0);
+      const falls = areMost(right);
+      return { seat, share: 0, falls, agrees: falls ? false : null };
+    }),
   ];
 }
 

@@ -72,7 +72,7 @@ export function anybody(seats: number): readonly SeatInfo[] {
     agentId: (seat + 1) as AgentId,
     signer: `0x${"00".repeat(20)}` as Address,
     reputation: ONE_PPM,
-    skill: 1,
+    skill: 2,
   }));
 }
 
@@ -85,5 +85,7 @@ function refusedOutcome(attempt: Attempt): Outcome {
     confidence: 0 as Outcome["confidence"],
     reputationChanges: [],
     shares: seatsOf(attempt).map(() => 1),
+    answered: [],
+    agreed: [],
   };
 }

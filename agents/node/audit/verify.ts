@@ -64,6 +64,8 @@ function differencesOf(yielded: Outcome, committed: Decision): readonly string[]
       bytesToHex(encodeReputationChanges(committed.reputationChanges)),
     ],
     ["shares", bytesToHex(encodeShares(yielded.shares)), bytesToHex(encodeShares(committed.shares))],
+    ["answered", yielded.answered.join(), committed.answered.join()],
+    ["agreed", yielded.agreed.join(), committed.agreed.join()],
   ];
   return pairs
     .filter(([, mine, theirs]) => mine !== theirs)

@@ -5,17 +5,25 @@ import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
 import {AgentId, Currency} from "../../../contracts/types/Types.sol";
 import {Assertions, vm} from "./Vm.sol";
 
-/// @dev Keeps what settlements must have made of each agent, in plain steps: pay, reputation, service, absence, and from
-/// which epoch on it is drawn. All agents belong to one account, which has all shares.
+/// @dev Keeps what settlements must have made of each agent, in plain steps: pay, reputation, service, absence, skill, and from
+/// which epoch on it is drawn and with which skill. All agents belong to one account, which has all shares.
 contract AgentModel is Assertions {
     /// @param week the last week that had a fall
     /// @param depth the deepest fall of that week, in slashes
+    /// @param contested contested decisions that count
+    /// @param agreed in how many of them the agent agreed
+    /// @param lessonWeek the last week that had a lesson
+    /// @param lessons lessons of that week that count
     struct Agent {
         uint256 reputation;
         uint256 service;
         uint256 misses;
         uint256 week;
         uint256 depth;
+        uint256 contested;
+        uint256 agreed;
+        uint256 lessonWeek;
+        uint256 lessons;
         bool exited;
         uint256[2] earned;
         uint256[2] claimed;
@@ -25,6 +33,7 @@ contract AgentModel is Assertions {
     struct Change {
         uint256 epoch;
         bool drawn;
+        uint256 skill;
     }
 
     IAgentRegistry private immutable _registry;
@@ -38,14 +47,24 @@ contract AgentModel is Assertions {
         (_registry, _count) = (registry, count);
         for (uint256 id = 1; id <= count; ++id) {
             _agents[id].reputation = 1_000_000;
-            _changes[id].push(Change(0, true));
+            _changes[id].push(Change(0, true, 2));
         }
     }
 
     /// @notice Records a seat of a round that stands.
     /// @param steps negative steps are slashes, positive ones recoveries
     /// @param missed true if the committee attests that the seat said nothing
-    function serve(AgentId agentId, Currency currency, int256 steps, bool missed, uint256 pay) external {
+    /// @param isTaught true if the decision teaches about the seat
+    /// @param agrees true if its blind answer agrees
+    function serve(
+        AgentId agentId,
+        Currency currency,
+        int256 steps,
+        bool missed,
+        bool isTaught,
+        bool agrees,
+        uint256 pay
+    ) external {
         uint256 id = AgentId.unwrap(agentId);
         Agent storage agent = _agents[id];
         bool slept = agent.misses == 3;
@@ -64,6 +83,7 @@ contract AgentModel is Assertions {
         if (steps < 0 && week != agent.week) (agent.week, agent.depth) = (week, 0);
         for (; steps < 0 && agent.depth < uint256(-steps); ++agent.depth) agent.reputation = (agent.reputation * 4) / 5;
         if (agent.reputation < 100_000) agent.exited = true;
+        if (isTaught) _teach(agent, agrees, week);
         _change(id);
     }
 
@@ -87,10 +107,12 @@ contract AgentModel is Assertions {
     }
 
     function isDrawn(AgentId agentId, uint256 epoch) public view returns (bool) {
-        Change[] storage changes = _changes[AgentId.unwrap(agentId)];
-        uint256 last = changes.length;
-        while (changes[last - 1].epoch > epoch) --last;
-        return changes[last - 1].drawn;
+        return _at(agentId, epoch).drawn;
+    }
+
+    /// @notice Returns the skill with which an epoch draws the agent (SK7).
+    function skillIn(AgentId agentId, uint256 epoch) external view returns (uint256) {
+        return _at(agentId, epoch).skill;
     }
 
     /// @notice Reverts unless the registry knows the same of each agent.
@@ -112,6 +134,8 @@ contract AgentModel is Assertions {
         assertEq(actual.reputation, agent.reputation, "SE11: reputation");
         assertEq(actual.service, agent.service, "SE11: service");
         assertEq(actual.misses, agent.misses, "SE20: misses");
+        assertEq(actual.contested, agent.contested, "SK4, SK5: contested");
+        assertEq(actual.agreed, agent.agreed, "SK4, SK5: agreed");
         assertTrue(actual.exited == agent.exited, "ST8: exited");
         assertTrue(actual.active == (agent.misses < 3 && !agent.exited), "ST5: active");
         for (uint8 currency = 0; currency < 2; ++currency) {
@@ -125,8 +149,37 @@ contract AgentModel is Assertions {
         Change[] storage changes = _changes[id];
         bool drawn = _agents[id].misses < 3 && !_agents[id].exited;
         uint256 next = vm.getBlockNumber() / _registry.epochBlocks() + 1;
+        uint256 skill = _skillOf(_agents[id]);
         Change storage last = changes[changes.length - 1];
-        if (last.epoch == next) last.drawn = drawn;
-        else if (last.drawn != drawn) changes.push(Change(next, drawn));
+        if (last.epoch == next) (last.drawn, last.skill) = (drawn, skill);
+        else if (last.drawn != drawn || last.skill != skill) changes.push(Change(next, drawn, skill));
+    }
+
+    /// @dev SK4, SK5: the first eight lessons of a week count, and 128 contested decisions become 64.
+    function _teach(Agent storage agent, bool agrees, uint256 week) private {
+        if (agent.lessonWeek != week) (agent.lessonWeek, agent.lessons) = (week, 0);
+        if (agent.lessons == 8) return;
+        ++agent.lessons;
+        ++agent.contested;
+        if (agrees) ++agent.agreed;
+        if (agent.contested == 128) (agent.contested, agent.agreed) = (64, agent.agreed / 2);
+    }
+
+    /// @dev SK6: the part in which it agreed, with 3 of 5 decisions to begin with, is at least 0.6 or 0.8.
+    function _skillOf(Agent storage agent) private view returns (uint256) {
+        uint256 percent = (100 * (agent.agreed + 3)) / (agent.contested + 5);
+        return
+            percent >= 80
+                ? 3
+                : percent >= 60
+                    ? 2
+                    : 1;
+    }
+
+    function _at(AgentId agentId, uint256 epoch) private view returns (Change storage) {
+        Change[] storage changes = _changes[AgentId.unwrap(agentId)];
+        uint256 last = changes.length;
+        while (changes[last - 1].epoch > epoch) --last;
+        return changes[last - 1];
     }
 }

@@ -8,8 +8,9 @@ import {Candidate, CandidateLib, Candidates} from "../../../contracts/libraries/
 import {DrawLib} from "../../../contracts/libraries/DrawLib.sol";
 import {ServiceLib} from "../../../contracts/libraries/ServiceLib.sol";
 import {StakePool} from "../../../contracts/libraries/StakePool.sol";
-import {AgentId, Currency} from "../../../contracts/types/Types.sol";
-import {Assertions} from "./Vm.sol";
+import {AgentId, Currency, Service} from "../../../contracts/types/Types.sol";
+import {withLesson} from "./Draft.sol";
+import {Assertions, vm} from "./Vm.sol";
 
 /// @dev Moves agents of a book at random, without keys and tokens, and keeps what each epoch showed when it began.
 contract BookHandler is Assertions {
@@ -70,14 +71,19 @@ contract BookHandler is Assertions {
         AgentBook.Record storage record = _book.records[id];
         uint256 bucket = record.position == 0 ? 0 : Candidates.bucketAt(record.position);
         // Each week has another deepest fall. Services come often enough that agents are proven.
-        record.account = record.account.withFall(0);
+        vm.warp(vm.getBlockTimestamp() + 7 days);
         int8 change = steps % 3 == 0 ? -int8(uint8(1 + ((steps >> 2) % 3))) : int8(uint8(steps % 3));
         bool missed = (steps >> 4) % 4 == 0;
         // An agent that is off misses some seats in a row.
         uint256 seats = missed ? 1 + ((steps >> 6) % 3) : 1;
         uint256 reputation = record.account.reputation();
-        for (uint256 i = 0; i < seats; ++i)
-            _book.serve(_rules(), Currency.Token, ServiceLib.pack(id, change, missed, missed ? 0 : 1));
+        // Half of all agents are often outvoted, the others seldom.
+        uint256 lot = (steps >> 8) % 4;
+        bool isTypical = lot != 1;
+        bool agrees = isTypical == (AgentId.unwrap(id) % 2 == 0);
+        Service service = ServiceLib.pack(id, change, missed, missed ? 0 : 1);
+        if (lot != 0) service = withLesson(service, agrees);
+        for (uint256 i = 0; i < seats; ++i) _book.serve(_rules(), Currency.Token, service);
         // RE4: all these seats are of one week, so only one of their falls counts. A miss costs one slash at least.
         if (missed) {
             reputation = _fallen(reputation, change < -1 ? uint8(-change) : 1);
@@ -87,6 +93,7 @@ contract BookHandler is Assertions {
         if (record.account.service() == PROVEN_SERVICE) ++done["proven"];
         if (record.account.exited()) ++done["exited"];
         if (record.account.asleep()) ++done["asleep"];
+        if (record.account.skill() != 2) ++done[record.account.skill() == 1 ? bytes32("skill 1") : bytes32("skill 3")];
         ++done["settle"];
     }
 
@@ -131,7 +138,7 @@ contract BookHandler is Assertions {
         ++done["pass"];
     }
 
-    /// @dev DR3: the running epoch and the one before it show what they showed when they began.
+    /// @dev DR3, SK7: the running epoch and the one before it show what they showed when they began.
     function requireViews() external view {
         assertTrue(_viewOf(epoch) == _views[epoch], "the running epoch");
         assertTrue(_viewOf(epoch - 1) == _views[epoch - 1], "the epoch before");
@@ -145,6 +152,9 @@ contract BookHandler is Assertions {
         for (uint32 id = 1; id <= _book.count; ++id) {
             AgentBook.Record storage record = _book.records[AgentId.wrap(id)];
             AgentAccount account = record.account;
+            // SK4, SK6
+            assertTrue(account.agreed() <= account.contested() && account.contested() < 128, "the counters of a skill");
+            assertTrue(account.skill() >= 1 && account.skill() <= 3, "skill");
             bool isActive = !account.exited() && !account.asleep() && record.pool.bondedOf(OPERATOR) >= MIN_STAKE;
             assertTrue(isActive == (record.position != 0), "active");
             if (!isActive) continue;
@@ -155,6 +165,7 @@ contract BookHandler is Assertions {
                 MAX_STAKE,
                 account.service() < PROVEN_SERVICE,
                 account.reputation(),
+                account.skill(),
                 AgentId.wrap(id),
                 record.signer
             );

@@ -35,7 +35,7 @@ import {
     Status,
     Terms
 } from "../../../contracts/types/Types.sol";
-import {CertificateMaker, Draft} from "./Draft.sol";
+import {CertificateMaker, Draft, withLesson} from "./Draft.sol";
 import {HeaderMaker} from "./HeaderMaker.sol";
 import {KeyChain} from "./KeyChain.sol";
 import {Assertions, vm} from "./Vm.sol";
@@ -278,6 +278,11 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         _record(currency, ServiceLib.pack(agentId, steps, false, earned));
     }
 
+    /// @dev Does what the oracle does when it settles a contested decision that paid the agent nothing.
+    function teach(AgentId agentId, bool agrees) internal {
+        _record(Currency.Token, withLesson(ServiceLib.pack(agentId, 0, false, 0), agrees));
+    }
+
     /// @dev Does what the oracle does when it settles a request for which the agent's seat stayed empty.
     function missSeat(AgentId agentId, int8 steps) internal {
         _record(Currency.Token, ServiceLib.pack(agentId, steps, true, 0));
@@ -471,7 +476,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     ) internal pure returns (bytes32) {
         bytes memory first = abi.encode(
             keccak256(
-                "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)"
+                "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,uint64 answered,uint64 agreed,bytes32 transcript,bytes reputationChanges,bytes shares)"
             ),
             keccak256(abi.encode(request)),
             decision.attempt,
@@ -483,6 +488,8 @@ abstract contract ConclaveTest is Assertions, KeyChain {
             decision.outcome,
             keccak256(decision.answer),
             decision.confidence,
+            decision.answered,
+            decision.agreed,
             decision.transcript,
             keccak256(decision.reputationChanges),
             keccak256(decision.shares)

@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
-import {Decision, Status} from "../../../contracts/types/Types.sol";
+import {Decision, Service, Status} from "../../../contracts/types/Types.sol";
 
 /// @dev A decision with separate members, as it is signed.
 struct Draft {
@@ -12,6 +12,8 @@ struct Draft {
     bytes32 outcome;
     bytes answer;
     uint32 confidence;
+    uint64 answered;
+    uint64 agreed;
     bytes32 transcript;
     bytes reputationChanges;
     bytes shares;
@@ -24,6 +26,11 @@ function payShareOf(bytes1 share) pure returns (uint256) {
     return share == 0xff ? 0 : uint8(share);
 }
 
+/// @dev Returns a service of a decision that teaches about its agent.
+function withLesson(Service service, bool agrees) pure returns (Service) {
+    return Service.wrap(Service.unwrap(service) | (1 << 104) | (agrees ? 1 << 96 : 0));
+}
+
 library DraftLib {
     /// @dev Returns the decision in the form that calldata has.
     function packed(Draft memory draft) internal pure returns (Decision memory decision) {
@@ -32,7 +39,9 @@ library DraftLib {
             uint8(draft.attempt),
             uint8(draft.shares.length),
             draft.round,
-            draft.confidence
+            draft.confidence,
+            draft.answered,
+            draft.agreed
         );
         decision.outcome = draft.outcome;
         decision.transcript = draft.transcript;

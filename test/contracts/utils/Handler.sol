@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
 import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
@@ -658,6 +659,11 @@ contract Handler is ConclaveTest {
             // Committees attest most of those that did not sign as absent.
             if ((random >> 60) % 2 == 0 && (signers >> i) & 1 == 0) decision.shares[i] = 0xff;
         }
+        // Two in three decisions teach, about any seats.
+        if (decision.status == Status.Decided && (random >> 64) % 3 != 0) {
+            decision.answered = uint64((random >> 72) % (1 << size));
+            decision.agreed = uint64(random >> 140) & decision.answered;
+        }
         if (slashed % 2 == 1) {
             int8 change = (slashed >> 1) % 4 == 0 ? int8(1) : -int8(uint8((slashed >> 1) % 4));
             decision.reputationChanges = abi.encodePacked(uint8((slashed >> 8) % size), change);
@@ -699,6 +705,8 @@ contract Handler is ConclaveTest {
             seats |= 1 << AgentId.unwrap(id);
             if ((earlier >> AgentId.unwrap(id)) & 1 == 1) ++again;
             if (!agents.isDrawn(id, epoch)) _break("DR1: an agent that is not in the draw");
+            if (committee[i].skill() != agents.skillIn(id, epoch)) _break("SK7: another skill");
+            if (committee[i].skill() != 2) ++done[committee[i].skill() == 1 ? bytes32("skill 1") : bytes32("skill 3")];
         }
         if (again != (others < size ? size - others : 0)) _break("RE3: another number of agents sits again");
         if (again != 0) ++done["sitAgain"];
@@ -890,7 +898,10 @@ contract Handler is ConclaveTest {
             // SE11: a committee of fewer than 13 seats slashes once at most.
             if (size < 13 && steps_ < -1) steps_ = -1;
             bool missed = uint8(note.shares[seat]) == 0xff;
-            agents.serve(round.committee[seat].agentId(), currency, steps_, missed, pay[seat]);
+            bool isTaught = (DecisionHeadLib.answered(round.decision.head) >> seat) & 1 == 1;
+            bool agrees = (DecisionHeadLib.agreed(round.decision.head) >> seat) & 1 == 1;
+            if (isTaught) ++done[agrees ? bytes32("lesson: agreed") : bytes32("lesson: outvoted")];
+            agents.serve(round.committee[seat].agentId(), currency, steps_, missed, isTaught, agrees, pay[seat]);
             _credits[address(registry)][uint256(currency)] += pay[seat];
         }
     }

@@ -124,6 +124,8 @@ export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {
     outcome: word(1n),
     answer: hexlify(toUtf8Bytes("yes")),
     confidence: 900_000,
+    answered: 0n,
+    agreed: 0n,
     transcript: sha256(toUtf8Bytes("transcript")),
     reputationChanges: "0x",
     shares: concat(drawn.committee.map(() => "0x01")),

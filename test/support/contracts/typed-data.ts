@@ -29,6 +29,8 @@ export const decisionTypes: Types = {
     { name: "outcome", type: "bytes32" },
     { name: "answer", type: "bytes" },
     { name: "confidence", type: "uint32" },
+    { name: "answered", type: "uint64" },
+    { name: "agreed", type: "uint64" },
     { name: "transcript", type: "bytes32" },
     { name: "reputationChanges", type: "bytes" },
     { name: "shares", type: "bytes" },
@@ -105,8 +107,9 @@ export const unpackRound = (packed: string): RoundFields => ({
   deadline: Number(memberOf(LAYOUTS.round, packed, "deadline")),
 });
 
-export const packSeat = (agentId: number, reputation: number, signer: string): string =>
-  word(packWord(LAYOUTS.seat, { agentId, reputation, signer }));
+/** `skill`: 2 is that of an agent about which nothing was learned. */
+export const packSeat = (agentId: number, reputation: number, signer: string, skill = 2): string =>
+  word(packWord(LAYOUTS.seat, { skill, agentId, reputation, signer }));
 
 export const hashCommittee = (words: readonly string[]): string => keccak256(concat(words));
 
@@ -118,6 +121,9 @@ export interface SignedDecision {
   readonly outcome: string;
   readonly answer: string;
   readonly confidence: number;
+  /** The seats that the decision teaches about, and those of them that agree, as bits. */
+  readonly answered: bigint | string;
+  readonly agreed: bigint | string;
   readonly transcript: string;
   readonly reputationChanges: string;
   readonly shares: string;
@@ -132,8 +138,8 @@ export const packDecision = (decision: SignedDecision) => ({
   merits: concat([decision.shares, decision.reputationChanges]),
 });
 
-const packHead = ({ status, attempt, shares, round, confidence }: SignedDecision): string =>
-  word(packWord(LAYOUTS.decisionHead, { status, attempt, seats: dataLength(shares), round, confidence }));
+const packHead = ({ shares, ...head }: SignedDecision): string =>
+  word(packWord(LAYOUTS.decisionHead, { ...head, seats: dataLength(shares) }));
 
 /** `Relay` of contracts/types/Types.sol. */
 export const packRelay = (signers: bigint, gasPriceWei: bigint, relayer: string): string => {

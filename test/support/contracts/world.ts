@@ -235,6 +235,8 @@ export function servicesOf(agentIds: readonly number[], steps: number, earned = 
       agentId: BigInt(agentId),
       steps: BigInt.asUintN(8, BigInt(steps)),
       missed: 0n,
+      answered: 0n,
+      agreed: 0n,
       earned,
     }),
   );

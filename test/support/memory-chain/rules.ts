@@ -114,7 +114,8 @@ export function drawSeats(
     const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
     const [drawn] = pool.splice(index, 1);
     if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
-    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation, skill: 1 };
+    // This chain learns nothing: 2 is the skill of a fresh agent.
+    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation, skill: 2 };
   });
 }
 

@@ -1,0 +1,188 @@
+// Coalitions against skill (docs/spec/skill.md): clo decides the same requests twice, with the skills that the real counters learned and
+// with the skill 1 everywhere, by the real `conclude` over complete message sets.
+import { clo } from "../../agents/core/protocols/clo/index.ts";
+import { emptyTally } from "../../agents/core/seat/tally.ts";
+import { learned, skillOf, type SkillCounters } from "../../agents/core/skill.ts";
+import type { Outcome, Skill } from "../../agents/core/types.ts";
+import { addRound, attemptWith, type Act } from "../../test/support/core/clo-set.ts";
+import { drawAt } from "./random.ts";
+
+/** `none`: everybody is honest. `lies`: always. `sleeps`: honest until the measured half. `farms`: earns its lessons of a week with requests of its own, then lies. */
+export const STRATEGIES = ["none", "lies", "sleeps", "farms"] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+export interface World {
+  readonly strategy: Strategy;
+  /** The coalition's part of the agents, and so of the stake. */
+  readonly share: number;
+  readonly seats: number;
+  readonly weeks: number;
+  /** Requests of others in a week. */
+  readonly requests: number;
+  readonly seed: number;
+}
+
+export interface CoalitionResult extends World {
+  /** Measured requests: those of others in the second half of the weeks. */
+  readonly measured: number;
+  /** Parts of them that are decided rightly. */
+  readonly counting: number;
+  readonly learned: number;
+  /** Learned less counting, paired by request, with its 95 % interval. */
+  readonly gain: { readonly mean: number; readonly low: number; readonly high: number };
+  /** Mean skills of seats in the measured requests. */
+  readonly skills: { readonly honest: number; readonly coalition: number };
+  /** Requests of its own that the coalition asked. */
+  readonly farmed: number;
+}
+
+const AGENTS = 40;
+/** SK5 */
+const WEEKLY_LESSONS = 8;
+/** Most requests of its own that a coalition asks in a week. */
+const MOST_FARMED = 60;
+const RIGHT = "A";
+const LIE = "B";
+/** How often honest agents are right, from the worst to the best. */
+const [WORST, BEST] = [0.45, 0.9];
+/** How often an honest seat accepts a right answer of another, and a wrong one. */
+const [ACCEPTS_RIGHT, ACCEPTS_WRONG] = [0.85, 0.25];
+
+interface Agent {
+  readonly isCoalition: boolean;
+  /** How often it knows the answer. */
+  readonly knows: number;
+  counters: SkillCounters;
+  lessons: number;
+}
+
+export function playCoalition(world: World): CoalitionResult {
+  const { strategy, seats, weeks, requests, seed } = world;
+  const hostile = Math.round(world.share * AGENTS);
+  const agents = Array.from({ length: AGENTS }, (_, index): Agent => {
+    const rank = (index * 7) % AGENTS;
+    return {
+      isCoalition: index < hostile,
+      knows: WORST + ((BEST - WORST) * rank) / (AGENTS - 1),
+      counters: { agreed: 0, contested: 0 },
+      lessons: 0,
+    };
+  });
+  const differences: number[] = [];
+  const right = { counting: 0, learned: 0 };
+  const sums = { honest: 0, coalition: 0 };
+  const counts = { honest: 0, coalition: 0 };
+  let farmed = 0;
+  for (let week = 0; week < weeks; week++) {
+    for (const agent of agents) agent.lessons = 0;
+    if (strategy === "farms")
+      for (let own = 0; own < MOST_FARMED && agents.some(canLearn); own++, farmed++)
+        settle(committeeOf(agents, seats, seed, week, own, 1), { place: [seed, week, own, 1], lies: false, isOwn: true });
+    const isMeasured = 2 * week >= weeks;
+    const lies = strategy === "lies" || strategy === "farms" || (strategy === "sleeps" && isMeasured);
+    for (let index = 0; index < requests; index++) {
+      const committee = committeeOf(agents, seats, seed, week, index, 0);
+      const skills = committee.map(({ counters }) => skillOf(counters));
+      const play = { place: [seed, week, index, 0], lies, isOwn: false };
+      const outcome = settle(committee, play);
+      if (!isMeasured) continue;
+      const counted = decide(committee, committee.map((): Skill => 1), play);
+      const [byCount, bySkill] = [Number(counted.answer === RIGHT), Number(outcome.answer === RIGHT)];
+      right.counting += byCount;
+      right.learned += bySkill;
+      differences.push(bySkill - byCount);
+      for (const [seat, { isCoalition }] of committee.entries()) {
+        const side = isCoalition ? "coalition" : "honest";
+        sums[side] += skills[seat] as number;
+        counts[side] += 1;
+      }
+    }
+  }
+  const measured = differences.length;
+  const mean = differences.reduce((sum, one) => sum + one, 0) / measured;
+  const variance = differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (measured - 1);
+  const margin = 1.96 * Math.sqrt(variance / measured);
+  return {
+    ...world,
+    measured,
+    counting: right.counting / measured,
+    learned: right.learned / measured,
+    gain: { mean, low: mean - margin, high: mean + margin },
+    skills: { honest: sums.honest / counts.honest, coalition: sums.coalition / Math.max(1, counts.coalition) },
+    farmed,
+  };
+}
+
+interface Play {
+  readonly place: readonly number[];
+  /** The coalition tells its lie. */
+  readonly lies: boolean;
+  /** The coalition asked, and all its members know the answer. */
+  readonly isOwn: boolean;
+}
+
+function canLearn({ isCoalition, lessons }: Agent): boolean {
+  return isCoalition && lessons < WEEKLY_LESSONS;
+}
+
+/** Draws distinct agents of equal stake. */
+function committeeOf(agents: readonly Agent[], seats: number, ...place: readonly [number, ...number[]]): readonly Agent[] {
+  const [seed, ...rest] = place;
+  return agents
+    .map((agent, index) => ({ agent, key: drawAt(seed, ...rest, 9, index) }))
+    .toSorted((one, other) => one.key - other.key)
+    .slice(0, seats)
+    .map(({ agent }) => agent);
+}
+
+/** Decides by the learned skills, and lets the agents learn from it (SK3 to SK5). */
+function settle(committee: readonly Agent[], play: Play): Outcome {
+  const outcome = decide(
+    committee,
+    committee.map(({ counters }) => skillOf(counters)),
+    play,
+  );
+  for (const seat of outcome.answered) {
+    const agent = committee[seat] as Agent;
+    if (agent.lessons === WEEKLY_LESSONS) continue;
+    agent.lessons += 1;
+    agent.counters = learned(agent.counters, outcome.agreed.includes(seat));
+  }
+  return outcome;
+}
+
+function decide(committee: readonly Agent[], skills: readonly Skill[], play: Play): Outcome {
+  const attempt = attemptWith(skills);
+  let tally = emptyTally;
+  for (const round of [0, 1]) {
+    tally = addRound(tally, attempt, round, actsOf(committee, play, round));
+    const conclusion = clo.conclude(attempt, tally);
+    if (conclusion.kind === "final") return conclusion.outcome;
+  }
+  throw new Error("clo concludes after its second round");
+}
+
+/** What the seats say: the same whatever their skills are. */
+function actsOf(committee: readonly Agent[], { place: [seed = 0, ...place], lies, isOwn }: Play, round: number): readonly Act[] {
+  const draw = (...what: readonly number[]): number => drawAt(seed, ...place, round, ...what);
+  const answers = committee.map(({ isCoalition, knows }, seat) => {
+    if (isCoalition && lies) return LIE;
+    if (isCoalition && isOwn) return RIGHT;
+    if (draw(1, seat) < knows) return RIGHT;
+    return ["B", "C", "D"][Math.floor(3 * draw(2, seat))] as string;
+  });
+  const accepts = ({ isCoalition }: Agent, seat: number, answer: string): boolean => {
+    if (isCoalition && (lies || isOwn)) return answer === (lies ? LIE : RIGHT);
+    return draw(3, seat, answer.charCodeAt(0)) < (answer === RIGHT ? ACCEPTS_RIGHT : ACCEPTS_WRONG);
+  };
+  return committee.map((agent, seat) => ({
+    answer: answers[seat] as string,
+    votes: Object.fromEntries(
+      answers.flatMap((answer, of) =>
+        answer === answers[seat] || answers.indexOf(answer) !== of
+          ? []
+          : [[of, accepts(agent, seat, answer) ? ("accept" as const) : ("reject" as const)]],
+      ),
+    ),
+  }));
+}

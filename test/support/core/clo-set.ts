@@ -1,0 +1,70 @@
+// Message sets of clo: what every seat says in a round.
+import { closeForm } from "../../../agents/core/phases/round-book.ts";
+import { voteForm, type Verdict } from "../../../agents/core/phases/votes.ts";
+import { clo } from "../../../agents/core/protocols/clo/index.ts";
+import { canonicalAnswer } from "../../../agents/core/request/answer.ts";
+import { defaultTerms } from "../../../agents/core/request/terms.ts";
+import type { Tally } from "../../../agents/core/seat/tally.ts";
+import type { Assurance, Attempt, Digest, Ppm, Skill } from "../../../agents/core/types.ts";
+import { attemptFor, propose, say } from "../message-set.ts";
+
+export interface Act {
+  /** Null: the seat gives no answer. */
+  readonly answer: string | null;
+  /** Its verdict on the answer of a seat. */
+  readonly votes?: Readonly<Record<number, Verdict>>;
+}
+
+/** An attempt with four options, so that answers are A to D. */
+export function attemptWith(skills: readonly Skill[], assurance: Assurance = "normal"): Attempt {
+  const attempt = attemptFor(clo.code, skills.length, assurance);
+  const terms = defaultTerms({
+    committeeSize: skills.length,
+    assurance,
+    protocol: clo.code,
+    kind: "choice",
+    options: 4,
+  });
+  return {
+    ...attempt,
+    request: { ...attempt.request, terms },
+    committee: attempt.committee.map((seat, index) => ({ ...seat, skill: skills[index] as Skill })),
+  };
+}
+
+/** Adds a round in which everybody held everything in time; `late`: seats whose votes nobody held. */
+export function addRound(
+  tally: Tally,
+  attempt: Attempt,
+  round: number,
+  acts: readonly Act[],
+  late: readonly number[] = [],
+) {
+  const revealed = propose(
+    tally,
+    attempt,
+    round,
+    acts.map(({ answer }) => ({ answer, tier: 900_000 })),
+  );
+  const targets = revealed.digests as readonly Digest[];
+  const voted = say(
+    revealed,
+    voteForm,
+    acts.map(({ votes = {} }) => ({
+      votes: Object.entries(votes).map(([accused, verdict]) => ({
+        target: targets[Number(accused)] as Digest,
+        outcome: canonicalAnswer(attempt.request, acts[Number(accused)]?.answer ?? "")?.outcome as Digest,
+        verdict,
+        tier: 900_000 as Ppm,
+        counterProof: verdict === "reject" ? "no" : "",
+      })),
+    })),
+  );
+  const closed = say(
+    voted,
+    closeForm,
+    acts.map(() => ({})),
+    (_, of) => !late.includes(of),
+  );
+  return closed.tally;
+}
