@@ -9,8 +9,8 @@ export const TARGETS = {
   honestSeat: "f caught liars: at most 3 below the best honest seat",
   trusted: "f trusted liars: at most 5 below the equally attacked count",
   hung: "hung at most 2 % after one retry",
-  calibration: "calibration error at most 5",
-  highAssurance: "high assurance, nobody bad: wrong at most 1 % of the surest 80 %",
+  calibration: "calibration error at most 5 (counted, not tested)",
+  highAssurance: "high assurance, nobody bad: wrong at most 1 % of the surest 80 % (counted, not tested)",
 } as const;
 export type TargetName = keyof typeof TARGETS;
 export const TARGET_NAMES = Object.keys(TARGETS) as readonly TargetName[];
