@@ -1,4 +1,5 @@
 import type { Mutant } from "./mutant.ts";
+import { payMutants } from "./mutants-pay.ts";
 import { protocolMutants } from "./mutants-protocols.ts";
 
 const CERTIFY = "agents/core/seat/certify/certify.ts";
@@ -12,7 +13,7 @@ const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
 /**
  * Planted bugs: each switches one safety rule off. A new one needs a text that occurs once in the file, its
  * replacement, arguments under which `npm run sim -- --mutant ID` notices, and the checkers that must notice. Bugs of
- * single protocols stand in mutants-protocols.ts.
+ * single protocols stand in mutants-protocols.ts, those of pay and skill in mutants-pay.ts.
  */
 export const mutants: readonly Mutant[] = [
   {
@@ -150,5 +151,6 @@ export const mutants: readonly Mutant[] = [
     sim: `--protocol mbft --n 4 --byzantine 1 ${FORKING}`,
     expect: ["accountability"],
   },
+  ...payMutants,
   ...protocolMutants,
 ];
