@@ -300,15 +300,7 @@ contract LibrariesTest is Assertions {
         uint64[2] memory masks
     ) public pure {
         status = uint8(bound(status, 0, 4));
-        DecisionHead head = DecisionHeadLib.pack(
-            Status(status),
-            attempt,
-            seats,
-            round,
-            confidence,
-            masks[0],
-            masks[1]
-        );
+        DecisionHead head = DecisionHeadLib.pack(Status(status), attempt, seats, round, confidence, masks[0], masks[1]);
         assertEq(uint8(head.status()), status, "status");
         assertEq(head.statusCode(), status, "statusCode");
         assertEq(head.attempt(), attempt, "attempt");

@@ -108,7 +108,8 @@ contract SkillTest is ConclaveTest {
         nextEpoch();
         Seat[] memory committee = committeeNow("seed", 4);
         for (uint256 i = 0; i < 4; ++i)
-            if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(AGENT)) assertEq(committee[i].skill(), 3, "skill");
+            if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(AGENT))
+                assertEq(committee[i].skill(), 3, "skill");
         _requireCounters(5, 5);
     }
 

@@ -8,7 +8,7 @@ import { faultTolerance } from "../../agents/core/quorum.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
-import type { Attempt, Outcome, Skill } from "../../agents/core/types.ts";
+import type { Attempt, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
 import { addRound, attemptWith, type Act } from "../support/core/clo-set.ts";
 
 const ask = (answer: string | null, votes: Act["votes"] = {}): Act => ({ answer, votes });

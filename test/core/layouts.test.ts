@@ -48,7 +48,12 @@ const LIBRARIES: Readonly<Record<Word, Library>> = {
     reads: ["priceVersion", "subscription"],
   },
   round: { file: "libraries/RoundLib.sol", type: "Round", packs: ["pack"], reads: ["link", "appeals", "deadline"] },
-  seat: { file: "libraries/SeatLib.sol", type: "Seat", packs: ["pack"], reads: ["skill", "agentId", "reputation", "signer"] },
+  seat: {
+    file: "libraries/SeatLib.sol",
+    type: "Seat",
+    packs: ["pack"],
+    reads: ["skill", "agentId", "reputation", "signer"],
+  },
   decisionHead: {
     file: "libraries/DecisionHeadLib.sol",
     type: "DecisionHead",

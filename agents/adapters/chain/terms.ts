@@ -172,8 +172,10 @@ async function readRewards(
 
 async function readService(connection: Connection, agentId: AgentId, signal?: AbortSignal): Promise<ServiceRecord> {
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
-  const { service, misses, contested, agreed } = await connection.call(`Read the services of agent ${agentId}`, signal, (client) =>
-    client.readContract({ ...registry, functionName: "getAgent", args: [agentId] }),
+  const { service, misses, contested, agreed } = await connection.call(
+    `Read the services of agent ${agentId}`,
+    signal,
+    (client) => client.readContract({ ...registry, functionName: "getAgent", args: [agentId] }),
   );
   return { services: service, misses, learned: { contested, agreed } };
 }

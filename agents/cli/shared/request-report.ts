@@ -3,7 +3,15 @@ import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
 import { cidString } from "../../core/encoding/codec.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
-import { ABSENT, shareOf, type RequestId, type SeatIndex, type SeatInfo, type Skill, type Terms } from "../../core/types.ts";
+import {
+  ABSENT,
+  shareOf,
+  type RequestId,
+  type SeatIndex,
+  type SeatInfo,
+  type Skill,
+  type Terms,
+} from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";

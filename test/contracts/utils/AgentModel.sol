@@ -168,7 +168,12 @@ contract AgentModel is Assertions {
     /// @dev SK6: the part in which it agreed, with 3 of 5 decisions to begin with, is at least 0.6 or 0.8.
     function _skillOf(Agent storage agent) private view returns (uint256) {
         uint256 percent = (100 * (agent.agreed + 3)) / (agent.contested + 5);
-        return percent >= 80 ? 3 : percent >= 60 ? 2 : 1;
+        return
+            percent >= 80
+                ? 3
+                : percent >= 60
+                    ? 2
+                    : 1;
     }
 
     function _at(AgentId agentId, uint256 epoch) private view returns (Change storage) {
