@@ -20,11 +20,11 @@ library CallbackLib {
         uint256 size;
         assembly ("memory-safe") {
             // The status. A decision whose status has dirty bits above it never settles.
-            mstore(add(data, 0x24), shr(80, head))
+            mstore(add(data, 0x24), shr(208, head))
             // outcome
             mstore(add(data, 0x44), calldataload(add(decision, 0x20)))
             // confidence
-            mstore(add(data, 0x84), and(head, 0xffffffff))
+            mstore(add(data, 0x84), and(shr(128, head), 0xffffffff))
             // The answer's length and bytes. Zeros fill its last word. `DecisionLib` reads the answer here, too.
             let answer := add(decision, calldataload(add(decision, 0x60)))
             size := add(calldataload(answer), 0x20)

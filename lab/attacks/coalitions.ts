@@ -77,7 +77,11 @@ export function playCoalition(world: World): CoalitionResult {
     for (const agent of agents) agent.lessons = 0;
     if (strategy === "farms")
       for (let own = 0; own < MOST_FARMED && agents.some(canLearn); own++, farmed++)
-        settle(committeeOf(agents, seats, seed, week, own, 1), { place: [seed, week, own, 1], lies: false, isOwn: true });
+        settle(committeeOf(agents, seats, seed, week, own, 1), {
+          place: [seed, week, own, 1],
+          lies: false,
+          isOwn: true,
+        });
     const isMeasured = 2 * week >= weeks;
     const lies = strategy === "lies" || strategy === "farms" || (strategy === "sleeps" && isMeasured);
     for (let index = 0; index < requests; index++) {
@@ -86,7 +90,11 @@ export function playCoalition(world: World): CoalitionResult {
       const play = { place: [seed, week, index, 0], lies, isOwn: false };
       const outcome = settle(committee, play);
       if (!isMeasured) continue;
-      const counted = decide(committee, committee.map((): Skill => 1), play);
+      const counted = decide(
+        committee,
+        committee.map((): Skill => 1),
+        play,
+      );
       const [byCount, bySkill] = [Number(counted.answer === RIGHT), Number(outcome.answer === RIGHT)];
       right.counting += byCount;
       right.learned += bySkill;
@@ -126,7 +134,11 @@ function canLearn({ isCoalition, lessons }: Agent): boolean {
 }
 
 /** Draws distinct agents of equal stake. */
-function committeeOf(agents: readonly Agent[], seats: number, ...place: readonly [number, ...number[]]): readonly Agent[] {
+function committeeOf(
+  agents: readonly Agent[],
+  seats: number,
+  ...place: readonly [number, ...number[]]
+): readonly Agent[] {
   const [seed, ...rest] = place;
   return agents
     .map((agent, index) => ({ agent, key: drawAt(seed, ...rest, 9, index) }))
@@ -163,7 +175,11 @@ function decide(committee: readonly Agent[], skills: readonly Skill[], play: Pla
 }
 
 /** What the seats say: the same whatever their skills are. */
-function actsOf(committee: readonly Agent[], { place: [seed = 0, ...place], lies, isOwn }: Play, round: number): readonly Act[] {
+function actsOf(
+  committee: readonly Agent[],
+  { place: [seed = 0, ...place], lies, isOwn }: Play,
+  round: number,
+): readonly Act[] {
   const draw = (...what: readonly number[]): number => drawAt(seed, ...place, round, ...what);
   const answers = committee.map(({ isCoalition, knows }, seat) => {
     if (isCoalition && lies) return LIE;

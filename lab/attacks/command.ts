@@ -8,6 +8,7 @@ import { openVariants, variantSpecOf, type VariantSpec } from "../eval/models.ts
 import { someOf } from "../eval/options.ts";
 import { replaceSection } from "../shared/generated-section.ts";
 import { provenanceOf } from "../shared/provenance.ts";
+import { attackSkills, coalitionText } from "./coalition-report.ts";
 import { DECIDERS, runSetting, settingsOf, type InjectedTrial } from "./injected.ts";
 import { injectionReport, injectionText } from "./injection-report.ts";
 import { injections } from "./injections.ts";
@@ -16,7 +17,7 @@ import { asText, limitsOf, type AttackReport } from "./report.ts";
 import { scriptedAttacks } from "./scripted.ts";
 
 interface Flags {
-  readonly suite: "rules" | "injections";
+  readonly suite: "rules" | "coalitions" | "injections";
   readonly trials: number;
   readonly seed: number;
   readonly models: string;
@@ -34,6 +35,10 @@ rules: attacks that break the published reference, tried on it and on the sound 
 both sides see the same draws. The reference is lab/references/mbft.ts, the sound side is the real \`conclude\` over complete
 message sets. Takes --trials.
 
+coalitions: agents that farm, sleep or lie together against the skills that clo weighs by, over the real counters (docs/spec/skill.md). Each
+request is decided twice, by the real \`conclude\`: with learned skills, and with the skill 1 everywhere. Takes --trials. Exit code 1 if
+learned skills lose more than the stated bound.
+
 injections: lab/attacks/injections.json against real models: how many of its texts change an answer, and how many harmless
 texts of the same length do, by their place, by who decides and by what they try (lab/results.md). Takes --models, --protocol, --texts, --seats, --jobs,
 --cache and --write. Deciders: ${DECIDERS.map((name) => `"${name}"`).join(", ")}.
@@ -47,7 +52,9 @@ function commandLine(): Command {
   return answerOptions(
     toolCommand("attacks")
       .description("Attacks on the rules, and texts that try to be more than data.")
-      .addOption(new Option("--suite <name>", "which attacks").choices(["rules", "injections"]).default("rules"))
+      .addOption(
+        new Option("--suite <name>", "which attacks").choices(["rules", "coalitions", "injections"]).default("rules"),
+      )
       .option("--trials <n>", "decisions per row; 500 take a minute on a free core", between(1, 100_000), 500)
       .option("--seed <n>", "draws trials, questions and liars", between(0, 0xffff_ffff), 1)
       .option("--models <list>", "GGUF files, each file@temperature", "models/conclave-small.gguf@0")
@@ -70,6 +77,11 @@ export async function main(argv: readonly string[]): Promise<number> {
   const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
   const specs = flags.models.split(",").map((text) => variantSpecOf("models", text));
   if (flags.suite === "injections") return await attackModels(flags, specs, argv);
+  if (flags.suite === "coalitions") {
+    const report = attackSkills(flags, (line) => process.stderr.write(`${line}\n`));
+    process.stdout.write(`${flags.json ? JSON.stringify(report) : coalitionText(report)}\n`);
+    return report.failures.length === 0 ? 0 : 1;
+  }
   const report = attackRules(flags);
   process.stdout.write(flags.json ? `${JSON.stringify(report)}\n` : asText(report));
   return 0;

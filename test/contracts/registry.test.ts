@@ -62,6 +62,8 @@ describe("AgentRegistry", () => {
         0n,
         false,
         false,
+        0n,
+        0n,
         [maxStake, maxStake],
         0n,
         [0n, 0n],

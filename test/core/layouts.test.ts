@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { LAYOUTS, placeOf, type Layout } from "../../agents/core/encoding/layouts.ts";
-import { assertAtMost, assertIncludes, assertIncludesAll, assertWithin } from "../support/assertions.ts";
+import { assertAtLeast, assertAtMost, assertIncludes, assertIncludesAll, assertWithin } from "../support/assertions.ts";
 
 type Word = keyof typeof LAYOUTS;
 
@@ -161,6 +161,26 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
     for (const [, name = "", shift] of raw)
       assert.equal(Number(shift), placeOf(layout, name.replace(/_$/, "")).shift, name);
   });
+
+  for (const file of ["libraries/DecisionLib.sol", "libraries/CallbackLib.sol"])
+    it(`DecisionHead: ${file} reads in assembly where the table says`, () => {
+      const layout: Layout = LAYOUTS.decisionHead;
+      const source = read(file);
+      const found = [...source.matchAll(/(?:and\()?shr\((\d+), head\)(?:, (0x[0-9a-f]+)\))?/g)];
+      assertAtLeast(found.length, 2);
+      for (const [, shift, mask] of found) {
+        const [name = "", bits] = layout.find(([member]) => placeOf(layout, member).shift === Number(shift)) ?? [];
+        assert.notEqual(bits, undefined, `shr(${shift}, head)`);
+        // The highest member keeps the bits above it.
+        const width = mask === undefined ? null : BigInt(mask).toString(2).length;
+        assertIncludes(name === layout[0]?.[0] ? [bits, null] : [bits], width, name);
+      }
+      // Without a shift only the lowest member can be read.
+      const lowest = [...source.matchAll(/and\(head, (0x[0-9a-f]+)\)/g)].map(
+        ([, mask = ""]) => BigInt(mask).toString(2).length,
+      );
+      for (const width of lowest) assert.equal(width, layout.at(-1)?.[1], "and(head, mask)");
+    });
 
   it("RequestState: every flag is a bit of the flags", () => {
     const { layout, source } = open("requestState");

@@ -89,7 +89,14 @@ async function submitDecisions(world: World, agentId: bigint): Promise<number> {
   const key = keyOf(world, course, place);
   const decisionOf = (answer: string) => {
     const outcome = id(answer);
-    const common = { status: 2, outcome, confidence: 900_000, answered: 0n, agreed: 0n, transcript: id(`transcript of ${answer}`) };
+    const common = {
+      status: 2,
+      outcome,
+      confidence: 900_000,
+      answered: 0n,
+      agreed: 0n,
+      transcript: id(`transcript of ${answer}`),
+    };
     const digest = TypedDataEncoder.hash(world.domain, decisionTypes, {
       ...common,
       requestHash: hashRequest(request),

@@ -662,7 +662,7 @@ contract Handler is ConclaveTest {
         // Two in three decisions teach, about any seats.
         if (decision.status == Status.Decided && (random >> 64) % 3 != 0) {
             decision.answered = uint64((random >> 72) % (1 << size));
-            decision.agreed = uint64(random >> 140) & decision.answered;
+            decision.agreed = uint64((random >> 140) | (random >> 150) | (random >> 160)) & decision.answered;
         }
         if (slashed % 2 == 1) {
             int8 change = (slashed >> 1) % 4 == 0 ? int8(1) : -int8(uint8((slashed >> 1) % 4));
