@@ -53,15 +53,6 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["no-honest-slash"],
   },
   {
-    id: "MB20",
-    bug: "what more than two thirds of the seats gave needs weight, and stands against no veto",
-    file: RULES,
-    find: "const isCounted = countedClass(attempt, [answerClass]) !== null;",
-    replace: "const isCounted = countedClass(attempt, []) !== null;",
-    sim: "--protocol mbft --n 4 --byzantine 1 --error-ppm 200000",
-    expect: ["mbft"],
-  },
-  {
     id: "MB15-never",
     bug: "no answer is ever decided, so that every attempt is Hung",
     file: RULES,

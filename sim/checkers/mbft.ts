@@ -141,20 +141,24 @@ function overruled({ attempt }: Trace, { certificate: { decision }, messages }: 
   });
 }
 
-/** MB20: what more than 2/3 of the seats said in the same words, and were heard with in time, is decided. */
-function outvoted({ attempt }: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
+/**
+ * MB20: what more than 2/3 of the seats answered in the same words is decided: honest seats, which open what they committed to. A message
+ * of a void slot tells nothing (PH4).
+ */
+function outvoted(trace: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
+  const { attempt } = trace;
   const seats = attempt.committee.length;
-  const isComplete = isSupermajority(messages.filter(({ header }) => header.phase === JUDGE).length, seats);
-  const heard = messages.filter(
-    (message) =>
-      message.header.phase === REVEAL &&
-      messages.filter((one) => sameSlot(one, message.header)).length === 1 &&
-      [of(messages, COMMIT, message.header.seat), message].every(
-        (one) => one !== null && isMajority(witnesses(messages, one), seats),
-      ),
-  );
+  const valid = messages.filter(({ header }) => messages.filter((one) => sameSlot(one, header)).length === 1);
+  const isHeard = (message: Message | null): boolean =>
+    message !== null && isMajority(witnesses(valid, message), seats);
+  const heard = honestSeats(trace).flatMap(({ seat }) => {
+    const reveal = of(valid, REVEAL, seat);
+    return reveal !== null && isHeard(reveal) && isHeard(of(valid, COMMIT, seat)) ? reveal : [];
+  });
   const answers = heard.flatMap((reveal) => answerIn(reveal) ?? []);
   const counted = answers.find((answer) => isSupermajority(answers.filter((one) => one === answer).length, seats));
+  const ended = new Set(messages.flatMap(({ header: { phase, seat } }) => (phase === JUDGE ? seat : [])));
+  const isComplete = isSupermajority(ended.size, seats);
   if (!isComplete || counted === undefined || agrees(attempt.request.terms, counted, decision.answer)) return [];
   return [`more than 2/3 of the seats answered ${JSON.stringify(counted)}, and it was not decided`];
 }
