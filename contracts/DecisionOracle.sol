@@ -135,7 +135,7 @@ contract DecisionOracle is Accounts, Requests {
         (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
         requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
         uint64 seedBlock = SeedLib.next(_epochBlocks);
-        Round round = RoundLib.pack(0, 0, block.timestamp + terms.duration());
+        Round round = RoundLib.pack(0, 0, _deadlineOf(terms));
         bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, question.hash());
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
@@ -185,7 +185,10 @@ contract DecisionOracle is Accounts, Requests {
         (, bytes32 structHash) = _requireProvisional(request_, round, committeeHash, decision, relay);
         _requireBefore(requestId, round);
         uint256 link = round.linkAfter(committeeHash, structHash, relay, msg.sender);
-        _reopen(request_, decision.head.attempt() + 1, RoundStep(link, round.appeals() + 1, msg.sender, bond));
+        unchecked {
+            // Both are bytes.
+            _reopen(request_, decision.head.attempt() + 1, RoundStep(link, round.appeals() + 1, msg.sender, bond));
+        }
     }
 
     /// @inheritdoc IDecisionOracle
@@ -262,7 +265,10 @@ contract DecisionOracle is Accounts, Requests {
         RequestState state = _requireUnanswered(request_, round, seedBlock);
         uint256 attempt = state.attempt();
         require(round.hasRetry(request_.terms.retries(), attempt), NoRetriesLeft(request_.id));
-        _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0));
+        unchecked {
+            // The attempt is a byte.
+            _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0));
+        }
         _payCaller(request_, REPLACE_GAS, REPLACE_GAS, 0);
     }
 
@@ -347,7 +353,7 @@ contract DecisionOracle is Accounts, Requests {
             return false;
         }
         isFinal = next == Next.Final;
-        if (!isFinal) round = round.withDeadline(block.timestamp + terms.duration());
+        if (!isFinal) round = round.withDeadline(_deadlineOf(terms));
         RequestState state = RequestStateLib.make(
             head.status(),
             attempt,
@@ -371,8 +377,12 @@ contract DecisionOracle is Accounts, Requests {
         RequestTerms terms = request_.terms;
         Currency currency = terms.currency();
         uint256 pay = PayLib.units(decision) * prices.unitOf(terms);
-        uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
-        pay -= treasuryPay;
+        uint256 treasuryPay;
+        unchecked {
+            // The pay is at most the fee, which is a uint96, and the part is below one.
+            treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
+            pay -= treasuryPay;
+        }
         (Service[] memory services, uint256 earned) = PayLib.servicesOf(
             made.committee,
             decision.head,
@@ -398,9 +408,17 @@ contract DecisionOracle is Accounts, Requests {
         registry.recordServices(currency, services);
     }
 
+    /// @dev Returns the end of a period that begins now.
+    function _deadlineOf(RequestTerms terms) private view returns (uint256) {
+        unchecked {
+            // The duration is a uint24.
+            return block.timestamp + terms.duration();
+        }
+    }
+
     function _reopen(Request calldata request_, uint256 attempt, RoundStep memory step) private {
         RequestId requestId = request_.id;
-        Round round = RoundLib.pack(step.link, step.appeals, block.timestamp + request_.terms.duration());
+        Round round = RoundLib.pack(step.link, step.appeals, _deadlineOf(request_.terms));
         uint64 seedBlock = SeedLib.next(_epochBlocks);
         _states[requestId] = RequestStateLib.make(
             Status.Requested,

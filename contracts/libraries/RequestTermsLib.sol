@@ -156,7 +156,7 @@ library RequestTermsLib {
         uint256 appeals_ = appeals(packed);
         _check(appeals_ <= MAX_APPEALS && (appeals_ == 0 || kind(packed) != KIND_TEXT), "appeals", appeals_);
         uint256 finality_ = finality(packed);
-        _check(finality_ == 0 || (finality_ <= MAX_FINALITY && appeals_ != 0), "finality", finality_);
+        _check(finality_ <= MAX_FINALITY, "finality", finality_);
         uint256 size = committeeSize(packed);
         _check(size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE, "committeeSize", size);
         uint256 seats = mostSeats(packed);

@@ -126,11 +126,10 @@ describe("finality", () => {
       }
     });
 
-  it("SE24, SC1: terms need an appeal for it, at most 100 percent, and no security", async () => {
+  it("SE24, SC1: terms have at most 100 percent, and no security beside it", async () => {
     const { world, oracle } = await loadFixture(sixtyAgents);
     const secured: Partial<Terms> = { appeals: 2, assurance: 1, security: 1, duration: 3_600 };
     for (const [terms, field, value] of [
-      [{ finality: 1 }, "finality", 1],
       [{ finality: 101, appeals: 1 }, "finality", 101],
       [{ finality: 255, appeals: 1 }, "finality", 255],
       [{ finality: 90, ...secured }, "security", 1],
