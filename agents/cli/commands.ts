@@ -64,6 +64,22 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
         summary: "compare the configured model with the registered one, or register it",
         load: async () => (await import("./agent/model.ts")).agentModel,
       },
+      {
+        name: "rotate",
+        summary: "replace the signer by a new key; the old keystore stays in the folder under another name",
+        load: async () => (await import("./agent/rotate.ts")).agentRotate,
+      },
+      {
+        name: "hand-over",
+        summary: "offer the agent to another account, which becomes its operator once it takes over",
+        load: async () => (await import("./agent/hand-over.ts")).agentHandOver,
+      },
+      {
+        name: "take-over <agentId>",
+        summary:
+          "become the operator of an agent that was offered to this account, with minStake of its own bonded to it",
+        load: async () => (await import("./agent/take-over.ts")).agentTakeOver,
+      },
     ],
   },
   {
@@ -166,6 +182,11 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
     name: "appeal <id>",
     summary: "call a larger committee for a bond, which pays for that committee unless the decision is overturned",
     load: async () => (await import("./appeal/appeal.ts")).appeal,
+  },
+  {
+    name: "slash-overturned <id>",
+    summary: "take stake from the seats that signed a secured decision which two larger committees overturned",
+    load: async () => (await import("./slash-overturned/slash-overturned.ts")).slashOverturned,
   },
   {
     name: "withdraw",

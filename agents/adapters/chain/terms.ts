@@ -1,5 +1,7 @@
 import { createPublicClient, erc20Abi, http, zeroAddress, type PublicClient } from "viem";
 import type { Address, AgentId, Currency, Request, Round, Terms } from "../../core/types.ts";
+import type { DecidedRound } from "../../core/request/events.ts";
+import type { Overturn } from "../../core/request/overturn.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
@@ -9,6 +11,7 @@ import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
 import { toChainError } from "./errors.ts";
 import { isConsumedCall } from "./evidence.ts";
+import { overturnCall, overturnGas } from "./overturn.ts";
 import { readAppealUnit, readBond, readQuote } from "./prices.ts";
 
 export interface Token {
@@ -45,6 +48,13 @@ export interface ChainTerms {
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** True if the agent was slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
+  /** Returns the gas of the call that slashes the seats that signed an overturned decision. Throws its revert. */
+  overturnGas(
+    request: Request,
+    rounds: readonly DecidedRound[],
+    overturn: Overturn,
+    signal?: AbortSignal,
+  ): Promise<bigint>;
   /** Returns how an agent has served. */
   service(agentId: AgentId, signal?: AbortSignal): Promise<ServiceRecord>;
   /** Returns what an account has staked for an agent. */
@@ -143,6 +153,8 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       connection.call("Look for the evidence on the chain", ended, (client) =>
         client.readContract(isConsumedCall(lower(slasher), proof)),
       ),
+    overturnGas: (asked, rounds, overturn, ended) =>
+      overturnGas(connection, overturnCall(lower(slasher), asked, rounds, overturn), ended),
     service: (agentId, ended) => readService(connection, agentId, ended),
     position: (agentId, account, ended) =>
       connection.call(`Read the stake of ${account}`, ended, (client) =>
