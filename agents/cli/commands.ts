@@ -215,6 +215,11 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
     load: async () => (await import("./decision/decision.ts")).decision,
   },
   {
+    name: "outcome <id>",
+    summary: "prove a final request's outcome by the settlement contract; --store lets contracts read it by its id",
+    load: async () => (await import("./outcome/outcome.ts")).outcome,
+  },
+  {
     name: "verify [id]",
     summary:
       "prove one decision, a range, or all since a block: hashes, signatures, replay; needs no model and trusts no agent",

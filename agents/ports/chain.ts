@@ -278,6 +278,8 @@ export interface OracleActions {
   request(terms: Terms, question: string, subscriptionId?: number): Promise<Asked>;
   /** Calls a larger committee, and pays the bond in the request's currency. */
   appeal(request: Request, last: DecidedRound): Promise<Receipt>;
+  /** Stores the outcome of a final request, so that contracts read it by the request's id (SE22). */
+  storeOutcome(request: Request, last: DecidedRound): Promise<Receipt>;
   /** Takes a request of this account back while nobody can know its committee (SE23). */
   cancel(request: Request, awaited: AwaitedRound): Promise<Receipt>;
   /** Withdraws what the oracle has credited this account, e.g. pay and returned bonds. */

@@ -11,6 +11,7 @@ import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
 import { toChainError } from "./errors.ts";
 import { isConsumedCall } from "./evidence.ts";
+import { readOutcome, type ProvenOutcome } from "./outcome.ts";
 import { overturnCall, overturnGas } from "./overturn.ts";
 import { readAppealUnit, readBond, readQuote } from "./prices.ts";
 
@@ -48,6 +49,8 @@ export interface ChainTerms {
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** True if the agent was slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
+  /** Proves the outcome of a final request by its last decision. Throws the revert while that is not final. */
+  outcome(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<ProvenOutcome>;
   /** Returns the gas of the call that slashes the seats that signed an overturned decision. Throws its revert. */
   overturnGas(
     request: Request,
@@ -153,6 +156,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       connection.call("Look for the evidence on the chain", ended, (client) =>
         client.readContract(isConsumedCall(lower(slasher), proof)),
       ),
+    outcome: (asked, last, ended) => readOutcome(connection, asked, last, ended),
     overturnGas: (asked, rounds, overturn, ended) =>
       overturnGas(connection, overturnCall(lower(slasher), asked, rounds, overturn), ended),
     service: (agentId, ended) => readService(connection, agentId, ended),
