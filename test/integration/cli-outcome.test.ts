@@ -112,3 +112,27 @@ describe("command line: outcome", () => {
     assert.match(stdout, /^decision +attempt 0: no; nobody answered the attempt after it$/m);
   });
 });
+
+describe("command line: decision", () => {
+  const WEEK = 7 * 24 * 3600;
+  const status = async (id: RequestId): Promise<string> =>
+    /^status +(.*)$/m.exec((await cli.run(["decision", String(id), ...source])).stdout)?.[1] ?? "";
+  const lastBlockOf = async (id: RequestId): Promise<unknown> =>
+    (await cli.json("decision", String(id), ...source)).value["lastBlock"];
+
+  it("SE8: says which of deadline and end of the seed comes first, at the pace of the blocks", async () => {
+    const { request, seedBlock, round } = await asked(harness, { duration: WEEK });
+    // The registry shows two epochs.
+    const lastBlock = (seedBlock / 128n + 2n) * 128n - 1n;
+    const end = new Date(unpackRound(round).deadline * 1_000).toISOString().replace(".000Z", "Z");
+    assert.match(await status(request.id), new RegExp(`^requested, until ${end} or the end of block ${lastBlock}, wh`));
+    await harness.passTime(12);
+    const early = `^requested, until the end of block ${lastBlock}, about 20.+: then its seed expires, before the deadline ${end}$`;
+    assert.match(await status(request.id), new RegExp(early));
+    assert.equal(await lastBlockOf(request.id), Number(lastBlock));
+    await harness.passTime(WEEK / 7);
+    assert.match(await status(request.id), new RegExp(`^requested, until ${end}$`));
+    await decide(request.id, yes);
+    assert.deepEqual([await status(request.id), await lastBlockOf(request.id)], ["decided", null]);
+  });
+});

@@ -6,6 +6,7 @@ import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { unpackWord } from "../../core/encoding/words.ts";
+import { readSeedWindow, type SeedWindow } from "./committee.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
@@ -30,6 +31,8 @@ export interface ChainTerms {
   readonly unbondingDelaySeconds: number;
   /** Agents that can be drawn in the running epoch. */
   readonly drawableAgents: number;
+  /** How long a seed can be proven (SE8). */
+  readonly seedWindow: SeedWindow;
   holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
   /** Returns the smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
@@ -112,6 +115,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
         client.readContract({ ...registry, functionName: "slasher" }),
       ]),
   );
+  const seedWindow = await readSeedWindow(connection, signal);
   const stakeToken = await readToken(connection, lower(stake), signal);
   const feeToken = lower(fee) === stakeToken.address ? stakeToken : await readToken(connection, lower(fee), signal);
   return {
@@ -121,6 +125,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
     maxStake,
     unbondingDelaySeconds: delay,
     drawableAgents: Number(drawable),
+    seedWindow,
     holdings: async (account, ended) => {
       const [coin, stakeHeld, token, native] = await connection.call(`Read what ${account} holds`, ended, (client) =>
         Promise.all([
