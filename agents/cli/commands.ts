@@ -190,7 +190,8 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   },
   {
     name: "withdraw",
-    summary: "withdraw what the oracle owes an account: refunded fees, returned bonds, pay",
+    summary:
+      "withdraw what an account is owed: refunded fees, returned bonds, pay; and by the registry, rewards for evidence and appeals",
     load: async () => (await import("./withdraw/withdraw.ts")).withdraw,
   },
   {

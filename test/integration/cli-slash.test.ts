@@ -13,7 +13,7 @@ import { roundsOf } from "../../agents/core/request/progress.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { createNodeHarness, makeKeys, ONE, type NodeHarness } from "../adapters/chain-node.ts";
-import { drawNext, lastOf, progressNow, wordOf } from "../adapters/chain-questions.ts";
+import { drawNext, progressNow, wordOf } from "../adapters/chain-questions.ts";
 import { agentFolders, createCli, type Cli } from "./cli-world.ts";
 
 const no: Partial<Decision> = { outcome: wordOf(0n), answer: "no" };
@@ -52,11 +52,15 @@ async function ask(...more: string[]): Promise<RequestId> {
   return BigInt(String(value["requestId"])) as RequestId;
 }
 
-/** Lets committees decide so, one after the other: the harness appeals against each decision but the last. */
+async function appeal(requestId: RequestId): Promise<void> {
+  const { code, value } = await cli.json("appeal", String(requestId), "--dir", "asker");
+  assert.equal(code, 0, JSON.stringify(value));
+}
+
+/** Lets committees decide so, one after the other: the asker appeals against each decision but the last. */
 async function play(requestId: RequestId, decisions: readonly Partial<Decision>[]): Promise<void> {
   for (const [index, decision] of decisions.entries()) {
-    if (index > 0)
-      await harness.appeal((await progressNow(reader, requestId)).request, await lastOf(reader, requestId));
+    if (index > 0) await appeal(requestId);
     const { request, awaited, certifying } = await drawNext(harness, requestId);
     assert.notEqual(await writer.commit(request, awaited, certifying(decision)), "already");
   }
@@ -92,7 +96,7 @@ describe("command line: slash-overturned", () => {
     const upheld = await ask("--security", "secured");
     await play(upheld, [no, yes]);
     assert.match(await refusal(upheld), /: its decision is not final$/);
-    await harness.appeal((await progressNow(reader, upheld)).request, await lastOf(reader, upheld));
+    await appeal(upheld);
     await play(upheld, [no]);
     assert.match(await refusal(upheld), /: it is not settled yet; agents do that soon$/);
     await settle(upheld);
@@ -133,6 +137,11 @@ describe("command line: slash-overturned", () => {
       left,
       stakes.map((stake) => stake - parseEther("0.02")),
     );
+
+    // SC4: the asker made both appeals, and gets a unit for each.
+    const { value: paid } = await cli.json("withdraw", "--dir", "asker");
+    assert.equal((paid["reward"] as { readonly amount: string }).amount, String(parseEther("0.0002")));
+    assert.equal((await cli.json("withdraw", "--dir", "asker")).value["reward"], null);
 
     const again = await cli.failure("slash-overturned", String(id), "--dir", "asker");
     assert.deepEqual([again.code, again.data["error"]], ["CHAIN_REVERTED", "NobodyToSlash"]);
