@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { between, scriptCommand } from "./shared/arguments.ts";
+import { ConclaveError } from "../agents/core/errors.ts";
+import { between, endedBy, scriptCommand } from "./shared/arguments.ts";
 import { readContracts } from "./solidity/compiler.ts";
 import type { Sources } from "./solidity/compiler.ts";
 import { diff, findMutants, sample } from "./solidity/mutants.ts";
@@ -61,7 +62,9 @@ Examples:
   )
   .parse()
   .opts<Flags>();
-await main();
+await main().catch((error: unknown) => {
+  process.exitCode = endedBy(error);
+});
 
 async function main(): Promise<void> {
   const sources = readContracts();
@@ -69,7 +72,9 @@ async function main(): Promise<void> {
   const planted = mutantsOf(sources, faults);
   const plantedHere = planted.filter(({ file }) => file.includes(flags.file));
   const all = flags.planted === true ? [] : findMutants(sources);
-  const chosen = flags.planted === true ? [] : choose(all);
+  const named = all.filter(({ file }) => file.includes(flags.file));
+  requireSome(flags.planted === true ? plantedHere : named);
+  const chosen = flags.sample === undefined ? named : sample(named, flags.sample, flags.seed);
   if (flags.list === true) {
     for (const mutant of flags.planted === true ? plantedHere : chosen)
       console.log(`${title(mutant)}\n${diff(sources[mutant.file]!, mutant)}`);
@@ -133,10 +138,15 @@ async function tryMutants(
   return results;
 }
 
-function choose(all: readonly Mutant[]): readonly Mutant[] {
-  const named = all.filter(({ file }) => file.includes(flags.file));
-  if (named.length === 0) throw new Error(`Cannot find a mutant in a file like "${flags.file}"`);
-  return flags.sample === undefined ? named : sample(named, flags.sample, flags.seed);
+/** A run of nothing would report a full score. */
+function requireSome(named: readonly Mutant[]): void {
+  if (named.length > 0) return;
+  const what = flags.planted === true ? "planted fault" : "mutant";
+  throw new ConclaveError(
+    "USAGE",
+    `Choose mutants: no ${what} stands in a file whose name contains --file "${flags.file}"; --list without --file shows all of them`,
+    { file: flags.file },
+  );
 }
 
 function title({ id, file, line, operator }: Mutant): string {

@@ -64,6 +64,22 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
         summary: "compare the configured model with the registered one, or register it",
         load: async () => (await import("./agent/model.ts")).agentModel,
       },
+      {
+        name: "rotate",
+        summary: "replace the signer by a new key; the old keystore stays in the folder under another name",
+        load: async () => (await import("./agent/rotate.ts")).agentRotate,
+      },
+      {
+        name: "hand-over",
+        summary: "offer the agent to another account, which becomes its operator once it takes over",
+        load: async () => (await import("./agent/hand-over.ts")).agentHandOver,
+      },
+      {
+        name: "take-over <agentId>",
+        summary:
+          "become the operator of an agent that was offered to this account, with minStake of its own bonded to it",
+        load: async () => (await import("./agent/take-over.ts")).agentTakeOver,
+      },
     ],
   },
   {
@@ -168,8 +184,14 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
     load: async () => (await import("./appeal/appeal.ts")).appeal,
   },
   {
+    name: "slash-overturned <id>",
+    summary: "take stake from the seats that signed a secured decision which two larger committees overturned",
+    load: async () => (await import("./slash-overturned/slash-overturned.ts")).slashOverturned,
+  },
+  {
     name: "withdraw",
-    summary: "withdraw what the oracle owes an account: refunded fees, returned bonds, pay",
+    summary:
+      "withdraw what an account is owed: refunded fees, returned bonds, pay; and by the registry, rewards for evidence and appeals",
     load: async () => (await import("./withdraw/withdraw.ts")).withdraw,
   },
   {
@@ -192,6 +214,11 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
     name: "decision <id>",
     summary: "show a request and its decision, from the chain",
     load: async () => (await import("./decision/decision.ts")).decision,
+  },
+  {
+    name: "outcome <id>",
+    summary: "prove a final request's outcome by the settlement contract; --store lets contracts read it by its id",
+    load: async () => (await import("./outcome/outcome.ts")).outcome,
   },
   {
     name: "verify [id]",

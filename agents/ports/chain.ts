@@ -1,5 +1,6 @@
 import type { ConclaveError } from "../core/errors.ts";
 import type { AwaitedRound, ChainEvent, DecidedRound, RequestState } from "../core/request/events.ts";
+import type { Overturn } from "../core/request/overturn.ts";
 import type { Head, RequestRecord } from "../core/request/progress.ts";
 import type {
   Address,
@@ -234,8 +235,27 @@ export interface OperatorActions extends OracleActions, RewardActions {
   startUnbonding(agentId: AgentId, shares: bigint): Promise<Receipt>;
   withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;
   rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
+  /** Offers an agent of this account to somebody else; null takes the offer back. */
+  transferOperator(agentId: AgentId, to: Address | null): Promise<Receipt>;
+  /** Takes over an agent that was offered to this account, which has bonded at least minStake to it. */
+  acceptOperator(agentId: AgentId): Promise<Receipt>;
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
   setModel(agentId: AgentId, model: string): Promise<Receipt>;
+  /**
+   * Slashes the seats that signed an overturned decision (SC2 to SC6); those that were slashed so in the last seven days are left out.
+   * @param rounds all rounds of the settled request
+   */
+  slashOverturned(
+    request: Request,
+    rounds: readonly DecidedRound[],
+    overturn: Overturn,
+  ): Promise<{ readonly losses: readonly SeatLoss[]; readonly receipt: Receipt }>;
+}
+
+/** What an agent lost by a slash, bonded and unbonding. */
+export interface SeatLoss {
+  readonly agentId: AgentId;
+  readonly amount: bigint;
 }
 
 /** Claims of what the registry owes for service and evidence. */
@@ -258,6 +278,8 @@ export interface OracleActions {
   request(terms: Terms, question: string, subscriptionId?: number): Promise<Asked>;
   /** Calls a larger committee, and pays the bond in the request's currency. */
   appeal(request: Request, last: DecidedRound): Promise<Receipt>;
+  /** Stores the outcome of a final request, so that contracts read it by the request's id (SE22). */
+  storeOutcome(request: Request, last: DecidedRound): Promise<Receipt>;
   /** Takes a request of this account back while nobody can know its committee (SE23). */
   cancel(request: Request, awaited: AwaitedRound): Promise<Receipt>;
   /** Withdraws what the oracle has credited this account, e.g. pay and returned bonds. */

@@ -1,5 +1,6 @@
 // What a request secures: what a decision of its own costs a coalition that asks itself, what bribes cost, and when an appeal pays.
-import { OVERTURN_SLASH_PPM, OVERTURN_UNITS, ownSeatsOf } from "../../agents/cli/request/security.ts";
+import { ownSeatsOf } from "../../agents/cli/request/security.ts";
+import { OVERTURN_SLASH_PPM, OVERTURN_UNITS } from "../../agents/cli/shared/slice.ts";
 import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { quorum } from "../../test/support/contracts/course.ts";
 import { appealSizes } from "../complexity/committee-odds.ts";

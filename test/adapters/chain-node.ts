@@ -32,10 +32,13 @@ import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import type { ChainHarness } from "./chain-questions.ts";
 
-export const testKeys: readonly Keys[] = Array.from({ length: 13 }, (_, index) =>
-  keysFromPrivateKey(hexToBytes(keccak256(utf8(`agent ${index}`)))),
-);
+export const testKeys = makeKeys(13);
 export const ONE = 10n ** 18n;
+
+/** Makes the same keys again each time. */
+export function makeKeys(count: number): readonly Keys[] {
+  return Array.from({ length: count }, (_, index) => keysFromPrivateKey(hexToBytes(keccak256(utf8(`agent ${index}`)))));
+}
 
 export interface RpcCall {
   readonly method: string;
@@ -80,17 +83,22 @@ const SUBSCRIPTION = 1;
 const CONSUMER_ACCEPT = 0;
 const CONSUMER_REVERT = 1;
 
-export async function createNodeHarness(): Promise<NodeHarness> {
+/** @param agents the keys of the registered agents, and the stake of each */
+export async function createNodeHarness(
+  agents: { readonly keys: readonly Keys[]; readonly stake: bigint } = { keys: testKeys, stake: ONE },
+): Promise<NodeHarness> {
   const chain = await startLocalChain();
   try {
-    return await setUp(chain);
+    return await setUp(chain, agents);
   } catch (error) {
     await chain.stop();
     throw error;
   }
 }
 
-async function setUp(chain: LocalChain): Promise<NodeHarness> {
+type Agents = NonNullable<Parameters<typeof createNodeHarness>[0]>;
+
+async function setUp(chain: LocalChain, agents: Agents): Promise<NodeHarness> {
   const accounts = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
   const account = accounts[0];
   if (account === undefined) throw new Error("the local chain has no account");
@@ -119,7 +127,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   if (token === undefined) throw new Error("there is no TestToken");
   const consumer = await tools.deployContract("contracts/mocks/HostileConsumer.sol:HostileConsumer", [oracle]);
   await tools.execute(deployment.token, token.abi, "mint", [account.address, 10_000n * ONE]);
-  await registerAgents(options, account);
+  await registerAgents(options, account, agents);
   // Draws see the new agents from the next epoch on.
   await client.mine({ blocks: EPOCH_BLOCKS });
   await tools.execute(deployment.token, token.abi, "approve", [oracle, 1_000n * ONE]);
@@ -140,7 +148,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     options,
     client,
     ...tools,
-    keys: testKeys,
+    keys: agents.keys,
     reader: ({ finalityDepth = 0 } = {}) => readerOf(finalityDepth),
     writer: madeOnce((index) =>
       createChainWriter({ ...options, account: accounts[index + 1] ?? account, receiptPollMs: 20 }),
@@ -241,14 +249,18 @@ function toolsOf(
   };
 }
 
-async function registerAgents(options: NodeHarness["options"], account: LocalAccount): Promise<void> {
+async function registerAgents(
+  options: NodeHarness["options"],
+  account: LocalAccount,
+  { keys, stake }: Agents,
+): Promise<void> {
   const operator = await createOperatorActions({ ...options, account, receiptPollMs: 20 });
-  for (const signer of testKeys) {
+  for (const signer of keys) {
     const possession = provePossession(signer, { ...options, operator: operator.account });
     const endpoint = ["/ip4/127.0.0.1/tcp/4001", "/ip4/127.0.0.1/tcp/4002"];
     const { publicKey } = signer;
     const commission = 0 as Ppm;
-    await operator.register({ publicKey, possession, model: "test", endpoint, stake: ONE, commission });
+    await operator.register({ publicKey, possession, model: "test", endpoint, stake, commission });
   }
 }
 

@@ -16,6 +16,9 @@ before(async () => {
 });
 after(() => rm(cli.folder, { recursive: true }));
 
+const runScript = (script: string, ...words: readonly string[]) =>
+  spawnSync(process.execPath, [script, ...words], { encoding: "utf8" });
+
 describe("options that do not go together", () => {
   it("are refused if two give the same value in different ways, and both are named", async () => {
     for (const [command, first, second] of [
@@ -78,9 +81,6 @@ describe("a file that cannot be read", () => {
 });
 
 describe("a deployment file of the tools", () => {
-  const run = (script: string, ...words: readonly string[]) =>
-    spawnSync(process.execPath, [script, ...words], { encoding: "utf8" });
-
   for (const script of ["scripts/subgraph.ts", "devnet/subgraph/main.ts"])
     it(`is named with its option, the reason and the way out by ${script}`, async () => {
       const bare = join(cli.folder, "bare.json");
@@ -89,7 +89,7 @@ describe("a deployment file of the tools", () => {
         [join(cli.folder, "none.json"), "it does not exist"],
         [bare, "it has no registry"],
       ] as const) {
-        const { status, stderr } = run(script, "--deployment", file);
+        const { status, stderr } = runScript(script, "--deployment", file);
         assert.deepEqual(
           [status, stderr],
           [
@@ -98,6 +98,19 @@ describe("a deployment file of the tools", () => {
           ],
         );
       }
+    });
+});
+
+describe("a name that no contract has", () => {
+  for (const flags of [["--planted"], ["--list"], ["--planted", "--list"], []])
+    it(`is refused by mutate ${flags.join(" ")}: a run of nothing would report a full score`, () => {
+      const { status, stdout, stderr } = runScript("scripts/mutate.ts", "--file", "nosuchfile", ...flags);
+      assert.deepEqual([status, stdout], [2, ""], stderr);
+      const what = flags.includes("--planted") ? "planted fault" : "mutant";
+      assert.match(
+        stderr,
+        new RegExp(`^error USAGE: Choose mutants: no ${what} stands in .* --file "nosuchfile"; .+\nway out: see .+\n$`),
+      );
     });
 });
 

@@ -67,3 +67,9 @@ export function oldestSeedAt(head: bigint, { epochBlocks, hashes }: SeedWindow):
   const [shown, served] = [(head / epochBlocks - 1n) * epochBlocks, head - hashes];
   return shown > served ? shown : served;
 }
+
+/** The last head at which this seed block can still prove a committee. */
+export function lastHeadFor(seedBlock: bigint, { epochBlocks, hashes }: SeedWindow): bigint {
+  const [shown, served] = [(seedBlock / epochBlocks + 2n) * epochBlocks - 1n, seedBlock + hashes];
+  return shown < served ? shown : served;
+}

@@ -36,20 +36,24 @@ export function committeeArguments(request: Request, { round, seedBlock, past }:
   return [hashedRequest(request), round, seed] as const;
 }
 
-/** Encodes the functions that take the standing decision. */
+/** Encodes the functions of the oracle that take the standing decision. */
 export function encodeAboutLast(
   functionName: "appeal" | "finalize" | "retryCallback",
   request: Request,
-  { round, committee, decision, relay }: DecidedRound,
+  last: DecidedRound,
 ): Hex {
-  const args = [
+  return encodeFunctionData({ abi, functionName, args: aboutLastArguments(request, last) });
+}
+
+/** Returns the arguments of the functions that take the standing decision. */
+export function aboutLastArguments(request: Request, { round, committee, decision, relay }: DecidedRound) {
+  return [
     hashedRequest(request),
     round,
     committeeHash(committee),
     decisionArguments(decision),
     packRelay(relay),
   ] as const;
-  return encodeFunctionData({ abi, functionName, args });
 }
 
 /** Encodes the functions that take an attempt that nobody answered, or not yet. */

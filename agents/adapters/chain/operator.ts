@@ -1,4 +1,4 @@
-import { encodeFunctionData, parseEventLogs, type LocalAccount, type TransactionReceipt } from "viem";
+import { encodeFunctionData, parseEventLogs, zeroAddress, type LocalAccount, type TransactionReceipt } from "viem";
 import { bytesToHex } from "../../core/encoding/bytes.ts";
 import type { Address, AgentId, Hex } from "../../core/types.ts";
 import type { OperatorActions } from "../../ports/chain.ts";
@@ -6,6 +6,7 @@ import { agentRegistryAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { createOracleActions } from "./oracle-actions.ts";
+import { lossesIn, overturnCall, readSlasher } from "./overturn.ts";
 import { missingEvent, pay, type Payment } from "./payment.ts";
 import { createRewardActions } from "./reward-actions.ts";
 import { createSender, toReceipt, type TransactionOptions } from "./transactions.ts";
@@ -68,6 +69,16 @@ export async function createOperatorActions(
         encodeFunctionData({ ...registryCall, functionName: "rotateSigner", args }),
       );
     },
+    transferOperator: (agentId, to) =>
+      toRegistry(
+        `Offer agent ${agentId}`,
+        encodeFunctionData({ ...registryCall, functionName: "transferOperator", args: [agentId, to ?? zeroAddress] }),
+      ),
+    acceptOperator: (agentId) =>
+      toRegistry(
+        `Take over agent ${agentId}`,
+        encodeFunctionData({ ...registryCall, functionName: "acceptOperator", args: [agentId] }),
+      ),
     setEndpoint: (agentId, endpoint) => {
       const args = [agentId, endpoint.join(",")] as const;
       return toRegistry(
@@ -80,6 +91,10 @@ export async function createOperatorActions(
         `Set the model of agent ${agentId}`,
         encodeFunctionData({ ...registryCall, functionName: "setModel", args: [agentId, model] }),
       ),
+    slashOverturned: async (request, rounds, overturn) => {
+      const receipt = await sender.send(overturnCall(await readSlasher(connection), request, rounds, overturn));
+      return { losses: lossesIn(receipt, registry), receipt: toReceipt(receipt) };
+    },
     ...createRewardActions(account, toRegistry),
     ...createOracleActions(connection, sender),
   };

@@ -1,13 +1,13 @@
 import { encodeFunctionData, parseEventLogs, zeroAddress, type TransactionReceipt } from "viem";
-import { decisionOracleAbi } from "conclave/abi";
+import { decisionOracleAbi, settlementAbi } from "conclave/abi";
 import type { Address, Currency, Hex, RequestId } from "../../core/types.ts";
 import type { OracleActions } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { currencyCode, encodeAboutLast, encodeAsk, encodeUnanswered } from "./encode.ts";
+import { aboutLastArguments, currencyCode, encodeAboutLast, encodeAsk, encodeUnanswered } from "./encode.ts";
 import { revertName } from "./errors.ts";
 import { missingEvent, pay } from "./payment.ts";
-import { readBond, readFeeToken } from "./prices.ts";
+import { readBond, readFeeToken, readSettlement } from "./prices.ts";
 import { callMessage, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
 
 const oracleCall = { abi: decisionOracleAbi } as const;
@@ -33,6 +33,12 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       const data = encodeAboutLast("appeal", request, last);
       const call = { to: oracle, data, doing: `Appeal against the decision on request ${request.id}` };
       return toReceipt(await payOracle(connection, sender, call, request.terms.currency, bond));
+    },
+    storeOutcome: async (request, last) => {
+      const args = aboutLastArguments(request, last);
+      const data = encodeFunctionData({ abi: settlementAbi, functionName: "storeOutcome", args });
+      const doing = `Store the outcome of request ${request.id}`;
+      return toReceipt(await sender.send({ to: await readSettlement(connection), data, doing }));
     },
     cancel: (request, awaited) => send(`Cancel request ${request.id}`, encodeUnanswered("cancel", request, awaited)),
     withdraw: (currency, amount, to) =>

@@ -74,7 +74,7 @@ export const refusals: Readonly<Record<string, string>> = {
   NoRewards:
     "nothing to claim: the account has earned less than one unit of this currency with this agent since it last claimed",
   NotOperator: "send it from the agent's operator",
-  NotOffered: "let the agent's operator offer it to this account first",
+  NotOffered: "let the agent's operator offer it to this account with `conclave agent hand-over`",
   AgentNotAsleep: "nothing to do: the agent is awake",
   CommissionAboveMaximum: "set a commission within the maximum",
   NoRaiseAnnounced: "announce the higher commission first",

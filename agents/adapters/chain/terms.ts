@@ -1,15 +1,20 @@
 import { createPublicClient, erc20Abi, http, zeroAddress, type PublicClient } from "viem";
 import type { Address, AgentId, Currency, Request, Round, Terms } from "../../core/types.ts";
+import type { DecidedRound } from "../../core/request/events.ts";
+import type { Overturn } from "../../core/request/overturn.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { unpackWord } from "../../core/encoding/words.ts";
 import type { SkillCounters } from "../../core/skill.ts";
+import { readSeedWindow, type SeedWindow } from "./committee.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { currencyCode } from "./encode.ts";
 import { toChainError } from "./errors.ts";
 import { isConsumedCall } from "./evidence.ts";
+import { readOutcome, type ProvenOutcome } from "./outcome.ts";
+import { overturnCall, overturnGas } from "./overturn.ts";
 import { readAppealUnit, readBond, readQuote } from "./prices.ts";
 
 export interface Token {
@@ -27,6 +32,8 @@ export interface ChainTerms {
   readonly unbondingDelaySeconds: number;
   /** Agents that can be drawn in the running epoch. */
   readonly drawableAgents: number;
+  /** How long a seed can be proven (SE8). */
+  readonly seedWindow: SeedWindow;
   holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
   /** Returns the smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
@@ -46,6 +53,15 @@ export interface ChainTerms {
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** True if the agent was slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
+  /** Proves the outcome of a final request by its last decision. Throws the revert while that is not final. */
+  outcome(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<ProvenOutcome>;
+  /** Returns the gas of the call that slashes the seats that signed an overturned decision. Throws its revert. */
+  overturnGas(
+    request: Request,
+    rounds: readonly DecidedRound[],
+    overturn: Overturn,
+    signal?: AbortSignal,
+  ): Promise<bigint>;
   /** Returns how an agent has served. */
   service(agentId: AgentId, signal?: AbortSignal): Promise<ServiceRecord>;
   /** Returns what an account has staked for an agent. */
@@ -102,6 +118,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
         client.readContract({ ...registry, functionName: "slasher" }),
       ]),
   );
+  const seedWindow = await readSeedWindow(connection, signal);
   const stakeToken = await readToken(connection, lower(stake), signal);
   const feeToken = lower(fee) === stakeToken.address ? stakeToken : await readToken(connection, lower(fee), signal);
   return {
@@ -111,6 +128,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
     maxStake,
     unbondingDelaySeconds: delay,
     drawableAgents: Number(drawable),
+    seedWindow,
     holdings: async (account, ended) => {
       const [coin, stakeHeld, token, native] = await connection.call(`Read what ${account} holds`, ended, (client) =>
         Promise.all([
@@ -146,6 +164,9 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       connection.call("Look for the evidence on the chain", ended, (client) =>
         client.readContract(isConsumedCall(lower(slasher), proof)),
       ),
+    outcome: (asked, last, ended) => readOutcome(connection, asked, last, ended),
+    overturnGas: (asked, rounds, overturn, ended) =>
+      overturnGas(connection, overturnCall(lower(slasher), asked, rounds, overturn), ended),
     service: (agentId, ended) => readService(connection, agentId, ended),
     position: (agentId, account, ended) =>
       connection.call(`Read the stake of ${account}`, ended, (client) =>

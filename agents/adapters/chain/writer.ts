@@ -20,6 +20,7 @@ import { encodeAboutLast, encodeCommit, encodeFallBack, encodeSettle, encodeUnan
 import { encodeCommitment, encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";
+import { readSlasher } from "./overturn.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
 import { delay } from "./backoff.ts";
@@ -174,12 +175,4 @@ async function submitOnce(sender: Sender, step: Step, signal: AbortSignal | unde
     if (await step.isDone(signal).catch(() => false)) return "already";
     throw error;
   }
-}
-
-/** Returns the slasher, which is bound to the registry for ever. */
-async function readSlasher(connection: Connection, signal?: AbortSignal): Promise<Address> {
-  const slasher = await connection.call("Find the slasher", signal, (client) =>
-    client.readContract({ address: connection.registry, abi: agentRegistryAbi, functionName: "slasher" }),
-  );
-  return lower(slasher);
 }

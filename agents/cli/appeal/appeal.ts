@@ -64,7 +64,7 @@ export const appeal: CommandSpec<Options> = {
     const made = { ...facts, transactionHash, gasUsed: Number(gasUsed) };
     if (options.wait === true) {
       const state = await waitForDecision(chain, requestId, host.signal, tell);
-      const { json, text } = await reportRequest(chain, terms.feeToken, requestId, host.signal);
+      const { json, text } = await reportRequest(chain, terms, requestId, host.signal);
       return { json: { ...json, appeal: made }, text, ok: state.status === "decided" };
     }
     return {

@@ -15,6 +15,6 @@ export const decision: CommandSpec<ChainFlags> = {
       createAuditReader(source, host.signal),
       readChainTerms(source, host.signal),
     ]);
-    return reportRequest(chain, terms.feeToken, requestId, host.signal);
+    return reportRequest(chain, terms, requestId, host.signal);
   },
 };

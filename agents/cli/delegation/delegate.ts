@@ -2,7 +2,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import { accountFlags, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { findAgent, openDelegator } from "./delegation.ts";
+import { findAgent, openDelegator } from "../shared/delegator.ts";
 import { percent, rows, transactionRow, utc } from "../shared/output.ts";
 
 export const delegate: CommandSpec<AccountFlags> = {

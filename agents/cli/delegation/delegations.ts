@@ -5,7 +5,7 @@ import type { ChainTerms } from "../../adapters/chain/terms.ts";
 import { accountFlags, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseAddress } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { openDelegator } from "./delegation.ts";
+import { openDelegator } from "../shared/delegator.ts";
 import { grid, percent, rows, utc } from "../shared/output.ts";
 import { amountsText, claimAll, claimRows } from "../shared/withdrawals.ts";
 

@@ -2,7 +2,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import { accountFlags, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, usage } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { findAgent, openDelegator } from "./delegation.ts";
+import { findAgent, openDelegator } from "../shared/delegator.ts";
 import { rows, utc, transactionRow } from "../shared/output.ts";
 
 interface Options extends AccountFlags {

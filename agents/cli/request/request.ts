@@ -142,7 +142,7 @@ export const request: CommandSpec<Options> = {
       if (options.wait === true || options.source !== undefined) {
         tell(`request ${requestId}: asked in ${receipt.transactionHash}`);
         const state = await waitForDecision(chain, requestId, host.signal, tell);
-        const report = await reportRequest(chain, chainTerms.feeToken, requestId, host.signal);
+        const report = await reportRequest(chain, chainTerms, requestId, host.signal);
         const why = state.status === "hung" ? await whyHung(chain, requestId, host) : [];
         return {
           json: { ...report.json, why },

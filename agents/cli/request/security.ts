@@ -5,11 +5,8 @@ import type { Ppm, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
 import { percent, printable, type Row } from "../shared/output.ts";
+import { OVERTURN_SLASH_PPM, sliceOf } from "../shared/slice.ts";
 
-/** As in contracts/types/Limits.sol. */
-export const OVERTURN_SLASH_PPM = 50_000n;
-/** A seat loses at most so many units of the pay of the committees that appeals call. */
-export const OVERTURN_UNITS = 200n;
 const ONE = 1_000_000n;
 /** Parts of the draw's weight that an attacker may hold. */
 const SHARES = [200_000 as Ppm, 330_000 as Ppm] as const;
@@ -71,12 +68,6 @@ export function securityOf(
     capture,
     concentration: { operators: holdingBy(({ operator }) => operator), models: holdingBy(({ model }) => model) },
   };
-}
-
-/** SC3: what a seat loses, up to rounding. */
-function sliceOf(stake: bigint, appealUnit: bigint): bigint {
-  const [part, most] = [(stake * OVERTURN_SLASH_PPM) / ONE, OVERTURN_UNITS * appealUnit];
-  return part < most ? part : most;
 }
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);

@@ -30,6 +30,9 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   SUBSCRIPTION_UNKNOWN: "check the number, or create one with `conclave subscription create`",
   CANCEL_IMPOSSIBLE: "wait for the decision: only who asked can cancel, some blocks before the committee is known",
   APPEAL_IMPOSSIBLE: "look with `conclave decision`: only a provisional decision can be appealed against, in time",
+  OUTCOME_IMPOSSIBLE: "look with `conclave decision`: an outcome is proven once the decision is final",
+  SLASH_IMPOSSIBLE:
+    "look with `conclave decision`: stake is lost only where two larger committees overturned a secured decision, in time",
   EVIDENCE_UNPROVABLE: "keep the evidence: submit it again when the attempt has its decision on chain",
   MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",

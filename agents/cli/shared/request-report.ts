@@ -1,3 +1,4 @@
+import { lastHeadFor } from "../../adapters/chain/committee.ts";
 import type { ChainTerms } from "../../adapters/chain/terms.ts";
 import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
 import { cidString } from "../../core/encoding/codec.ts";
@@ -14,7 +15,7 @@ import {
 } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
-import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
+import { awaitedOf, progressOf, lastRound, type Head, type Progress } from "../../core/request/progress.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
 import { meaningOf } from "./protocol-words.ts";
 import { isDecided } from "../../core/request/state.ts";
@@ -36,10 +37,19 @@ interface Facts {
   readonly state: RequestState;
   readonly asked: EventOf<"requested"> | undefined;
   readonly progress: Progress | null;
+  /** When the running attempt's seed can be proven no more (SE8); null without one. */
+  readonly seedEnd: SeedEnd | null;
   /** The decision that stands, final or not. */
   readonly committed: EventOf<"decisionCommitted"> | undefined;
   readonly requestGas: bigint | null;
   readonly commitGas: bigint | null;
+}
+
+interface SeedEnd {
+  /** The last block in which a decision of the attempt can be committed. */
+  readonly block: bigint;
+  /** Unix seconds, at the pace of the blocks since the attempt began; null while there is none. */
+  readonly time: number | null;
 }
 
 interface SeatLine {
@@ -62,18 +72,19 @@ interface SeatLine {
 /** Reports a request. Throws REQUEST_UNKNOWN. */
 export async function reportRequest(
   chain: ChainReader & TransactionReader,
-  feeToken: ChainTerms["feeToken"],
+  { feeToken, seedWindow }: Pick<ChainTerms, "feeToken" | "seedWindow">,
   requestId: RequestId,
   signal: AbortSignal,
 ): Promise<RequestReport> {
-  const [events, state] = await Promise.all([
+  const [events, state, head] = await Promise.all([
     chain.requestEvents(requestId, signal),
     chain.requestState(requestId, signal),
+    chain.head(signal),
   ]);
   const asked = events.find((event) => event.kind === "requested");
   const asOfEvents = progressOf(events);
-  const progress =
-    asOfEvents === null ? null : await seatedIfPossible(chain, asOfEvents, await chain.head(signal), signal);
+  const progress = asOfEvents === null ? null : await seatedIfPossible(chain, asOfEvents, head, signal);
+  const seedEnd = progress === null ? null : seedEndOf(progress, events, head, seedWindow);
   const last = progress === null ? null : lastRound(progress);
   const committed = events
     .filter((event) => event.kind === "decisionCommitted")
@@ -81,7 +92,7 @@ export async function reportRequest(
   const gasOf = async (event: ChainEvent | undefined): Promise<bigint | null> =>
     event === undefined ? null : (await chain.receipt(event.transactionHash, signal)).gasUsed;
   const [requestGas, commitGas] = await Promise.all([gasOf(asked), gasOf(committed)]);
-  const facts = { requestId, state, asked, progress, committed, requestGas, commitGas };
+  const facts = { requestId, state, asked, progress, seedEnd, committed, requestGas, commitGas };
   return { json: reportJson(facts), text: reportText(facts, feeToken), state };
 }
 
@@ -94,6 +105,7 @@ function reportJson(facts: Facts): object {
     status: state.status,
     provisional: state.provisional,
     deadline: facts.progress === null ? null : unpackRound(facts.progress.round).deadline,
+    lastBlock: facts.seedEnd === null ? null : Number(facts.seedEnd.block),
     question: request?.question ?? null,
     consumer: request?.consumer ?? null,
     terms: request === undefined ? null : { ...request.terms, protocol: protocolLabel(request.terms.protocol) },
@@ -161,10 +173,34 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
   return seats.length === 0 ? rows(lines) : `${rows(lines)}\n\n${seatTable(seats)}`;
 }
 
-function statusText({ state, progress }: Facts): string {
-  const until = progress === null ? "" : utc(unpackRound(progress.round).deadline);
-  if (state.provisional) return `${state.status}, provisional: anybody may appeal until ${until}`;
-  return state.status === "requested" ? `${state.status}, until ${until}` : state.status;
+function statusText({ state, progress, seedEnd }: Facts): string {
+  if (progress === null) return state.status;
+  const { deadline } = unpackRound(progress.round);
+  if (state.provisional) return `${state.status}, provisional: anybody may appeal until ${utc(deadline)}`;
+  if (state.status !== "requested" || seedEnd === null) return state.status;
+  const { block, time } = seedEnd;
+  if (time === null)
+    return `${state.status}, until ${utc(deadline)} or the end of block ${block}, whichever comes first`;
+  return time < deadline
+    ? `${state.status}, until the end of block ${block}, about ${utc(time)}: then its seed expires, before the deadline ${utc(deadline)}`
+    : `${state.status}, until ${utc(deadline)}`;
+}
+
+/** SE8: finds out when the running attempt ends even before its deadline. */
+function seedEndOf(
+  progress: Progress,
+  events: readonly ChainEvent[],
+  head: Head,
+  seedWindow: ChainTerms["seedWindow"],
+): SeedEnd | null {
+  const awaited = awaitedOf(progress);
+  if (awaited === null) return null;
+  const block = lastHeadFor(awaited.seedBlock, seedWindow);
+  const began = events.findLast(({ kind }) => kind === "requested" || kind === "requestReopened");
+  const blocks = began === undefined ? 0n : head.number - began.blockNumber;
+  if (blocks <= 0n) return { block, time: null };
+  const seconds = head.timestamp - (unpackRound(progress.round).deadline - progress.request.terms.duration);
+  return { block, time: head.timestamp + Math.round((Number(block - head.number) * seconds) / Number(blocks)) };
 }
 
 function earlierRows({ progress }: Facts): readonly Row[] {

@@ -1,7 +1,7 @@
 import { accountFlags, type AccountFlags, openOwnAccount } from "../shared/account.ts";
-import { parseAddress } from "../shared/arguments.ts";
+import { formatAmount, parseAddress } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { rows } from "../shared/output.ts";
+import { rows, transactionRow } from "../shared/output.ts";
 import { withdrawAll, withdrawalRows } from "../shared/withdrawals.ts";
 
 interface Options extends AccountFlags {
@@ -15,6 +15,20 @@ export const withdraw: CommandSpec<Options> = {
     const { terms, keys, actions } = await openOwnAccount(options, host);
     const to = options.to === undefined ? keys.address : parseAddress(options.to, "--to");
     const withdrawals = await withdrawAll(actions, terms, to, host.signal);
-    return { json: { withdrawals, to }, text: rows(withdrawalRows(withdrawals, terms.feeToken, to)) };
+    const amount = await terms.reward(keys.address, host.signal);
+    const reward = amount === 0n ? null : { amount, ...(await actions.claimReward(to)) };
+    return {
+      json: {
+        withdrawals,
+        reward: reward === null ? null : { amount, transactionHash: reward.transactionHash },
+        to,
+      },
+      text: rows([
+        ...withdrawalRows(withdrawals, terms.feeToken, to),
+        ...(reward === null
+          ? []
+          : [["reward", `${formatAmount(amount, terms.stakeToken)} to ${to}`] as const, transactionRow(reward)]),
+      ]),
+    };
   },
 };

@@ -2,9 +2,9 @@ import { createChainReader } from "../../adapters/chain/reader.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, AgentId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader } from "../../ports/chain.ts";
-import { type AccountFlags, openOwnAccount, type OwnAccount } from "../shared/account.ts";
-import { parseInteger } from "../shared/arguments.ts";
-import type { CliHost } from "../shared/command.ts";
+import { type AccountFlags, openOwnAccount, type OwnAccount } from "./account.ts";
+import { parseInteger } from "./arguments.ts";
+import type { CliHost } from "./command.ts";
 
 /** An account that stakes for agents of others. */
 export interface Delegator extends OwnAccount {

@@ -1,0 +1,86 @@
+import { shareOf, type Decision, type SeatInfo, type Terms } from "../types.ts";
+import { isSameAnswer } from "./answer.ts";
+import type { DecidedRound } from "./events.ts";
+
+/** A decision that two larger committees overturned (SC2), as `Slasher.submitOverturned` takes it: indices of rounds on record. */
+export interface Overturn {
+  /** The round of the decision. */
+  readonly first: number;
+  /** A round after it that agrees with the last one. */
+  readonly second: number;
+}
+
+/** Whether a round's decision was overturned; `why` says in words why not. */
+export type OverturnVerdict =
+  | { readonly first: number; readonly overturn: Overturn }
+  | { readonly first: number; readonly overturn: null; readonly why: string };
+
+/**
+ * SC2: judges the decision of each round but the last, as contracts/libraries/OverturnLib.sol does.
+ * @param rounds all rounds of a settled request, the last of which stands
+ */
+export function overturnVerdicts(terms: Terms, rounds: readonly DecidedRound[]): readonly OverturnVerdict[] {
+  return rounds.slice(0, -1).map((_, first) => {
+    const whys: string[] = [];
+    for (let second = first + 1; second < rounds.length - 1; second += 1) {
+      const why = whyNotOverturned(terms, rounds, { first, second });
+      if (why === null) return { first, overturn: { first, second } };
+      whys.push(why);
+    }
+    return { first, overturn: null, why: whys.at(-1) ?? whyAlone(terms, rounds, first) };
+  });
+}
+
+/** Says why a decision with one round after it was not overturned. */
+function whyAlone(terms: Terms, rounds: readonly DecidedRound[], first: number): string {
+  return whyNotAgainst(terms, rounds, first) ?? "only one committee came after it";
+}
+
+/** Returns null if the last round and the second one overturned the first. */
+function whyNotOverturned(terms: Terms, rounds: readonly DecidedRound[], { first, second }: Overturn): string | null {
+  const against = whyNotAgainst(terms, rounds, first);
+  if (against !== null) return against;
+  const [wrong, middle, last] = [rounds[first], rounds[second], rounds.at(-1)];
+  if (wrong === undefined || middle === undefined || last === undefined) return "the record has no such round";
+  const name = attemptOf(middle);
+  if (middle.decision.status === "hung") return `${name} hung`;
+  if (wrong.committee.length >= middle.committee.length) return `the committee of ${name} is not larger`;
+  if (middle.committee.length >= last.committee.length)
+    return `the committee of ${attemptOf(last)} is not larger than that of ${name}`;
+  if (!isSameAnswer(terms, middle.decision, last.decision)) return `${name} and ${attemptOf(last)} disagree`;
+  for (const one of [middle, last])
+    if (!wasKnown(one.decision))
+      return `no more than a third of the seats of ${attemptOf(one)} were right before they saw what others answer`;
+  for (const [one, other] of [
+    [wrong, middle],
+    [wrong, last],
+    [middle, last],
+  ] as const) {
+    const shared = sharedAgent(one.committee, other.committee);
+    if (shared !== null) return `agent ${shared} sits in ${attemptOf(one)} and in ${attemptOf(other)}`;
+  }
+  return null;
+}
+
+/** Returns why the rounds after the first, together, leave its decision as it is; null if they are all against it. */
+function whyNotAgainst(terms: Terms, rounds: readonly DecidedRound[], first: number): string | null {
+  const [wrong, last] = [rounds[first], rounds.at(-1)];
+  if (wrong?.decision.status !== "decided") return "it hung: nobody loses stake for that";
+  if (last?.decision.status !== "decided") return `${last === undefined ? "the last attempt" : attemptOf(last)} hung`;
+  const agreeing = rounds
+    .slice(first + 1)
+    .find(({ decision }) => decision.status === "decided" && isSameAnswer(terms, wrong.decision, decision));
+  return agreeing === undefined ? null : `${attemptOf(agreeing)} agrees with it`;
+}
+
+/** True if more than a third of the seats have a share: they answered so before they saw what others answer (PY4). */
+function wasKnown({ shares }: Decision): boolean {
+  return shares.filter((_, seat) => shareOf(shares, seat) > 0).length * 3 > shares.length;
+}
+
+function sharedAgent(one: readonly SeatInfo[], other: readonly SeatInfo[]): number | null {
+  const agents = new Set(one.map(({ agentId }) => agentId));
+  return other.find(({ agentId }) => agents.has(agentId))?.agentId ?? null;
+}
+
+const attemptOf = ({ decision: { attempt } }: DecidedRound): string => `attempt ${attempt}`;

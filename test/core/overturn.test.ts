@@ -1,0 +1,101 @@
+// SC2 by example: the same courses as test/contracts/overturned.test.ts, judged by the core.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { bytesToHex, word } from "../../agents/core/encoding/bytes.ts";
+import type { DecidedRound } from "../../agents/core/request/events.ts";
+import { overturnVerdicts } from "../../agents/core/request/overturn.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
+import { ABSENT, type AgentId, type Terms } from "../../agents/core/types.ts";
+
+interface Course {
+  readonly size: number;
+  /** Null if it hung. */
+  readonly outcome: bigint | null;
+  /** Seats that earned; all unless given. */
+  readonly paid?: number;
+  /** The number of its first agent; committees share nobody unless given. */
+  readonly from?: number;
+}
+
+/** Rounds of these committees, one attempt each. */
+function roundsOf(courses: readonly Course[]): readonly DecidedRound[] {
+  return courses.map(({ size, outcome, paid = size, from }, attempt) => {
+    const first = from ?? 1 + attempt * 100;
+    const seats = Array.from({ length: size }, (_, seat) => seat);
+    return {
+      committee: seats.map((seat) => ({ agentId: (first + seat) as AgentId })),
+      decision: {
+        attempt,
+        status: outcome === null ? "hung" : "decided",
+        outcome: bytesToHex(word(BigInt.asUintN(256, outcome ?? 0n))),
+        shares: seats.map((seat) => (seat < paid ? 30 : seat === paid ? ABSENT : 0)),
+      },
+    } as unknown as DecidedRound;
+  });
+}
+
+const [no, yes] = [0n, 1n];
+const boolean = defaultTerms({ protocol: 1, kind: "boolean" });
+const first = (outcome: bigint | null): Course => ({ size: 4, outcome });
+const second = (outcome: bigint | null, more: Partial<Course> = {}): Course => ({ size: 9, outcome, ...more });
+const third = (outcome: bigint | null, more: Partial<Course> = {}): Course => ({ size: 19, outcome, ...more });
+
+/** For each round but the last: the round that overturned it before the last one, or why it stands. */
+const judged = (courses: readonly Course[], terms: Terms = boolean): readonly (number | string)[] =>
+  overturnVerdicts(terms, roundsOf(courses)).map((verdict) =>
+    "why" in verdict ? verdict.why : verdict.overturn.second,
+  );
+
+describe("SC2: overturned decisions", () => {
+  it("two larger committees that agree overturn the first", () => {
+    assert.deepEqual(judged([first(no), second(yes), third(yes)]), [1, "attempt 2 agrees with it"]);
+  });
+
+  it("of three appeals two decisions fall at once, each by its own pair", () => {
+    const last = { size: 39, outcome: 2n };
+    const choice = defaultTerms({ protocol: 1, kind: "choice", options: 3 });
+    const verdicts = judged([first(0n), second(1n), third(2n), last], choice);
+    assert.deepEqual(verdicts, [2, 2, "attempt 3 agrees with it"]);
+  });
+
+  it("a hung committee between them says nothing", () => {
+    assert.deepEqual(judged([first(no), second(yes), third(null), third(yes)]).slice(0, 1), [1]);
+  });
+
+  for (const [why, courses] of [
+    ["attempt 2 agrees with it", [first(no), second(yes), third(no)]],
+    ["attempt 1 agrees with it", [first(yes), second(yes), third(no)]],
+    ["attempt 2 hung", [first(no), second(yes), third(null)]],
+    ["attempt 1 hung", [first(no), second(null), third(yes)]],
+    ["it hung: nobody loses stake for that", [first(null), second(yes), third(yes)]],
+    ["only one committee came after it", [first(no), second(yes)]],
+    ["the committee of attempt 1 is not larger", [first(no), { size: 4, outcome: yes }, second(yes)]],
+    ["the committee of attempt 2 is not larger than that of attempt 1", [first(no), second(yes), second(yes)]],
+    ["agent 4 sits in attempt 0 and in attempt 1", [first(no), second(yes, { from: 4 }), third(yes)]],
+    ["agent 4 sits in attempt 0 and in attempt 2", [first(no), second(yes), third(yes, { from: 4 })]],
+    ["agent 109 sits in attempt 1 and in attempt 2", [first(no), second(yes), third(yes, { from: 109 })]],
+    [
+      "no more than a third of the seats of attempt 1 were right before they saw what others answer",
+      [first(no), second(yes, { paid: 3 }), third(yes, { paid: 7 })],
+    ],
+    [
+      "no more than a third of the seats of attempt 2 were right before they saw what others answer",
+      [first(no), second(yes, { paid: 4 }), third(yes, { paid: 6 })],
+    ],
+  ] as const)
+    it(`nothing is overturned: ${why}`, () => {
+      assert.equal(judged(courses)[0], why);
+    });
+
+  it("more than a third of each larger committee suffices", () => {
+    assert.equal(judged([first(no), second(yes, { paid: 4 }), third(yes, { paid: 7 })])[0], 1);
+  });
+
+  it("numbers agree within the tolerance, also below 0", () => {
+    const number = defaultTerms({ protocol: 1, kind: "number", tolerance: 10n });
+    const of = (...[a, b, c]: readonly [bigint, bigint, bigint]) => judged([first(a), second(b), third(c)], number)[0];
+    assert.equal(of(-20n, 0n, 10n), 1);
+    assert.equal(of(0n, 20n, 40n), "attempt 1 and attempt 2 disagree");
+    assert.equal(of(0n, 10n, 20n), "attempt 1 agrees with it");
+  });
+});

@@ -1,0 +1,125 @@
+// Keys and operators of agents on the command line: what the registry and the agent's folder hold afterwards.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { link, mkdtemp, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { provePossession } from "../../agents/adapters/chain/possession.ts";
+import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import type { Address, AgentId, Ppm } from "../../agents/core/types.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
+import { openBank } from "../../devnet/demo/bank.ts";
+import { createNodeHarness, ONE, type NodeHarness } from "../adapters/chain-node.ts";
+import { agentFolders, assertNoSecrets, createCli, PASSWORD, type Cli } from "./cli-world.ts";
+
+const asOperator = ["--operator-keystore", "operator/keystore.json", "--operator-password-file", "password"];
+
+let harness: NodeHarness;
+let reader: ChainReader;
+let cli: Cli;
+before(async () => {
+  harness = await createNodeHarness();
+  reader = await harness.reader();
+  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-keys-")));
+  const makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
+  const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
+  await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
+  await writeFile(join(cli.folder, "password"), PASSWORD);
+  await writeFile(join(cli.folder, "wrong"), "another password");
+  const bank = openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
+  for (const name of ["agent", "lone", "operator", "buyer"]) await bank.fund(await makeFolder(name), 10n * ONE);
+});
+after(async () => {
+  await harness.stop();
+  await rm(cli.folder, { recursive: true, force: true });
+});
+
+const fileOf = (name: string, suffix = ""): string => join(cli.folder, name, `keystore.json${suffix}`);
+const keysOf = (name: string, suffix = "") => openKeystore(fileOf(name, suffix), PASSWORD);
+
+/** Registers the key of one folder for the account of another one. */
+async function register(name: string, operatorName: string): Promise<AgentId> {
+  const [signer, operator] = [await keysOf(name), await keysOf(operatorName)];
+  const actions = await createOperatorActions({ ...harness.options, account: operator.viemAccount() });
+  const { publicKey } = signer;
+  const possession = provePossession(signer, { ...harness.options, operator: operator.address });
+  const commission = 0 as Ppm;
+  const { agentId } = await actions.register({
+    publicKey,
+    possession,
+    model: "test",
+    endpoint: [],
+    stake: ONE,
+    commission,
+  });
+  return agentId;
+}
+
+const idOf = async (signer: Address): Promise<AgentId | null> => (await reader.agentBySigner(signer))?.agentId ?? null;
+
+describe("command line: keys and operators", () => {
+  it("agent rotate replaces the signer by a new key, under the same password, and keeps the old one", async () => {
+    const agentId = await register("agent", "operator");
+    const earlier = (await keysOf("agent")).address;
+    const rotate = ["agent", "rotate", "--dir", "agent", ...asOperator];
+    const mistyped = await cli.failure(...rotate, "--password-file", "wrong");
+    assert.equal(mistyped.code, "KEYSTORE_PASSWORD_WRONG");
+    assert.deepEqual([existsSync(fileOf("agent", ".next")), await idOf(earlier)], [false, agentId]);
+
+    const { code, value } = await cli.json(...rotate);
+    assert.equal(code, 0, JSON.stringify(value));
+    const signer = (await keysOf("agent")).address;
+    assert.notEqual(signer, earlier);
+    assert.deepEqual([value["agentId"], value["before"], value["signer"]], [agentId, earlier, signer]);
+    assert.deepEqual([await idOf(signer), await idOf(earlier)], [agentId, null]);
+    assert.equal((await keysOf("agent", `.${earlier}`)).address, earlier);
+
+    // The process ended between the transaction and the new name of the key.
+    await rename(fileOf("agent"), fileOf("agent", ".next"));
+    await link(fileOf("agent", `.${earlier}`), fileOf("agent"));
+    const again = await cli.json(...rotate);
+    assert.deepEqual([again.code, again.value["transactionHash"], again.value["signer"]], [0, null, signer]);
+    assert.equal((await keysOf("agent")).address, signer);
+    await unlink(fileOf("agent", `.${earlier}`));
+  });
+
+  it("agent rotate refuses where the key is the operator's, too: the old key would still own the stake", async () => {
+    const agentId = await register("lone", "lone");
+    const { address } = await keysOf("lone");
+    const { code, message } = await cli.failure("agent", "rotate", "--dir", "lone");
+    assert.equal(code, "USAGE");
+    assert.match(message, new RegExp(`^Rotate the key of agent ${agentId}: ${address} is its operator, too`));
+    assert.equal(await idOf(address), agentId);
+  });
+
+  it("RW7: agent hand-over and take-over change the operator in two steps, once it has its own stake", async () => {
+    const signer = (await keysOf("agent")).address;
+    const agentId = await idOf(signer);
+    const buyer = (await keysOf("buyer")).address;
+    const operatorOf = async () => (await reader.agentBySigner(signer))?.operator;
+    const handOver = ["agent", "hand-over", "--dir", "agent", ...asOperator];
+    const takeOver = ["agent", "take-over", String(agentId), "--dir", "buyer"];
+    assert.equal((await cli.failure(...handOver)).code, "USAGE");
+
+    const offered = await cli.json(...handOver, "--to", buyer);
+    assert.deepEqual([offered.code, offered.value["offeredTo"]], [0, buyer]);
+    const poor = await cli.failure(...takeOver);
+    assert.equal(poor.code, "STAKE_MISSING");
+    assert.match(poor.message, /has 0 \w+ bonded to it, and an operator needs 1 \w+ of its own; bond 1 \w+ more/);
+    assert.equal((await cli.run(["delegate", String(agentId), "1", "--dir", "buyer"])).code, 0);
+
+    assert.equal((await cli.json(...handOver, "--cancel")).code, 0);
+    assert.equal((await cli.failure(...takeOver)).data["error"], "NotOffered");
+    await cli.json(...handOver, "--to", buyer);
+    const earlier = (await keysOf("operator")).address;
+    assert.equal(await operatorOf(), earlier);
+    const { code, value } = await cli.json(...takeOver);
+    assert.deepEqual([code, value["operator"], value["before"]], [0, buyer, earlier], JSON.stringify(value));
+    assert.equal(await operatorOf(), buyer);
+    assert.equal((await cli.failure(...handOver, "--to", earlier)).code, "CONFIG_INVALID");
+  });
+
+  it("prints no key and no password", () => assertNoSecrets(cli));
+});
