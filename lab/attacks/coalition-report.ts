@@ -2,7 +2,7 @@ import { markdownTable } from "../shared/markdown.ts";
 import { playCoalition, STRATEGIES, type CoalitionResult, type Strategy } from "./coalitions.ts";
 
 /** The most that learned skills may cost, in parts of all decisions: what docs/spec/skill.md states. */
-export const LOSS_BOUND = 0.08;
+export const LOSS_BOUND = 0.2;
 
 const SHARES = [0.2, 0.3];
 const SIZES = [7, 13];

@@ -93,7 +93,8 @@ describe("chain: events", () => {
       { seat: 0, steps: 1 },
       { seat: 3, steps: -128 },
     ]);
-    const { status, attempt, round, confidence } = decision.event.decision;
+    const { status, attempt, round, confidence, answered, agreed } = decision.event.decision;
+    assert.deepEqual({ answered, agreed }, lessons);
     assert.deepEqual([status, attempt, round, confidence], ["decided", 2, 1, 900_000]);
     assert.deepEqual(decision.event.relay, { signers: 7n, gasPrice: 3_000_000n, relayer: consumer });
   });
@@ -121,12 +122,12 @@ describe("chain: events", () => {
     ],
     ["too many seats", committed({ committee: Array.from({ length: 65 }, () => packSeat(seat)) }), /65 seats/],
     ["a seat without a signer", committed({ committee: [1n << 192n] }), /seat is malformed/],
-    ["a status that decides nothing", committed({ head: head ^ (3n << 80n) }), /status 1/],
-    ["a head with something above it", committed({ head: head | (1n << 200n) }), /neither decided nor hung/],
+    ["a status that decides nothing", committed({ head: head ^ (3n << 208n) }), /status 1/],
+    ["a head with something above it", committed({ head: head | (1n << 220n) }), /neither decided nor hung/],
     ["an answer that is not UTF-8", committed({ answer: "0xff" }), /answer is not UTF-8/],
     ["reputation changes out of order", committed({ merits: "0x0102030403ff00ff" }), /reputation changes/],
     ["fewer shares than seats", committed({ merits: "0x010203" }), /shares/],
-    ["an impossible confidence", committed({ head: head + 100_001n }), /confidence/],
+    ["an impossible confidence", committed({ head: head + (100_001n << 128n) }), /confidence/],
     ["data that is cut off", logOf(requested(1n, "0x61").topics as Hex[], "0x1234"), /./],
     ["an event of nobody's", logOf([keccak256("0x05")], "0x"), /./],
     ["no topics at all", { ...logOf([], "0x"), topics: [] }, /./],
