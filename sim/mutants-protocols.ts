@@ -270,15 +270,6 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["accountability"],
   },
   {
-    id: "UN17",
-    bug: "where no turn decides, any first answer does",
-    file: "agents/core/protocols/unanimous/conclude.ts",
-    find: "isEnough(seats.length, committee.length)) ?? null;",
-    replace: "isEnough(committee.length, committee.length) && seats.length > 0) ?? null;",
-    sim: "--protocol unanimous --n 4 --byzantine 1 --byzantine-kinds lying",
-    expect: ["validity"],
-  },
-  {
     id: "UN13",
     bug: "policies are decided by however few answers",
     file: "agents/core/protocols/unanimous/conclude.ts",

@@ -93,11 +93,8 @@ describe("unanimous: policies", () => {
   it("D18, D22, UN14: without an accepted policy, or with too few seats that count, it is Hung without confidence", () => {
     const none = decide(attemptOf(4, policies(4)), 5, (_, seat) => ({ answer: "ABCD"[seat] as string }));
     assertFields(none, { status: "hung", confidence: 0, answer: "" });
-    const few = (answering: number) =>
-      decide(attemptOf(7, policies(4)), 5, (_, seat) => (seat < answering ? { answer: "A" } : {}));
-    assert.equal(few(3)?.status, "hung");
-    // UN17: four of seven gave the same set at first.
-    assertFields(few(4), { status: "decided", answer: "A", confidence: 285_714 });
+    const few = decide(attemptOf(7, policies(4)), 5, (_, seat) => (seat < 4 ? { answer: "A" } : {}));
+    assert.equal(few?.status, "hung");
   });
 
   it("UN12, property: f seats alone neither add nor remove what all honest seats agree on, even if f of these are silent", () => {

@@ -1,11 +1,10 @@
-import { canonicalAnswer, isSameAnswer, type AnswerGroup } from "../../request/answer.ts";
+import { canonicalAnswer } from "../../request/answer.ts";
 import { letter } from "../../request/kinds.ts";
-import { answerClasses } from "../../phases/equivalence.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind, type Decided } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { blindIn } from "../../phases/proposals.ts";
-import { isMajority, isSupermajority } from "../../quorum.ts";
+import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
 import { gradePolicies, isReflectionOver, judgeTurn, type Turn } from "./rules.ts";
@@ -15,8 +14,6 @@ export interface UnanimousCarry {
   readonly turns: readonly Turn[];
   /** PY7: the answers of the first turn; null before it was judged. */
   readonly blind: Blind | null;
-  /** UN17: the class of first answers that decides where no turn does; null without one. */
-  readonly counted: AnswerGroup | null;
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
   /** True if the next round is the conclusion round. */
@@ -26,7 +23,7 @@ export interface UnanimousCarry {
 type Winner = Decided & { readonly confidence: Ppm };
 
 export function initialCarry(attempt: Attempt): UnanimousCarry {
-  return { turns: [], blind: null, counted: null, slashes: attempt.committee.map(() => 0), concluding: false };
+  return { turns: [], blind: null, slashes: attempt.committee.map(() => 0), concluding: false };
 }
 
 /** UN2: true for policies, which are prioritised; all other kinds are definitive. The request fixes it. */
@@ -34,10 +31,7 @@ export function isPrioritised(attempt: Attempt): boolean {
   return attempt.request.terms.kind === "policies";
 }
 
-/**
- * UN10, UN11, UN14: a turn decides, leads to another turn or to the conclusion round, or ends the deliberation: by the first answers (UN17),
- * or as Hung.
- */
+/** UN10, UN11, UN14: a turn decides, leads to another turn or to the conclusion round, or ends the deliberation as Hung. */
 export function judgeUnanimousRound(
   book: RoundBook,
   carry: UnanimousCarry,
@@ -48,56 +42,25 @@ export function judgeUnanimousRound(
   const slashes = addSlashes(carry.slashes, equivocatorsIn(book));
   const turns = [...carry.turns, turn];
   const blind = carry.blind ?? blindIn(book);
-  const counted = carry.blind === null ? countedIn(book, turn) : carry.counted;
-  const after = { turns, blind, counted, slashes };
-  const end = (agreed: Winner | null): JudgedRound<UnanimousCarry> => {
-    const winner = agreed ?? countedWinner(attempt, counted, blind);
-    return {
-      // PH7: other seats may have gone on from here; their next round is a conclusion round again.
-      carry: { ...after, concluding: carry.concluding },
-      outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: turn.candidates.map(({ seat }) => seat) }),
-    };
-  };
+  const end = (winner: Winner | null): JudgedRound<UnanimousCarry> => ({
+    // PH7: other seats may have gone on from here; their next round is a conclusion round again.
+    carry: { turns, blind, slashes, concluding: carry.concluding },
+    outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: turn.candidates.map(({ seat }) => seat) }),
+  });
   if (!isPrioritised(attempt)) {
-    const winner = overturns(attempt, turn, counted) ? null : agreement(turn);
-    return winner === null && round < maxTurns ? next({ ...after, concluding: false }) : end(winner);
+    const winner = agreement(turn);
+    return winner === null && round < maxTurns ? next({ turns, blind, slashes, concluding: false }) : end(winner);
   }
   if (carry.concluding) {
     const winner = graded(attempt, turn);
-    return winner === null && round <= maxTurns ? next({ ...after, concluding: true }) : end(winner);
+    return winner === null && round <= maxTurns ? next({ turns, blind, slashes, concluding: true }) : end(winner);
   }
-  return next({ ...after, concluding: round >= maxTurns || isReflectionOver(attempt, turn, carry.turns) });
+  const concluding = round >= maxTurns || isReflectionOver(attempt, turn, carry.turns);
+  return next({ turns, blind, slashes, concluding });
 }
 
 function next(carry: UnanimousCarry): JudgedRound<UnanimousCarry> {
   return { carry, outcome: null };
-}
-
-/** UN17: the class of more than 2/3 of all seats, at normal assurance of more than half of them. */
-function countedIn(book: RoundBook, { candidates }: Turn): AnswerGroup | null {
-  const { committee, request } = book.attempt;
-  const isEnough = request.terms.assurance === "high" ? isSupermajority : isMajority;
-  const classes = answerClasses(book, candidates, "closed");
-  return classes.find(({ seats }) => isEnough(seats.length, committee.length)) ?? null;
-}
-
-/** UN17: half of the part of all seats that gave the answer at first, so that it is lower than that of any agreement. */
-function countedWinner({ committee }: Attempt, counted: AnswerGroup | null, blind: Blind): Winner | null {
-  if (counted === null) return null;
-  const { representative, seats } = counted;
-  const confidence = Math.floor((seats.length * ONE_PPM) / (2 * committee.length)) as Ppm;
-  return { answer: representative, confidence, alike: outcomesOf(blind.answers, seats) };
-}
-
-/** UN18: true if all agree on another answer than more than 2/3 of all seats gave at first. Texts may have other words by now. */
-function overturns(
-  { committee, request: { terms } }: Attempt,
-  { unanimous }: Turn,
-  counted: AnswerGroup | null,
-): boolean {
-  if (unanimous === null || counted === null || terms.kind === "text") return false;
-  const isBinding = isSupermajority(counted.seats.length, committee.length);
-  return isBinding && !isSameAnswer(terms, counted.representative, unanimous.representative);
 }
 
 /** UN9: confidence is 1 if no seat that answered holds out, else the part of the seats that agree. */
