@@ -92,7 +92,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
 
     it("SE24: a larger committee follows an unsure decision, one that is sure is final at its commit, and both are settled", async () => {
       const writer = await harness.writer(0);
-      const first = await drawn(harness, { appeals: 2, finality: 90 });
+      const first = await drawn(harness, { appeals: 1, finality: 90 });
       const { request } = first;
       await writer.commit(request, first.awaited, first.certifying({ confidence: 899_999 as Ppm }));
       const reopened = (await reader.requestEvents(request.id)).at(-1);
@@ -114,7 +114,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       expected.set(slashed, (expected.get(slashed) ?? 0) * 0.8);
       assert.deepEqual(await reputations(reader), expected);
 
-      const sure = await drawn(harness, { appeals: 2, finality: 90 });
+      const sure = await drawn(harness, { appeals: 1, finality: 90 });
       await writer.commit(sure.request, sure.awaited, sure.certifying({ confidence: 900_000 as Ppm }));
       const paid = await progressNow(reader, sure.request.id);
       assert.ok(isFinal(paid) && isPaid(paid));

@@ -125,7 +125,7 @@ describe("command line: money", () => {
       ["requested", "drawn", "hung", reopened, "drawn", "decided", "final"].map((step) => `request 1: ${step}`),
     );
     assert.match(stdout, /^status +decided$/m);
-    assert.match(stdout, /^attempt 0 +4 seats: hung, so another committee was called$/m);
+    assert.match(stdout, /^attempt 0 +4 seats: hung; another committee was called$/m);
     assert.match(stdout, /^answer +yes$/m);
     assert.equal(await allowanceOf(asker), 0n);
 

@@ -173,7 +173,7 @@ describe("npm run sim", () => {
     "finds a planted bug: exit code 1, a command that repeats it, and a shrunk one",
     { timeout: 120_000 },
     async () => {
-      const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant MB11-refuted --json".split(" ");
+      const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant PY4 --json".split(" ");
       const { code, out } = await sim(...words);
       assert.equal(code, 1);
       const { violations, shrunk } = JSON.parse(out) as {
@@ -182,7 +182,7 @@ describe("npm run sim", () => {
       };
       const checkers = new Set(violations.map(({ checker }) => checker));
       for (const command of [violations[0]!.command, shrunk]) {
-        assertIncludes(command, "--mutant MB11-refuted");
+        assertIncludes(command, "--mutant PY4");
         assertIncludes(command, "--seeds 1 ");
         const again = await sim(...command.replace("npm run sim -- ", "").split(" "), "--json");
         assert.equal(again.code, 1);

@@ -207,7 +207,7 @@ function earlierRows({ progress }: Facts): readonly Row[] {
   return (progress?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => {
     const said = status === "hung" ? "hung" : printable(answer);
     const unappealed =
-      status === "hung" ? "hung, so another committee was called" : "not sure enough, so a larger committee was called";
+      status === "hung" ? "another committee was called" : "not sure enough, so a larger committee was called";
     const then = appellant === null ? unappealed : `appealed against by ${appellant}`;
     return [`attempt ${attempt}`, `${committee.length} seats: ${said}; ${then}`];
   });
