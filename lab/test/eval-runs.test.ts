@@ -181,7 +181,7 @@ describe("eval: committees", () => {
       if (readPrompt(user).get("proof") === question.lie.proof) proofs += 1;
       return minded("63");
     });
-    assert.equal((await trialOf("mbft", 1, book)).status, "right");
+    assert.equal((await trialOf("hashgraph", 1, book)).status, "right");
     assertAbove(proofs, 0);
   });
 

@@ -31,8 +31,8 @@ const TASKS = "adjudicate cite converge critique match propose revise score synt
 
 /** The hash of all that the set asks in these worlds. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "9d09743d00ed8321ff8a00d983e9faf5820314a9befd531796f1d6d74b872e28",
-  "general@1": "46e60d660dc46f4805c37196f4bcf22a392c91d1f4a9a43c1483d118f1e4d2ae",
+  "small@2": "32abc7153e66135a57dbaea076c5b1aada037d8bbfe15a9ed61625bfce466155",
+  "general@1": "ad1ebe480e7a0c3dbcd946d97dd2895f3cc148fa28201856d6fadac2a02bd7d4",
 };
 
 /** Everything that seats ask when they are asked all of that under all protocols. */
