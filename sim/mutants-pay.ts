@@ -71,7 +71,7 @@ export const payMutants: readonly Mutant[] = [
     file: "agents/core/phases/pay.ts",
     find: "agrees: falls ? false : null };",
     replace: "agrees: null };",
-    sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds silent,late-revealer",
+    sim: "--protocol unanimous --n 4 --byzantine 1 --byzantine-kinds silent,late-revealer",
     expect: ["lessons"],
   },
   {

@@ -340,6 +340,30 @@ describe("checkers", () => {
     assertIncludes(says("pay", hung), `seat ${liar} falls, and was not wrong when sure`);
   });
 
+  it("SI12 lessons: reports a decision that teaches otherwise than its messages say", () => {
+    const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
+    const { seat } = honest(good);
+    const answered = good.attempt.committee.map((_, index) => index as SeatIndex);
+    const agreed = answered.filter((one) => one !== liar);
+    // Under mbft a seat can be slashed, and is taught nothing then.
+    const taught = (change: Parameters<typeof decide>[0]): string =>
+      says("lessons", {
+        ...decide({ answered, agreed, ...change }),
+        protocol: { ...good.protocol, id: "unanimous" },
+      });
+    // What the messages say is what the honest seats hold.
+    assert.equal(taught({}), "");
+    const others = good.seats.filter((one) => one.byzantine === null && one.seat !== seat);
+    for (const one of others) assertIncludes(taught({ agreed: answered }), `seat ${one.seat} holds other lessons`);
+    assertIncludes(taught({ answered: [], agreed: [] }), `seat ${liar} is not outvoted, and was`);
+    assertIncludes(taught({ agreed: answered }), "the decision teaches about seats");
+    assertIncludes(taught({ status: "hung" }), "the decision teaches about seats");
+    const lacking = (list: readonly SeatIndex[]) => list.filter((one) => one !== seat);
+    assertIncludes(taught({ agreed: lacking(agreed) }), `seat ${seat} is outvoted, and was not`);
+    const fewer = { answered: lacking(answered), agreed: lacking(agreed) };
+    assertIncludes(taught(fewer), `seat ${seat} is paid, and did not agree`);
+  });
+
   it("SI4 no honest slash: every fall of an honest seat counts, unless a crash kept its answer from the others", () => {
     const { seat } = honest(good);
     const reveal = good.messages.get(`2.0.${seat}`)![0]!;
