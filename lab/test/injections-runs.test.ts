@@ -83,8 +83,8 @@ const scenes: readonly Scene[] = [
 
 /** Fields of prompts in which texts of the corpus stand, by protocol; of one that is not listed, the question at least. */
 const REACHED: Readonly<Record<string, string>> = {
-  mbft: "answer counterProof other others proof question",
-  "mbft-bayesian": "other question",
+  mbft: "counterProof other others proof question",
+  "mbft-bayesian": "counterProof other others proof question",
   wbft: "answer other proof question",
   leaderless: "proof question",
   unanimous: "answer counterProof other others proof question",
