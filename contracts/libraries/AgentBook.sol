@@ -348,7 +348,7 @@ library AgentBook {
         if (isProven || fellAsleep || latest.exited() != earlier.exited()) {
             _sync(self, rules, agentId, record);
         } else if (
-            record.position != 0 && (latest.reputation() != earlier.reputation() || latest.skill() != earlier.skill())
+            (latest.reputation() != earlier.reputation() || latest.skill() != earlier.skill()) && record.position != 0
         ) {
             _reweigh(self, rules.epoch, record);
         }

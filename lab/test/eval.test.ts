@@ -8,7 +8,7 @@ import { attemptFor } from "../eval/attempt.ts";
 import { markOf } from "../eval/mark.ts";
 import { byzantineOf, optionsFrom } from "../eval/options.ts";
 import { poisoned } from "../eval/poison.ts";
-import { cellsOf, conditionText, type Condition, type Grid } from "../eval/conditions.ts";
+import { cellsOf, conditionText, type Grid } from "../eval/conditions.ts";
 import { skillOf } from "../eval/lessons.ts";
 import { METHODS } from "../eval/methods.ts";
 import { formOf, isTest, questionsOf } from "../eval/question.ts";
@@ -35,6 +35,7 @@ import {
   assertClose,
   assertWithin,
 } from "../../test/support/assertions.ts";
+import { PLAIN } from "./support/evaluation.ts";
 
 const [question] = questionsOf("arithmetic", 1, 1) as [ReturnType<typeof questionsOf>[number]];
 const { terms } = attemptFor(question, 0, 4, "normal").request;
@@ -345,15 +346,7 @@ describe("eval: conditions", () => {
   it("name themselves apart", () => {
     const names = cellsOf(grid, ["rules"]).map(({ condition, method: { id } }) => `${id} ${conditionText(condition)}`);
     assert.equal(new Set(names).size, names.length);
-    const one: Condition = {
-      mix: "homogeneous",
-      seats: 4,
-      seating: "sampled",
-      assurance: "normal",
-      byzantine: 0,
-      liars: "caught",
-    };
-    assert.equal(conditionText(one), "n = 4, nobody bad, one model");
+    assert.equal(conditionText(PLAIN), "n = 4, nobody bad, one model");
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Decision, SeatIndex } from "../../agents/core/types.ts";
-import { honestSeats, slotOf, type Trace } from "../trace.ts";
+import { slotOf, type Trace } from "../trace.ts";
 import { OWN_SLASHES, boundTo, canTell, isSame, paidFor } from "./pay.ts";
-import { firstCertificate, transcribed } from "./transcript.ts";
+import { differingFrom, firstCertificate, transcribed } from "./transcript.ts";
 
 /**
  * SI12: all certificates teach about the same seats. A Hung decision teaches about nobody, any other about nobody or about one outvoted
@@ -15,11 +15,7 @@ export function checkLessons(trace: Trace): readonly string[] {
   if (certificate === null || messages === null) return [];
   const { decision } = certificate;
   const { terms } = trace.attempt.request;
-  const differing = honestSeats(trace).flatMap(({ seat, certificates }) =>
-    certificates
-      .filter(({ certificate: other }) => taughtBy(other.decision) !== taughtBy(decision))
-      .map(() => `seat ${seat} holds other lessons`),
-  );
+  const differing = differingFrom(trace, certificate, taughtBy, "lessons");
   const { answered, agreed } = decision;
   const outvoted = answered.filter((seat) => !agreed.includes(seat));
   const teaches = answered.length > 0 || agreed.length > 0;

@@ -9,8 +9,8 @@ import {
   type Value,
 } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
-import { honestSeats, slotOf, type Trace } from "../trace.ts";
-import { fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
+import { slotOf, type Trace } from "../trace.ts";
+import { fieldsOf, differingFrom, firstCertificate, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -33,11 +33,7 @@ export function checkPay(trace: Trace): readonly string[] {
   if (certificate === null || messages === null) return [];
   const { decision } = certificate;
   const { terms } = trace.attempt.request;
-  const differing = honestSeats(trace).flatMap(({ seat, certificates }) =>
-    certificates
-      .filter(({ certificate: other }) => paidBy(other.decision) !== paidBy(decision))
-      .map(() => `seat ${seat} holds other shares or reputation changes`),
-  );
+  const differing = differingFrom(trace, certificate, paidBy, "shares or reputation changes");
   const bound = trace.attempt.committee.map((_, seat) => boundTo(trace, messages, seat as SeatIndex));
   const unearned = decision.shares.flatMap((share, seat): readonly string[] => {
     const isSilent = !messages.some(({ header }) => header.seat === seat);

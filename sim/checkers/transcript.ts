@@ -1,10 +1,24 @@
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
-import type { Message, Value } from "../../agents/core/types.ts";
+import type { Decision, Message, Value } from "../../agents/core/types.ts";
 import { honestSeats, type Certified, type Trace } from "../trace.ts";
 
 /** The first certificate that an honest seat announced. */
 export function firstCertificate(trace: Trace): Certified["certificate"] | null {
   return honestSeats(trace).flatMap(({ certificates }) => certificates[0] ?? [])[0]?.certificate ?? null;
+}
+
+/** Says which honest seats hold a certificate that states something else than the first one. */
+export function differingFrom(
+  trace: Trace,
+  first: Certified["certificate"],
+  stated: (decision: Decision) => string,
+  noun: string,
+): readonly string[] {
+  return honestSeats(trace).flatMap(({ seat, certificates }) =>
+    certificates
+      .filter(({ certificate }) => stated(certificate.decision) !== stated(first.decision))
+      .map(() => `seat ${seat} holds other ${noun}`),
+  );
 }
 
 /** The raw messages of the transcript that the first certificate names, in its order; null if it cannot be read. */

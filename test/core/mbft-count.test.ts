@@ -1,49 +1,37 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import type { Attempt, Outcome } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
-import { roundOf, type SeatActs } from "../support/core/mbft-set.ts";
+import { accept, finalOf, reject, seatsDoing, type SeatActs } from "../support/core/mbft-set.ts";
 import { assertFields, assertIncludes } from "../support/assertions.ts";
-
-const seats = (n: number, act: (seat: number) => SeatActs): SeatActs[] =>
-  Array.from({ length: n }, (_, seat) => act(seat));
-const accept = { verdict: "accept" } as const;
-const reject = { verdict: "reject" } as const;
-
-function final(attempt: Attempt, acts: readonly SeatActs[]): Outcome | null {
-  const conclusion = mbft.conclude(attempt, roundOf(attempt, acts));
-  return conclusion.kind === "final" ? conclusion.outcome : null;
-}
 
 describe("mbft: what is counted, and whom a vote supports", () => {
   it("MB14: of two answers that may be decided most members win, however many accept the other one", () => {
     const votes = (accused: number) => ({ [accused]: accept });
-    const acts = seats(7, (seat) => {
+    const acts = seatsDoing(7, (seat) => {
       if (seat < 3) return { answer: "yes", tier: 700_000, votes: votes(3) };
       return seat < 5 ? { answer: "no", votes: votes(0) } : { votes: votes(3) };
     });
     // "no" has seven seats behind it, "yes" five; more seats found "yes" by themselves.
-    assertFields(final(attemptOf(7), acts), { status: "decided", answer: "yes" });
+    assertFields(finalOf(attemptOf(7), acts), { status: "decided", answer: "yes" });
   });
 
   it("MB14: of as many members the greatest sum wins, not the loudest leader", () => {
-    const acts = seats(6, (seat) => {
+    const acts = seatsDoing(6, (seat) => {
       if (seat < 2) return { answer: "no", tier: seat === 0 ? 900_000 : 300_000, votes: { 2: accept } };
       return seat < 4
         ? { answer: "yes", tier: 700_000, votes: { 0: accept } }
         : { votes: { [seat === 4 ? 2 : 0]: accept } };
     });
-    assertFields(final(attemptOf(6), acts), { status: "decided", answer: "yes" });
+    assertFields(finalOf(attemptOf(6), acts), { status: "decided", answer: "yes" });
   });
 
   it("MB9: a seat that accepts two answers besides its own has accepted none, and its rejections stand", () => {
     const attempt = attemptOf(7, { kind: "number" });
     const decided = (also: Record<number, { readonly verdict: "accept" | "reject" }>): string | undefined =>
-      final(
+      finalOf(
         attempt,
-        seats(7, (seat) => {
+        seatsDoing(7, (seat) => {
           if (seat < 3) return { answer: "1" };
           if (seat < 5) return { answer: "2", votes: seat === 3 ? { 0: accept, ...also } : {} };
           return { answer: "3" };
@@ -55,13 +43,13 @@ describe("mbft: what is counted, and whom a vote supports", () => {
   });
 
   it("MB20: three of four that agree decide, however unsure, against a sure liar and whoever it convinces", () => {
-    const acts = seats(4, (seat) =>
+    const acts = seatsDoing(4, (seat) =>
       seat === 0
         ? { answer: "no", votes: { 1: reject }, judgements: {} }
         : { answer: "yes", tier: 300_000, votes: { 0: accept }, judgements: { "0>1": "uphold" } },
     );
     for (const assurance of ["normal", "high"] as const) {
-      const outcome = final(attemptOf(4, { assurance }, [1_000_000, 1, 1, 1]), acts);
+      const outcome = finalOf(attemptOf(4, { assurance }, [1_000_000, 1, 1, 1]), acts);
       assertFields(outcome, { status: "decided", answer: "yes" });
       // MB16: no counter-proof counts, so nobody is slashed for one; who was wrong when sure falls by PY5.
       assertIncludes(
@@ -71,7 +59,7 @@ describe("mbft: what is counted, and whom a vote supports", () => {
     }
     // Two of three that answered are not more than 2/3 of four.
     const unsure: SeatActs = { answer: "yes", tier: 300_000 };
-    assert.equal(final(attemptOf(4), [{ answer: "no" }, unsure, unsure, {}]), null);
+    assert.equal(finalOf(attemptOf(4), [{ answer: "no" }, unsure, unsure, {}]), null);
   });
 
   const anyVerdict = fc.constantFrom("accept", "reject", "abstain" as const);
@@ -97,7 +85,7 @@ describe("mbft: what is counted, and whom a vote supports", () => {
       fc.property(world, ({ liars, honest, reputation, assurance }) => {
         const acts = [...liars, ...honest.map((act) => ({ ...act, answer: "yes" }))];
         const reputations = acts.map((_, seat) => (seat < liars.length ? 1_000_000 : reputation));
-        const outcome = final(attemptOf(acts.length, { assurance }, reputations), acts);
+        const outcome = finalOf(attemptOf(acts.length, { assurance }, reputations), acts);
         assertFields(outcome, { status: "decided", answer: "yes" });
       }),
       { numRuns: 60 },
@@ -127,7 +115,7 @@ describe("mbft: what is counted, and whom a vote supports", () => {
             ? act
             : { ...act, votes: Object.fromEntries(entries.filter(([, { verdict }]) => verdict !== "accept")) };
         });
-        const [one, other] = [final(attempt, plain), final(attempt, without)];
+        const [one, other] = [finalOf(attempt, plain), finalOf(attempt, without)];
         assert.deepEqual([one?.answer, one?.confidence], [other?.answer, other?.confidence]);
       }),
       { numRuns: 100 },

@@ -9,30 +9,24 @@ import { voteForm } from "../../agents/core/phases/votes.ts";
 import { withSeen } from "../../agents/core/phases/round-book.ts";
 import { emptyTally, messagesOf, addMessage, type Tally } from "../../agents/core/seat/tally.ts";
 import { tierOf } from "../../agents/core/phases/tiers.ts";
-import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
+import type { Attempt, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import {
   COMMIT,
   JUDGE,
   REVEAL,
   VOTE,
+  accept,
   addRound,
   encodeReveal,
+  finalOf,
   put,
+  reject,
   roundOf,
+  seatsDoing,
   type SeatActs,
 } from "../support/core/mbft-set.ts";
 import { assertAtLeast, assertFields, assertIncludes, assertWithin } from "../support/assertions.ts";
-
-const seats = (n: number, act: (seat: number) => SeatActs): SeatActs[] =>
-  Array.from({ length: n }, (_, seat) => act(seat));
-const accept = { verdict: "accept" } as const;
-const reject = { verdict: "reject" } as const;
-
-function final(attempt: Attempt, acts: readonly SeatActs[]): Outcome | null {
-  const conclusion = mbft.conclude(attempt, roundOf(attempt, acts));
-  return conclusion.kind === "final" ? conclusion.outcome : null;
-}
 
 describe("mbft rules", () => {
   it("MB1: theta exceeds (f + h) tauMax with the largest h, and not with h + 1", () => {
@@ -60,11 +54,11 @@ describe("mbft rules", () => {
   ] as const) {
     it(`MB4: a ${name} counts if more than half of the seats held it in time, and not with half`, () => {
       for (const holders of [3, 4]) {
-        const acts = seats(6, (seat) => ({
+        const acts = seatsDoing(6, (seat) => ({
           answer: "yes",
           sees: (at, of) => at !== phase || of !== 0 || seat < holders,
         }));
-        assert.equal(final(attemptOf(6), acts)?.shares[0], holders === 3 ? 0 : SURE_RIGHT);
+        assert.equal(finalOf(attemptOf(6), acts)?.shares[0], holders === 3 ? 0 : SURE_RIGHT);
       }
     });
   }
@@ -78,11 +72,11 @@ describe("mbft rules", () => {
       votes: seat > 4 ? { 0: accept } : {},
       sees: (at, of) => inTime || at !== VOTE || of < 5,
     });
-    const yes = seats(7, () => ({ answer: "yes" }));
+    const yes = seatsDoing(7, () => ({ answer: "yes" }));
     const first = (inTime: boolean) =>
       roundOf(
         attempt,
-        seats(7, (seat) => act(seat, inTime)),
+        seatsDoing(7, (seat) => act(seat, inTime)),
       );
     const outcome = (tally: Tally): string | null => {
       const conclusion = mbft.conclude(attempt, tally);
@@ -96,7 +90,7 @@ describe("mbft rules", () => {
 
   it("MB9, M25: a leader that equivocates afterwards takes no vote or counter-proof back", () => {
     const attempt = attemptOf(7);
-    const acts = seats(7, (seat) => ({
+    const acts = seatsDoing(7, (seat) => ({
       ...(seat < 3 ? { answer: "no" } : { answer: "yes", tier: 300_000, votes: { 0: seat === 3 ? reject : accept } }),
       judgements: { "3>0": "uphold" as const },
     }));
@@ -107,7 +101,7 @@ describe("mbft rules", () => {
     const tally = roundOf(attempt, acts);
     // Without the counter-proof "no" would decide; with it, and whatever its leader does then, it does not.
     const unopposed = acts.map((act, seat) => (seat === 3 ? { ...act, votes: {} } : act));
-    assert.equal(final(attempt, unopposed)?.answer, "no");
+    assert.equal(finalOf(attempt, unopposed)?.answer, "no");
     assert.equal(mbft.conclude(attempt, tally).kind, "open");
     assert.equal(mbft.conclude(attempt, put(tally, attempt, 0, 0, REVEAL, second)).kind, "open");
   });
@@ -115,9 +109,9 @@ describe("mbft rules", () => {
   it("MB9: a vote that names the outcome of another answer than its reveal shows is about nothing", () => {
     const attempt = attemptOf(7);
     const decided = (about: string): string | undefined =>
-      final(
+      finalOf(
         attempt,
-        seats(7, (seat) =>
+        seatsDoing(7, (seat) =>
           seat < 3 ? { answer: "no" } : { answer: "yes", tier: 300_000, votes: { 0: { ...accept, about } } },
         ),
       )?.answer;
@@ -127,7 +121,7 @@ describe("mbft rules", () => {
 
   it("MB4: a proposal that does not open its seat's commitment does not count", () => {
     const attempt = attemptOf(4);
-    const acts = seats(4, () => ({ answer: "yes" }));
+    const acts = seatsDoing(4, () => ({ answer: "yes" }));
     let tally = emptyTally;
     for (const message of messagesOf(roundOf(attempt, acts))) {
       if (message.header.phase !== REVEAL || message.header.seat !== 0) tally = addMessage(tally, message).tally;
@@ -169,20 +163,20 @@ describe("mbft rules", () => {
 
   it("MB14: commits at equality with theta, not one ppm of reputation below", () => {
     // n = 4: theta = 4 * 0.9 / 2 = 1.8 = 0.9 + 3 * 0.3: two members, and two that accept.
-    const acts = seats(4, (seat) =>
+    const acts = seatsDoing(4, (seat) =>
       seat < 2
         ? { votes: { 3: { verdict: "accept", tier: 300_000 } } }
         : { answer: "yes", tier: seat === 3 ? 900_000 : 300_000 },
     );
-    assert.equal(final(attemptOf(4), acts)?.status, "decided");
-    assert.equal(final(attemptOf(4, {}, [999_999]), acts), null);
+    assert.equal(finalOf(attemptOf(4), acts)?.status, "decided");
+    assert.equal(finalOf(attemptOf(4, {}, [999_999]), acts), null);
   });
 
   it("M15: an unanimous honest committee commits in round 0, whatever its tier, as far as theta allows", () => {
     for (const n of [4, 5, 7, 10, 31]) {
-      const outcome = final(
+      const outcome = finalOf(
         attemptOf(n),
-        seats(n, () => ({ answer: "yes", tier: 700_000 })),
+        seatsDoing(n, () => ({ answer: "yes", tier: 700_000 })),
       );
       assertFields(outcome, { status: "decided", answer: "yes" });
     }
@@ -191,16 +185,16 @@ describe("mbft rules", () => {
   for (const vetoers of [1, 2]) {
     it(`M22: ${vetoers} coordinated vetoer(s) of seven do not stall, and are slashed`, () => {
       const refuting: NonNullable<SeatActs["judgements"]> = Object.fromEntries(
-        seats(vetoers, () => ({})).map((_, author) => [`${author}>6`, "refute" as const]),
+        seatsDoing(vetoers, () => ({})).map((_, author) => [`${author}>6`, "refute" as const]),
       );
       // Four of seven are too few to be counted: seats 3 to 6 hold the truth, and those besides have no answer.
-      const acts = seats(7, (seat) => {
+      const acts = seatsDoing(7, (seat) => {
         if (seat < vetoers) return { answer: "no", votes: { 6: reject } };
         return seat < 3
           ? { votes: { 0: reject }, judgements: refuting }
           : { answer: "yes", votes: { 0: reject }, judgements: refuting };
       });
-      const outcome = final(attemptOf(7), acts);
+      const outcome = finalOf(attemptOf(7), acts);
       assertFields(outcome, { status: "decided", answer: "yes" });
       assertIncludes(
         outcome?.reputationChanges.map(({ seat }) => seat),
@@ -210,67 +204,67 @@ describe("mbft rules", () => {
   }
 
   it("MB13: an upheld counter-proof of an untouched author vetoes; of a slashed author it only subtracts", () => {
-    const acts = seats(7, (seat) => {
+    const acts = seatsDoing(7, (seat) => {
       if (seat === 0) return { answer: "no", votes: { 6: reject } };
       const judgements = seat < 5 ? ({ "0>6": "uphold" } as const) : {};
       return seat < 3 ? { votes: { 6: accept }, judgements } : { answer: "yes", judgements };
     });
-    assert.equal(final(attemptOf(7), acts), null);
-    assertFields(final(attemptOf(7, {}, [999_999]), acts), { status: "decided", answer: "yes" });
+    assert.equal(finalOf(attemptOf(7), acts), null);
+    assertFields(finalOf(attemptOf(7, {}, [999_999]), acts), { status: "decided", answer: "yes" });
   });
 
   it("MB11, M21: exactly half upholds, exactly two thirds refutes: both are dismissed", () => {
     const base = (verdict: "uphold" | "refute", judges: number) =>
-      seats(6, (seat) => {
+      seatsDoing(6, (seat) => {
         if (seat === 0) return { answer: "no", tier: 700_000, votes: { 5: reject } };
         const judgements = seat <= judges ? { "0>5": verdict } : {};
         return seat < 3 ? { votes: { 5: accept }, judgements } : { answer: "yes", judgements };
       });
-    assertFields(final(attemptOf(6), base("uphold", 3)), { status: "decided", answer: "yes" });
-    assert.equal(final(attemptOf(6), base("uphold", 4)), null);
-    assert.deepEqual(final(attemptOf(6), base("refute", 4))?.reputationChanges, []);
-    assert.deepEqual(final(attemptOf(6), base("refute", 5))?.reputationChanges, [{ seat: 0, steps: -1 }]);
+    assertFields(finalOf(attemptOf(6), base("uphold", 3)), { status: "decided", answer: "yes" });
+    assert.equal(finalOf(attemptOf(6), base("uphold", 4)), null);
+    assert.deepEqual(finalOf(attemptOf(6), base("refute", 4))?.reputationChanges, []);
+    assert.deepEqual(finalOf(attemptOf(6), base("refute", 5))?.reputationChanges, [{ seat: 0, steps: -1 }]);
   });
 
   it("MB11: an author cannot uphold its own counter-proof", () => {
-    const acts = seats(6, (seat) => {
+    const acts = seatsDoing(6, (seat) => {
       const judgements = seat < 4 ? ({ "0>5": "uphold" } as const) : {};
       if (seat === 0) return { answer: "no", votes: { 5: reject }, judgements };
       return seat < 3 ? { votes: { 5: accept }, judgements } : { answer: "yes", judgements };
     });
-    assertFields(final(attemptOf(6), acts), { status: "decided" });
+    assertFields(finalOf(attemptOf(6), acts), { status: "decided" });
   });
 
   it("one honest but wrong low-tier agent does not veto nine", () => {
-    const acts = seats(10, (seat) =>
+    const acts = seatsDoing(10, (seat) =>
       seat === 0
         ? { answer: "no", tier: 300_000, votes: { 9: { verdict: "reject", tier: 300_000 } } }
         : { answer: "yes", judgements: { "0>9": "refute" } },
     );
-    assertFields(final(attemptOf(10), acts), { status: "decided", answer: "yes" });
+    assertFields(finalOf(attemptOf(10), acts), { status: "decided", answer: "yes" });
   });
 
   it("M23: a seat that accuses and then proposes the truth ends below the seats it accused", () => {
-    const acts = seats(4, (seat) => (seat === 3 ? { answer: "yes", votes: {} } : { answer: "yes" }));
-    const honestRound = final(attemptOf(4), acts);
+    const acts = seatsDoing(4, (seat) => (seat === 3 ? { answer: "yes", votes: {} } : { answer: "yes" }));
+    const honestRound = finalOf(attemptOf(4), acts);
     assert.deepEqual(honestRound?.reputationChanges, []);
     // The accuser must hold another answer to reject the class; its refuted counter-proof costs it, the accused nothing.
-    const accusing = seats(4, (seat) => {
+    const accusing = seatsDoing(4, (seat) => {
       if (seat === 3) return { answer: "no", votes: { 0: reject } };
       const judgements = { "3>0": "refute" } as const;
       return seat === 2 ? { votes: { 0: accept }, judgements } : { answer: "yes", judgements };
     });
-    assert.deepEqual(final(attemptOf(4), accusing)?.reputationChanges, [{ seat: 3, steps: -1 }]);
+    assert.deepEqual(finalOf(attemptOf(4), accusing)?.reputationChanges, [{ seat: 3, steps: -1 }]);
   });
 
   it("MB12: high assurance needs more than two thirds of the seats", () => {
-    const acts = seats(6, (seat) => (seat < 4 ? { answer: "yes" } : {}));
-    assertFields(final(attemptOf(6), acts), { status: "decided" });
-    assert.equal(final(attemptOf(6, { assurance: "high" }), acts), null);
+    const acts = seatsDoing(6, (seat) => (seat < 4 ? { answer: "yes" } : {}));
+    assertFields(finalOf(attemptOf(6), acts), { status: "decided" });
+    assert.equal(finalOf(attemptOf(6, { assurance: "high" }), acts), null);
     assertFields(
-      final(
+      finalOf(
         attemptOf(6, { assurance: "high" }),
-        seats(6, (seat) => (seat < 5 ? { answer: "yes" } : {})),
+        seatsDoing(6, (seat) => (seat < 5 ? { answer: "yes" } : {})),
       ),
       { status: "decided" },
     );
@@ -278,24 +272,24 @@ describe("mbft rules", () => {
 
   it("MB6: f loud seats with an answer each do not crowd out the answer of many", () => {
     const n = 31;
-    const acts = seats(n, (seat) => {
+    const acts = seatsDoing(n, (seat) => {
       if (seat < 10) return { answer: String(100 + seat) };
       // One is missing to those that the count would decide.
       return seat === 10 ? {} : { answer: "65", tier: 700_000 };
     });
-    assert.equal(final(attemptOf(n, { kind: "number" }), acts)?.answer, "65");
+    assert.equal(finalOf(attemptOf(n, { kind: "number" }), acts)?.answer, "65");
   });
 
   it("MB15: incomplete rounds are open; three complete rounds without a winner are Hung", () => {
     const attempt = attemptOf(4);
-    const split = seats(4, (seat) => ({ answer: seat < 2 ? "yes" : "no" }));
+    const split = seatsDoing(4, (seat) => ({ answer: seat < 2 ? "yes" : "no" }));
     const two = addRound(roundOf(attempt, split), attempt, 1, split);
     assert.equal(mbft.conclude(attempt, two).kind, "open");
     const third = addRound(
       two,
       attempt,
       2,
-      seats(4, (seat) => (seat < 2 ? { ...split[seat], silent: true } : (split[seat] as SeatActs))),
+      seatsDoing(4, (seat) => (seat < 2 ? { ...split[seat], silent: true } : (split[seat] as SeatActs))),
     );
     assert.equal(mbft.conclude(attempt, third).kind, "open");
     const conclusion = mbft.conclude(attempt, addRound(two, attempt, 2, split));
@@ -308,7 +302,7 @@ describe("mbft rules", () => {
     const tally = put(
       roundOf(
         attempt,
-        seats(4, () => ({ answer: "yes" })),
+        seatsDoing(4, () => ({ answer: "yes" })),
       ),
       attempt,
       0,
@@ -323,9 +317,9 @@ describe("mbft rules", () => {
   });
 
   it("MB17: seats that took part recover from earlier slashes, and no other seats", () => {
-    const outcome = final(
+    const outcome = finalOf(
       attemptOf(4, {}, [500_000, 500_000]),
-      seats(4, (seat) => (seat === 1 ? {} : { answer: "yes" })),
+      seatsDoing(4, (seat) => (seat === 1 ? {} : { answer: "yes" })),
     );
     assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: 1 }]);
   });
@@ -365,7 +359,7 @@ describe("mbft rules", () => {
     const act = fc.record({ answer: fc.constantFrom("yes", "no"), tier: fc.constantFrom(300_000, 700_000, 900_000) });
     fc.assert(
       fc.property(fc.array(act, { minLength: 7, maxLength: 7 }), (acts) => {
-        const outcome = final(attemptOf(7), acts);
+        const outcome = finalOf(attemptOf(7), acts);
         const weight = (answer: string) =>
           acts.filter((one) => one.answer === answer).reduce((sum, one) => sum + one.tier, 0);
         const members = (answer: string) => acts.filter((one) => one.answer === answer).length;

@@ -32,8 +32,8 @@ export interface ChainTerms {
   readonly unbondingDelaySeconds: number;
   /** Agents that can be drawn in the running epoch. */
   readonly drawableAgents: number;
-  /** How long a seed can be proven (SE8). */
-  readonly seedWindow: SeedWindow;
+  /** Returns how long a seed can be proven (SE8). */
+  seedWindow(signal?: AbortSignal): Promise<SeedWindow>;
   holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
   /** Returns the smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
@@ -118,7 +118,6 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
         client.readContract({ ...registry, functionName: "slasher" }),
       ]),
   );
-  const seedWindow = await readSeedWindow(connection, signal);
   const stakeToken = await readToken(connection, lower(stake), signal);
   const feeToken = lower(fee) === stakeToken.address ? stakeToken : await readToken(connection, lower(fee), signal);
   return {
@@ -128,7 +127,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
     maxStake,
     unbondingDelaySeconds: delay,
     drawableAgents: Number(drawable),
-    seedWindow,
+    seedWindow: (ended) => readSeedWindow(connection, ended),
     holdings: async (account, ended) => {
       const [coin, stakeHeld, token, native] = await connection.call(`Read what ${account} holds`, ended, (client) =>
         Promise.all([

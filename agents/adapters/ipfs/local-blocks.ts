@@ -8,7 +8,7 @@ import { type AbortOptions, NotFoundError } from "@libp2p/interface";
 import type { InputPair, Pair } from "interface-blockstore";
 import { base32upper } from "multiformats/bases/base32";
 import type { CID } from "multiformats/cid";
-import { bytesToHex, concat, hexToBytes } from "../../core/encoding/bytes.ts";
+import { bytesToHex } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { cidOf, MAX_BLOCK_BYTES, sha256, SHA2_256_CODE, verifiedBlock } from "./block.ts";
@@ -23,6 +23,7 @@ const EXTENSION = ".data";
  */
 export class LocalBlocks extends BaseBlockstore {
   readonly #files: FsBlockstore;
+  readonly #sharding = new NextToLast({ extension: EXTENSION });
   readonly #flushed = new Set<string>();
   /** Writers of a block; it is not removed while there are any. */
   readonly #writers = new Map<string, number>();
@@ -31,8 +32,7 @@ export class LocalBlocks extends BaseBlockstore {
 
   constructor(location: string) {
     super();
-    const shardingStrategy = new NextToLast({ extension: EXTENSION });
-    this.#files = new FsBlockstore(location, { shardingStrategy });
+    this.#files = new FsBlockstore(location, { shardingStrategy: this.#sharding });
   }
 
   open(): Promise<void> {
@@ -47,7 +47,7 @@ export class LocalBlocks extends BaseBlockstore {
 
   /** As `read`, for those who check the hash themselves. A block that is too long is cut off, so its hash is another. */
   readUnchecked(digest: Digest): Uint8Array | null {
-    return readBounded(this.#pathOf(multihashOf(digest)));
+    return readBounded(this.#pathOf(cidOf(digest)));
   }
 
   override has(cid: CID, options?: AbortOptions): Promise<boolean> {
@@ -68,7 +68,7 @@ export class LocalBlocks extends BaseBlockstore {
     return this.#writing(digest, async () => {
       const isNew = !(await this.#isSound(digest));
       if (isNew) await this.put(cid, bytes);
-      else await utimes(this.#pathOf(cid.multihash.bytes), new Date(), new Date());
+      else await utimes(this.#pathOf(cid), new Date(), new Date());
       await this.flush(digest);
       return isNew;
     });
@@ -76,7 +76,7 @@ export class LocalBlocks extends BaseBlockstore {
 
   override async *get(cid: CID, options?: AbortOptions): AsyncGenerator<Uint8Array> {
     options?.signal?.throwIfAborted();
-    const bytes = readBounded(this.#pathOf(cid.multihash.bytes));
+    const bytes = readBounded(this.#pathOf(cid));
     if (bytes === null) throw new NotFoundError(`Block ${cid.toString()} is not here`);
     // Files are found by multihash, whichever codec a peer's CID claims.
     const matches = cid.multihash.code === SHA2_256_CODE && sha256(bytes) === keyOf(cid);
@@ -96,7 +96,7 @@ export class LocalBlocks extends BaseBlockstore {
   /** Resolves once the block survives even a power failure. */
   async flush(digest: Digest): Promise<void> {
     if (this.#flushed.has(digest)) return;
-    const file = this.#pathOf(multihashOf(digest));
+    const file = this.#pathOf(cidOf(digest));
     for (const target of [file, path.dirname(file), this.#files.path]) await flushPath(target);
     if (this.#flushed.size >= MAX_FLUSHED) this.#flushed.clear();
     this.#flushed.add(digest);
@@ -118,7 +118,7 @@ export class LocalBlocks extends BaseBlockstore {
    * block.
    */
   async bytesIfOlder(digest: Digest, beforeMs: number): Promise<number | null> {
-    const found = await stat(this.#pathOf(multihashOf(digest))).catch(absent);
+    const found = await stat(this.#pathOf(cidOf(digest))).catch(absent);
     return found === null || found.mtimeMs >= beforeMs ? null : found.size;
   }
 
@@ -144,7 +144,7 @@ export class LocalBlocks extends BaseBlockstore {
     const bytes = await this.bytesIfOlder(digest, beforeMs);
     if (bytes === null) return -1;
     this.#flushed.delete(digest);
-    await unlink(this.#pathOf(multihashOf(digest)));
+    await unlink(this.#pathOf(cidOf(digest)));
     return bytes;
   }
 
@@ -169,15 +169,10 @@ export class LocalBlocks extends BaseBlockstore {
     }
   }
 
-  /** Where `FsBlockstore` keeps a block. Computed here, in a third of the time: it is asked for each block that is read. */
-  #pathOf(multihash: Uint8Array): string {
-    const name = base32upper.encode(multihash);
-    return [this.#files.path, name.slice(-2), `${name}${EXTENSION}`].join(path.sep);
+  #pathOf(cid: CID): string {
+    const { dir, file } = this.#sharding.encode(cid);
+    return path.join(this.#files.path, dir, file);
   }
-}
-
-function multihashOf(digest: Digest): Uint8Array {
-  return concat(Uint8Array.of(SHA2_256_CODE, 32), hexToBytes(digest));
 }
 
 function keyOf(cid: CID): string {

@@ -1,5 +1,4 @@
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
-import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId } from "../../core/types.ts";
@@ -7,10 +6,9 @@ import type { DecidedRound } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import { progressOf, dueOf, isFinal, lastRound, type Progress } from "../../core/request/progress.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
-import { formatAmount, parseRequestId, unitOf } from "../shared/arguments.ts";
-import { createAuditReader } from "../shared/audit-reader.ts";
-import { findChain } from "../shared/chain-source.ts";
+import { formatAmount, unitOf } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
+import { openRequest } from "../shared/request-source.ts";
 import { rows } from "../shared/output.ts";
 import { reportRequest } from "../shared/request-report.ts";
 import { waitForDecision } from "../shared/wait.ts";
@@ -28,12 +26,7 @@ export const appeal: CommandSpec<Options> = {
     ...accountFlags,
   ],
   run: async ({ args, options, host, tell }) => {
-    const requestId = parseRequestId(args[0]);
-    const source = await findChain(options, host);
-    const [chain, terms] = await Promise.all([
-      createAuditReader(source, host.signal),
-      readChainTerms(source, host.signal),
-    ]);
+    const { requestId, source, chain, terms } = await openRequest(args, options, host);
     const { progress, last } = await requireAppealable(chain, requestId, host.signal);
     const { active, others } = await drawable([...progress.past, last], chain, host.signal);
     const { request } = progress;

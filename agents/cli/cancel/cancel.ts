@@ -1,5 +1,4 @@
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
-import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { unpackWord } from "../../core/encoding/words.ts";
 import { ConclaveError } from "../../core/errors.ts";
@@ -9,22 +8,16 @@ import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Address, Request, RequestId } from "../../core/types.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import { accountFlags, openAccount, type AccountFlags } from "../shared/account.ts";
-import { formatAmount, parseRequestId, unitOf } from "../shared/arguments.ts";
-import { createAuditReader } from "../shared/audit-reader.ts";
-import { findChain } from "../shared/chain-source.ts";
+import { formatAmount, unitOf } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
+import { openRequest } from "../shared/request-source.ts";
 import { rows } from "../shared/output.ts";
 
 export const cancel: CommandSpec<AccountFlags> = {
   example: "conclave cancel 1 --keystore ./keystore.json",
   options: accountFlags,
   run: async ({ args, options, host }) => {
-    const requestId = parseRequestId(args[0]);
-    const source = await findChain(options, host);
-    const [chain, terms] = await Promise.all([
-      createAuditReader(source, host.signal),
-      readChainTerms(source, host.signal),
-    ]);
+    const { requestId, source, chain, terms } = await openRequest(args, options, host);
     const { request, awaited } = await requireCancellable(chain, requestId, host.signal);
     const keys = await openAccount(options, host);
     requireConsumer(request, keys.address);

@@ -1,20 +1,13 @@
-import { createAuditReader } from "../shared/audit-reader.ts";
-import { readChainTerms } from "../../adapters/chain/terms.ts";
-import { parseRequestId } from "../shared/arguments.ts";
-import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
+import { chainFlags, type ChainFlags } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
+import { openRequest } from "../shared/request-source.ts";
 import { reportRequest } from "../shared/request-report.ts";
 
 export const decision: CommandSpec<ChainFlags> = {
   example: "conclave decision 1 --deployment deployments/31337.json",
   options: chainFlags,
   run: async ({ args, options, host }) => {
-    const requestId = parseRequestId(args[0]);
-    const source = await findChain(options, host);
-    const [chain, terms] = await Promise.all([
-      createAuditReader(source, host.signal),
-      readChainTerms(source, host.signal),
-    ]);
+    const { requestId, chain, terms } = await openRequest(args, options, host);
     return reportRequest(chain, terms, requestId, host.signal);
   },
 };

@@ -1,5 +1,4 @@
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
-import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { DecidedRound } from "../../core/request/events.ts";
 import { isFinal, progressOf, roundsOf, type Progress } from "../../core/request/progress.ts";
@@ -7,10 +6,8 @@ import { unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId } from "../../core/types.ts";
 import type { ChainReader, Receipt } from "../../ports/chain.ts";
 import { accountFlags, openAccount, type AccountFlags } from "../shared/account.ts";
-import { parseRequestId } from "../shared/arguments.ts";
-import { createAuditReader } from "../shared/audit-reader.ts";
-import { findChain } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
+import { openRequest } from "../shared/request-source.ts";
 import { percent, printable, rows, transactionRow, utc, type Row } from "../shared/output.ts";
 
 interface Options extends AccountFlags {
@@ -24,12 +21,7 @@ export const outcome: CommandSpec<Options> = {
     ...accountFlags,
   ],
   run: async ({ args, options, host }) => {
-    const requestId = parseRequestId(args[0]);
-    const source = await findChain(options, host);
-    const [chain, terms] = await Promise.all([
-      createAuditReader(source, host.signal),
-      readChainTerms(source, host.signal),
-    ]);
+    const { requestId, source, chain, terms } = await openRequest(args, options, host);
     const { progress, last } = await requireFinal(chain, requestId, host.signal);
     const { request } = progress;
     const { stored: storedBefore, ...proven } = await terms.outcome(request, last, host.signal);

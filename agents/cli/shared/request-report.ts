@@ -84,7 +84,11 @@ export async function reportRequest(
   const asked = events.find((event) => event.kind === "requested");
   const asOfEvents = progressOf(events);
   const progress = asOfEvents === null ? null : await seatedIfPossible(chain, asOfEvents, head, signal);
-  const seedEnd = progress === null ? null : seedEndOf(progress, events, head, seedWindow);
+  const awaited = progress === null ? null : awaitedOf(progress);
+  const seedEnd =
+    progress === null || awaited === null
+      ? null
+      : seedEndOf(progress, lastHeadFor(awaited.seedBlock, await seedWindow(signal)), events, head);
   const last = progress === null ? null : lastRound(progress);
   const committed = events
     .filter((event) => event.kind === "decisionCommitted")
@@ -186,16 +190,8 @@ function statusText({ state, progress, seedEnd }: Facts): string {
     : `${state.status}, until ${utc(deadline)}`;
 }
 
-/** SE8: finds out when the running attempt ends even before its deadline. */
-function seedEndOf(
-  progress: Progress,
-  events: readonly ChainEvent[],
-  head: Head,
-  seedWindow: ChainTerms["seedWindow"],
-): SeedEnd | null {
-  const awaited = awaitedOf(progress);
-  if (awaited === null) return null;
-  const block = lastHeadFor(awaited.seedBlock, seedWindow);
+/** SE8: finds out when the running attempt ends even before its deadline: with this block. */
+function seedEndOf(progress: Progress, block: bigint, events: readonly ChainEvent[], head: Head): SeedEnd {
   const began = events.findLast(({ kind }) => kind === "requested" || kind === "requestReopened");
   const blocks = began === undefined ? 0n : head.number - began.blockNumber;
   if (blocks <= 0n) return { block, time: null };

@@ -1,6 +1,7 @@
 import { revertName } from "../../adapters/chain/errors.ts";
 import { createOperatorActions } from "../../adapters/chain/operator.ts";
-import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
+import type { ChainTerms } from "../../adapters/chain/terms.ts";
+import { seatsOfBits } from "../../core/encoding/words.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { DecidedRound } from "../../core/request/events.ts";
 import { overturnVerdicts, type Overturn } from "../../core/request/overturn.ts";
@@ -9,10 +10,9 @@ import { unpackRound } from "../../core/request/rounds.ts";
 import type { AgentId, Request, RequestId } from "../../core/types.ts";
 import type { ChainReader, OperatorActions, Receipt, SeatLoss } from "../../ports/chain.ts";
 import { accountFlags, openAccount, type AccountFlags } from "../shared/account.ts";
-import { formatAmount, parseRequestId } from "../shared/arguments.ts";
-import { createAuditReader } from "../shared/audit-reader.ts";
-import { findChain } from "../shared/chain-source.ts";
+import { formatAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
+import { openRequest } from "../shared/request-source.ts";
 import { rows, utc, type Row } from "../shared/output.ts";
 import { sliceOf } from "../shared/slice.ts";
 
@@ -51,12 +51,7 @@ export const slashOverturned: CommandSpec<Options> = {
     ...accountFlags,
   ],
   run: async ({ args, options, host }) => {
-    const requestId = parseRequestId(args[0]);
-    const source = await findChain(options, host);
-    const [chain, terms] = await Promise.all([
-      createAuditReader(source, host.signal),
-      readChainTerms(source, host.signal),
-    ]);
+    const { requestId, source, chain, terms } = await openRequest(args, options, host);
     const found = await requireOverturned(chain, requestId, host.signal);
     const isDryRun = options.dryRun === true;
     // Tried first, so that no password is asked for what the slasher refuses.
@@ -162,8 +157,7 @@ function attemptOf(rounds: readonly DecidedRound[], { first }: Overturn): number
 
 /** The agents whose signatures are in the certificate of a round. */
 function signersOf(round: DecidedRound | undefined): readonly AgentId[] {
-  const signers = round?.relay.signers ?? 0n;
-  return (round?.committee ?? []).flatMap(({ agentId }, seat) => ((signers >> BigInt(seat)) & 1n ? [agentId] : []));
+  return seatsOfBits(round?.relay.signers ?? 0n).flatMap((seat) => round?.committee[seat]?.agentId ?? []);
 }
 
 function slashRows(

@@ -1,47 +1,16 @@
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+import { bytesToHex as toHex, concatBytes, hexToBytes as fromHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Digest, Hex, RequestId } from "../types.ts";
 
-/** The character codes of the digits, and the inverse for both cases. */
-const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
-const VALUES = Array.from({ length: 128 }, (_, code) => DIGITS.indexOf(code | (code > 0x40 ? 0x20 : 0)));
-/** Character codes that become text at once: JavaScript bounds the arguments of a call. */
-const CODES_AT_ONCE = 1_024;
-
-/** A character at a time would make as many strings, and hex is most of what a replay writes. */
 export function bytesToHex(bytes: Uint8Array): Hex {
-  let hex = "0x";
-  for (let start = 0; start < bytes.length; start += CODES_AT_ONCE / 2) {
-    const codes: number[] = [];
-    const end = Math.min(start + CODES_AT_ONCE / 2, bytes.length);
-    for (let index = start; index < end; index += 1) {
-      const byte = bytes[index] as number;
-      codes.push(DIGITS[byte >> 4] as number, DIGITS[byte & 15] as number);
-    }
-    hex += String.fromCharCode(...codes);
-  }
-  return hex as Hex;
+  return `0x${toHex(bytes)}`;
 }
 
 /** Throws on malformed hex; check untrusted text with `isHex` first. */
 export function hexToBytes(hex: Hex): Uint8Array {
   if (!hex.startsWith("0x")) throw new RangeError(`hexToBytes: ${hex} does not start with 0x`);
-  return digitsToBytes(hex, 2);
-}
-
-/** The bytes of the digits from `start` on. */
-function digitsToBytes(text: string, start: number): Uint8Array {
-  const length = (text.length - start) / 2;
-  if (!Number.isInteger(length)) throw new RangeError(`hexToBytes: ${text} has half a byte`);
-  const bytes = new Uint8Array(length);
-  for (let index = 0, at = start; index < length; index += 1, at += 2) {
-    const high = VALUES[text.charCodeAt(at)] ?? -1;
-    const low = VALUES[text.charCodeAt(at + 1)] ?? -1;
-    if (high < 0 || low < 0) throw new RangeError(`hexToBytes: ${text} has a character that is no digit`);
-    bytes[index] = high * 16 + low;
-  }
-  return bytes;
+  return fromHex(hex.slice(2));
 }
 
 /** True for 0x-prefixed lower-case hex of exactly `length` bytes. */
@@ -84,7 +53,7 @@ export function sha256(bytes: Uint8Array): Digest {
 
 /** An unsigned number as 32 bytes, big-endian. */
 export function word(value: bigint): Uint8Array {
-  return digitsToBytes(uint(value, 256n).toString(16).padStart(64, "0"), 0);
+  return fromHex(uint(value, 256n).toString(16).padStart(64, "0"));
 }
 
 /** What `word` gives for a number of 32 bits, in a tenth of the time: no big integer, no text. */
@@ -97,7 +66,7 @@ export function word32(value: number): Uint8Array {
 
 /** TR5: a request id as 16 bytes, big-endian. Throws when it is negative or above 2^128 - 1. */
 export function encodeRequestId(id: RequestId): Uint8Array {
-  return digitsToBytes(uint(id, 128n).toString(16).padStart(32, "0"), 0);
+  return fromHex(uint(id, 128n).toString(16).padStart(32, "0"));
 }
 
 /** The inverse of `encodeRequestId`; null for anything but 16 bytes. */

@@ -2,10 +2,11 @@ import { canonicalAnswer } from "../../../agents/core/request/answer.ts";
 import { emptyTally, addMessage, type Tally } from "../../../agents/core/seat/tally.ts";
 import type { PayloadMap } from "../../../agents/core/protocol.ts";
 import { commitForm, commitmentOf, revealForm } from "../../../agents/core/phases/proposals.ts";
+import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
 import { JUDGE, judgeForm } from "../../../agents/core/protocols/mbft/payloads.ts";
 import { VOTE, voteForm, type Verdict } from "../../../agents/core/phases/votes.ts";
 import { withSeen } from "../../../agents/core/phases/round-book.ts";
-import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../../../agents/core/types.ts";
+import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Value } from "../../../agents/core/types.ts";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { keyOf } from "./committee.ts";
 
@@ -114,4 +115,17 @@ export function put(tally: Tally, attempt: Attempt, round: number, seat: number,
 
 function proposalOf(act: SeatActs): { readonly answer: string; readonly proof: string; readonly tier: Ppm } {
   return { answer: act.answer ?? "", proof: "proof", tier: (act.tier ?? 900_000) as Ppm };
+}
+
+/** What each seat of a committee does. */
+export const seatsDoing = (n: number, act: (seat: number) => SeatActs): SeatActs[] =>
+  Array.from({ length: n }, (_, seat) => act(seat));
+
+export const accept = { verdict: "accept" } as const;
+export const reject = { verdict: "reject" } as const;
+
+/** What mbft makes of one round; null if that is not final. */
+export function finalOf(attempt: Attempt, acts: readonly SeatActs[]): Outcome | null {
+  const conclusion = mbft.conclude(attempt, roundOf(attempt, acts));
+  return conclusion.kind === "final" ? conclusion.outcome : null;
 }

@@ -83,7 +83,7 @@ function evaluateClass(attempt: Attempt, one: AnswerClass, votes: readonly SeatV
   const about = votes.filter((vote) => vote.class === one);
   const acceptors = about.flatMap(({ seat, vote }) => (vote.verdict === "accept" ? [seat] : []));
   const judged = about.reduce(
-    (sum, { seat }) => sum + (acceptors.includes(seat) ? verdictOf(attempt, seat) : -verdictOf(attempt, seat)),
+    (sum, { seat, vote }) => sum + verdictOf(attempt, seat) * (vote.verdict === "accept" ? 1 : -1),
     0,
   );
   const supporters = one.members.length + acceptors.length;
