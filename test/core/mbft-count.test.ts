@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { limits } from "../../agents/core/limits.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { accept, finalOf, reject, seatsDoing, type SeatActs } from "../support/core/mbft-set.ts";
 import { assertFields, assertIncludes } from "../support/assertions.ts";
@@ -68,6 +69,8 @@ describe("mbft: what is counted, and whom a vote supports", () => {
     fc.dictionary(
       fc.nat({ max: n - 1 }).map(String),
       fc.record({ verdict: anyVerdict, tier: anyTier }),
+      // A message has room for as many votes; one with more says nothing.
+      { maxKeys: limits.classesPerRound },
     ) as fc.Arbitrary<NonNullable<SeatActs["votes"]>>;
 
   it("MB20: n - f seats that agree decide their answer, whatever f liars answer, vote and judge", () => {
