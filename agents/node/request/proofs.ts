@@ -7,7 +7,7 @@ import {
   requestHashOf,
 } from "../../core/encoding/typed-data.ts";
 import type { Attempt, DecisionConflict, Evidence, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
-import type { ChainEvent } from "../../core/request/events.ts";
+import type { CommittedDecision } from "../../core/request/events.ts";
 import type {
   DecisionProof,
   MessageProof,
@@ -16,8 +16,6 @@ import type {
   TransactionReader,
 } from "../../ports/chain.ts";
 import type { SignedBySeat } from "../seat/session.ts";
-
-export type CommittedDecision = Extract<ChainEvent, { kind: "decisionCommitted" }>;
 
 /** Builds the proof from two messages; null if the seat does not exist, which no verified message names. */
 export function messageProof(attempt: Attempt, { first, second }: Evidence): MessageProof | null {
