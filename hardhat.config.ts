@@ -29,7 +29,8 @@ export default defineConfig({
     },
   },
   paths: {
-    sources: "contracts",
+    // The product; the token of local chains; contracts that tests and studies need.
+    sources: ["contracts", "devnet/contracts", "test/support/contracts"],
     tests: { solidity: "test/contracts", mocha: "test/contracts" },
   },
   test: {

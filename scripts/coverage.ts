@@ -18,7 +18,7 @@ const effort = { FUZZ_RUNS: "64", INVARIANT_RUNS: "2" };
 
 const flags = scriptCommand(
   "coverage",
-  "Runs the Solidity and TypeScript tests of the contracts (test/contracts) on contracts with probes, and prints lines and branches of each file; mocks are left out. Fails below --min percent of all lines or of all branches. Probes make tests that judge gas fail: failed tests are named and can only lower the figures; npm run test:contracts judges them.",
+  "Runs the Solidity and TypeScript tests of the contracts (test/contracts) on contracts with probes, and prints lines and branches of each file. Fails below --min percent of all lines or of all branches. Probes make tests that judge gas fail: failed tests are named and can only lower the figures; npm run test:contracts judges them.",
 )
   .option("--min <percent>", "the floor", between(0, 100), 98)
   .option("--json", "print one JSON object on the last line instead of a table")

@@ -17,7 +17,7 @@ const installed = join(folder, "installed.txt");
 
 const flags = scriptCommand(
   "slither",
-  "Analyzes the contracts (not mocks and packages) with Slither and prints the findings by severity. Fails on a finding of high or medium severity and on a suppression without an argument.",
+  "Analyzes the contracts (not packages) with Slither and prints the findings by severity. Fails on a finding of high or medium severity and on a suppression without an argument.",
 )
   .option("--json", "print one JSON object on the last line instead of tables")
   .addHelpText(

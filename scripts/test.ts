@@ -30,7 +30,7 @@ interface Flags {
 
 /** How long each file took the last time: the longest begin first. */
 const timesFile = join(root, ".cache/tests/seconds.json");
-const anyContract = "contracts/mocks/TestToken.sol:TestToken";
+const anyContract = "devnet/contracts/TestToken.sol:TestToken";
 /** Node keeps compiled TypeScript here, which saves a third of a second for each file. */
 const compileCache = join(root, ".cache/tests/compiled");
 

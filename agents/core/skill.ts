@@ -2,14 +2,11 @@ import type { Skill } from "./types.ts";
 
 /** What contested decisions taught about an agent (docs/spec/skill.md). SkillLib.sol counts the same. */
 export interface SkillCounters {
-  /** Contested decisions that count; below SKILL_MEMORY. */
+  /** Contested decisions that count; below 128 (SK4). */
   readonly contested: number;
   /** In how many of them the agent's blind answer agreed. */
   readonly agreed: number;
 }
-
-/** SK4: where the contested decisions reach this number, both counters are halved. */
-const SKILL_MEMORY = 128;
 
 export function isSkill(value: number): value is Skill {
   return value === 1 || value === 2 || value === 3;
@@ -21,11 +18,4 @@ export function skillOf({ agreed, contested }: SkillCounters): Skill {
   const whole = contested + 5;
   if (part >= 4 * whole) return 3;
   return part >= 3 * whole ? 2 : 1;
-}
-
-/** SK4: the counters after one more contested decision. */
-export function learned({ agreed, contested }: SkillCounters, agrees: boolean): SkillCounters {
-  const next = { agreed: agreed + (agrees ? 1 : 0), contested: contested + 1 };
-  if (next.contested < SKILL_MEMORY) return next;
-  return { agreed: Math.floor(next.agreed / 2), contested: next.contested / 2 };
 }

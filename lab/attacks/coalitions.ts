@@ -2,7 +2,8 @@
 // with the skill 1 everywhere, by the real `conclude` over complete message sets.
 import { clo } from "../../agents/core/protocols/clo/index.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
-import { learned, skillOf, type SkillCounters } from "../../agents/core/skill.ts";
+import { skillOf, type SkillCounters } from "../../agents/core/skill.ts";
+import { learned } from "../references/skill-counters.ts";
 import type { Outcome, Skill } from "../../agents/core/types.ts";
 import { addRound, attemptWith, type Act } from "../../test/support/core/clo-set.ts";
 import { drawAt } from "./random.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { electFame } from "../../agents/core/protocols/hashgraph/graph/fame.ts";
 import { createGraph, insert, type Graph, type Node } from "../../agents/core/protocols/hashgraph/graph/graph.ts";
-import { receivedBatches } from "../../agents/core/protocols/hashgraph/graph/order.ts";
+import { receivedBatches } from "../../agents/core/protocols/hashgraph/graph/batches.ts";
 import { compareValues, type FieldDifference } from "./compare.ts";
 
 const MAX_EVENTS = 20_000;

@@ -1,4 +1,4 @@
-import { answerRound } from "../../agents/core/phases/chaired.ts";
+import { answerRound } from "./answer-round.ts";
 import { candidatesOf, revealForm, type Candidate } from "../../agents/core/phases/proposals.ts";
 import { CRITIQUE, critiqueForm } from "../../agents/core/protocols/debate/critiques.ts";
 import { REPLY, replyForm } from "../../agents/core/protocols/debate/index.ts";

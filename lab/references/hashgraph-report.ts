@@ -1,4 +1,4 @@
-import { consensusOrder } from "../../agents/core/protocols/hashgraph/graph/order.ts";
+import { consensusOrder } from "./consensus-order.ts";
 import { seatsOf } from "../../agents/core/seat/order.ts";
 import type { Tally } from "../../agents/core/seat/tally.ts";
 import { ONE_PPM, type Attempt, type SeatIndex } from "../../agents/core/types.ts";

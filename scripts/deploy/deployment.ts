@@ -117,7 +117,7 @@ const startSchema = z.object({
 
 /** The file of each contract that a module names. */
 export const contracts: Readonly<Record<string, string>> = {
-  TestToken: "contracts/mocks/TestToken.sol:TestToken",
+  TestToken: "devnet/contracts/TestToken.sol:TestToken",
   ConclaveAccessManager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
   AgentRegistry: "contracts/AgentRegistry.sol:AgentRegistry",
   DecisionOracle: "contracts/DecisionOracle.sol:DecisionOracle",

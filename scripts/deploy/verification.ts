@@ -1,11 +1,18 @@
 // Inputs by which an explorer or Sourcify verifies a deployment: the compiler's standard input, and the constructor's
 // arguments of each contract.
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeDeployData, type Hex } from "viem";
 import type { Address } from "../../agents/core/types.ts";
-import { loadArtifacts, readBuildInfo, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
+import { loadArtifacts, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
 import { contracts, type Plan } from "./deployment.ts";
+
+/** A compiler run. */
+interface BuildInfo {
+  readonly solcLongVersion: string;
+  /** Standard JSON input. */
+  readonly input: object;
+}
 
 /** The content of verification/<Contract>.json. */
 export interface Verification {
@@ -54,4 +61,10 @@ export async function writeVerification(
     await writeFile(join(folder, `${contract}.json`), `${JSON.stringify(verification, null, 2)}\n`);
     await writeFile(join(folder, standardInput), JSON.stringify(input));
   }
+}
+
+/** Reads the compiler run that made an artifact. */
+async function readBuildInfo(id: string): Promise<BuildInfo> {
+  const folder = join(import.meta.dirname, "../../artifacts/build-info");
+  return JSON.parse(await readFile(join(folder, `${id}.json`), "utf8")) as BuildInfo;
 }

@@ -25,12 +25,12 @@ interface Output {
 const root = join(import.meta.dirname, "../..");
 export const evmVersion = "osaka";
 
-/** Names of our own contracts without the mocks, sorted. */
+/** Names of the product's contracts, sorted. */
 export function contractFiles(): readonly string[] {
-  return globSync("contracts/**/*.sol", { cwd: root, exclude: ["contracts/mocks/**"] }).toSorted();
+  return globSync("contracts/**/*.sol", { cwd: root }).toSorted();
 }
 
-/** Every contract that is deployed or inherited from: all but the mocks. */
+/** Every contract that is deployed or inherited from. */
 export function readContracts(): Sources {
   return Object.fromEntries(contractFiles().map((file) => [file, readSource(file)]));
 }

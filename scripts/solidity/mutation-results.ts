@@ -18,7 +18,9 @@ interface Line extends Result {
 
 /** Hash of all contracts and of the tests that judge them. */
 export function stateOfTests(): string {
-  return hashOf(globSync("{test/contracts,test/support/contracts,contracts}/**/*.{sol,ts}", { cwd: root }));
+  return hashOf(
+    globSync("{test/contracts,test/support/contracts,devnet/contracts,contracts}/**/*.{sol,ts}", { cwd: root }),
+  );
 }
 
 /** Results of earlier runs that still count. An open result counts if this run has a time limit, too. */

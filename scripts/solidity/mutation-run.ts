@@ -162,7 +162,7 @@ class Odds {
 async function findTests(run: Run, mutants: readonly Mutant[]): Promise<readonly Test[]> {
   const path = join(run.folder, "tests.json");
   const known = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Record<string, readonly Test[]>) : {};
-  const shared = globSync(["test/contracts/utils/*", "contracts/mocks/*", "test/support/contracts/*.ts"], {
+  const shared = globSync(["test/contracts/utils/*", "test/support/contracts/*", "devnet/contracts/*"], {
     cwd: root,
   }).toSorted();
   const files = globSync(run.tests, { cwd: root, exclude: gasFiles }).toSorted();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createRoom } from "../../agents/cli/verify/audit-room.ts";
-import { packRound } from "../../agents/core/request/rounds.ts";
+import { packRound } from "../support/memory-chain/rounds.ts";
 import type { Decision, Digest, Request, RequestId } from "../../agents/core/types.ts";
 import { audit, type AuditOptions, type Subject } from "../../agents/node/audit/audit.ts";
 import type { VerifyReport } from "../../agents/node/audit/report.ts";

@@ -6,7 +6,7 @@ import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { decodeLog, type MinedLog } from "../../agents/adapters/chain/decode.ts";
 import { packHead, packRelay } from "../../agents/adapters/chain/settlement.ts";
 import { packSeat, packTerms } from "../../agents/core/encoding/words.ts";
-import { packRound } from "../../agents/core/request/rounds.ts";
+import { packRound } from "../support/memory-chain/rounds.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Address, AgentId, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";

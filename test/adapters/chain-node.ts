@@ -123,9 +123,9 @@ async function setUp(chain: LocalChain, agents: Agents): Promise<NodeHarness> {
   const client = createClient(chain, account);
   const tools = toolsOf(client, account);
 
-  const [token] = await loadArtifacts(["contracts/mocks/TestToken.sol:TestToken"], "default");
+  const [token] = await loadArtifacts(["devnet/contracts/TestToken.sol:TestToken"], "default");
   if (token === undefined) throw new Error("there is no TestToken");
-  const consumer = await tools.deployContract("contracts/mocks/HostileConsumer.sol:HostileConsumer", [oracle]);
+  const consumer = await tools.deployContract("test/support/contracts/HostileConsumer.sol:HostileConsumer", [oracle]);
   await tools.execute(deployment.token, token.abi, "mint", [account.address, 10_000n * ONE]);
   await registerAgents(options, account, agents);
   // Draws see the new agents from the next epoch on.

@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import { bytesToHex, keccak256, utf8, word } from "../../agents/core/encoding/bytes.ts";
-import {
-  committeeHash,
-  decisionDigest,
-  decisionSlotDigest,
-  requestHashOf,
-  slotDigest,
-} from "../../agents/core/encoding/typed-data.ts";
+import { committeeHash, decisionDigest, requestHashOf } from "../../agents/core/encoding/typed-data.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type {
   AgentId,
@@ -29,6 +23,7 @@ import type { AwaitedRound, DecidedRound } from "../../agents/core/request/event
 import type { ChainReader, ChainWriter, DecisionProof, MessageProof, Receipt } from "../../agents/ports/chain.ts";
 import { awaitedOf, progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
+import { decisionSlotDigest, slotDigest } from "../support/memory-chain/slot-digests.ts";
 
 /** A chain with 13 agents, enough for a committee of 4 and one appeal, and a consumer that can pay. */
 export interface ChainHarness {

@@ -16,7 +16,7 @@ import {
 } from "../../agents/node/collector.ts";
 import { committeeHash } from "../../agents/core/encoding/typed-data.ts";
 import type { ChainEvent, RequestState } from "../../agents/core/request/events.ts";
-import { packRound } from "../../agents/core/request/rounds.ts";
+import { packRound } from "../support/memory-chain/rounds.ts";
 import type { EquivocationProof } from "../../agents/ports/chain.ts";
 import type { UnreadableProof } from "../../agents/ports/evidence.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";

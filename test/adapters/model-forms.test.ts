@@ -5,7 +5,7 @@ import { after, describe, it } from "node:test";
 import { getLlama, LlamaLogLevel, type LlamaGrammar } from "node-llama-cpp";
 
 import { formRules } from "../../agents/adapters/models/forms.ts";
-import { grammarOf } from "../../agents/adapters/models/grammar.ts";
+import { grammarOf, partsOf } from "../../agents/adapters/models/grammar.ts";
 import { isLoop } from "../../agents/adapters/models/loop.ts";
 import { answerSchema } from "../../agents/core/prompts/task-prompt.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
@@ -35,7 +35,7 @@ async function accepts(terms: Terms): Promise<(answer: string) => readonly [bool
   const form = KIND_RULES[terms.kind].form?.(terms);
   assert.ok(form !== undefined);
   const schema = answerSchema(terms);
-  const grammar = await llama.createGrammar({ grammar: grammarOf(schema) });
+  const grammar = await llama.createGrammar({ grammar: grammarOf(partsOf(schema)) });
   const { _testText } = grammar as unknown as { _testText(this: LlamaGrammar, text: string): boolean };
   const pattern = new RegExp(formRules(form).pattern, "u");
   return (answer) => [_testText.call(grammar, `{"proof":"p","answer":"${answer}"}`), pattern.test(answer)];

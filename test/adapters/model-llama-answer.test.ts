@@ -5,7 +5,7 @@ import { after, describe, it } from "node:test";
 import { getLlama, LlamaGrammarEvaluationState, LlamaLogLevel } from "node-llama-cpp";
 
 import { AnswerCursor } from "../../agents/adapters/models/answer-cursor.ts";
-import { grammarOf, grammarOfParts, partsOf } from "../../agents/adapters/models/grammar.ts";
+import { grammarOf, partsOf } from "../../agents/adapters/models/grammar.ts";
 import { Written } from "../../agents/adapters/models/written.ts";
 import type { OutputSchema } from "../../agents/ports/model.ts";
 import { llamaModels } from "./fixtures/llama-models.ts";
@@ -71,7 +71,7 @@ describe("model: llama, text that the schema forces", () => {
   });
 
   it("returns the grammar of the rest of the answer", () => {
-    const rest = (text: string): string => grammarOfParts(at(schema, text).rest()).split("\n")[0]!;
+    const rest = (text: string): string => grammarOf(at(schema, text).rest()).split("\n")[0]!;
     const end = String.raw`(",\"answer\":\"") ("yes\"" | "no\"") ("}")`;
     assert.equal(rest(""), String.raw`root ::= ("{\"proof\":\"") character{0,512} "\"" ${end}`);
     assert.equal(rest('{"proof"'), String.raw`root ::= (":\"") character{0,512} "\"" ${end}`);
@@ -116,7 +116,7 @@ describe("model: llama, text that the schema forces", () => {
     const host = await load({ path, contextSize: 1024 });
     const context = await model.createContext({ contextSize: 1024, flashAttention: false, threads: 1 });
     const sequence = context.getSequence();
-    const grammar = await llama.createGrammar({ grammar: grammarOf(schema) });
+    const grammar = await llama.createGrammar({ grammar: grammarOf(partsOf(schema)) });
     for (const age of [29, 33, 41, 58]) {
       const user = `task: propose\nkind: boolean\nquestion: "Policy: (1) driver at least 37; (2) only if premium paid. Facts: age ${age}, paid. Is the damage covered?"`;
       const { fields, outputTokens, confidencePpm } = await host.ask(modelRequest({ user, schema }), never());

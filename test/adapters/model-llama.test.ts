@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { grammarOf } from "../../agents/adapters/models/grammar.ts";
+import { grammarOf, partsOf } from "../../agents/adapters/models/grammar.ts";
 import type { LlamaModelOptions } from "../../agents/adapters/models/llama-model.ts";
 import type { Model, ModelResponse, OutputSchema } from "../../agents/ports/model.ts";
 import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
@@ -183,7 +183,7 @@ describe("model: llama, what it answers", () => {
   });
 
   it("has a grammar without spaces, in the order of the schema", () => {
-    const grammar = grammarOf({ properties: [{ name: "b", enum: ['x"\\'] }, { name: "a" }] });
+    const grammar = grammarOf(partsOf({ properties: [{ name: "b", enum: ['x"\\'] }, { name: "a" }] }));
     assert.equal(
       grammar.split("\n")[0],
       String.raw`root ::= ("{\"b\":\"") ("x\\\"\\\\\"") (",\"a\":\"") character* "\"" ("}")`,

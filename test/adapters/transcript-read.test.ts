@@ -6,7 +6,7 @@ import { transcriptHtml } from "../../agents/cli/transcript/html.ts";
 import { numbers } from "../../agents/cli/transcript/lines.ts";
 import { transcriptText } from "../../agents/cli/transcript/text.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import { packRound } from "../../agents/core/request/rounds.ts";
+import { packRound } from "../support/memory-chain/rounds.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";

@@ -12,7 +12,7 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Certificate, Decision, Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
 import { verdictOf, type VerifyOptions, type VerifyReport } from "../../agents/node/audit/report.ts";
 import { verifyRequest } from "../../agents/node/audit/verify.ts";
-import { packRound } from "../../agents/core/request/rounds.ts";
+import { packRound } from "../support/memory-chain/rounds.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../support/core/committee.ts";
 

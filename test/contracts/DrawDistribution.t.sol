@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {DrawHarness} from "../../contracts/mocks/DrawHarness.sol";
+import {DrawHarness} from "../support/contracts/DrawHarness.sol";
 import {Assertions} from "./utils/Vm.sol";
 
 /// @dev DR2: draws 100,000 seats from registries that skew the weights as far as they can be skewed, and compares them with the

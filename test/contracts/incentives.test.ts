@@ -40,7 +40,7 @@ const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
 const gwei = 10n ** 9n;
-/** Modes of contracts/mocks/HostileConsumer.sol. */
+/** Modes of test/support/contracts/HostileConsumer.sol. */
 const HostileMode = { BurnGas: 2 } as const;
 
 /** Makes 24 agents. The deployer's subscription pays for requests, Mallory is the attacker, and Alice appeals. */

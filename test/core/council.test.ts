@@ -8,7 +8,8 @@ import {
   synthesisCall,
   triesOf,
 } from "../../agents/core/phases/chair.ts";
-import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
+import { SYNTHESIS } from "../../agents/core/phases/chaired.ts";
+import { answerRound } from "../../lab/references/answer-round.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { canonicalOrder, canonicalRanks } from "../../agents/core/seat/order.ts";
 import { council, councilForms } from "../../agents/core/protocols/council.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
+import { SYNTHESIS } from "../../agents/core/phases/chaired.ts";
+import { answerRound } from "../../lab/references/answer-round.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";

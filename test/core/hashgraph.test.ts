@@ -13,7 +13,8 @@ import {
   type GraphRules,
   type Node,
 } from "../../agents/core/protocols/hashgraph/graph/graph.ts";
-import { consensusOrder, receivedBatches, type Received } from "../../agents/core/protocols/hashgraph/graph/order.ts";
+import { receivedBatches } from "../../agents/core/protocols/hashgraph/graph/batches.ts";
+import { consensusOrder, type Received } from "../../lab/references/consensus-order.ts";
 import { generator } from "../support/core/committee.ts";
 import { literal } from "../support/core/hashgraph-literal.ts";
 import { randomGossip } from "../support/core/hashgraph-random.ts";

@@ -1,4 +1,4 @@
-// The linter refuses an import against the layers: each rule of .oxlintrc.json is tried on a file that breaks it.
+// The linter refuses what goes against the layers (scripts/lint/layers.ts): each rule is tried on a file that breaks it.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,6 +7,8 @@ import { dirname, join, posix } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 const root = join(import.meta.dirname, "../..");
+/** The code of a fault against the layers. */
+const LAYERS = /conclave\(layers\)/;
 const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli"] as const;
 const OUTSIDE = ["scripts", "sim", "devnet", "lab", "test"] as const;
 
@@ -40,6 +42,35 @@ const allowed: readonly (readonly [folder: string, from: readonly string[]])[] =
   ["lab", [...PRODUCT, "scripts", "sim", "devnet", "test/support"]],
 ];
 
+/** Ways out of agents/x/ into sim/, besides a plain import: "a path that ...". */
+const detours: Readonly<Record<string, string>> = {
+  "begins with ./": 'import "./../../sim/x.ts";',
+  "goes through a sibling": 'import "../core/../../sim/x.ts";',
+  "is exported again": 'export { x } from "../../sim/x.ts";',
+  "is of a type": 'export type X = import("../../sim/x.ts").X;',
+  "is dynamic": 'export const x = import("../../sim/x.ts");',
+  "is a template": "export const x = import(`../../sim/x.ts`);",
+  "is a template with holes": "export const of = (name: string) => import(`../../sim/${name}.ts`);",
+  "is computed from a template": "export const of = (name: string) => import(`../../${name}/x.ts`);",
+  "is computed": 'export const of = (name: string) => import(["..", "..", name].join("/"));',
+  "is a URL": 'export const x = new URL("../../sim/x.ts", import.meta.url);',
+  "is a computed URL": "export const of = (name: string) => new URL(name, import.meta.url);",
+  "is required": 'export const x = createRequire(import.meta.url)("../../sim/x.ts");',
+  "is a computed require": "export const of = (name: string) => createRequire(import.meta.url)(name);",
+  "is required later": "export const load = createRequire(import.meta.url);",
+  "is a path from the root": 'export const x = join(root, "sim/x.ts");',
+  "is a folder": 'export const x = join(import.meta.dirname, "../../sim");',
+};
+
+/** What the product loads in such ways of its own. */
+const ways = [
+  'export const x = import("../core/x.ts");',
+  'export const x = new URL("./worker.ts", import.meta.url);',
+  'export const x = createRequire(import.meta.url)("secp256k1/bindings.js");',
+  "export const of = (endpoint: string) => new URL(endpoint);",
+  'export const root = join(import.meta.dirname, "../../..");',
+];
+
 interface Diagnostic {
   readonly code: string;
   readonly filename: string;
@@ -52,12 +83,19 @@ describe("the layers", () => {
   before(async () => {
     const { options: _, ...rules } = JSON.parse(readFileSync(join(root, ".oxlintrc.json"), "utf8")) as {
       readonly options: object;
+      readonly jsPlugins: readonly string[];
     };
     // Without the options: type-aware rules need a project, and here a warning is as good as an error.
-    write(".oxlintrc.json", JSON.stringify(rules));
+    const jsPlugins = rules.jsPlugins.map((path) => join(root, path));
+    write(".oxlintrc.json", JSON.stringify({ ...rules, jsPlugins }));
     for (const [at, from] of [...refused, ...allowed])
       for (const other of from) write(fileFor(at, other), importing(`${posix.relative(at, other)}/x.ts`));
-    for (const at of PRODUCT) write(fileFor(at, "a roundabout way"), importing(`./${posix.relative(at, "sim")}/x.ts`));
+    for (const at of PRODUCT) {
+      for (const [way, text] of Object.entries(detours)) write(fileFor(at, way), `${text}\n`);
+      ways.forEach((text, index) => write(fileFor(at, `way ${index}`), `${text}\n`));
+    }
+    write("agents/core/from-a-package.ts", 'import { x } from "node:fs";\nx();\n');
+    write("agents/ports/from-a-package.ts", 'import { x } from "viem";\nx();\n');
     for (const at of PRODUCT) {
       write(`${at}/circle-a.ts`, 'import type { B } from "./circle-b.ts";\n\nexport type A = B | null;\n');
       write(`${at}/circle-b.ts`, 'import type { A } from "./circle-a.ts";\n\nexport type B = A | 1;\n');
@@ -69,17 +107,30 @@ describe("the layers", () => {
   for (const [at, from] of refused)
     for (const other of from)
       it(`refuse an import of ${at} from ${other}`, () => {
-        assert.match(codesOf(fileFor(at, other)), /no-restricted-imports/);
+        assert.match(codesOf(fileFor(at, other)), LAYERS);
       });
 
   for (const [at, from] of allowed)
     it(`let ${at} import from ${from.join(", ")}`, () => {
-      for (const other of from) assert.doesNotMatch(codesOf(fileFor(at, other)), /no-restricted-imports/);
+      for (const other of from) assert.doesNotMatch(codesOf(fileFor(at, other)), LAYERS);
     });
 
-  for (const at of PRODUCT)
-    it(`refuse an import of ${at} that begins with ./ and leaves it`, () => {
-      assert.match(codesOf(fileFor(at, "a roundabout way")), /no-restricted-imports/);
+  for (const [way] of Object.entries(detours))
+    it(`refuse a path out of the product that ${way}`, () => {
+      for (const at of PRODUCT) assert.match(codesOf(fileFor(at, way)), LAYERS, at);
+    });
+
+  it("let the product load its own files in such ways", () => {
+    for (const at of PRODUCT)
+      for (const index of ways.keys()) {
+        const file = fileFor(at, `way ${index}`);
+        assert.doesNotMatch(codesOf(file), LAYERS, `${file}: ${ways[index]}`);
+      }
+  });
+
+  for (const at of ["agents/core", "agents/ports"])
+    it(`refuse a package in ${at}`, () => {
+      assert.match(codesOf(`${at}/from-a-package.ts`), /no-restricted-imports/);
     });
 
   for (const at of PRODUCT)
@@ -99,11 +150,17 @@ describe("the layers", () => {
   function lint(): Promise<readonly Diagnostic[]> {
     const linter = join(root, "node_modules/.bin/oxlint");
     return new Promise((settle, reject) => {
-      execFile(linter, ["--format", "json"], { cwd: folder, maxBuffer: 2 ** 26 }, (_error, stdout) => {
-        // It ends with an exit code, since it finds what it has to find.
-        if (!stdout.startsWith("{")) reject(new Error(`oxlint left no report: ${stdout}`));
-        else settle((JSON.parse(stdout) as { readonly diagnostics: readonly Diagnostic[] }).diagnostics);
-      });
+      // A linter that starts with this Node can load the plugin as it is.
+      execFile(
+        process.execPath,
+        [linter, "--format", "json"],
+        { cwd: folder, maxBuffer: 2 ** 26 },
+        (_error, stdout) => {
+          // It ends with an exit code, since it finds what it has to find.
+          if (!stdout.startsWith("{")) reject(new Error(`oxlint left no report: ${stdout}`));
+          else settle((JSON.parse(stdout) as { readonly diagnostics: readonly Diagnostic[] }).diagnostics);
+        },
+      );
     });
   }
 });

@@ -1,68 +1,61 @@
-// The product is what the CLI reaches: a file of agents/ that no import path reaches does not belong there.
+// What no product path reaches leaves agents/: knip refuses such files and exports (`knip --production` in `npm run check`), tried
+// here on a small product.
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { describe, it } from "node:test";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, describe, it } from "node:test";
 
 const root = join(import.meta.dirname, "../..");
-const ENTRY = "agents/cli/main.ts";
 
-/** Adapters that stay beside the ports they implement although only the simulator and the tests run them. */
-const FOR_THE_SIMULATOR: Readonly<Record<string, string>> = {
-  "agents/adapters/memory/clock.ts": "virtual time; one suite checks it and the system's clock",
-  "agents/adapters/memory/journal.ts": "a journal that survives a simulated crash; one suite checks it and the folder",
-  "agents/adapters/memory/model.ts": "a scripted model; one suite checks it and the real providers",
-  "agents/adapters/memory/network.ts": "links with faults; one suite checks it and libp2p",
+const product: Readonly<Record<string, string>> = {
+  "package.json": '{ "name": "conclave", "type": "module" }',
+  "agents/cli/main.ts": `import { reached } from "../core/rules.ts";
+const { later } = await import("../core/later.ts");
+new Worker(new URL("../core/worker.ts", import.meta.url)).postMessage(reached() + later());
+`,
+  "agents/core/rules.ts": "export function reached() { return 1; }\nexport function onlyTested() { return 2; }\n",
+  "agents/core/later.ts": "export function later() { return 1; }\n",
+  "agents/core/worker.ts": "console.log(1);\n",
+  "agents/core/only-studied.ts": "export function studied() { return 3; }\n",
+  "agents/adapters/memory/clock.ts": "export function memoryClock() { return 4; }\n",
+  "lab/main.ts": 'import { studied } from "../agents/core/only-studied.ts";\nstudied();\n',
+  "test/core/rules.test.ts": 'import { onlyTested } from "../../agents/core/rules.ts";\nonlyTested();\n',
 };
 
-const { imports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-  readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
-};
-
-/**
- * Files that a file names in imports, types included, and in `new URL(..., import.meta.url)` (worker entry points). An
- * import such as "#secp256k1" names the files of all conditions in package.json.
- */
-function namedIn(file: string): readonly string[] {
-  const text = readFileSync(join(root, file), "utf8");
-  const named = text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\(\s*|\bnew URL\(\s*)"((?:\.{1,2}\/|#)[^"]+)"/g);
-  return [...named].flatMap(([, path]) => {
-    const name = path as string;
-    return name.startsWith("#")
-      ? Object.values(imports[name] ?? {}).map((target) => join(target))
-      : [relative(root, join(root, dirname(file), name))];
-  });
+interface Issue {
+  readonly file: string;
+  readonly files?: readonly unknown[];
+  readonly exports?: readonly { readonly name: string }[];
 }
 
-function reachedFrom(entry: string): ReadonlySet<string> {
-  const reached = new Set([entry]);
-  for (const file of reached)
-    for (const path of namedIn(file)) if (/\.m?[jt]s$/.test(path) && existsSync(join(root, path))) reached.add(path);
-  return reached;
-}
+describe("what no product path reaches", () => {
+  const folder = mkdtempSync(join(tmpdir(), "conclave-reach-"));
+  for (const [path, text] of Object.entries(product)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  copyFileSync(join(root, "knip.json"), join(folder, "knip.json"));
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("what the product reaches", () => {
-  const reached = reachedFrom(ENTRY);
-  const files = globSync("agents/**/*.ts", { cwd: root, exclude: ["**/node_modules/**"] });
+  const knip = join(root, "node_modules/knip/bin/knip.js");
+  const { stdout, stderr } = spawnSync(process.execPath, [knip, "--production", "--reporter", "json"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  assert.ok(stdout.startsWith("{"), `knip left no report: ${stderr}`);
+  const { issues } = JSON.parse(stdout) as { readonly issues: readonly Issue[] };
 
-  it("is every file of agents/, except the declared adapters of the simulator", () => {
-    const unreached = files.filter((file) => !reached.has(file)).toSorted();
-    assert.deepEqual(
-      unreached,
-      Object.keys(FOR_THE_SIMULATOR).toSorted(),
-      `Move a file that ${ENTRY} does not reach to lab/, sim/ or test/support/; take a reached one off the list.`,
-    );
+  it("is refused: a file that only a study uses, and an export that only a test uses", () => {
+    const files = issues.filter((issue) => (issue.files ?? []).length > 0).map(({ file }) => file);
+    assert.deepEqual(files, ["agents/core/only-studied.ts"]);
+    const exports = issues.flatMap(({ file, exports: names = [] }) => names.map(({ name }) => `${name} of ${file}`));
+    assert.deepEqual(exports, ["onlyTested of agents/core/rules.ts"]);
   });
 
-  it("lies in agents/ alone, dynamic imports and workers included", () => {
-    assert.deepEqual(
-      [...reached].filter((file) => !file.startsWith("agents/")),
-      [],
-    );
-  });
-
-  it("includes the workers that it starts by URL", () => {
-    assert.ok(reached.has("agents/adapters/models/llama-worker.ts"));
-    assert.ok(reached.size > 100, `${reached.size} files are too few: the walk is broken`);
+  it("is not what is imported late, what a worker runs, or a memory adapter of the simulator", () => {
+    const reported = JSON.stringify(issues);
+    for (const name of ["later.ts", "worker.ts", "clock.ts"]) assert.equal(reported.includes(name), false, name);
   });
 });

@@ -12,14 +12,8 @@ import {
   unpackSeat,
   unpackTerms,
 } from "../../agents/core/encoding/words.ts";
-import {
-  committeeSizeAfter,
-  hasRetry,
-  linkAfter,
-  nextAfter,
-  packRound,
-  unpackRound,
-} from "../../agents/core/request/rounds.ts";
+import { committeeSizeAfter, hasRetry, nextAfter, unpackRound } from "../../agents/core/request/rounds.ts";
+import { linkAfter, packRound } from "../support/memory-chain/rounds.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import type { Address, Decision, Digest, Hex, Ppm, Request, Round, SeatInfo } from "../../agents/core/types.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getLlama, LlamaCompletion, type LlamaModel } from "node-llama-cpp";
 
-import { grammarOf } from "../../agents/adapters/models/grammar.ts";
+import { grammarOf, partsOf } from "../../agents/adapters/models/grammar.ts";
 import { renderFields } from "../../agents/core/prompts/prompt.ts";
 
 export interface HeldOut {
@@ -74,7 +74,7 @@ export async function openFile(modelPath: string): Promise<Asked> {
       const prompt = `${renderFields([trusted("task", task), trusted("kind", kind), ...untrusted])}\n`;
       const contextSequence = context.getSequence();
       const completion = new LlamaCompletion({ contextSequence });
-      const grammar = await llama.createGrammar({ grammar: grammarOf({ properties }) });
+      const grammar = await llama.createGrammar({ grammar: grammarOf(partsOf({ properties })) });
       const text = await completion.generateCompletion(model.tokenize(prompt), {
         grammar,
         maxTokens: 400,

@@ -27,20 +27,13 @@ export interface Artifact {
   readonly inputSourceName: string;
 }
 
-/** A compiler run. */
-export interface BuildInfo {
-  readonly solcLongVersion: string;
-  /** Standard JSON input. */
-  readonly input: object;
-}
-
 export type BuildProfile = "default" | "production";
 
 const root = join(import.meta.dirname, "../../..");
 const lock = join(root, "cache", "conclave-build.lock");
 const stamp = join(root, "cache", "conclave-build.stamp");
 
-/** @param names e.g. "contracts/mocks/TestToken.sol:TestToken" */
+/** @param names e.g. "contracts/Slasher.sol:Slasher" */
 export async function loadArtifacts(names: readonly string[], profile: BuildProfile): Promise<readonly Artifact[]> {
   if (profile !== "production" && (await areFresh(names, profile))) return readArtifacts(names);
   // One build at a time, because test files run in parallel processes; and no other profile is built before these
@@ -54,11 +47,6 @@ export async function loadArtifacts(names: readonly string[], profile: BuildProf
 
 function readArtifacts(names: readonly string[]): Promise<readonly Artifact[]> {
   return Promise.all(names.map(async (name) => JSON.parse(await readFile(pathOf(name), "utf8")) as Artifact));
-}
-
-/** Reads the compiler run that made an artifact. */
-export async function readBuildInfo(id: string): Promise<BuildInfo> {
-  return JSON.parse(await readFile(join(root, "artifacts", "build-info", `${id}.json`), "utf8")) as BuildInfo;
 }
 
 /** Returns the runtime code as the compiler made it, with zeros where the constructor wrote immutables. */
@@ -79,7 +67,7 @@ function pathOf(name: string): string {
  */
 export async function areFresh(names: readonly string[], profile: BuildProfile): Promise<boolean> {
   const built = await Promise.all(names.map((name) => modifiedMs(pathOf(name))));
-  const sources = globSync("contracts/**/*.sol", { cwd: root });
+  const sources = [...globSync("contracts/**/*.sol", { cwd: root }), ...names.map((name) => name.replace(/:.*/, ""))];
   const written = await Promise.all(sources.map((path) => modifiedMs(join(root, path))));
   const last = await readFile(stamp, "utf8").catch(() => null);
   return last === profile && !built.includes(0) && (await modifiedMs(stamp)) > Math.max(...written);

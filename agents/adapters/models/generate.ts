@@ -7,7 +7,7 @@ import {
   type Token,
 } from "node-llama-cpp";
 
-import { grammarOfParts, type Part } from "./grammar.ts";
+import { grammarOf, type Part } from "./grammar.ts";
 import { isLoop } from "./loop.ts";
 import { frameThoughts } from "./thoughts.ts";
 import type { WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
@@ -217,7 +217,7 @@ const grammars = new Map<string, Promise<LlamaGrammarEvaluationState>>();
 
 /** Returns a grammar. Parsed ones are kept, since few schemas occur and a copy costs a fifth of parsing. */
 async function grammarFor({ llama, model }: Engine, parts: readonly Part[]): Promise<LlamaGrammarEvaluationState> {
-  const grammar = grammarOfParts(parts);
+  const grammar = grammarOf(parts);
   let start = grammars.get(grammar);
   if (start === undefined) {
     const [oldest] = grammars.keys();

@@ -51,12 +51,8 @@ function textOf({ name: property, form, maxLength }: OutputProperty): Text {
   return { kind: "free", rule: `character${most}`, maxLength, property };
 }
 
-/** Returns the GBNF grammar of an answer. */
-export function grammarOf(schema: OutputSchema): string {
-  return grammarOfParts(partsOf(schema));
-}
-
-export function grammarOfParts(parts: readonly Part[]): string {
+/** Returns the GBNF grammar of an answer that consists of these parts. */
+export function grammarOf(parts: readonly Part[]): string {
   const rules = parts.map((part) =>
     part.kind === "one-of" ? `(${part.texts.map(quoted).join(" | ")})` : String.raw`${part.rule} "\""`,
   );

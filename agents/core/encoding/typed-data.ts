@@ -2,13 +2,11 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import type {
   Attempt,
   Decision,
-  DecisionSlot,
   Digest,
   Domain,
   HashedDecision,
   HashedRequest,
   Header,
-  MessageSlot,
   Request,
   SeatInfo,
 } from "../types.ts";
@@ -48,7 +46,22 @@ export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
 /** The EIP-712 struct hash of a decision, which its round's link covers. */
 export function decisionStructHash(attempt: Hashed, decision: Decision): Digest {
   const { request, committee } = hashesOf(attempt);
-  return decisionInSlot(request, committee, decision, hashedDecision(decision));
+  const hashed = hashedDecision(decision);
+  return structHash(DECISION_TYPE, [
+    request,
+    word32(decision.attempt),
+    committee,
+    word32(decision.round),
+    word(uint(BigInt(hashed.status), 8n)),
+    hexToBytes(hashed.outcome),
+    hexToBytes(hashed.answerHash),
+    word32(hashed.confidence),
+    word(uint(hashed.answered, 64n)),
+    word(uint(hashed.agreed, 64n)),
+    hexToBytes(hashed.transcript),
+    hexToBytes(hashed.reputationChangesHash),
+    hexToBytes(hashed.sharesHash),
+  ]);
 }
 
 export function hashedDecision(decision: Decision): HashedDecision {
@@ -66,58 +79,16 @@ export function hashedDecision(decision: Decision): HashedDecision {
   };
 }
 
-/** The digest of a decision from hashes alone, as proofs of equivocation give them. */
-export function decisionSlotDigest(domain: Domain, slot: DecisionSlot, decision: HashedDecision): Digest {
-  const [request, committee] = [hexToBytes(slot.requestHash), hexToBytes(slot.committeeHash)];
-  return typedDataDigest(domain, decisionInSlot(request, committee, slot, decision));
-}
-
-function decisionInSlot(
-  request: Uint8Array,
-  committee: Uint8Array,
-  { attempt, round }: Pick<DecisionSlot, "attempt" | "round">,
-  decision: HashedDecision,
-): Digest {
-  return structHash(DECISION_TYPE, [
-    request,
-    word32(attempt),
-    committee,
-    word32(round),
-    word(uint(BigInt(decision.status), 8n)),
-    hexToBytes(decision.outcome),
-    hexToBytes(decision.answerHash),
-    word32(decision.confidence),
-    word(uint(decision.answered, 64n)),
-    word(uint(decision.agreed, 64n)),
-    hexToBytes(decision.transcript),
-    hexToBytes(decision.reputationChangesHash),
-    hexToBytes(decision.sharesHash),
-  ]);
-}
-
 /**
  * EIP-712 digest that a seat signs to send a message about the attempt. It covers the question and the committee: after a
  * reorganization of the chain the same ids can stand for others, and nobody must then have signed two messages for one place.
  */
 export function messageDigest(attempt: Attempt, header: Header): Digest {
   const { request, committee } = hashesOf(attempt);
-  return digestInSlot(attempt.domain, request, committee, header, header.payloadDigest);
-}
-
-/** The same from the hashes alone, as proofs of equivocation give them. */
-export function slotDigest(domain: Domain, slot: MessageSlot, payloadDigest: Digest): Digest {
-  return digestInSlot(domain, hexToBytes(slot.requestHash), hexToBytes(slot.committeeHash), slot, payloadDigest);
-}
-
-function digestInSlot(
-  domain: Domain,
-  request: Uint8Array,
-  committee: Uint8Array,
-  { attempt, protocol, phase, round, seat }: Omit<MessageSlot, "requestHash" | "committeeHash">,
-  payloadDigest: Digest,
-): Digest {
-  const numbers = [attempt, protocol, phase, round, seat].map((one) => word32(one));
-  return typedDataDigest(domain, structHash(MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]));
+  const { protocol, phase, round, seat, payloadDigest } = header;
+  const numbers = [header.attempt, protocol, phase, round, seat].map((one) => word32(one));
+  const struct = structHash(MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]);
+  return typedDataDigest(attempt.domain, struct);
 }
 
 interface AttemptHashes {

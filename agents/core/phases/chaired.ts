@@ -20,7 +20,6 @@ import { blindIn, proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
 import { closeForm, type AnyForm, type RoundBook, type Closure } from "./round-book.ts";
-import { roundSlots, type Tally } from "../seat/tally.ts";
 import type { Attempt, SeatIndex } from "../types.ts";
 
 /** The phase of the chair's synthesis: only the seat whose turn it is speaks. */
@@ -48,12 +47,6 @@ export interface ChairedCarry {
   readonly slashes: readonly number[];
   /** Seats that gave no synthesis in their turn as chair. */
   readonly failed: readonly SeatIndex[];
-}
-
-/** Round 0 of a message set, for readers of transcripts. `members` are the phases in which the seats answer. */
-export function answerRound(attempt: Attempt, members: readonly AnyForm[], tally: Tally): RoundBook {
-  const forms = [...members, synthesisForm, closeForm];
-  return { attempt, round: 0, plan: { forms, partial: new Set([SYNTHESIS]) }, slots: roundSlots(tally, 0) };
 }
 
 export function chaired(rules: ChairedRules): Protocol<PhasedState> {

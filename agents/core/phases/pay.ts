@@ -6,7 +6,10 @@ import { TIER_MAX } from "./tiers.ts";
 
 /** What a seat's blind work earns (docs/spec/pay.md). One rule for all protocols. */
 
-/** Raised with every change of this rule; every protocol rises with it. */
+/**
+ * Raised with every change of this rule; every protocol rises with it.
+ * @internal test/core/versions.test.ts pins it; nothing else reads it.
+ */
 export const PAY_VERSION = 4;
 
 /** PY1: an answer that its seat bound itself to before it could see another seat's. */

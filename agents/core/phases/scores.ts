@@ -64,7 +64,10 @@ export function totalOf(marks: Marks): number {
   return marks.reduce((sum, mark) => sum + mark, 0);
 }
 
-/** Raised with every change of wording or fields, and with TASKS_VERSION; protocols that score rise with it. */
+/**
+ * Raised with every change of wording or fields, and with TASKS_VERSION; protocols that score rise with it.
+ * @internal test/core/versions.test.ts pins it; nothing else reads it.
+ */
 export const SCORES_VERSION = 3;
 
 const MARKS = Array.from({ length: MARK_MAX + 1 }, (_, mark) => String(mark));

@@ -16,6 +16,7 @@ import { ANSWER_KINDS, type Attempt, type Request, type Terms } from "../types.t
 /**
  * P5: version of the tasks that protocols share, and of how answers are read. Raised with every change of wording, fields or rules,
  * and with `PROMPT_VERSIONS`; the protocols rise with it.
+ * @internal test/core/versions.test.ts pins it; nothing else reads it.
  */
 export const TASKS_VERSION = 3;
 

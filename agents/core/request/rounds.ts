@@ -1,7 +1,6 @@
-import { concat, hexToBytes, keccak256, word } from "../encoding/bytes.ts";
-import { LAYOUTS, placeOf } from "../encoding/layouts.ts";
-import { packWord, unpackWord } from "../encoding/words.ts";
-import { ONE_PPM, type Address, type Decision, type Digest, type Round, type Terms } from "../types.ts";
+import { LAYOUTS } from "../encoding/layouts.ts";
+import { unpackWord } from "../encoding/words.ts";
+import { ONE_PPM, type Decision, type Round, type Terms } from "../types.ts";
 
 /** The unpacked `Round` of contracts/types/Types.sol. */
 export interface RoundFields {
@@ -15,33 +14,10 @@ export interface RoundFields {
 
 /** One percent of confidence. */
 const PERCENT = ONE_PPM / 100;
-/** How many of the upper bits of a hash make a link. */
-const LINK_BITS = placeOf(LAYOUTS.round, "link").bits;
-
-/** Packs a round into a word. Throws a RangeError if a member does not fit its bits. */
-export function packRound({ link, appeals, deadline }: RoundFields): Round {
-  return packWord(LAYOUTS.round, { link, appeals, deadline }) as Round;
-}
 
 export function unpackRound(round: Round): RoundFields {
   const { link, appeals, deadline } = unpackWord(LAYOUTS.round, round);
   return { link, appeals: Number(appeals), deadline: Number(deadline) };
-}
-
-/**
- * The link of the next round, as contracts/libraries/RoundLib.sol computes it.
- * @param relay the packed word
- * @param appellant null if nobody appealed: the committee hung and another one is tried, or it was not sure enough
- */
-export function linkAfter(
-  round: Round,
-  committeeHash: Digest,
-  structHash: Digest,
-  relay: bigint,
-  appellant: Address | null,
-): bigint {
-  const words = [word(round), hexToBytes(committeeHash), hexToBytes(structHash), word(relay)];
-  return BigInt(keccak256(concat(...words, word(BigInt(appellant ?? 0n))))) >> BigInt(256 - LINK_BITS);
 }
 
 /** Number of seats of the committee after a number of appeals. Each committee is twice as large as the one before, plus one. */

@@ -11,7 +11,7 @@ import {
   type LlamaModel,
 } from "node-llama-cpp";
 
-import { grammarOf } from "../../../agents/adapters/models/grammar.ts";
+import { grammarOf, partsOf } from "../../../agents/adapters/models/grammar.ts";
 import type { OutputSchema } from "../../../agents/ports/model.ts";
 
 export interface RawLoad {
@@ -62,7 +62,7 @@ async function load({ path, sequences, threads, contextSize }: RawLoad): Promise
 async function measure({ users, schema, maxTokens, isConstrained }: RawRound): Promise<RoundResult> {
   if (loaded === null) throw new Error("Load before the first round");
   const { llama, model, sequences } = await loaded;
-  const grammar = await llama.createGrammar({ grammar: grammarOf(schema) });
+  const grammar = await llama.createGrammar({ grammar: grammarOf(partsOf(schema)) });
   const answer = async (sequence: LlamaContextSequence, user: string): Promise<number> => {
     await sequence.clearHistory();
     const held = isConstrained ? { grammarEvaluationState: new LlamaGrammarEvaluationState({ model, grammar }) } : {};

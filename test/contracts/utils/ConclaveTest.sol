@@ -15,7 +15,7 @@ import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {ServiceLib} from "../../../contracts/libraries/ServiceLib.sol";
 import {PossessionLib} from "../../../contracts/libraries/PossessionLib.sol";
-import {TestToken} from "../../../contracts/mocks/TestToken.sol";
+import {TestToken} from "../../../devnet/contracts/TestToken.sol";
 import {
     AgentId,
     Currency,

@@ -6,7 +6,7 @@ import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
-import {HostileConsumer} from "../../../contracts/mocks/HostileConsumer.sol";
+import {HostileConsumer} from "../../support/contracts/HostileConsumer.sol";
 import {
     AgentId,
     Currency,

@@ -5,12 +5,11 @@ import { isTimeUp } from "../../../agents/core/request/progress.ts";
 import {
   committeeSizeAfter,
   hasRetry,
-  linkAfter,
   nextAfter,
-  packRound,
   seatsOfAll,
   unpackRound,
 } from "../../../agents/core/request/rounds.ts";
+import { linkAfter, packRound } from "./rounds.ts";
 import {
   ABSENT,
   type Address,

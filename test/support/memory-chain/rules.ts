@@ -1,11 +1,6 @@
 import { compareHex, keccak256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { recoverSigner } from "../../../agents/core/encoding/digest.ts";
-import {
-  decisionDigest,
-  decisionSlotDigest,
-  requestHashOf,
-  slotDigest,
-} from "../../../agents/core/encoding/typed-data.ts";
+import { decisionDigest, requestHashOf } from "../../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import { limits } from "../../../agents/core/limits.ts";
 import { isSupermajority } from "../../../agents/core/quorum.ts";
@@ -24,6 +19,7 @@ import type {
 } from "../../../agents/core/types.ts";
 import type { AgentRecord, EquivocationProof, SignedDecisionHash, SignedPayload } from "../../../agents/ports/chain.ts";
 import { KIND_RULES } from "../../../agents/core/request/kinds.ts";
+import { decisionSlotDigest, slotDigest } from "./slot-digests.ts";
 
 const REPUTATION_FLOOR = 10_000;
 const EXIT_REPUTATION = 100_000;

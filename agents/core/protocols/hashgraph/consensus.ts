@@ -1,6 +1,6 @@
 import { electFame, type Fame } from "./graph/fame.ts";
 import { hasAncestor, type Node } from "./graph/graph.ts";
-import { receivedBatches, type Batch } from "./graph/order.ts";
+import { receivedBatches, type Batch } from "./graph/batches.ts";
 import { graphOf, type Told, type GraphView } from "./view.ts";
 
 /** The events that virtual voting has put into the consensus order, by round received (HG12). */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
-import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {RequestId, RequestTerms, Status} from "../types/Types.sol";
+import {IDecisionConsumer} from "../../../contracts/interfaces/IDecisionConsumer.sol";
+import {IDecisionOracle} from "../../../contracts/interfaces/IDecisionOracle.sol";
+import {RequestId, RequestTerms, Status} from "../../../contracts/types/Types.sol";
 
 /// @title A consumer that keeps the calldata of its callback byte for byte, for tests
 contract RecordingConsumer is IDecisionConsumer {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
-import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {RequestTerms, RequestId, Status} from "../types/Types.sol";
+import {DecisionConsumer} from "../../../contracts/consumers/DecisionConsumer.sol";
+import {IDecisionOracle} from "../../../contracts/interfaces/IDecisionOracle.sol";
+import {RequestTerms, RequestId, Status} from "../../../contracts/types/Types.sol";
 
 /// @title The smallest useful consumer, with one new storage slot per decision, for gas figures
 contract SlotConsumer is DecisionConsumer {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {CandidateLib, Candidates} from "../libraries/Candidates.sol";
-import {DrawLib} from "../libraries/DrawLib.sol";
-import {SeatLib} from "../libraries/SeatLib.sol";
-import {AgentId, Seat} from "../types/Types.sol";
+import {CandidateLib, Candidates} from "../../../contracts/libraries/Candidates.sol";
+import {DrawLib} from "../../../contracts/libraries/DrawLib.sol";
+import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
+import {AgentId, Seat} from "../../../contracts/types/Types.sol";
 
 /// @title Draws from any number of candidates, for gas figures and statistics
 contract DrawHarness {

@@ -3,9 +3,9 @@ pragma solidity 0.8.34;
 
 import {Address} from "@openzeppelin/contracts/utils/Address.sol";
 
-import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
-import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {Currency, Request, RequestId, Round, Status, Terms} from "../types/Types.sol";
+import {DecisionConsumer} from "../../../contracts/consumers/DecisionConsumer.sol";
+import {IDecisionOracle} from "../../../contracts/interfaces/IDecisionOracle.sol";
+import {Currency, Request, RequestId, Round, Status, Terms} from "../../../contracts/types/Types.sol";
 
 /// @title A consumer that misbehaves as a test tells it
 contract HostileConsumer is DecisionConsumer {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {BlockHashLib} from "../libraries/BlockHashLib.sol";
-import {HeaderLib} from "../libraries/HeaderLib.sol";
+import {BlockHashLib} from "../../../contracts/libraries/BlockHashLib.sol";
+import {HeaderLib} from "../../../contracts/libraries/HeaderLib.sol";
 
 /// @title Reads headers and block hashes as the oracle does
 contract HeaderHarness {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {SelfCallLib} from "../libraries/SelfCallLib.sol";
+import {SelfCallLib} from "../../../contracts/libraries/SelfCallLib.sol";
 
 /// @title Calls itself and reverts with any amount of data, for tests
 contract SelfCallHarness {

@@ -1,0 +1,138 @@
+// A plugin of the linter: which folder may use files of which. It resolves every path that a file names, so a detour hides nothing.
+import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** What the rule reads of a syntax tree (ESTree). */
+interface Node {
+  readonly type: string;
+  readonly value?: unknown;
+  readonly name?: string;
+  readonly callee?: Node;
+  readonly source?: Node;
+  readonly arguments?: readonly Node[];
+  readonly quasis?: readonly { readonly value: { readonly cooked: string | null } }[];
+  readonly expressions?: readonly Node[];
+  readonly object?: Node;
+  readonly property?: Node;
+  readonly parent?: Node;
+}
+
+interface Context {
+  readonly cwd: string;
+  readonly filename: string;
+  report(fault: { readonly node: Node; readonly message: string }): void;
+}
+
+type Visitor = Readonly<Record<string, (node: Node) => void>>;
+
+/** A folder, the other folders whose files its files may use, and why no others. */
+type Layer = readonly [folder: string, uses: readonly string[], because: string];
+
+const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "subgraph"];
+const NO_TOOLS = "The product uses nothing of tools, simulator, devnet, lab or tests.";
+
+/** A file belongs to the layer whose folder holds it. Entry points (scripts/*.ts) and test suites may use everything. */
+const LAYERS: readonly Layer[] = [
+  ["agents/core", [], "The core depends on nothing outside itself."],
+  ["agents/ports", ["agents/core"], "A port is an interface over the core's types, and names no technology."],
+  ["agents/adapters", ["agents/core", "agents/ports"], "An adapter knows the core and the ports only."],
+  ["agents/node", ["agents/core", "agents/ports"], "The runtime knows ports; only the CLI joins it to adapters."],
+  ["agents/cli", PRODUCT, NO_TOOLS],
+  ["subgraph", [], NO_TOOLS],
+  ["models", PRODUCT, NO_TOOLS],
+  [
+    "sim",
+    ["agents/core", "agents/ports", "agents/node", "agents/adapters/memory", "scripts"],
+    "The simulator uses the in-memory adapters, so that a seed decides everything.",
+  ],
+  ["scripts", PRODUCT, "Repository tools know the product only; the entry points beside them may know more."],
+  ["devnet", [...PRODUCT, "scripts", "sim"], "A local world is built from product, simulator and tools."],
+  ["lab", [...PRODUCT, "scripts", "sim", "devnet", "test/support"], "Studies use test support, not test suites."],
+  ["test/support", [...PRODUCT, "scripts", "sim", "devnet"], "Test support serves the product's tests, not the lab's."],
+];
+/** The layers whose files may name no data of other folders either, and load only what a string names. */
+const STRICT = new Set([...PRODUCT, "models"]);
+const IS_CODE = /\.[cm]?[jt]s$/;
+/** Paths into any other folder lead to data. */
+const FOLDERS_OF_CODE = ["agents", "subgraph", "scripts", "sim", "devnet", "lab", "test"];
+
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function layerOf(file: string): Layer | undefined {
+  const folder = dirname(file);
+  return folder === "scripts" ? undefined : LAYERS.find(([own]) => isIn(folder, own));
+}
+
+/** The text of a string or of a template without holes; null for what only a run can tell. */
+function textOf(node: Node | undefined): string | null {
+  if (node?.type === "Literal") return typeof node.value === "string" ? node.value : null;
+  return node?.type === "TemplateLiteral" && node.expressions?.length === 0 ? headOf(node) : null;
+}
+
+/** The text of a template up to its first hole. */
+function headOf({ quasis }: Node): string {
+  return quasis?.[0]?.value.cooked ?? "";
+}
+
+function isNamed(node: Node | undefined, name: string): boolean {
+  return node?.type === "Identifier" && node.name === name;
+}
+
+function layers(context: Context): Visitor {
+  const file = posix(relative(context.cwd, context.filename));
+  const layer = layerOf(file);
+  if (layer === undefined) return {};
+  const [own, uses, because] = layer;
+  const isStrict = STRICT.has(own);
+
+  const checkText = (node: Node, text: string): void => {
+    const target = targetOf(text);
+    if (target === null || !FOLDERS_OF_CODE.some((folder) => isIn(target, folder))) return;
+    if ([own, ...uses].some((folder) => isIn(target, folder))) return;
+    context.report({ node, message: `${because} This leads to ${target}.` });
+  };
+
+  /** The path from the repository's root that a text names; null if it names none that matters. */
+  function targetOf(text: string): string | null {
+    if (!isStrict && !IS_CODE.test(text)) return null;
+    if (text.startsWith("file:")) return posix(relative(context.cwd, fileURLToPath(text)));
+    if (text.startsWith(".") || isAbsolute(text))
+      return posix(relative(context.cwd, resolve(dirname(context.filename), text)));
+    return isStrict && /^[\w/.-]+$/.test(text) && IS_CODE.test(text) ? text : null;
+  }
+
+  const checkLoad = (node: Node, named: Node | undefined): void => {
+    if (textOf(named) !== null) return;
+    context.report({ node, message: "Name the file to load in a string, so that the linter sees its layer." });
+  };
+
+  const texts: Visitor = {
+    Literal: (node) => checkText(node, textOf(node) ?? ""),
+    TemplateLiteral: (node) => checkText(node, headOf(node)),
+  };
+  const loads: Visitor = {
+    ImportExpression: (node) => checkLoad(node, node.source),
+    CallExpression: (node) => {
+      if (isNamed(node.callee, "require")) checkLoad(node, node.arguments?.[0]);
+      if (!isNamed(node.callee, "createRequire")) return;
+      const { parent } = node;
+      // Called at once with a string: what it loads is then checked as any text.
+      const named = parent?.type === "CallExpression" && parent.callee === node ? parent.arguments?.[0] : undefined;
+      checkLoad(node, named);
+    },
+    NewExpression: (node) => {
+      const [named, base] = node.arguments ?? [];
+      if (isNamed(node.callee, "URL") && isNamed(base?.property, "url")) checkLoad(node, named);
+    },
+  };
+  return isStrict ? { ...texts, ...loads } : texts;
+}
+
+function posix(path: string): string {
+  return path.replaceAll("\\", "/");
+}
+
+// oxlint-disable-next-line import/no-default-export -- The linter takes a plugin as the default export.
+export default { meta: { name: "conclave" }, rules: { layers: { create: layers } } };
