@@ -17,13 +17,14 @@ const FOLDERS = [
   "docs",
   "ignition",
   "lab",
+  "models",
   "scripts",
   "sim",
   "subgraph",
   "test",
 ];
 const SKIPPED = /(?:^|\/)(?:node_modules|dist|build|generated|cache|\.cache|artifacts)(?:\/|$)/;
-const IS_CODE = /\.(?:ts|tsx|mjs|sol)$/;
+const IS_CODE = /\.(?:ts|tsx|mjs|sol|py|cpp)$/;
 const INDEX = "docs/spec/README.md";
 /** It plants citations of rules that do not exist. */
 const SELF = "test/core/rules.test.ts";
@@ -35,16 +36,20 @@ interface Row {
   readonly code: readonly string[];
 }
 
+interface Text {
+  readonly file: string;
+  readonly text: string;
+}
+
 /** A numbered rule, or a citation of one, with the file it stands in. */
 interface Place {
   readonly rule: string;
   readonly file: string;
 }
 
-const texts = [
-  "README.md",
-  ...FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx,mjs,sol,graphql,md}`, { cwd: root })),
-]
+const texts: readonly Text[] = globSync(["*.md", `{${FOLDERS.join()}}/**/*.{ts,tsx,mjs,sol,graphql,md,py,cpp}`], {
+  cwd: root,
+})
   .map((file) => file.replaceAll("\\", "/"))
   .filter((file) => !SKIPPED.test(file) && file !== SELF)
   .map((file) => ({ file, text: read(file) }));
@@ -77,18 +82,14 @@ const stated: readonly Place[] = texts
     [...text.matchAll(/^\* \*\*([A-Z]{1,2}\d+)\b/gm)].map(([, rule]) => ({ rule: rule as string, file })),
   );
 
-/** An example of a word that is no rule: the name of a planted bug that does not exist. */
-const NO_RULE = "CE99";
+const prefixes = rows.map(({ prefix }) => prefix);
+const CITATION = new RegExp(`\\b(?:${prefixes.join("|")})\\d+\\b`, "g");
 
-function citationsIn(text: string, prefixes: readonly string[]): readonly string[] {
-  const pattern = new RegExp(`\\b(?:${prefixes.join("|")})\\d{1,2}\\b`, "g");
-  return (text.match(pattern) ?? []).filter((rule) => rule !== NO_RULE);
+function citationsIn({ file, text }: Text): readonly Place[] {
+  return (text.match(CITATION) ?? []).map((rule) => ({ rule, file }));
 }
 
-const prefixes = rows.map(({ prefix }) => prefix);
-const cited: readonly Place[] = texts.flatMap(({ file, text }) =>
-  citationsIn(text, prefixes).map((rule) => ({ rule, file })),
-);
+const cited = texts.flatMap(citationsIn);
 
 function notStated(citations: readonly Place[]): readonly string[] {
   const known = new Set(stated.map(({ rule }) => rule));
@@ -102,11 +103,31 @@ function notCited(rules: readonly Place[]): readonly string[] {
 
 /** The comments of a source file, line by line. */
 function commentsOf(text: string): readonly string[] {
-  return text.split("\n").flatMap((line) => line.match(/^\s*\/?\*.*$|(?:^|\s)\/\/.*$|\/\*\*.*$/) ?? []);
+  return text
+    .split("\n")
+    .flatMap((line) => line.match(/^\s*\/?\*.*$|(?:^|\s)(?:\/\/|#).*$|\/\*\*.*$|^\s*""".*$/) ?? []);
 }
 
 /** Words in comments that look like rules. */
-const LOOKS_LIKE_A_RULE = /(?<!U\+)\b([A-Z]{2})\d{1,2}\b/g;
+const LOOKS_LIKE_A_RULE = /(?<!U\+|-)\b([A-Z]{2})\d{1,3}\b/g;
+
+function unknownPrefixesIn({ file, text }: Text): readonly string[] {
+  return commentsOf(text)
+    .flatMap((line) => [...line.matchAll(LOOKS_LIKE_A_RULE)])
+    .filter(([, prefix]) => !prefixes.includes(prefix as string))
+    .map(([word]) => `${word} in ${file}`);
+}
+
+/** Decisions by number, one or several: ADR 7, ADRs 10 and 11. */
+const ADR = /\bADRs? (\d+(?:(?:, | and | or | to )\d+)*)/g;
+const adrs = new Set(globSync("docs/adr/[0-9]*.md", { cwd: root }).map((file) => Number(/(\d+)-/.exec(file)?.[1])));
+
+function unknownAdrsIn({ file, text }: Text): readonly string[] {
+  return [...text.matchAll(ADR)]
+    .flatMap(([, numbers]) => (numbers as string).match(/\d+/g) ?? [])
+    .filter((number) => !adrs.has(Number(number)))
+    .map((number) => `ADR ${number} in ${file}`);
+}
 /** Mechanisms of the papers, as in the titles of tests: rows of docs/spec/coverage.md. */
 const MECHANISM = /\b[DTLHM]\d\d\b/g;
 
@@ -166,22 +187,40 @@ describe("rules that can be looked up", () => {
     assert.deepEqual(notStated(excused.map((rule) => ({ rule, file: INDEX }))), []);
   });
 
-  it("would be missed: a citation of nothing, and a rule that nothing cites", () => {
-    const [invented] = citationsIn("as CE98 says", prefixes);
-    assert.deepEqual(notStated([{ rule: invented as string, file: "a comment" }]), ["CE98 in a comment"]);
-    assert.deepEqual(notCited([{ rule: "PH0", file: "a page" }]), ["PH0 of a page"]);
+  it("are of the index, wherever a comment seems to cite one", () => {
+    assert.deepEqual(texts.filter(({ file }) => IS_CODE.test(file)).flatMap(unknownPrefixesIn), []);
   });
 
-  it("are of the index, wherever a comment seems to cite one", () => {
-    const unknown = texts
-      .filter(({ file }) => IS_CODE.test(file))
-      .flatMap(({ file, text }) =>
-        commentsOf(text)
-          .flatMap((line) => [...line.matchAll(LOOKS_LIKE_A_RULE)])
-          .filter(([, prefix]) => !prefixes.includes(prefix as string))
-          .map(([word]) => `${word} in ${file}`),
+  it("cite decisions that are recorded", () => {
+    assertAtLeast(adrs.size, 20);
+    assert.deepEqual(texts.flatMap(unknownAdrsIn), []);
+  });
+
+  it("are looked for in the pages of the root, and in every language", () => {
+    for (const file of [
+      "README.md",
+      "CONTRIBUTING.md",
+      "models/train.py",
+      "models/native.cpp",
+      "lab/bench/core/reference.py",
+    ])
+      assert.equal(
+        texts.some((one) => one.file === file),
+        true,
+        file,
       );
-    assert.deepEqual(unknown, []);
+  });
+
+  it("would be missed: a citation of no rule or decision, and a rule that nothing cites", () => {
+    const unstated = (text: string) => notStated(citationsIn({ file: "F", text }));
+    assert.deepEqual(unstated("as CE99 says"), ["CE99 in F"]);
+    assert.deepEqual(unstated("`CE100`, PH0 and CE5"), ["CE100 in F", "PH0 in F"]);
+    for (const comment of ["// ZZ1 says so", "x = 1  # ZZ1 says so", '"""ZZ1 says so."""', " * ZZ1 says so"])
+      assert.deepEqual(unknownPrefixesIn({ file: "F", text: comment }), ["ZZ1 in F"], comment);
+    assert.deepEqual(unknownPrefixesIn({ file: "F", text: "// ZZ100" }), ["ZZ100 in F"]);
+    const text = "ADR 7, ADR 77, ADRs 10 and 88, ADRs 1, 2 or 99";
+    assert.deepEqual(unknownAdrsIn({ file: "F", text }), ["ADR 77 in F", "ADR 88 in F", "ADR 99 in F"]);
+    assert.deepEqual(notCited([{ rule: "PH0", file: "a page" }]), ["PH0 of a page"]);
   });
 
   it("are what comments cite, not lines of notes that are elsewhere", () => {

@@ -82,7 +82,7 @@ describe("npm run sim", () => {
       ["--protocol", "mbft", "--n", "4", "--byzantine", "1", "--byzantine-kinds", "none"],
       /TERMS_INVALID.*--byzantine-kinds none: name at least one/s,
     ],
-    ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "CE99"], /USAGE.*CE99.*CE5/s],
+    ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "XY1"], /USAGE.*XY1.*CE5/s],
     [
       "an empty list of faults",
       ["--protocol", "mbft", "--n", "4", "--faults", ""],
