@@ -2,8 +2,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
+import { InvalidArgumentError } from "commander";
 import { loadArtifacts } from "../agents/adapters/artifacts/artifacts.ts";
+import { messageOf } from "../agents/core/errors.ts";
 import { scriptCommand } from "./shared/arguments.ts";
+import { EXIT_INTERRUPTED } from "./shared/interrupt.ts";
 import { createPrinter, table, totalsOf } from "./testing/report.ts";
 import { runJob, type Outcome } from "./testing/run-job.ts";
 import {
@@ -41,7 +44,7 @@ const command = scriptCommand(
   .argument("[names...]", `suites (${suites.join(", ")}) or test files`)
   .option("--quick", "what to run before every commit: leaves out what is slow, too")
   .option("--long", "only what the run without names leaves out as long")
-  .option("--grep <pattern>", "only tests whose name matches this regular expression")
+  .option("--grep <pattern>", "only tests whose name matches this regular expression", pattern)
   .option("--json", "print one JSON object on stdout; all else goes to stderr")
   .addHelpText(
     "after",
@@ -51,6 +54,8 @@ Examples:
   npm run test:quick
   npm test -- core adapters
   npm test -- core test/core/quorum.test.ts --grep "n = 4"
+
+Exit codes: 0 all tests passed, 1 one failed or none ran, 2 usage, 130 stopped by a signal.
 `,
   )
   .parse();
@@ -70,7 +75,15 @@ const ok = ran > 0 && outcomes.every((outcome) => outcome.ok);
 out.write(`\n${table(totals, seconds)}`);
 if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals })}\n`);
 if (ran === 0) process.stderr.write(flags.grep === undefined ? "No test ran.\n" : `No test matches ${flags.grep}.\n`);
-process.exitCode = ok && !ending.signal.aborted ? 0 : 1;
+process.exitCode = ending.signal.aborted ? EXIT_INTERRUPTED : ok ? 0 : 1;
+
+function pattern(text: string): string {
+  try {
+    return new RegExp(text).source;
+  } catch (error) {
+    throw new InvalidArgumentError(`${messageOf(error)}. Write \\( for a bracket that stands for itself.`);
+  }
+}
 
 function chooseJobs(names: readonly string[]): readonly Job[] {
   if (names.length > 0 && (flags.quick ?? flags.long) === true)

@@ -1,7 +1,7 @@
-import { Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 
 import { toJson } from "../../agents/cli/shared/output.ts";
-import { between } from "../../scripts/shared/arguments.ts";
+import { between, toolCommand } from "../../scripts/shared/arguments.ts";
 import { writeSections } from "../shared/generated-section.ts";
 import { startProductionChain } from "../shared/production-chain.ts";
 import { provenanceOf, provenanceText } from "../shared/provenance.ts";
@@ -23,7 +23,7 @@ interface Flags {
 }
 
 function commandLine(): Command {
-  return new Command("economics")
+  return toolCommand("economics")
     .description(
       "Lets strategies earn and lose on the real contracts, in this process: seats, coalitions, relayers, askers, appellants, late stake. Exit code 1 if honest work is not the best reply, if an attack pays, or if a unit of money is not accounted for, unless docs/economics.md states it with its number.",
     )
@@ -32,8 +32,7 @@ function commandLine(): Command {
     .option("--model-cost <dollars>", "what the model calls of a seat cost", amount, MODEL_DOLLARS)
     .option("--write", "write the tables into docs/economics.md")
     .option("--json", "print one JSON object instead of tables")
-    .addHelpText("after", "\nExample:\n  npm run economics -- --quick --seed 1\n")
-    .exitOverride();
+    .addHelpText("after", "\nExample:\n  npm run economics -- --quick --seed 1\n");
 }
 
 function amount(text: string): number {

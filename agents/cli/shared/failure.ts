@@ -14,7 +14,7 @@ export interface Failure {
 /** Null for --help and --version, which commander reports as errors. `help`: the command that shows the help. */
 export function usageFailure({ code, message, exitCode }: CommanderError, help: string): Failure | null {
   if (exitCode === 0) return null;
-  const text = code === "commander.help" ? "name a command" : message.replace(/^error: /, "");
+  const text = code === "commander.help" ? "name a command" : inPlainWords(message);
   // Commander puts its suggestion on a line of its own.
   return {
     code: "USAGE",
@@ -22,6 +22,14 @@ export function usageFailure({ code, message, exitCode }: CommanderError, help: 
     way: see(help),
     data: {},
   };
+}
+
+/** Commander's message, with the argument or the option first. */
+function inPlainWords(message: string): string {
+  return message
+    .replace(/^error: /, "")
+    .replace(/^command-argument value '(.*)' is invalid for argument '(.*)'\./s, "argument <$2> cannot be '$1'.")
+    .replace(/^option '(.*)' argument '(.*)' is invalid\./s, "option '$1' cannot be '$2'.");
 }
 
 export function errorFailure(error: ConclaveError, help: string): Failure {

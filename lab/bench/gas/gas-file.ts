@@ -4,8 +4,8 @@
 export type GasFigures = Readonly<Record<string, number>>;
 
 export interface GasFile {
-  /** Sizes of the registry for the measured draws. */
-  readonly agents: readonly number[];
+  /** How many agents the registry had. */
+  readonly agents: number;
   readonly gas: GasFigures;
 }
 

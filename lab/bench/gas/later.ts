@@ -15,10 +15,9 @@ export interface LaterFigure {
   readonly gas: number;
 }
 
-/** Measures the committees for which the registry has agents. */
-export async function measureLater(world: World, agents: number): Promise<readonly LaterFigure[]> {
+export async function measureLater(world: World): Promise<readonly LaterFigure[]> {
   const figures: LaterFigure[] = [];
-  for (const n of first.filter((size) => 3 * size < agents)) {
+  for (const n of first) {
     const drawn = await draw(world, await ask(world, { committeeSize: n, appeals: 1 }));
     const gas = await commitGas(world, await appeal(world, await commit(world, drawn)), "yes");
     figures.push({ commit: `${2 * n + 1} after ${n}`, gas });
