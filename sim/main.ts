@@ -25,12 +25,12 @@ const PROGRESS_MS = 5_000;
 
 /** The names that `recorder.count` counts. */
 const STRUCK = `
-Names after "struck:" and in "counts" (how often each struck):
+Names after "struck:" and in "counts", each with the number of times that it happened:
   cut, drop, targeted drop    frames lost: in a partition, by chance, by an adversary on the links
   delay, reorder, duplicate   frames delayed, overtaken, sent twice
-  crash, lost tail            processes that died; those whose journal lost its end
+  crash, lost tail            processes that died; processes that died and lost the end of their journal
   model rate-limit, timeout, unparsable, crashed    model calls of honest seats that failed
-  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; proposals other than the due one; messages shown only with such proposals
+  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; a root proposed that is not the due one; messages shown only with such a root
   first twin, second twin     frames to the first or second of two runtimes under one key
   censored, doctored, not relayed    proposals that leave messages out; changed roots; messages kept back
   silent, late, malformed, replay, replay elsewhere    frames not sent; sent late; malformed; old; in another slot
@@ -60,12 +60,12 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .description("Runs a protocol in seeded worlds that try to break it, and judges every run by its invariants.")
     .requiredOption("--protocol <id>", `one of ${protocols.map(({ id }) => id).join(", ")}`)
     .requiredOption("--n <seats>", "committee size", integer)
-    .option("--byzantine <seats>", "how many seats misbehave; more than f is allowed", integer, 0)
+    .option("--byzantine <seats>", "how many seats misbehave; more than the protocol bears is allowed", integer, 0)
     .option("--seeds <count>", "how many worlds", integer, 100)
     .option("--seed <first>", "the first seed; the others follow it", integer, 1)
     .option("--faults <list>", `all, none, or some of ${FAULTS.join(",")}`, "all")
     .option("--byzantine-kinds <list>", `all, or some of ${BYZANTINE_KINDS.join(",")}`, "all")
-    .option("--kind <kind>", `answer kind (${ANSWER_KINDS.join(", ")}); drawn per seed when absent`, kind)
+    .option("--kind <kind>", `answer kind (${ANSWER_KINDS.join(", ")}); without it each seed draws one`, kind)
     .option("--error-ppm <ppm>", "how often an honest model is wrong, parts per million", integer, 0)
     .option("--jobs <threads>", "worker threads", integer, availableParallelism())
     .option("--real-signatures", "secp256k1 and Keccak instead of the simulated scheme (slow)")
@@ -73,7 +73,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .option("--json", "print one JSON object instead of text")
     .addHelpText("after", "\nExample:\n  npm run sim -- --protocol mbft --n 7 --byzantine 2 --seeds 1000 --json\n")
     .addHelpText("after", STRUCK)
-    .addHelpText("after", "Exit codes: 0 no violation, 1 some, 2 cannot run.");
+    .addHelpText("after", "Exit codes: 0 no violation, 1 violations, 2 it could not run.");
 }
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -95,7 +95,7 @@ function refuseIdleKinds({ byzantine, byzantineKinds }: Flags): void {
   if (byzantine > 0) return;
   throw new ConclaveError(
     "USAGE",
-    `Correct --byzantine-kinds ${byzantineKinds}: no seat misbehaves; add --byzantine 1 or more`,
+    `Correct --byzantine-kinds ${byzantineKinds}: no seat misbehaves without --byzantine; add --byzantine 1 or more`,
     { field: "byzantine-kinds", value: byzantineKinds },
   );
 }
@@ -114,7 +114,9 @@ async function simulate(program: ReturnType<typeof toolCommand>): Promise<number
   // Fails at once if the protocol refuses such a committee.
   createPlan(options, flags.seed);
   if (isBeyondTolerance(options))
-    process.stderr.write(`${options.byzantine} of ${options.n} seats are more than f: expect violations or hung\n`);
+    process.stderr.write(
+      `${options.byzantine} of ${options.n} seats are more than f, the most that a committee bears: expect violations, or hung decisions\n`,
+    );
   const pool = await createPool(Math.min(flags.jobs, flags.seeds), {
     realSignatures: flags.realSignatures === true,
     mutant,
@@ -188,7 +190,7 @@ function mutantById(id: string): Mutant {
   if (found !== undefined) return found;
   throw new ConclaveError(
     "USAGE",
-    `Correct --mutant ${JSON.stringify(id)}: known are ${mutants.map((one) => one.id).join(", ")}`,
+    `Correct --mutant ${JSON.stringify(id)}: it is unknown; choose one of ${mutants.map((one) => one.id).join(", ")}`,
     { field: "mutant", value: id },
   );
 }
@@ -199,7 +201,10 @@ function isOfOtherProtocol({ file, sim }: Mutant, protocol: string): boolean {
 
 function checkRange(field: string, value: number, least: number, most: number): void {
   if (value >= least && value <= most) return;
-  throw new ConclaveError("USAGE", `Correct --${field} ${value}: ${least} to ${most} are possible`, { field, value });
+  throw new ConclaveError("USAGE", `Correct --${field} ${value}: give a number from ${least} to ${most}`, {
+    field,
+    value,
+  });
 }
 
 const words = process.argv.slice(2);

@@ -63,13 +63,13 @@ export function checkOptions(options: SimOptions): void {
   }
   if (!Number.isSafeInteger(n) || n < 1)
     throw invalid("n", n, "the committee is empty; take at least 4 seats, e.g. --n 4");
-  if (n > limits.maxCommittee) throw invalid("n", n, `at most ${limits.maxCommittee} seats fit a committee`);
+  if (n > limits.maxCommittee) throw invalid("n", n, `a committee has at most ${limits.maxCommittee} seats`);
   if (!Number.isSafeInteger(byzantine) || byzantine < 0 || byzantine >= n)
-    throw invalid("byzantine", byzantine, `it must leave an honest seat: 0 to ${n - 1}`);
+    throw invalid("byzantine", byzantine, `at least one seat must be honest; give 0 to ${n - 1}`);
   if (!Number.isSafeInteger(options.errorPpm) || options.errorPpm < 0 || options.errorPpm > 1_000_000)
-    throw invalid("error-ppm", options.errorPpm, "parts per million are 0 to 1000000");
+    throw invalid("error-ppm", options.errorPpm, "give a whole number from 0 (never wrong) to 1000000 (always wrong)");
   if (byzantine > 0 && options.byzantineKinds.length === 0)
-    throw invalid("byzantine-kinds", "none", "name at least one, or all, or give --byzantine 0");
+    throw invalid("byzantine-kinds", "none", "name at least one kind, or all, or give --byzantine 0");
 }
 
 /** True if more seats misbehave than the protocol promises to bear. */
@@ -84,15 +84,19 @@ export function parseList<T extends string>(field: string, text: string, known: 
   const names = text.split(",").map((name) => name.trim());
   const whole = names.find((name) => name === "all" || name === "none");
   if (whole !== undefined && names.length > 1)
-    throw new ConclaveError("USAGE", `Correct --${field}: ${JSON.stringify(whole)} cannot be combined with others`, {
-      field,
-      value: text,
-    });
+    throw new ConclaveError(
+      "USAGE",
+      `Correct --${field} ${JSON.stringify(text)}: name ${whole} alone, or leave it out`,
+      {
+        field,
+        value: text,
+      },
+    );
   const unknown = names.find((name) => !known.some((one) => one === name));
   if (unknown !== undefined)
     throw new ConclaveError(
       "USAGE",
-      `Correct --${field}: ${JSON.stringify(unknown)} is unknown; use all, none, ${known.join(", ")}`,
+      `Correct --${field}: ${JSON.stringify(unknown)} is unknown; choose all, none, or some of ${known.join(", ")}`,
       { field, value: unknown },
     );
   return known.filter((one) => names.includes(one));

@@ -175,12 +175,13 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   },
   {
     name: "cancel <id>",
-    summary: "take a request back, with its whole fee, while nobody can know its committee: within a few blocks",
+    summary: "take a request back and get its whole fee; possible for a few blocks, until its committee can be known",
     load: async () => (await import("./cancel/cancel.ts")).cancel,
   },
   {
     name: "appeal <id>",
-    summary: "call a larger committee for a bond, which pays for that committee unless the decision is overturned",
+    summary:
+      "call a larger committee against a decision; the bond pays for it, and comes back if the decision is overturned",
     load: async () => (await import("./appeal/appeal.ts")).appeal,
   },
   {
@@ -191,7 +192,7 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   {
     name: "withdraw",
     summary:
-      "withdraw what an account is owed: refunded fees, returned bonds, pay; and by the registry, rewards for evidence and appeals",
+      "withdraw what an account is owed: refunded fees, returned bonds and pay from the oracle, rewards for evidence and appeals from the registry",
     load: async () => (await import("./withdraw/withdraw.ts")).withdraw,
   },
   {
@@ -207,7 +208,7 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   {
     name: "delegations",
     summary:
-      "show what an account has staked for agents and earned with them; --earn lets stake earn after the joining delay, --claim pays rewards out",
+      "show what an account has staked for agents and earned with them; --earn lets stake earn once it has joined, --claim pays rewards out",
     load: async () => (await import("./delegation/delegations.ts")).delegations,
   },
   {
@@ -244,7 +245,7 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   },
   {
     name: "pin [what]",
-    summary: "keep a transcript, by its CID or its request: fetched, checked, pinned; `conclave serve` serves it",
+    summary: "fetch, check and keep a transcript, named by its CID or its request; `conclave serve` serves it",
     load: async () => (await import("./pin/pin.ts")).pin,
   },
   {
@@ -255,7 +256,7 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   {
     name: "gc",
     summary:
-      "forget transcripts that are over: settled, no evidence open, older than the retention window; needs no password",
+      "remove old transcripts: their requests are settled, no evidence is open, and the retention time is over; needs no password",
     load: async () => (await import("./pin/gc.ts")).gc,
   },
   {

@@ -64,25 +64,25 @@ export function leastRetentionDays(unbondingDelaySeconds: number): number {
 }
 
 /**
- * Returns the policy's window, which is twice the least if none is given. Throws CONFIG_INVALID that names field, value
- * and minimum.
+ * Returns how long transcripts are kept: `retentionDays`, or twice the minimum if it is undefined. Throws CONFIG_INVALID,
+ * which names field, value and minimum.
  */
 export function retentionMs(retentionDays: number | undefined, unbondingDelaySeconds: number, path: string): number {
   const minimum = leastRetentionDays(unbondingDelaySeconds);
   const days = retentionDays ?? 2 * minimum;
   if (days > minimum) return days * DAY_SECONDS * 1_000;
   const field = "collection.retentionDays";
-  const parts = `the longest appeal period (${limits.maxDurationSeconds / DAY_SECONDS}) and this deployment's unbonding delay (${unbondingDelaySeconds / DAY_SECONDS})`;
+  const parts = `the longest appeal period (${limits.maxDurationSeconds / DAY_SECONDS} days) and this deployment's unbonding delay (${unbondingDelaySeconds / DAY_SECONDS} days)`;
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `Check ${path} failed at ${field}: ${days} is wrong: expected more than ${minimum} days, which are ${parts}; raise it, or leave it out`,
+    `Check ${path} failed at ${field}: ${days} is too short: transcripts must be kept longer than ${minimum} days, the sum of ${parts}; raise it, or leave it out`,
     { path, field, value: days, minimum },
   );
 }
 
 /**
- * Returns the time before which a pin is old. The chain's time bounds it, since a clock that runs ahead would drop
- * transcripts that stakes still answer for.
+ * Returns the time before which a pin is old. A clock that runs ahead of the chain does not count: it would drop
+ * transcripts while stake can still be slashed by them.
  */
 async function oldBefore({ chain, clock }: CollectionPorts, windowMs: number, signal: AbortSignal): Promise<number> {
   const { timestamp } = await chain.head(signal);

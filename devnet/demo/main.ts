@@ -21,13 +21,13 @@ const program = scriptCommand(
   )
   .option(
     "--model <file>",
-    "GGUF file of the agents' model, or the name of a pulled one; a decision need not be right then (default: the small model of this repository)",
+    "GGUF file of the agents' model, or the name of a pulled one; its decisions may be wrong (default: the small model of this repository)",
   )
   .option("--json", "print one JSON object as the last line of stdout")
   .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
   .option(
     "--subgraph",
-    "serve the history by GraphQL at the end, ask it three things, compare all of it with the chain",
+    "at the end, index the chain with graph-node, ask it three queries, and compare every entity with the chain",
   )
   .option("--logs <dir>", "copy the agents' logs there at the end")
   .addHelpText(

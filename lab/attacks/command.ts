@@ -31,17 +31,18 @@ interface Flags {
 }
 
 const NOTES = `
-rules: attacks that break the published reference, tried on it and on the sound rules: four scripted ones, and a Monte Carlo in which
-both sides see the same draws. The reference is lab/references/mbft.ts, the sound side is the real \`conclude\` over complete
-message sets. Takes --trials.
+rules: attacks that break the published reference (lab/references/mbft.ts), tried on it and on the sound rules (the real
+\`conclude\` over complete message sets). Four attacks are scripted. The fifth is a Monte Carlo, in which both get the same draws.
+Takes --trials.
 
-coalitions: agents that farm, sleep or lie together against the skills that clo weighs by, over the real counters (docs/spec/skill.md). Each
-request is decided twice, by the real \`conclude\`: with learned skills, and with the skill 1 everywhere. Takes --trials. Exit code 1 if
-learned skills lose more than the stated bound.
+coalitions: agents that farm, sleep or lie together to gain skill, by which clo weighs answers (docs/spec/skill.md). The counters
+of skill are the real ones. The real \`conclude\` decides each request twice: with the skills that were learned, and with skill 1
+for everybody. Takes --trials. Exit code 1 if learned skills lose more than the stated bound.
 
-injections: lab/attacks/injections.json against real models: how many of its texts change an answer, and how many harmless
-texts of the same length do, by their place, by who decides and by what they try (lab/results.md). Takes --models, --protocol, --texts, --seats, --jobs,
---cache and --write. Deciders: ${DECIDERS.map((name) => `"${name}"`).join(", ")}.
+injections: texts that give orders to the model that reads them (lab/attacks/injections.json), against real models. Counts how
+many of them change an answer, and how many harmless texts of the same length do; by place, by decider and by what the text
+tries (lab/results.md). Takes --models, --protocol, --texts, --seats, --jobs, --cache and --write.
+Deciders: ${DECIDERS.map((name) => `"${name}"`).join(", ")}.
 
 The same seed gives the same figures on the same machine. Progress goes to stderr. Examples:
   npm run -s attacks -- --trials 200 --json | jq .limits
@@ -51,17 +52,17 @@ The same seed gives the same figures on the same machine. Progress goes to stder
 function commandLine(): Command {
   return answerOptions(
     toolCommand("attacks")
-      .description("Attacks on the rules, and texts that try to be more than data.")
+      .description("Attacks the rules of protocols, and models with hostile texts.")
       .addOption(
         new Option("--suite <name>", "which attacks").choices(["rules", "coalitions", "injections"]).default("rules"),
       )
       .option("--trials <n>", "decisions per row; 500 take a minute on a free core", between(1, 100_000), 500)
-      .option("--seed <n>", "draws trials, questions and liars", between(0, 0xffff_ffff), 1)
+      .option("--seed <n>", "decides what is drawn: trials, questions and liars", between(0, 0xffff_ffff), 1)
       .option("--models <list>", "GGUF files, each file@temperature", "models/conclave-small.gguf@0")
       .option("--protocol <list>", "all, or some of the deciders below", "all")
       .option(
         "--texts <n>",
-        "number of texts, spread over the corpus",
+        "how many texts of injections.json, taken evenly from it",
         between(1, injections.length),
         injections.length,
       )

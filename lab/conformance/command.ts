@@ -19,7 +19,9 @@ interface FileReport {
 /** Compares vector files with the code and returns the exit code. Throws CommanderError and USAGE. */
 export async function main(argv: readonly string[]): Promise<number> {
   const program = toolCommand("conformance")
-    .description("Runs reference modes and virtual voting on vector files and compares every field.")
+    .description(
+      "Runs the reference modes of mbft and mbft-bayesian, or the virtual voting of hashgraph, on vector files, and compares every field.",
+    )
     .argument(
       "<files...>",
       "vector files in a format of test/vectors: mbft-reference, mbft-bayesian-reference or hashgraph",
@@ -55,7 +57,7 @@ function load(file: string): VectorFile {
 }
 
 function unusable(file: string, reason: string): ConclaveError {
-  const message = `Correct <files> ${JSON.stringify(file)}: it ${reason}; name files in a format of test/vectors`;
+  const message = `Correct <files> ${JSON.stringify(file)}: the file ${reason}; name files in a format of test/vectors`;
   return new ConclaveError("USAGE", message, { field: "files", value: file });
 }
 

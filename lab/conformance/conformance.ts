@@ -55,7 +55,7 @@ const remarks = {
 const hasAllAgents = {
   holds: ({ n, agents }: { readonly n?: number | undefined; readonly agents: readonly unknown[] }) =>
     n === undefined || n === agents.length,
-  issue: { message: "is not the number of agents", path: ["n"] },
+  issue: { message: "must be the number of agents", path: ["n"] },
 };
 const mbftSetting = z.strictObject({
   id,
@@ -127,7 +127,7 @@ const bayesianFile = z.strictObject({
   meta: z.unknown(),
   scenarios: z.array(bayesianCase),
   edges: z.array(bayesianCase).default([]),
-  sequences: z.array(z.unknown()).max(0, "sequences of Bayesian decisions have no defined semantics").default([]),
+  sequences: z.array(z.unknown()).max(0, "must be empty: only mbft-reference files have sequences").default([]),
 });
 
 const anyFile = z.object({
@@ -167,7 +167,7 @@ export function parseVectors(text: string): Parsed {
   }
   return {
     ok: false,
-    reason: `has an unknown format: the first case, ${String(first["id"])}, has neither theta nor thetaPost`,
+    reason: `has an unknown format: its first case, ${String(first["id"] ?? "without id")}, has neither theta (mbft-reference) nor thetaPost (mbft-bayesian-reference)`,
   };
 }
 
@@ -262,7 +262,12 @@ function describe(error: z.ZodError): string {
     path.push(...inner.path);
     inner = inner.code === "invalid_union" ? inner.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;
   }
-  return `${formatPath(path)}: ${issue?.message ?? error.message}`;
+  return `${formatPath(path)}: ${inPlainWords(issue?.message ?? error.message)}`;
+}
+
+/** Zod's message about a type, as what is there and what is needed. */
+function inPlainWords(message: string): string {
+  return message.replace(/^Invalid input: expected (.+), received (.+)$/, "it is of type $2, but must be of type $1");
 }
 
 function formatPath(path: readonly PropertyKey[]): string {

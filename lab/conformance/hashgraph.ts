@@ -31,11 +31,12 @@ const hashgraphCase = z
   .superRefine(({ n, weights, events }, context) => {
     const issue = (message: string, ...path: (string | number)[]) =>
       context.addIssue({ code: "custom", message, path, input: path });
-    if (weights !== undefined && weights.length !== n) issue(`${weights.length} weights for ${n} members`, "weights");
+    if (weights !== undefined && weights.length !== n)
+      issue(`has ${weights.length} weights, but there are ${n} members`, "weights");
     const creators = new Map<string, number>();
     for (const [index, { id: own, by, sp, op }] of events.entries()) {
-      if (by >= n) issue(`no member ${by}`, "events", index, "by");
-      if (creators.has(own)) issue(`a second event ${own}`, "events", index, "id");
+      if (by >= n) issue(`names member ${by}, but members are 0 to ${n - 1}`, "events", index, "by");
+      if (creators.has(own)) issue(`is the id of an earlier event, too: ${own}`, "events", index, "id");
       if (sp !== null && creators.get(sp) !== by)
         issue(`${sp} is not an earlier event of member ${by}`, "events", index, "sp");
       if (op !== null && !creators.has(op)) issue(`${op} is not an earlier event`, "events", index, "op");

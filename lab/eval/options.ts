@@ -75,12 +75,12 @@ Seatings: ${SEATINGS.join(", ")}. Liars: ${LIARS.join(", ")}. Assurances: ${ASSU
 Ways to be bad: ${BADNESS.join(", ")}.
 Baselines have no messages to forge: their bad seats are always confident liars.
 
-The first of each list makes the plain condition, in which every protocol is tried with every number of bad
-seats. The protocols of --leading are tried with all sizes and liars, too; with all seatings in the smallest
-committee, and with all assurances against the first liars. With --quick and --full the recommended one has every
-question, in the first seating, and all else every fourth question of a suite.
+The plain condition has the first entry of each list. In it every protocol is tried with every number of bad seats.
+The protocols of --leading are also tried with every committee size and every kind of liars, with every seating in the
+smallest committee, and with every assurance against the first kind of liars. With --quick and --full the protocol of
+--recommended gets every question in the first seating, and everything else gets every fourth question of a suite.
 
-Answers and trials are kept beside --cache: the same command goes on where it was stopped, with the same counts.
+Answers and trials are kept beside --cache: the same command goes on where it was stopped, and ends with the same counts.
 Progress goes to stderr, tables or one JSON object to stdout.
 
 Examples:
@@ -94,24 +94,32 @@ export function commandLine(): StrictCommand {
       .description("Lets committees of real seats decide questions with known answers, and counts what it costs.")
       .requiredOption("--suite <list>", "all, hard, taught, or some of the suites below")
       .option("--protocol <list>", "all, or some of the protocols and baselines below", PROTOCOLS.join(","))
-      .option("--leading <list>", "those of the protocols that are tried in more conditions", LEADING)
-      .option("--recommended <id>", "the one of them that has every question with --quick and --full", RECOMMENDED)
+      .option("--leading <list>", "the protocols that are tried in more conditions", LEADING)
+      .option("--recommended <id>", "the protocol that gets every question with --quick and --full", RECOMMENDED)
       .option("--models <list>", "GGUF files, each file@temperature", DEFAULT_MODELS)
-      .option("--mix <list>", "which models sit: all in turn, or the first alone", MIXES[0])
+      .option("--mix <list>", "which models the seats have: all in turn, or the first alone", MIXES[0])
       .option("--seats <list>", "committee sizes", "4")
       .option("--seating <list>", "how seats answer", SEATINGS[0])
       .option(
         "--byzantine <list>",
-        "numbers of bad seats, f for the most that a committee bears: 0..f, 1 or 0,f",
+        "numbers of bad seats: a list such as 0,1 or a range such as 0..f; f is the most that a committee bears",
         "0,f",
       )
-      .option("--byzantine-kinds <list>", "all, or some of the ways to be bad below", "confident")
-      .option("--liars <list>", "what liars count where skill counts", LIARS[0])
+      .option("--byzantine-kinds <list>", "what bad seats do: all, or some of the ways to be bad below", "confident")
+      .option("--liars <list>", "the skill of liars, in protocols where skill counts", LIARS[0])
       .option("--assurance <list>", "normal, high", ASSURANCES[0])
-      .option("--questions <n>", "of all suites together; 2000 with --quick or --full, else 25", between(1, 100_000))
+      .option(
+        "--questions <n>",
+        "number of questions, divided among the suites (default: 25; with --quick or --full 2000)",
+        between(1, 100_000),
+      )
       .option("--quick", "all conditions, as many questions as fit into 10 minutes")
       .option("--full", "all conditions, as many questions as fit into 5 hours and 45 minutes")
-      .option("--seeds <list>", "draw questions, bad seats and samples, each an equal part", "1,2,3"),
+      .option(
+        "--seeds <list>",
+        "draw questions, bad seats and samples; each seed draws an equal part of the questions",
+        "1,2,3",
+      ),
   )
     .option("--json", "print one JSON object instead of tables")
     .option("--write", "put the tables into lab/results.md")
@@ -131,7 +139,8 @@ export function optionsFrom(argv: readonly string[]): Options {
   const program = commandLine().parse(argv, { from: "user" });
   const flags = program.opts<Flags>();
   const { jobs, quick, full, json = false } = flags;
-  if (quick === true && full === true) throw usage("full", "", "give --quick or --full, not both");
+  if (quick === true && full === true)
+    throw new ConclaveError("USAGE", "Give --quick or --full, not both", { field: "full" });
   const mode = quick === true ? "quick" : full === true ? "full" : "selected";
   const valueOf = (flag: keyof typeof EVERYTHING): string =>
     mode !== "selected" && program.getOptionValueSource(flag) === "default" ? EVERYTHING[flag] : flags[flag];
@@ -210,7 +219,11 @@ function numbersOf(field: string, text: string, least: number, most: number): re
 export function byzantineOf(text: string, seats: number): readonly (number | "f")[] {
   const f = faultTolerance(seats);
   const wrong = (): ConclaveError =>
-    usage("byzantine", text, `write 0..f, a number or several, each from 0 to ${f}, or take more --seats`);
+    usage(
+      "byzantine",
+      text,
+      `write 0..f, or numbers from 0 to ${f} with commas between them; more bad seats need more --seats`,
+    );
   const numberOf = (word: string): number => (word === "f" ? f : /^\d{1,2}$/.test(word) ? Number(word) : Number.NaN);
   const found = text.split(",").flatMap((part): readonly (number | "f")[] => {
     if (part === "f") return ["f"];

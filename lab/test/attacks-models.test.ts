@@ -61,7 +61,7 @@ describe("npm run attacks -- --suite injections", () => {
   it("explains a wrong flag, with exit code 2", () => {
     const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
       [["--suite", "chess"], /rules, coalitions, injections/],
-      [["--suite", "injections", "--protocol", "chess"], /USAGE: .*"chess" is unknown; use .*mbft/],
+      [["--suite", "injections", "--protocol", "chess"], /USAGE: .*"chess" is unknown; choose .*mbft/],
       [["--suite", "injections", "--protocol", "none"], /USAGE: .*name all/],
       [["--suite", "injections", "--texts", "0"], /whole number from 1 to/],
       [["--suite", "injections", "--models", "no.gguf"], /USAGE: Correct --models "no\.gguf": .*ENOENT/],

@@ -83,12 +83,12 @@ describe("npm run eval", () => {
 
   it("explains a wrong flag or file, with exit code 2", () => {
     const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
-      [["--suite", "chess"], /USAGE: Correct --suite: "chess" is unknown; use .*arithmetic/],
+      [["--suite", "chess"], /USAGE: Correct --suite: "chess" is unknown; choose .*arithmetic/],
       [["--suite", "wason", "--byzantine", "2"], /USAGE: Correct --byzantine "2": .*0 to 1/],
       [["--suite", "wason", "--seats", "4,3"], /USAGE: Correct --seats "4,3": write one whole number from 4 to/],
       [["--suite", "wason", "--seeds", "x"], /USAGE: Correct --seeds "x": .*0 to 2147483647/],
-      [["--suite", "wason", "--seating", "loud"], /USAGE: Correct --seating: "loud" is unknown; use .*calibrated/],
-      [["--suite", "wason", "--leading", "vote"], /USAGE: Correct --leading: "vote" is unknown; use .*clo/],
+      [["--suite", "wason", "--seating", "loud"], /USAGE: Correct --seating: "loud" is unknown; choose .*calibrated/],
+      [["--suite", "wason", "--leading", "vote"], /USAGE: Correct --leading: "vote" is unknown; choose .*clo/],
       [["--suite", "wason", "--models", "a.gguf@9"], /USAGE: Correct --models/],
       [
         ["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"],

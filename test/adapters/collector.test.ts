@@ -295,7 +295,7 @@ describe("AV10: the policy of collection", () => {
           });
           assert.match(
             error.message,
-            new RegExp(`collection.retentionDays: ${days} is wrong: expected more than 21 days`),
+            new RegExp(`collection.retentionDays: ${days} is too short: transcripts must be kept longer than 21 days`),
           );
           return true;
         },

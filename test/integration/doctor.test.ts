@@ -243,7 +243,11 @@ describe("conclave doctor", () => {
     for (const [collection, level, pattern] of [
       [{}, "ok", /^transcripts are kept for 42 days, longer than the 21 of /],
       [{ retentionDays: 22 }, "ok", /^transcripts are kept for 22 days/],
-      [{ retentionDays: 21 }, "fail", /CONFIG_INVALID.*retentionDays: 21 is wrong: expected more than 21 days/],
+      [
+        { retentionDays: 21 },
+        "fail",
+        /CONFIG_INVALID.*retentionDays: 21 is too short: transcripts must be kept longer than 21 days/,
+      ],
     ] as const) {
       await world.editConfig("sound", (config) => ({ ...config, collection }));
       const found = (await examine(...agent)).get("retention");

@@ -80,18 +80,18 @@ describe("npm run sim", () => {
     [
       "no kind for somebody",
       ["--protocol", "mbft", "--n", "4", "--byzantine", "1", "--byzantine-kinds", "none"],
-      /TERMS_INVALID.*--byzantine-kinds none: name at least one/s,
+      /TERMS_INVALID.*--byzantine-kinds none: name at least one kind/s,
     ],
     ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "XY1"], /USAGE.*XY1.*CE5/s],
     [
       "an empty list of faults",
       ["--protocol", "mbft", "--n", "4", "--faults", ""],
-      /USAGE.*--faults: "" is unknown; use all, none/s,
+      /USAGE.*--faults: "" is unknown; choose all, none/s,
     ],
     [
       "all among others",
       ["--protocol", "mbft", "--n", "4", "--faults", "all,none"],
-      /USAGE.*--faults: "all" cannot be combined/,
+      /USAGE.*--faults "all.*": name all alone/,
     ],
     ["a negative number", ["--protocol", "mbft", "--n", "-7"], /--n.*-7.*0 or more/],
     ["three seats of a council", ["--protocol", "council", "--n", "3"], /TERMS_INVALID.*outside 4\.\.26/],
@@ -129,7 +129,7 @@ describe("npm run sim", () => {
     );
     const { code, out, err } = await sim(...words);
     assertIncludes([0, 1], code);
-    assertIncludes(err, "expect violations or hung");
+    assertIncludes(err, "expect violations, or hung decisions");
     assertIncludes(out, "more than f seats misbehave: validity, no-honest-slash, termination, omission are off");
     const report = JSON.parse((await sim(...words, "--json")).out) as { readonly [key: string]: unknown };
     assertFields(report, { beyondF: true });

@@ -29,14 +29,14 @@ export function createKuboPins(rpc: KuboRpc, owner: PinOwner, now: () => number)
   const nameOf = (root: Digest, signal: AbortSignal | undefined): Promise<string | null> =>
     rpc.call(root, signal, (client, call) => readName(client, root, call));
 
-  /** Renames the pin, and checks that no other process wrote the name meanwhile. */
+  /** Renames the pin. Throws if another process has written its name in the meantime. */
   async function rename(root: Digest, owners: Owners, signal: AbortSignal | undefined): Promise<void> {
     const name = write(owners);
     await rpc.call(root, signal, (client, call) => client.pin.add(cidOf(root), { ...call, recursive: true, name }));
     if ((await nameOf(root, signal)) === name) return;
     throw new ConclaveError(
       "NETWORK_FAILED",
-      `Pin ${cidString(root)} in the Kubo node at ${rpc.origin} again: its pin was renamed meanwhile, or the node keeps no names of pins (Kubo 0.27 or newer does)`,
+      `Pin ${cidString(root)} in the Kubo node at ${rpc.origin} again: another process renamed the pin in the meantime. If it happens again, update the node to Kubo 0.27 or newer: older ones keep no names of pins`,
       { cid: cidString(root) },
     );
   }

@@ -79,7 +79,7 @@ async function rootsIn(folder: string): Promise<readonly Digest[]> {
   return names.flatMap((name) => digestFromCid(name) ?? []);
 }
 
-/** Reads a pin's blocks; none if the root was unpinned meanwhile. */
+/** Reads the list of blocks that a pin keeps. The list is empty if the root was unpinned in the meantime. */
 async function readPin(folder: string, root: Digest): Promise<readonly Digest[]> {
   const path = join(folder, cidString(root));
   const text = await readFile(path, "utf8").catch((error: unknown) => {
@@ -91,7 +91,7 @@ async function readPin(folder: string, root: Digest): Promise<readonly Digest[]>
   if (text.endsWith("\n") && blocks[0] === root && blocks.every((digest) => digest !== null)) return blocks;
   throw new ConclaveError(
     "STORE_INVALID",
-    `Read the pin ${path} failed: it is no list of blocks below its root; pin ${cidString(root)} again, then nothing below it can be lost`,
+    `Read the pin ${path} failed: the file is not a list of the blocks below its root; pin ${cidString(root)} again, which writes the list anew and keeps the blocks`,
     { path, cid: cidString(root) },
   );
 }

@@ -180,7 +180,7 @@ async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, s
   const shown = formatAmount(least, unitOf(terms.currency, chainTerms.feeToken));
   throw new ConclaveError(
     "TERMS_INVALID",
-    `Ask the question: fee = ${fee}: such a request costs at least ${shown}; give more, or leave --fee out`,
+    `Ask the question: fee = ${fee}: this request costs at least ${shown}; give more, or leave --fee out`,
     { field: "fee", value: fee, least: String(least) },
   );
 }
@@ -189,12 +189,12 @@ function subscriptionOf({ subscription }: Options): number {
   return subscription === undefined ? 0 : parseSubscriptionId(subscription, "--subscription");
 }
 
-/** SC1: a seat loses at most so many times its pay, so pay and stake must be in one token. */
+/** SC1: what a seat can lose is a multiple of its pay, so pay and stake must be in one token. */
 function requireOneToken({ security }: Terms, { feeToken, stakeToken }: ChainTerms): void {
   if (security === "none" || feeToken.address === stakeToken.address) return;
   throw new ConclaveError(
     "TERMS_INVALID",
-    `Ask the question: security = ${security}: it needs a fee in the stake token, but this oracle takes fees in ${feeToken.symbol} (${feeToken.address}) and the stake is in ${stakeToken.symbol} (${stakeToken.address}); leave --security out`,
+    `Ask the question: security = ${security}: a secured request is paid in the stake token, but this oracle takes fees in ${feeToken.symbol} (${feeToken.address}), and stake is in ${stakeToken.symbol} (${stakeToken.address}); leave --security out`,
     { field: "security", value: security, feeToken: feeToken.address, stakeToken: stakeToken.address },
   );
 }

@@ -13,18 +13,13 @@ const PUBLISHED = "https://github.com/sauravbhattacharya001/metacognition";
 function commandLine(): Command {
   return toolCommand("bench:core")
     .description(
-      "Measures, for ten seats, decisions per second of CPU time of the reference in Python, of the reference mode here, of the sound rules over a complete message set, and of a whole sound decision stepped through ten seats. Needs python3.",
+      "Measures how many decisions of ten seats four programs make per second of CPU time: the reference in Python, its reference mode in TypeScript, the sound rules over a complete message set, and ten seats that exchange messages until they decide by the sound rules. Needs python3.",
     )
     .option(
       "--published <folder>",
-      `a checkout of ${PUBLISHED} (needs pydantic): its engine runs as it stands; without this option the ratios are to a plain Python port of its rules (lab/bench/core/reference.py), which is faster than the engine`,
+      `a checkout of ${PUBLISHED} (needs pydantic): its engine is then the reference; without this option the reference is a plain Python port of its rules (lab/bench/core/reference.py), which is faster than the engine`,
     )
-    .option(
-      "--seconds <n>",
-      "CPU seconds per figure, .5 to 60; by default the run takes a minute and a half",
-      seconds,
-      3,
-    )
+    .option("--seconds <n>", "CPU seconds per figure, 0.5 to 60; with 3 the run takes a minute and a half", seconds, 3)
     .option("--json", "print one JSON object instead of tables")
     .addHelpText("after", "\nExample:\n  npm run -s bench:core -- --json --seconds 1\n");
 }
@@ -32,7 +27,7 @@ function commandLine(): Command {
 function seconds(text: string): number {
   const value = Number(text);
   if (value >= 0.5 && value <= 60) return value;
-  throw new InvalidArgumentError("A number from .5 to 60 is needed.");
+  throw new InvalidArgumentError("A number from 0.5 to 60 is needed.");
 }
 
 interface Flags {

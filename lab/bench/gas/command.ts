@@ -103,7 +103,7 @@ interface Flags {
 function commandLine(): Command {
   return toolCommand("bench:gas")
     .description(
-      "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, commit with callback and pay of the seats, alone and in batches, of settle, finalize, replace, fallBack and of evidence, and compares with the goal. Nobody sends a draw: the commit proves its committee. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. What a decision costs all in is measured in that registry, and in one of 300 agents at the least stake beside 100 at the most.",
+      "Measures gas (gasUsed of receipts, production build, an Osaka chain in this process) and compares it with the goals: of requests, paid from a subscription or at once in tokens or coins; of commits, which prove the committee, call back a consumer that writes one new slot, and pay the seats, alone and in batches; of settle, finalize, replace and fallBack; and of evidence. The agents are proven: they have served sixteen settled requests. The cost of a whole decision is measured twice: among --agents at full stake, and among 300 at the least stake and 100 at the most.",
     )
     .option("--agents <number>", "agents in the registry", between(LEAST_AGENTS, 1_000_000), 1000)
     .addOption(new Option("--json", "print one JSON object on the last line instead of tables").conflicts("check"))

@@ -18,7 +18,13 @@ import { SOUND_FILE, type Measured, type Rate, type VerifyJson } from "./measure
 function commandLine(): Command {
   return toolCommand("bench:verify")
     .description(
-      `Makes N decisions of four seats on a local chain, spoils one byte of one transcript, and runs \`conclave verify --since 0 --jobs 1\` over all of them, from a folder: once with noble, ${ROUNDS} times with the fastest curve of this machine; the round with the median ratio counts. Beside each, half before and half after, one thread hashes every block and every signed message of the others once and recovers the signer, all decoded and in memory. Both take ${WARM_UP} decisions once before they are timed. Ends with 1 if the fastest curve verifies fewer than ${MIN_FASTER} times the decisions of noble per second of processor time, if the ratio of its processor times (all threads, without the start of the program) is above ${MAX_RATIO}, or if verify does not find and name the spoilt transcript. With fewer than ${LEAST_JUDGED} decisions the two bounds are not judged: most of the time is then what every run costs once.`,
+      `Measures how many decisions per second \`conclave verify\` proves, and compares that with the least work that a proof needs.
+
+It makes decisions of four seats on a local chain, changes one byte of one transcript, and runs \`conclave verify --since 0 --jobs 1\` over all of them, from a folder: once with noble, and ${ROUNDS} times with the fastest curve of this machine. The run with the median ratio counts.
+
+The least work: one thread hashes every block and every signed message once, and recovers its signer. Everything is decoded and in memory. Half of it runs before the verification, half after. The ratio is the processor time of verify (all threads, without the start of the program) divided by the least work's. Both take ${WARM_UP} decisions before they are timed.
+
+Exit code 1 if one of these does not hold: the fastest curve proves at least ${MIN_FASTER} times as many decisions per second of processor time as noble; the ratio is at most ${MAX_RATIO}; verify finds and names the changed transcript. With fewer than ${LEAST_JUDGED} decisions only the last one is judged, because starting up then takes most of the time.`,
     )
     .option("--count <n>", "decisions, 2 to 100,000", between(2, 100_000), LEAST_JUDGED)
     .option("--json", "print one JSON object instead of text")
