@@ -18,15 +18,15 @@ const READ = {
   relay: LAYOUTS.relay,
   service: LAYOUTS.service,
 } satisfies Readonly<Record<string, Layout>>;
-/** Members of 32 bits whose values fit an Int of GraphQL all the same. */
+/** Fields of 32 bits whose values fit an Int of GraphQL all the same. */
 const SMALL = new Set(["reputation", "confidence", "round"]);
 const ADDRESSES = new Set(["signer", "relayer"]);
 
 const functions = Object.entries<Layout>(READ).flatMap(([prefix, layout]) =>
-  layout.map(([member]) => {
-    const { shift, bits } = placeOf(layout, member);
-    const name = prefix + member.charAt(0).toUpperCase() + member.slice(1);
-    const [type, value] = accessor(member, shift, bits);
+  layout.map(([field]) => {
+    const { shift, bits } = placeOf(layout, field);
+    const name = prefix + field.charAt(0).toUpperCase() + field.slice(1);
+    const [type, value] = accessor(field, shift, bits);
     return `export function ${name}(word: BigInt): ${type} {\n  return ${value};\n}\n`;
   }),
 );
@@ -46,9 +46,9 @@ else if (!existsSync(target) || readFileSync(target, "utf8") !== text) {
   process.exitCode = 1;
 }
 
-function accessor(member: string, shift: number, bits: number): readonly [type: string, value: string] {
-  if (ADDRESSES.has(member)) return ["Bytes", `bytesAt(word, ${bits / 8})`];
-  if (bits < 32 || SMALL.has(member)) return ["i32", `i32At(word, ${shift}, ${bits})`];
+function accessor(field: string, shift: number, bits: number): readonly [type: string, value: string] {
+  if (ADDRESSES.has(field)) return ["Bytes", `bytesAt(word, ${bits / 8})`];
+  if (bits < 32 || SMALL.has(field)) return ["i32", `i32At(word, ${shift}, ${bits})`];
   if (bits <= 64) return ["u64", `u64At(word, ${shift}, ${bits})`];
   return ["BigInt", `bigAt(word, ${shift}, ${bits})`];
 }

@@ -281,7 +281,7 @@ function checkDecision(entities: Entities, args: ArgsOf<"DecisionCommitted">, le
     confidence: head.confidence,
     answered: head.answered,
     agreed: head.agreed,
-    round: head.round,
+    ballot: head.round,
     outcome: args.outcome,
     answer: new TextDecoder().decode(hexToBytes(args.answer)),
     transcript: cidString(args.transcript as Digest),

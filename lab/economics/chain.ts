@@ -22,7 +22,7 @@ import {
 import {
   Status,
   agentOf,
-  memberOf,
+  fieldOf,
   packTerms,
   word,
   type SignedDecision,
@@ -141,7 +141,7 @@ export function attemptFor({ committee }: Drawn): Attempt {
   attempts.set(size, known);
   const seats = known.committee.map((seat, index) => ({
     ...seat,
-    reputation: Number(memberOf(LAYOUTS.seat, committee[index] as string, "reputation")) as Ppm,
+    reputation: Number(fieldOf(LAYOUTS.seat, committee[index] as string, "reputation")) as Ppm,
   }));
   return { ...known, committee: seats };
 }

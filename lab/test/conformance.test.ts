@@ -185,7 +185,7 @@ describe("conformance command", () => {
 
   it("names the file and field that it cannot use, and exits 2", async () => {
     const unusable: readonly (readonly [string, RegExp])[] = [
-      [join(folder, "absent.json"), /absent\.json": it cannot be read: ENOENT/],
+      [join(folder, "absent.json"), /absent\.json": the file cannot be read: ENOENT/],
       [written("{"), /it is not JSON/],
       [written("[]"), /it has an unknown format: top level/],
       [written('{"a": 1}'), /it has an unknown format: scenarios/],
@@ -242,7 +242,7 @@ describe("conformance command", () => {
       const { code, out, err } = await conformance(path);
       assert.deepEqual([code, out], [2, ""], path);
       assert.match(err, reason);
-      assert.ok(err.startsWith(`error USAGE: Correct <files> ${JSON.stringify(path)}: it `));
+      assert.ok(err.startsWith(`error USAGE: Correct <files> ${JSON.stringify(path)}: the file `));
       assert.match(err, /; name files in a format of test\/vectors\nway out: see `.+ --help`\n$/);
     }
   });

@@ -349,7 +349,7 @@ function createDecision(attempt: Attempt, event: DecisionCommitted): Decision {
   decision.answer = event.params.answer.toString();
   decision.confidence = headConfidence(head);
   decision.transcript = cidOf(event.params.transcript);
-  decision.round = headRound(head);
+  decision.ballot = headRound(head);
   decision.committeeSize = headSeats(head);
   decision.answered = seatsIn(headAnswered(head));
   decision.agreed = seatsIn(headAgreed(head));

@@ -90,7 +90,7 @@ describe("ingress", () => {
     ingress.receive(peer, encodeMessage(good()));
     // The message is known already, so its signature is not verified.
     ingress.receive(peer, encodeMessage(forged()));
-    assert.deepEqual(reasons, ["not-a-member", "unknown-phase"]);
+    assert.deepEqual(reasons, ["no-seat", "unknown-phase"]);
     assert.equal(delivered.length, 1);
   });
 

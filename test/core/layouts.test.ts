@@ -12,13 +12,13 @@ interface Library {
   readonly type: string;
   /** Functions that write the whole word. */
   readonly packs: readonly string[];
-  /** Functions that each read one member. */
+  /** Functions that each read one field. */
   readonly reads: readonly string[];
-  /** Members by the function that reads them under another name. */
+  /** Fields by the function that reads them under another name. */
   readonly names?: Readonly<Record<string, string>>;
-  /** Names that the packing function gives to members, where they differ. */
+  /** Names that the packing function gives to fields, where they differ. */
   readonly packed?: Readonly<Record<string, string>>;
-  /** Members that other functions write. */
+  /** Fields that other functions write. */
   readonly writtenElsewhere?: readonly string[];
 }
 
@@ -111,7 +111,7 @@ const TYPES = read("types/Types.sol");
 
 describe("layouts: Solidity's shifts and casts are those of the table", () => {
   for (const word of WORDS)
-    it(`${word}: the bits of all members fit 256`, () => {
+    it(`${word}: the bits of all fields fit 256`, () => {
       const layout: Layout = LAYOUTS[word];
       assertAtMost(
         layout.reduce((sum, [, bits]) => sum + bits, 0),
@@ -123,35 +123,35 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
   for (const word of WORDS)
     for (const name of LIBRARIES[word].reads)
       it(`${LIBRARIES[word].type}: ${name} reads where the table says`, () => {
-        const { layout, source, memberOf } = open(word);
-        const { shift, bits } = placeOf(layout, memberOf(name));
+        const { layout, source, fieldOf } = open(word);
+        const { shift, bits } = placeOf(layout, fieldOf(name));
         const body = bodyOf(source, name, LIBRARIES[word].type);
-        const isHighest = layout[0]?.[0] === memberOf(name);
+        const isHighest = layout[0]?.[0] === fieldOf(name);
         assert.equal(shiftIn(body, source), shift, "shift");
-        // The highest member may keep the bits above it, which are 0 in a sound word or make it a value that nothing accepts.
+        // The highest field may keep the bits above it, which are 0 in a sound word or make it a value that nothing accepts.
         assertIncludes(isHighest ? [bits, null] : [bits], widthIn(body, source), "width");
       });
 
   for (const word of WORDS)
     for (const packing of LIBRARIES[word].packs)
-      it(`${LIBRARIES[word].type}: ${packing} writes every member where the table says`, () => {
+      it(`${LIBRARIES[word].type}: ${packing} writes every field where the table says`, () => {
         const { layout, source } = open(word);
         const body = bodyOf(source, packing);
         const elsewhere = LIBRARIES[word].writtenElsewhere ?? [];
-        const written = layout.filter(([member]) => !elsewhere.includes(member));
-        for (const [member] of written) {
-          const { shift } = placeOf(layout, member);
+        const written = layout.filter(([field]) => !elsewhere.includes(field));
+        for (const [field] of written) {
+          const { shift } = placeOf(layout, field);
           // A term of the packed word, as `(uint256(terms.fee) << 160)` or `deadline_`, up to the next `|`.
-          const name = LIBRARIES[word].packed?.[member] ?? member;
+          const name = LIBRARIES[word].packed?.[field] ?? field;
           const found = [...body.matchAll(new RegExp(`\\b${name}_?\\b(?:[^|;]*<< (\\w+))?`, "g"))].at(-1);
-          assert.notEqual(found, undefined, member);
-          assert.equal(found?.[1] === undefined ? 0 : numberOf(found[1], source), shift, member);
+          assert.notEqual(found, undefined, field);
+          assert.equal(found?.[1] === undefined ? 0 : numberOf(found[1], source), shift, field);
         }
-        const shifted = written.filter(([member]) => placeOf(layout, member).shift !== 0);
-        assert.equal(body.split("<<").length - 1, shifted.length, "one shift for each member but the lowest");
+        const shifted = written.filter(([field]) => placeOf(layout, field).shift !== 0);
+        assert.equal(body.split("<<").length - 1, shifted.length, "one shift for each field but the lowest");
       });
 
-  it("RequestTerms: what validate and unpack read from the raw word begins where a member does", () => {
+  it("RequestTerms: what validate and unpack read from the raw word begins where a field does", () => {
     const { layout, source } = open("requestTerms");
     const raw = [...source.matchAll(/(\w+)_? = (?:uint8\()?\(?word >> (\d+)\)?/g)];
     assertIncludesAll(
@@ -169,13 +169,13 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
       const found = [...source.matchAll(/(?:and\()?shr\((\d+), head\)(?:, (0x[0-9a-f]+)\))?/g)];
       assertAtLeast(found.length, 2);
       for (const [, shift, mask] of found) {
-        const [name = "", bits] = layout.find(([member]) => placeOf(layout, member).shift === Number(shift)) ?? [];
+        const [name = "", bits] = layout.find(([field]) => placeOf(layout, field).shift === Number(shift)) ?? [];
         assert.notEqual(bits, undefined, `shr(${shift}, head)`);
-        // The highest member keeps the bits above it.
+        // The highest field keeps the bits above it.
         const width = mask === undefined ? null : BigInt(mask).toString(2).length;
         assertIncludes(name === layout[0]?.[0] ? [bits, null] : [bits], width, name);
       }
-      // Without a shift only the lowest member can be read.
+      // Without a shift only the lowest field can be read.
       const lowest = [...source.matchAll(/and\(head, (0x[0-9a-f]+)\)/g)].map(
         ([, mask = ""]) => BigInt(mask).toString(2).length,
       );
@@ -207,16 +207,16 @@ describe("layouts: Solidity's shifts and casts are those of the table", () => {
     });
 
   for (const word of WORDS)
-    it(`${LIBRARIES[word].type}: its comment names the members from the highest bit to the lowest`, () => {
+    it(`${LIBRARIES[word].type}: its comment names the fields from the highest bit to the lowest`, () => {
       const { layout, source, type } = open(word);
       const declaration = `type ${type} is uint256;`;
       const home = source.includes(declaration) ? source : TYPES;
       const at = home.indexOf(declaration);
       const comment = home.slice(home.lastIndexOf("\n\n", at), at).replaceAll(/\s*\/\/\/\s*/g, " ");
-      const named = [...comment.matchAll(/(\w+) (uint\d+|address|Seat)\b/g)].map(([, member, of]) => [member, of]);
+      const named = [...comment.matchAll(/(\w+) (uint\d+|address|Seat)\b/g)].map(([, field, of]) => [field, of]);
       assert.deepEqual(
         named,
-        layout.map(([member, bits]) => [member, bits === 160 ? "address" : bits === 224 ? "Seat" : `uint${bits}`]),
+        layout.map(([field, bits]) => [field, bits === 160 ? "address" : bits === 224 ? "Seat" : `uint${bits}`]),
       );
     });
 });
@@ -231,7 +231,7 @@ function open(word: Word) {
     layout: LAYOUTS[word] as Layout,
     type,
     source: read(file),
-    memberOf: (name: string): string => names?.[name] ?? name,
+    fieldOf: (name: string): string => names?.[name] ?? name,
   };
 }
 

@@ -35,7 +35,7 @@ interface Vectors {
 const vectors = JSON.parse(readFileSync(new URL("../vectors/eip712.json", import.meta.url), "utf8")) as Vectors;
 
 describe("rounds", () => {
-  it("packs the shared words, and unpacks them to the same members", () => {
+  it("packs the shared words, and unpacks them to the same fields", () => {
     assert.ok(vectors.rounds.length > 1);
     for (const { link, appeals, deadline, word } of vectors.rounds) {
       const fields = { link: BigInt(link), appeals, deadline };
@@ -49,7 +49,7 @@ describe("rounds", () => {
     );
   });
 
-  it("throws on members that do not fit", () => {
+  it("throws on fields that do not fit", () => {
     const fields = { link: 0n, appeals: 0, deadline: 0 };
     for (const change of [
       { link: 2n ** 208n },

@@ -92,7 +92,7 @@ export type RequestFilter = Where<{
     answer: string;
     confidence: number;
     transcript: string;
-    round: number;
+    ballot: number;
     committeeSize: number;
     relayer: Hex;
     gasPrice: bigint;

@@ -4,7 +4,7 @@
  * with it.
  */
 
-/** The members of a word from the highest bit to the lowest: name and number of bits. The bits above the first are 0. */
+/** The fields of a word from the highest bit to the lowest: name and number of bits. The bits above the first are 0. */
 export type Layout = readonly (readonly [name: string, bits: number])[];
 
 export const LAYOUTS = {
@@ -117,15 +117,15 @@ export const LAYOUTS = {
   ],
 } as const satisfies Readonly<Record<string, Layout>>;
 
-export type Member<L extends Layout> = L[number][0];
+export type Field<L extends Layout> = L[number][0];
 
-/** Where a member begins, counted from the lowest bit, and how many bits it has. */
+/** Where a field begins, counted from the lowest bit, and how many bits it has. */
 export function placeOf<const L extends Layout>(
   layout: L,
-  name: Member<L>,
+  name: Field<L>,
 ): { readonly shift: number; readonly bits: number } {
-  const index = layout.findIndex(([member]) => member === name);
+  const index = layout.findIndex(([field]) => field === name);
   const bits = layout[index]?.[1];
-  if (bits === undefined) throw new RangeError(`the layout has no member ${name}`);
+  if (bits === undefined) throw new RangeError(`the layout has no field ${name}`);
   return { shift: layout.slice(index + 1).reduce((sum, [, width]) => sum + width, 0), bits };
 }

@@ -2,7 +2,7 @@ import { ConclaveError } from "../errors.ts";
 import { NAMED_TERMS, type NamedTerm } from "../types.ts";
 import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
 import { isSkill } from "../skill.ts";
-import { LAYOUTS, type Layout, type Member } from "./layouts.ts";
+import { LAYOUTS, type Layout, type Field } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
 /** The terms that are numbers; every one has at most 32 bits. */
@@ -11,26 +11,26 @@ type SmallTerms = Omit<Terms, "fee" | "tolerance" | NamedTerm>;
 /** Every named term with the names of its values. */
 const NAMED = Object.entries(NAMED_TERMS) as readonly (readonly [NamedTerm, readonly string[]])[];
 
-/** Packs the members of a word. Throws a RangeError, which names the member, when a value does not fit its bits. */
+/** Packs the fields of a word. Throws a RangeError, which names the field, when a value does not fit its bits. */
 export function packWord<const L extends Layout>(
   layout: L,
-  values: Readonly<Record<Member<L>, bigint | number>>,
+  values: Readonly<Record<Field<L>, bigint | number>>,
 ): bigint {
   return layout.reduce((packed, [name, bits]) => {
-    const value = values[name as Member<L>];
+    const value = values[name as Field<L>];
     if (!fits(value, bits)) throw new RangeError(`${name} = ${value} is not an unsigned integer of ${bits} bits`);
     return (packed << BigInt(bits)) | BigInt(value);
   }, 0n);
 }
 
-/** Returns the members of a word; bits above its layout are ignored. */
-export function unpackWord<const L extends Layout>(layout: L, packed: bigint): Readonly<Record<Member<L>, bigint>> {
+/** Returns the fields of a word; bits above its layout are ignored. */
+export function unpackWord<const L extends Layout>(layout: L, packed: bigint): Readonly<Record<Field<L>, bigint>> {
   let shift = BigInt(layout.reduce((sum, [, bits]) => sum + bits, 0));
   const values = layout.map(([name, bits]) => {
     shift -= BigInt(bits);
     return [name, BigInt.asUintN(bits, packed >> shift)] as const;
   });
-  return Object.fromEntries(values) as Record<Member<L>, bigint>;
+  return Object.fromEntries(values) as Record<Field<L>, bigint>;
 }
 
 function fits(value: bigint | number, bits: number): boolean {
@@ -62,16 +62,16 @@ export function codesOf(terms: Terms): Readonly<Record<NamedTerm, number>> {
 /** Null when the word is no uint256 or a named term has a code without a name. */
 export function unpackTerms(packed: bigint): Terms | null {
   if (packed < 0n || packed >= 1n << 256n) return null;
-  const members = unpackWord(LAYOUTS.requestTerms, packed);
-  const named = NAMED.map(([name, values]) => [name, values[Number(members[name])]] as const);
+  const fields = unpackWord(LAYOUTS.requestTerms, packed);
+  const named = NAMED.map(([name, values]) => [name, values[Number(fields[name])]] as const);
   if (named.some(([, value]) => value === undefined)) return null;
-  const { fee, tolerance } = members;
-  const numbers = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Number(value)]));
+  const { fee, tolerance } = fields;
+  const numbers = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)]));
   const names = Object.fromEntries(named) as Pick<Terms, NamedTerm>;
   return { ...(numbers as SmallTerms), fee, tolerance, ...names };
 }
 
-/** Throws a RangeError when a member does not fit its bits. */
+/** Throws a RangeError when a field does not fit its bits. */
 export function packSeat({ skill, agentId, reputation, signer }: SeatInfo): bigint {
   return packWord(LAYOUTS.seat, { skill, agentId, reputation, signer: BigInt(signer) });
 }

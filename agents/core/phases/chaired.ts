@@ -69,7 +69,7 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
   });
 }
 
-/** CH4: the chair's call over the members' last answers; none with too few answers. */
+/** CH4: the chair's call over the seats' last answers; none with too few answers. */
 function synthesis(rules: ChairedRules, view: SeatView<ChairedCarry>): readonly Call[] {
   const heard = view.round === 0 ? rules.answers(view.book, "open") : view.carry.answers;
   return isQuorum(view.attempt, heard) ? [synthesisCall(view, heard)] : [];

@@ -3,7 +3,7 @@ import { chaired } from "../phases/chaired.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../phases/proposals.ts";
 import type { AnyForm } from "../phases/round-book.ts";
 
-/** The members' phases. */
+/** The phases in which all seats answer. */
 export const councilForms: readonly AnyForm[] = [commitForm, revealForm];
 
 /** council (docs/spec/council.md): all answer at once, unseen by each other, and the chair synthesises: n + 1 model calls. */

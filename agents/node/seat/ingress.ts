@@ -113,7 +113,7 @@ export function createIngress(log: Log, clock: Clock): Ingress {
 
 /** Returns why a message is refused before its signature is checked, or null. Only seats may hand messages on. */
 function refuseCheaply(attempt: Attempt, header: Header, from: Address): string | null {
-  if (!attempt.committee.some((seat) => seat.signer === from)) return "not-a-member";
+  if (!attempt.committee.some((seat) => seat.signer === from)) return "no-seat";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
   return attempt.committee[header.seat] === undefined ? "no-such-seat" : null;
 }

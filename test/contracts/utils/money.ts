@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { ZeroAddress, getAddress, getBytes } from "ethers";
 
 import type { DecidedRound } from "../../support/contracts/course.ts";
-import { Currency, memberOf, Status, type Terms, unpackRound } from "../../support/contracts/typed-data.ts";
+import { Currency, fieldOf, Status, type Terms, unpackRound } from "../../support/contracts/typed-data.ts";
 import { subscription, type PriceTerms, type World } from "../../support/contracts/world.ts";
 
 export const currencies = [Currency.Token, Currency.Native] as const;
@@ -211,7 +211,7 @@ function calledBy(rounds: readonly DecidedRound[], index: number): readonly numb
   return [...rounds.keys()].slice(index + 1, end < 0 ? rounds.length : end + 1);
 }
 
-const gasPriceOf = ({ relay }: DecidedRound): bigint => memberOf(LAYOUTS.relay, relay, "gasPrice") * 1_000_000n;
+const gasPriceOf = ({ relay }: DecidedRound): bigint => fieldOf(LAYOUTS.relay, relay, "gasPrice") * 1_000_000n;
 
 /** True if the commit made the callback (SE13). */
 function isFinalAtOnce(terms: Terms, { round, decision }: DecidedRound): boolean {

@@ -16,7 +16,7 @@ import {
   decisionTypes,
   hashCommittee,
   hashRequest,
-  memberOf,
+  fieldOf,
   packDecision,
   packTerms,
   unpackRound,
@@ -277,7 +277,7 @@ export async function appeal(
   overrides: Overrides = {},
 ): Promise<Asked> {
   const { request, rounds } = committed;
-  const isNative = memberOf(LAYOUTS.requestTerms, request.terms, "currency") === BigInt(Currency.Native);
+  const isNative = fieldOf(LAYOUTS.requestTerms, request.terms, "currency") === BigInt(Currency.Native);
   const value = isNative ? await bondOf(world, committed) : 0n;
   const sent: ContractTransactionResponse = await oracle.appeal(...latestOf(committed), { value, ...overrides });
   const receipt = (await sent.wait())!;

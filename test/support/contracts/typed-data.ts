@@ -2,7 +2,7 @@
 // core, so that tests and vectors compare three implementations.
 import { AbiCoder, SigningKey, computeAddress, concat, dataLength, id, keccak256, toBeHex } from "ethers";
 import type { TypedDataField } from "ethers";
-import { LAYOUTS, placeOf, type Layout, type Member } from "../../../agents/core/encoding/layouts.ts";
+import { LAYOUTS, placeOf, type Layout, type Field } from "../../../agents/core/encoding/layouts.ts";
 
 type Types = Record<string, TypedDataField[]>;
 
@@ -61,7 +61,7 @@ export const Status = { None: 0, Requested: 1, Decided: 2, Hung: 3, Refunded: 4 
 export const Currency = { Token: 0, Native: 1 } as const;
 
 /** `Terms` of contracts/types/Types.sol; the fee as a decimal string or bigint. */
-export type Terms = { readonly [Name in Exclude<Member<typeof LAYOUTS.requestTerms>, "fee">]: number } & {
+export type Terms = { readonly [Name in Exclude<Field<typeof LAYOUTS.requestTerms>, "fee">]: number } & {
   readonly fee: bigint | string;
 };
 
@@ -71,20 +71,20 @@ export const zeroTerms = Object.fromEntries(LAYOUTS.requestTerms.map(([name]) =>
 /** The value in 32 bytes, big endian. */
 export const word = (value: bigint): string => toBeHex(value, 32);
 
-/** Joins the members of a word, each of which must fit its bits. */
+/** Joins the fields of a word, each of which must fit its bits. */
 export const packWord = <const L extends Layout>(
   layout: L,
-  members: Readonly<Record<Member<L>, bigint | number | string>>,
-): bigint => layout.reduce((packed, [name, bits]) => (packed << BigInt(bits)) | BigInt(members[name as Member<L>]), 0n);
+  fields: Readonly<Record<Field<L>, bigint | number | string>>,
+): bigint => layout.reduce((packed, [name, bits]) => (packed << BigInt(bits)) | BigInt(fields[name as Field<L>]), 0n);
 
-/** One member of a packed word. */
-export const memberOf = <const L extends Layout>(layout: L, packed: string | bigint, name: Member<L>): bigint => {
+/** One field of a packed word. */
+export const fieldOf = <const L extends Layout>(layout: L, packed: string | bigint, name: Field<L>): bigint => {
   const { shift, bits } = placeOf(layout, name);
   return BigInt.asUintN(bits, BigInt(packed) >> BigInt(shift));
 };
 
 /** The agent of a drawn seat. */
-export const agentOf = (seat: string | bigint): bigint => memberOf(LAYOUTS.seat, seat, "agentId");
+export const agentOf = (seat: string | bigint): bigint => fieldOf(LAYOUTS.seat, seat, "agentId");
 
 export const packTerms = (terms: Terms): string => word(packWord(LAYOUTS.requestTerms, terms));
 
@@ -102,9 +102,9 @@ export interface RoundFields {
 export const packRound = (fields: RoundFields): string => word(packWord(LAYOUTS.round, fields));
 
 export const unpackRound = (packed: string): RoundFields => ({
-  link: memberOf(LAYOUTS.round, packed, "link"),
-  appeals: Number(memberOf(LAYOUTS.round, packed, "appeals")),
-  deadline: Number(memberOf(LAYOUTS.round, packed, "deadline")),
+  link: fieldOf(LAYOUTS.round, packed, "link"),
+  appeals: Number(fieldOf(LAYOUTS.round, packed, "appeals")),
+  deadline: Number(fieldOf(LAYOUTS.round, packed, "deadline")),
 });
 
 /** `skill`: 2 is that of an agent about which nothing was learned. */
@@ -113,7 +113,7 @@ export const packSeat = (agentId: number, reputation: number, signer: string, sk
 
 export const hashCommittee = (words: readonly string[]): string => keccak256(concat(words));
 
-/** Decision that a committee signs, with each member as a field of its own. */
+/** Decision that a committee signs, with each field by itself. */
 export interface SignedDecision {
   readonly attempt: number;
   readonly round: number;

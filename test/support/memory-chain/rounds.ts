@@ -7,7 +7,7 @@ import type { Address, Digest, Round } from "../../../agents/core/types.ts";
 /** How many of the upper bits of a hash make a link. */
 const LINK_BITS = placeOf(LAYOUTS.round, "link").bits;
 
-/** Packs a round into a word. Throws a RangeError if a member does not fit its bits. */
+/** Packs a round into a word. Throws a RangeError if a field does not fit its bits. */
 export function packRound({ link, appeals, deadline }: RoundFields): Round {
   return packWord(LAYOUTS.round, { link, appeals, deadline }) as Round;
 }
