@@ -245,7 +245,7 @@ export const protocolMutants: readonly Mutant[] = [
   {
     id: "ES10",
     bug: "equivocators are not slashed",
-    file: "agents/core/protocols/escalating/judge.ts",
+    file: "agents/core/protocols/escalating/assess.ts",
     find: "if (equivocatorsIn(book).length === 0) return carry;",
     replace: "if (equivocatorsIn(book).length >= 0) return carry;",
     sim: `--protocol escalating --n 4 --byzantine 1 ${FORKING}`,

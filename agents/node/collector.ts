@@ -11,7 +11,7 @@ import { isDecided, isFinalState, isPaidOut } from "../core/request/state.ts";
 import { heldSeat, type EvidenceStore, type UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
 
-/** AV10: the ports that judging the pins of seats needs. */
+/** AV10: the ports that assessing the pins of seats needs. */
 export interface CollectionPorts {
   readonly store: Pick<ContentStore, "get" | "has"> & PinList;
   readonly chain: Pick<ChainReader, "domain" | "requestState" | "requestEvents" | "head">;
@@ -96,10 +96,10 @@ export async function previewCollection(
   signal: AbortSignal,
 ): Promise<Collected> {
   const beforeMs = await oldBefore(ports, windowMs, signal);
-  const judged = await judge(ports, await ports.store.pins(signal), beforeMs, signal);
-  const without = new Set(judged.over.map(({ root }) => root));
+  const assessed = await assess(ports, await ports.store.pins(signal), beforeMs, signal);
+  const without = new Set(assessed.over.map(({ root }) => root));
   const swept = await ports.store.wouldSweep({ beforeMs, maxBlocks: Number.MAX_SAFE_INTEGER }, without, signal);
-  return { ...judged, swept, more: false };
+  return { ...assessed, swept, more: false };
 }
 
 /** Collects in bounded passes; each continues where the one before stopped. */
@@ -119,11 +119,11 @@ export function createCollector(ports: CollectorPorts, windowMs: number, bounds:
       const rest = old.filter(({ root }) => last === null || root > last);
       const looked = rest.slice(0, bounds.looks);
       last = rest.length > looked.length ? (looked.at(-1)?.root ?? null) : null;
-      const judged = await judge(ports, looked, beforeMs, signal);
-      for (const { root } of judged.over) await store.unpin(root, signal);
+      const assessed = await assess(ports, looked, beforeMs, signal);
+      for (const { root } of assessed.over) await store.unpin(root, signal);
       const swept = await store.sweep({ beforeMs, maxBlocks: bounds.blocks }, signal);
-      const kept = { ...judged.kept, young: pins.length - old.length };
-      return { ...judged, kept, swept, more: last !== null || swept.more };
+      const kept = { ...assessed.kept, young: pins.length - old.length };
+      return { ...assessed, kept, swept, more: last !== null || swept.more };
     },
   };
 }
@@ -156,7 +156,7 @@ export async function collectEvery(
  * AV10: keeps a transcript while its request is undecided, provisional or unsettled, or while a proof waits for its
  * slash.
  */
-async function judge(
+async function assess(
   ports: CollectionPorts,
   pins: readonly Pin[],
   beforeMs: number,

@@ -3,7 +3,7 @@ import { seatsOf } from "../../agents/core/seat/order.ts";
 import type { Tally } from "../../agents/core/seat/tally.ts";
 import { ONE_PPM, type Attempt, type SeatIndex } from "../../agents/core/types.ts";
 import { consensusOf } from "../../agents/core/protocols/hashgraph/consensus.ts";
-import { judgeOrder } from "../../agents/core/protocols/hashgraph/conclude.ts";
+import { assessOrder } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import type { AnswerRound, Ending, Path } from "../../agents/core/protocols/hashgraph/rules.ts";
 import { graphOf, isForker, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 
@@ -43,7 +43,7 @@ interface LogEntry {
 
 export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport {
   const view = graphViewOf(attempt, tally);
-  const { rounds, ending } = judgeOrder(view).judgement;
+  const { rounds, ending } = assessOrder(view).assessment;
   const consensus = consensusOf(view);
   const log = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
     const told = consensus.toldBy.get(node);

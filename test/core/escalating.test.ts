@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { CanonicalAnswer } from "../../agents/core/request/kinds.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { CRITIQUE } from "../../agents/core/protocols/debate/critiques.ts";
-import { initialCarry, judgeEscalatingRound } from "../../agents/core/protocols/escalating/judge.ts";
+import { initialCarry, assessEscalatingRound } from "../../agents/core/protocols/escalating/assess.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
@@ -269,7 +269,7 @@ describe("escalating over a committee", () => {
       );
     const plan = { forms: formsOf(attempt, 0), partial: new Set<number>() };
     const judged = (heard: Tally) =>
-      judgeEscalatingRound({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
+      assessEscalatingRound({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
     const { reputations, slashes } = judged(tally);
     assert.deepEqual(
       [reputations, slashes],

@@ -47,7 +47,7 @@ const soloist = phased<null>({
   forms: () => [commitForm, revealForm, wordForm, closeForm],
   speakers: (_, __, phase) => (phase === WORD ? [0 as SeatIndex] : null),
   initial: () => null,
-  judgeRound: (book) => {
+  assessRound: (book) => {
     const word = counted(book, wordForm, 0 as SeatIndex, "closed")?.body.yes === true;
     const [only] = word ? candidatesOf(book, "closed") : [];
     const winner = only && { answer: only.answer, confidence: 1_000_000 as Ppm, alike: [] };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
-import { claimsIn, initialCarry } from "../../agents/core/protocols/escalating/judge.ts";
+import { claimsIn, initialCarry } from "../../agents/core/protocols/escalating/assess.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";

@@ -15,7 +15,7 @@ import { outcomeFrom } from "./outcome.ts";
 import type { PhasedState } from "./drive.ts";
 import { NOBODY_BLIND, type Blind } from "./pay.ts";
 import { phased } from "./phased.ts";
-import type { Call, JudgedRound, SeatView } from "./phased-rules.ts";
+import type { Call, AssessedRound, SeatView } from "./phased-rules.ts";
 import { blindIn, proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
@@ -63,7 +63,7 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
     speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
     initial: (attempt) => ({ answers: [], blind: NOBODY_BLIND, slashes: attempt.committee.map(() => 0), failed: [] }),
-    judgeRound: (book, carry) => judgeChairedRound(rules, book, carry),
+    assessRound: (book, carry) => assessChairedRound(rules, book, carry),
     calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
     say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
   });
@@ -84,7 +84,7 @@ function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
   return holdsHonest(answers.length, attempt.committee.length);
 }
 
-function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): JudgedRound<ChairedCarry> {
+function assessChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): AssessedRound<ChairedCarry> {
   const { attempt, round } = book;
   const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
   const blind = round === 0 ? blindIn(book) : carry.blind;

@@ -1,4 +1,4 @@
-import type { Judge } from "./judge.ts";
+import type { Assessor } from "./assess.ts";
 import { withOrigins } from "./origin.ts";
 import { Patience, type Waiting } from "./patience.ts";
 import type { Answered, PhasedRules, SeatView } from "./phased-rules.ts";
@@ -54,13 +54,13 @@ const opening: Omit<PhasedState, "handedOn"> = {
  */
 export class Drive<Carry> {
   private readonly rules: PhasedRules<Carry>;
-  private readonly judge: Judge<Carry>;
+  private readonly assessor: Assessor<Carry>;
   private readonly patience: Patience;
 
-  constructor(rules: PhasedRules<Carry>, judge: Judge<Carry>) {
+  constructor(rules: PhasedRules<Carry>, assessor: Assessor<Carry>) {
     this.rules = rules;
-    this.judge = judge;
-    this.patience = new Patience(judge);
+    this.assessor = assessor;
+    this.patience = new Patience(assessor);
   }
 
   start(context: SeatContext): Step<PhasedState> {
@@ -87,17 +87,17 @@ export class Drive<Carry> {
   }
 
   private formAt(context: SeatContext, state: PhasedState): AnyForm {
-    return this.judge.plan(context.attempt, state.round).forms[state.index] as AnyForm;
+    return this.assessor.plan(context.attempt, state.round).forms[state.index] as AnyForm;
   }
 
   private speakersOf(context: SeatContext, state: PhasedState): readonly SeatIndex[] | null {
-    return this.judge.speakers(context.attempt, state.round, this.formAt(context, state).phase);
+    return this.assessor.speakers(context.attempt, state.round, this.formAt(context, state).phase);
   }
 
   private view(state: PhasedState, context: SeatContext, tally: Tally): SeatView<Carry> {
     const { attempt, self, secret } = context;
     const { round } = state;
-    const book = (of: number): RoundBook => this.judge.book(attempt, tally, of);
+    const book = (of: number): RoundBook => this.assessor.book(attempt, tally, of);
     return {
       attempt,
       self,
@@ -105,7 +105,7 @@ export class Drive<Carry> {
       round,
       book: book(round),
       earlier: Array.from({ length: round }, (_, of) => book(of)),
-      carry: this.judge.carryInto(attempt, tally, round),
+      carry: this.assessor.carryInto(attempt, tally, round),
       answered: (phase) => state.answered.get(phase) ?? [],
       failed: (phase) => state.failed.get(phase) ?? [],
       fetched: state.fetched,
@@ -132,8 +132,8 @@ export class Drive<Carry> {
     const form = this.formAt(context, state);
     const late = state.said ? [] : [this.sayPhase(state, context, tally)];
     const closed = { round: state.round, phase: form.phase };
-    const { forms, partial } = this.judge.plan(context.attempt, state.round);
-    const held = heldOf(this.judge.book(context.attempt, tally, state.round), form);
+    const { forms, partial } = this.assessor.plan(context.attempt, state.round);
+    const held = heldOf(this.assessor.book(context.attempt, tally, state.round), form);
     const next: PhasedState = {
       ...state,
       said: false,
@@ -163,14 +163,14 @@ export class Drive<Carry> {
    */
   private nextRound(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { attempt } = context;
-    const { next, outcome } = this.judge.evaluate(attempt, tally);
+    const { next, outcome } = this.assessor.evaluate(attempt, tally);
     if (next <= state.round) return { state, effects: [] };
     const areSplit = next === state.round + 1 && this.patience.othersSpeakIn(attempt, tally, next);
     if (outcome === null || areSplit) {
-      const closed = this.judge.lastPlace(attempt, state.round);
+      const closed = this.assessor.lastPlace(attempt, state.round);
       return this.openRound({ ...state, closed }, context, tally, state.round + 1);
     }
-    const closed = this.judge.lastPlace(attempt, next - 1);
+    const closed = this.assessor.lastPlace(attempt, next - 1);
     return {
       state: state.closed && comparePositions(state.closed, closed) >= 0 ? state : { ...state, closed },
       effects: [],
@@ -273,7 +273,7 @@ export class Drive<Carry> {
   private sayPhase(state: PhasedState, context: SeatContext, tally: Tally): Effect {
     const form = this.formAt(context, state);
     const body = form.encode(this.rules.say(this.view(state, context, tally), form.phase));
-    const { partial } = this.judge.plan(context.attempt, state.round);
+    const { partial } = this.assessor.plan(context.attempt, state.round);
     const said = partial.has(form.phase) ? body : withSeen(body, ...state.seen);
     const origins = (state.answered.get(form.phase) ?? []).flatMap(({ origin }) => origin ?? []);
     return { kind: "send", phase: form.phase, round: state.round, payload: withOrigins(said, origins) };

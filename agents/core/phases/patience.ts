@@ -1,4 +1,4 @@
-import type { Judge } from "./judge.ts";
+import type { Assessor } from "./assess.ts";
 import type { Effect, SeatContext } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
 import type { AnyForm } from "./round-book.ts";
@@ -20,10 +20,10 @@ export interface Waiting {
  * have gone on. Local: patience decides when a seat speaks, never what messages mean.
  */
 export class Patience {
-  private readonly judge: Judge<unknown>;
+  private readonly assessor: Assessor<unknown>;
 
-  constructor(judge: Judge<unknown>) {
-    this.judge = judge;
+  constructor(assessor: Assessor<unknown>) {
+    this.assessor = assessor;
   }
 
   isCurrent(waiting: Waiting, context: SeatContext, timer: string): boolean {
@@ -34,7 +34,7 @@ export class Patience {
   heard(waiting: Waiting, { attempt }: SeatContext, tally: Tally): "all" | "quorum" | "few" {
     const { phase } = this.formAt(attempt, waiting);
     const slots = roundSlots(tally, waiting.round);
-    const speakers = this.judge.speakers(attempt, waiting.round, phase);
+    const speakers = this.assessor.speakers(attempt, waiting.round, phase);
     const expected = speakers?.length ?? attempt.committee.length;
     const heard =
       speakers === null
@@ -50,7 +50,7 @@ export class Patience {
     context: SeatContext,
     tally: Tally,
   ): { readonly running: Waiting["running"]; readonly effects: readonly Effect[] } {
-    const isLast = waiting.index + 1 === this.judge.plan(context.attempt, waiting.round).forms.length;
+    const isLast = waiting.index + 1 === this.assessor.plan(context.attempt, waiting.round).forms.length;
     const delays = {
       grace: Math.floor(context.timing.graceMs / (isLast ? 2 : 1)),
       haste: this.othersWentOn(waiting, context.attempt, tally) ? Math.floor(context.timing.graceMs / 4) : null,
@@ -68,7 +68,7 @@ export class Patience {
 
   /** True if more than 1/3 of the seats, hence an honest one, speak after this phase: what this seat still lacks was kept from it. */
   private othersWentOn({ round, index }: Waiting, attempt: Attempt, tally: Tally): boolean {
-    const later = this.judge.plan(attempt, round).forms.slice(index + 1);
+    const later = this.assessor.plan(attempt, round).forms.slice(index + 1);
     if (later.length === 0) return this.othersSpeakIn(attempt, tally, round + 1);
     const slots = roundSlots(tally, round);
     const ahead = seatsOf(attempt).filter((seat) => later.some(({ phase }) => spokenIn(slots, phase, seat) !== null));
@@ -77,8 +77,8 @@ export class Patience {
 
   /** True if more than 1/3 of the seats, hence an honest one, have opened the round. */
   othersSpeakIn(attempt: Attempt, tally: Tally, round: number): boolean {
-    if (round >= this.judge.rounds(attempt)) return false;
-    const [first] = this.judge.plan(attempt, round).forms as readonly [AnyForm];
+    if (round >= this.assessor.rounds(attempt)) return false;
+    const [first] = this.assessor.plan(attempt, round).forms as readonly [AnyForm];
     const seats = attempt.committee.length;
     return holdsHonest(filledIn(roundSlots(tally, round), first.phase, seats), seats);
   }
@@ -91,9 +91,9 @@ export class Patience {
   timeOuts(waiting: Waiting, context: SeatContext): readonly Effect[] {
     const { attempt, timing } = context;
     const { round, index } = waiting;
-    const { forms } = this.judge.plan(attempt, round);
+    const { forms } = this.assessor.plan(attempt, round);
     const fewSpeak = (form: AnyForm | undefined): boolean =>
-      form !== undefined && (this.judge.speakers(attempt, round, form.phase)?.length ?? 1) > 1;
+      form !== undefined && (this.assessor.speakers(attempt, round, form.phase)?.length ?? 1) > 1;
     const wait = (ahead: 0 | 1): Effect => ({
       kind: "wait",
       timer: this.timer("phase", { ...waiting, index: index + ahead }, context),
@@ -108,6 +108,6 @@ export class Patience {
   }
 
   private formAt(attempt: Attempt, { round, index }: Waiting): AnyForm {
-    return this.judge.plan(attempt, round).forms[index] as AnyForm;
+    return this.assessor.plan(attempt, round).forms[index] as AnyForm;
   }
 }

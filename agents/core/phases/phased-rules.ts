@@ -5,7 +5,7 @@ import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "../types.ts";
 
 /**
  * The rules of a protocol whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked,
- * said and concluded. judge.ts concludes from message sets, drive.ts moves one seat through the phases.
+ * said and concluded. assess.ts concludes from message sets, drive.ts moves one seat through the phases.
  */
 export interface PhasedRules<Carry> {
   readonly id: string;
@@ -26,10 +26,10 @@ export interface PhasedRules<Carry> {
   /** The carry into the first round: what rounds leave behind for later ones. */
   initial(attempt: Attempt): Carry;
   /**
-   * Judges a complete round: the outcome, or null for another round; never null in round R - 1. A pure function of the book and the
+   * Assesses a complete round: the outcome, or null for another round; never null in round R - 1. A pure function of the book and the
    * carry: results are remembered per (book, carry).
    */
-  judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
+  assessRound(book: RoundBook, carry: Carry): AssessedRound<Carry>;
   /** In words, for people, what each answer of a complete round has and what it needs; if not given, its seats are counted. */
   explain?(book: RoundBook, carry: Carry): readonly string[];
   /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and documents it speaks at once. */
@@ -40,7 +40,7 @@ export interface PhasedRules<Carry> {
   say(view: SeatView<Carry>, phase: number): unknown;
 }
 
-export interface JudgedRound<Carry> {
+export interface AssessedRound<Carry> {
   readonly carry: Carry;
   readonly outcome: Outcome | null;
 }

@@ -1,7 +1,7 @@
-/** A protocol made of rules for rounds of phases (docs/spec/phases.md): a judge of message sets and a drive for one seat. */
+/** A protocol made of rules for rounds of phases (docs/spec/phases.md): an assessor of message sets and a drive for one seat. */
 import { limits } from "../limits.ts";
 import { Drive, type PhasedState } from "./drive.ts";
-import { Judge } from "./judge.ts";
+import { Assessor } from "./assess.ts";
 import type { PhasedRules } from "./phased-rules.ts";
 import type { Protocol } from "../protocol.ts";
 import { refuseSize, withRefusals } from "../request/refusal.ts";
@@ -9,8 +9,8 @@ import { hasForm, readingOf } from "./round-book.ts";
 
 export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
   const { id, code, version, title, assurance } = rules;
-  const judge = new Judge(rules);
-  const drive = new Drive(rules, judge);
+  const assessor = new Assessor(rules);
+  const drive = new Drive(rules, assessor);
   return withRefusals({
     id,
     code,
@@ -19,25 +19,25 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     assurance,
     refuseRequest: (attempt) =>
       refuseSize(attempt, rules.mostSeats ?? limits.maxCommittee) ??
-      judge.refuseLength(attempt) ??
+      assessor.refuseLength(attempt) ??
       rules.refuseRequest?.(attempt) ??
       null,
-    phasesAtMost: (attempt) => judge.phasesAtMost(attempt),
+    phasesAtMost: (attempt) => assessor.phasesAtMost(attempt),
     rejectPayload: (attempt, slot, payload) => {
       if (slot.round >= rules.rounds(attempt)) return "no-such-round";
-      const plan = judge.plan(attempt, slot.round);
+      const plan = assessor.plan(attempt, slot.round);
       const form = plan.forms.find(({ phase }) => phase === slot.phase);
       if (form === undefined) return "unknown-phase";
-      const speakers = judge.speakers(attempt, slot.round, slot.phase);
+      const speakers = assessor.speakers(attempt, slot.round, slot.phase);
       if (speakers !== null && !speakers.includes(slot.seat)) return "not-a-speaker";
       return hasForm(attempt, plan, form, payload) ? null : "malformed-payload";
     },
     read: (attempt, { round, phase }, payload) =>
-      round < rules.rounds(attempt) ? readingOf(attempt, judge.plan(attempt, round), phase, payload) : null,
+      round < rules.rounds(attempt) ? readingOf(attempt, assessor.plan(attempt, round), phase, payload) : null,
     start: (context) => drive.start(context),
     step: (state, context, tally, input) => drive.step(state, context, tally, input),
     closed: (state) => state.closed,
-    conclude: (attempt, tally) => judge.conclude(attempt, tally),
-    explain: (attempt, tally) => judge.explain(attempt, tally),
+    conclude: (attempt, tally) => assessor.conclude(attempt, tally),
+    explain: (attempt, tally) => assessor.explain(attempt, tally),
   });
 }

@@ -16,7 +16,7 @@ export type OverturnVerdict =
   | { readonly first: number; readonly overturn: null; readonly why: string };
 
 /**
- * SC2: judges the decision of each round but the last, as contracts/libraries/OverturnLib.sol does.
+ * SC2: assesses the decision of each round but the last, as contracts/libraries/OverturnLib.sol does.
  * @param rounds all rounds of a settled request, the last of which stands
  */
 export function overturnVerdicts(terms: Terms, rounds: readonly DecidedRound[]): readonly OverturnVerdict[] {

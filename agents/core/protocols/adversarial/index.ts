@@ -14,7 +14,7 @@ import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
+import type { Call, AssessedRound, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { allCounted, allVariants, closeForm, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -61,7 +61,7 @@ export const adversarial = phased<AdversarialCarry>({
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
   initial: (attempt) => ({ worked: [], blind: null, slashes: attempt.committee.map(() => 0), failed: [] }),
-  judgeRound: judgeAdversarialRound,
+  assessRound: assessAdversarialRound,
   calls,
   say,
 });
@@ -143,7 +143,7 @@ function say(view: SeatView<AdversarialCarry>, phase: number): unknown {
   return { proposal: proposalFrom(view.attempt.request, view.answered(phase)[0]) };
 }
 
-function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): JudgedRound<AdversarialCarry> {
+function assessAdversarialRound(book: RoundBook, carry: AdversarialCarry): AssessedRound<AdversarialCarry> {
   const { attempt, round } = book;
   const reviewed = reviewedIn(book, "closed");
   const slashes = withEquivocators(carry.slashes, book);

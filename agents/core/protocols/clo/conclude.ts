@@ -1,6 +1,6 @@
 import { outcomeFrom } from "../../phases/outcome.ts";
 import type { Blind } from "../../phases/pay.ts";
-import type { JudgedRound } from "../../phases/phased-rules.ts";
+import type { AssessedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf } from "../../phases/proposals.ts";
 import { shownAnswer } from "../../phases/reasons.ts";
 import { counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
@@ -13,7 +13,7 @@ export const ROUNDS = 2;
 
 /** What the first round leaves behind for the fresh one. */
 export interface CloCarry {
-  /** PY7: the answers of the first round; null before it was judged. */
+  /** PY7: the answers of the first round; null before it was assessed. */
   readonly blind: Blind | null;
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
@@ -24,7 +24,7 @@ export function initialCarry({ committee }: RoundBook["attempt"]): CloCarry {
 }
 
 /** CL8: the best class decides; without one, or if two are as good, a fresh round does. */
-export function judgeCloRound(book: RoundBook, before: CloCarry): JudgedRound<CloCarry> {
+export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound<CloCarry> {
   const { attempt } = book;
   const { winner, isTied } = evaluateRound(book);
   const blind = before.blind ?? blindIn(book);

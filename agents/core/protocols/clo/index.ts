@@ -6,7 +6,7 @@ import { closeForm } from "../../phases/round-book.ts";
 import { mostFrequent } from "../../phases/samples.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
-import { explainClo, initialCarry, judgeCloRound, ROUNDS, type CloCarry } from "./conclude.ts";
+import { explainClo, initialCarry, assessCloRound, ROUNDS, type CloCarry } from "./conclude.ts";
 import { classesOf } from "./rules.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
@@ -26,7 +26,7 @@ export const clo = phased<CloCarry>({
   rounds: () => ROUNDS,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, closeForm],
   initial: initialCarry,
-  judgeRound: judgeCloRound,
+  assessRound: assessCloRound,
   explain: explainClo,
   calls,
   say,

@@ -27,9 +27,9 @@ import {
   claimsIn,
   initialCarry,
   isDebate,
-  judgeEscalatingRound,
+  assessEscalatingRound,
   type EscalatingCarry,
-} from "./judge.ts";
+} from "./assess.ts";
 import { VERSION, citePrompt, citing, namedDocument, withDocuments } from "./prompts.ts";
 import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { councilRound, formsOf, isGated, levelAt, levelsOf } from "./levels.ts";
@@ -50,7 +50,7 @@ export const escalating = phased<EscalatingCarry>({
   forms: formsOf,
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
-  judgeRound: judgeEscalatingRound,
+  assessRound: assessEscalatingRound,
   explain: (book, carry) =>
     levelAt(book.attempt, book.round) === "mbft"
       ? explainMbft(book, carry.mbft, claimsIn(book, carry, "closed"))

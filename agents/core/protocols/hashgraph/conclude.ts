@@ -11,37 +11,37 @@ import type { Attempt, Digest, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
 import type { OpenCommit } from "./ledger.ts";
-import { judgeBatches, type AnswerRound, type Deliberated } from "./rules.ts";
+import { assessBatches, type AnswerRound, type Deliberated } from "./rules.ts";
 import { hasEnded, graphViewOf, type Told, type GraphView } from "./view.ts";
 
-interface JudgedOrder {
-  readonly judgement: Deliberated;
-  /** HG16: the place the judgement rests on; null while the order decides nothing. */
+interface AssessedOrder {
+  readonly assessment: Deliberated;
+  /** HG16: the place the assessment rests on; null while the order decides nothing. */
   readonly through: Position | null;
 }
 
-const judged = new WeakMap<Consensus, JudgedOrder>();
+const assessed = new WeakMap<Consensus, AssessedOrder>();
 
 /** What the consensus order of the events decides; computed once per order. */
-export function judgeOrder(graph: GraphView): JudgedOrder {
+export function assessOrder(graph: GraphView): AssessedOrder {
   const consensus = consensusOf(graph);
-  const found = judged.get(consensus);
+  const found = assessed.get(consensus);
   if (found !== undefined) return found;
   const batches = consensus.batches.map(({ nodes }) => nodes.map((node) => consensus.toldBy.get(node) as Told));
-  const judgement = judgeBatches(graph.attempt, batches);
+  const assessment = assessBatches(graph.attempt, batches);
   const through =
-    judgement.ending === null ? null : { round: lastSequence(consensus, judgement.batches), phase: EVENT };
-  judged.set(consensus, { judgement, through });
-  return { judgement, through };
+    assessment.ending === null ? null : { round: lastSequence(consensus, assessment.batches), phase: EVENT };
+  assessed.set(consensus, { assessment, through });
+  return { assessment, through };
 }
 
 export function conclude(attempt: Attempt, tally: Tally): Conclusion {
   const graph = graphViewOf(attempt, tally);
-  const { judgement, through } = judgeOrder(graph);
-  if (through !== null) return { kind: "final", outcome: outcomeOf(graph, judgement, through), through };
+  const { assessment, through } = assessOrder(graph);
+  if (through !== null) return { kind: "final", outcome: outcomeOf(graph, assessment, through), through };
   if (!isGivenUp(graph)) return { kind: "open" };
   const last = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
-  return { kind: "final", outcome: outcomeOf(graph, judgement, last), through: last };
+  return { kind: "final", outcome: outcomeOf(graph, assessment, last), through: last };
 }
 
 /** HG20: true if more than 2/3 of the seats have no events left or are stuck. */
@@ -61,7 +61,7 @@ function alikeIn(rounds: readonly AnswerRound[], { outcome }: CanonicalAnswer): 
   });
 }
 
-/** PY7: the answers of round 0. PY10: an answer that came too late for the order is among the events that the judgement rests on. */
+/** PY7: the answers of round 0. PY10: an answer that came too late for the order is among the events that the assessment rests on. */
 function blindIn(graph: GraphView, { rounds, openCommits }: Deliberated, through: Position): Blind {
   const answers = (rounds[0]?.outputs ?? []).map(({ seat, answer, proposal: { tier } }) => ({ seat, answer, tier }));
   const overdue = openCommits.map((commit) => ({ seat: commit.seat, late: openedBy(graph, commit, through) }));
@@ -80,11 +80,11 @@ function openedBy({ attempt, lines }: GraphView, { seat, commitment }: OpenCommi
 const outcomes = new WeakMap<GraphView, Outcome>();
 
 /** HG21: the outcome: proven forkers are slashed; first answers earn if their seat answered in the last round that counted, too. */
-function outcomeOf(graph: GraphView, judgement: Deliberated, through: Position): Outcome {
+function outcomeOf(graph: GraphView, assessment: Deliberated, through: Position): Outcome {
   const known = outcomes.get(graph);
   if (known !== undefined) return known;
   const { attempt, forks } = graph;
-  const { ending, rounds } = judgement;
+  const { ending, rounds } = assessment;
   const last = rounds.findLast(({ outputs }) => outputs.length > 0);
   const completed = seatsOf(attempt).filter((seat) => last?.outputs.some((output) => output.seat === seat) === true);
   const winner =
@@ -92,7 +92,7 @@ function outcomeOf(graph: GraphView, judgement: Deliberated, through: Position):
       ? null
       : { answer: ending.answer, confidence: ending.confidence, alike: alikeIn(rounds, ending.answer) };
   const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
-  const outcome = outcomeFrom(attempt, { winner, blind: blindIn(graph, judgement, through), slashes, completed });
+  const outcome = outcomeFrom(attempt, { winner, blind: blindIn(graph, assessment, through), slashes, completed });
   outcomes.set(graph, outcome);
   return outcome;
 }

@@ -63,11 +63,11 @@ function stagesWith(matches: boolean): readonly Stage[] {
 }
 
 const plain = stagesWith(false);
-const judged = stagesWith(true);
+const assessed = stagesWith(true);
 
 /** HG3: the stages of an attempt. Texts are compared after each round (EQ1). */
 export function stagesOf(attempt: Attempt): readonly Stage[] {
-  return attempt.request.terms.kind === "text" ? judged : plain;
+  return attempt.request.terms.kind === "text" ? assessed : plain;
 }
 
 /** Index of the stage that ends an answer round. */

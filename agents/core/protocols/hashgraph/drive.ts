@@ -4,7 +4,7 @@ import type { Effect, Input, SeatContext } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
-import { isGivenUp, judgeOrder } from "./conclude.ts";
+import { isGivenUp, assessOrder } from "./conclude.ts";
 import { MOST_DEMANDS, ORDER_GRACES, ROUNDS, STUCK_PHASES, stagesOf } from "./config.ts";
 import { gossip } from "./events.ts";
 import { missesParents, stagesDue, suppliedTo } from "./gossip.ts";
@@ -193,13 +193,15 @@ function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | nu
     const areDone = awaited.every((seat) => newestOf(state.graph, seat)?.body.mode === "last");
     return !state.concluded && state.lastSaid && areDone ? { state: { ...state, concluded: true }, effects: [] } : null;
   }
-  if (judgeOrder(state.graph).through !== null)
+  if (assessOrder(state.graph).through !== null)
     return beginConcluding({ ...state, step: "finish", record: null, calls: [] }, context);
   // HG20: giving up is certified, too, while the deliberation goes on: a stuck seat may take it back.
   if (!state.concluding && !state.concluded && isGivenUp(state.graph)) return beginConcluding(state, context);
   if (state.step === "order") {
     const isVote = stagesOf(attempt)[state.stage]?.kind === "ballot";
-    return isVote && judgeOrder(state.graph).judgement.leading !== null ? openStage(state, context, state.stage) : null;
+    return isVote && assessOrder(state.graph).assessment.leading !== null
+      ? openStage(state, context, state.stage)
+      : null;
   }
   if (state.step === "collect" && !state.said && state.record === null && isOver(state))
     return { state: ready(state, context), effects: [] };

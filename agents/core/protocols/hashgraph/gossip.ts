@@ -4,7 +4,7 @@ import { canonicalOrder, canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { variants, type Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
-import { judgeOrder } from "./conclude.ts";
+import { assessOrder } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, MOST_BEHIND, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
 import { clocksIn, isForker, newestOf, type Told, type GraphView } from "./view.ts";
@@ -155,7 +155,7 @@ export function stagesDue(graph: GraphView, isWaiting: boolean): readonly number
   const wanting = newest.filter((told) => told?.body.mode === "order" || told?.body.mode === "last");
   if (!isWaiting && !holdsHonest(wanting.length, seats.length)) return [];
   const stated = newest.map((told) => told?.closed[told.seat] ?? 0);
-  const { closed } = judgeOrder(graph).judgement;
+  const { closed } = assessOrder(graph).assessment;
   return endsOf(graph.attempt).filter((stage) => isClosedIn(stated, stage) && !isClosedIn(closed, stage));
 }
 

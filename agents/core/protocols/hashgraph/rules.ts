@@ -55,7 +55,7 @@ export interface Deliberated {
 }
 
 /** HG15: reads batch after batch, and stops after the one that decides the deliberation. */
-export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[])[]): Deliberated {
+export function assessBatches(attempt: Attempt, batches: readonly (readonly Told[])[]): Deliberated {
   let ledger = emptyLedger(attempt);
   let rounds: readonly AnswerRound[] = [];
   for (const [index, batch] of batches.entries()) {
@@ -75,7 +75,7 @@ export function preview(attempt: Attempt, told: readonly Told[]): readonly Answe
   return rounds;
 }
 
-/** HG9: a round is judged when the order closes it. Events that are ordered later do not count for it. */
+/** HG9: a round is assessed when the order closes it. Events that are ordered later do not count for it. */
 function closeRounds(ledger: Ledger, closed: readonly AnswerRound[]): readonly AnswerRound[] {
   const rounds = [...closed];
   while (rounds.length < ROUNDS && isClosed(ledger, endOf(ledger.attempt, rounds.length)))

@@ -9,7 +9,7 @@ import { faultTolerance } from "../../quorum.ts";
 import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { ROUNDS, stagesOf, type Stage } from "./config.ts";
-import { judgeOrder } from "./conclude.ts";
+import { assessOrder } from "./conclude.ts";
 import type { StageRecord } from "./payloads.ts";
 import { nextPrompt, votePrompt, type Reader } from "./prompts.ts";
 import { preview, type AnswerRound } from "./rules.ts";
@@ -48,7 +48,7 @@ export function callsFor({ graph, stage, proposal }: HashgraphState, context: Se
     case "match":
       return matchCallsIn(graph, round).map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
     case "ballot": {
-      const { leading, rounds } = judgeOrder(graph).judgement;
+      const { leading, rounds } = assessOrder(graph).assessment;
       const reader = readerIn(context, ROUNDS);
       return (leading ?? []).map((one) => ({
         about: ["vote", one.representative.outcome],

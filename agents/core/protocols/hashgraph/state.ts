@@ -4,7 +4,7 @@ import type { SeatIndex } from "../../types.ts";
 import type { StageRecord } from "./payloads.ts";
 import { isForker, type GraphView, type Told } from "./view.ts";
 
-/** Where one seat is in the deliberation. It decides only when the seat speaks, never how a set of events is judged. */
+/** Where one seat is in the deliberation. It decides only when the seat speaks, never how a set of events is assessed. */
 export interface HashgraphState {
   readonly graph: GraphView;
   /** The stage this seat is in, or would open next while it waits for the consensus order. */

@@ -12,7 +12,7 @@ import {
   answerBroadcast,
   answersOf,
   initialCarry,
-  judgeLeaderlessRound,
+  assessLeaderlessRound,
   scoreBroadcast,
   type LeaderlessCarry,
 } from "./select.ts";
@@ -44,7 +44,7 @@ export const leaderless = phased<LeaderlessCarry>({
   forms: () => FORMS,
   speakers,
   initial: initialCarry,
-  judgeRound: judgeLeaderlessRound,
+  assessRound: assessLeaderlessRound,
   calls,
   say,
 });

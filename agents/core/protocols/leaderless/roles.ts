@@ -24,8 +24,8 @@ export function splitOf(seats: number): Split {
 }
 
 /** The bound of the geometric median (section III-C3): the largest f with 2f < N. */
-function minority(members: number): number {
-  return Math.floor((members - 1) / 2);
+function minority(seats: number): number {
+  return Math.floor((seats - 1) / 2);
 }
 
 export interface Roles {

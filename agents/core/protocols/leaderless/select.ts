@@ -3,7 +3,7 @@ import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/byt
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import type { Blind } from "../../phases/pay.ts";
-import type { JudgedRound } from "../../phases/phased-rules.ts";
+import type { AssessedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { deliveries, vouchForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
@@ -31,7 +31,7 @@ export const APPROVED = 60;
 export interface LeaderlessCarry {
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
-  /** PY7: the answers of the first workers; null before their round was judged. */
+  /** PY7: the answers of the first workers; null before their round was assessed. */
   readonly blind: Blind | null;
 }
 
@@ -111,7 +111,7 @@ export function tieBreak({ request, attempt, committee }: Attempt, { answer }: C
 }
 
 /** LL13, LL14, LL15: the winner of a round, the shares and the slashes. */
-export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): JudgedRound<LeaderlessCarry> {
+export function assessLeaderlessRound(book: RoundBook, before: LeaderlessCarry): AssessedRound<LeaderlessCarry> {
   const { attempt, round } = book;
   const slashes = before.slashes.map(
     (count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0),

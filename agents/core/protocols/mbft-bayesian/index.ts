@@ -2,7 +2,7 @@ import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phas
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
+import type { Call, AssessedRound, SeatView } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, counted, equivocatorsIn, said, type RoundBook } from "../../phases/round-book.ts";
 import { limits } from "../../limits.ts";
@@ -19,7 +19,7 @@ const ROUNDS = 2;
 
 /** What the first round leaves behind for the second. */
 export interface BayesianCarry {
-  /** PY7: the reports of the first round; null before it was judged. */
+  /** PY7: the reports of the first round; null before it was assessed. */
   readonly blind: Blind | null;
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
@@ -37,7 +37,7 @@ export const mbftBayesian = phased<BayesianCarry>({
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
   // BA1: requests carry nothing over.
   initial: ({ committee }) => ({ blind: null, slashes: committee.map(() => 0) }),
-  judgeRound: judgeBayesianRound,
+  assessRound: assessBayesianRound,
   calls,
   say,
 });
@@ -88,7 +88,7 @@ function say(view: SeatView<BayesianCarry>, phase: number): unknown {
 }
 
 /** BA8 to BA12, BA14: the outcome of a round that decides, or of the last one. */
-function judgeBayesianRound(book: RoundBook, before: BayesianCarry): JudgedRound<BayesianCarry> {
+function assessBayesianRound(book: RoundBook, before: BayesianCarry): AssessedRound<BayesianCarry> {
   const { attempt, round } = book;
   const belief = beliefOf(book);
   const decided = decidedBy(belief, attempt.request.terms.assurance);

@@ -1,6 +1,6 @@
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { shownAnswer } from "../../phases/reasons.ts";
-import type { JudgedRound } from "../../phases/phased-rules.ts";
+import type { AssessedRound } from "../../phases/phased-rules.ts";
 import type { Blind } from "../../phases/pay.ts";
 import { blindIn, type Candidate } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
@@ -14,7 +14,7 @@ export interface MbftCarry {
   readonly reputations: readonly Ppm[];
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
-  /** PY7: the answers of the first round; null before it was judged. */
+  /** PY7: the answers of the first round; null before it was assessed. */
   readonly blind: Blind | null;
   /** Result of the round before; null in the first. */
   readonly result: RoundResult | null;
@@ -30,12 +30,12 @@ export function initialCarry(attempt: Attempt): MbftCarry {
 }
 
 /** MB15, MB17, MB18: a complete round with a winner decides. If the last round has no winner, the attempt is Hung. */
-export function judgeMbftRound(
+export function assessMbftRound(
   book: RoundBook,
   { reputations, slashes, blind: before }: MbftCarry,
   candidates: readonly Candidate[],
   isLast: boolean,
-): JudgedRound<MbftCarry> {
+): AssessedRound<MbftCarry> {
   const { attempt } = book;
   const result = evaluateRound(book, mbftConfig(attempt), reputations, candidates);
   const { winner, participants } = result;

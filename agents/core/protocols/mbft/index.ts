@@ -17,7 +17,7 @@ import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom, votesOn } from "../../phases/votes.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
-import { explainMbft, initialCarry, judgeMbftRound, type MbftCarry } from "./conclude.ts";
+import { explainMbft, initialCarry, assessMbftRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";
 import { JUDGE, judgeForm, type Judgement } from "./payloads.ts";
 import { VERSION, adjudicatePrompt } from "./prompts.ts";
@@ -34,8 +34,8 @@ export const mbft = phased<MbftCarry>({
   rounds: () => limits.deliberationRounds,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, judgeForm],
   initial: initialCarry,
-  judgeRound: (book, carry) =>
-    judgeMbftRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
+  assessRound: (book, carry) =>
+    assessMbftRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
   explain: (book, carry) => explainMbft(book, carry, candidatesOf(book, "closed")),
   calls: (view, phase) => mbftCalls(view, phase, candidatesOf),
   say: mbftSay,

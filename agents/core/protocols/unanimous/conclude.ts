@@ -2,17 +2,17 @@ import { canonicalAnswer } from "../../request/answer.ts";
 import { letter } from "../../request/kinds.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind, type Decided } from "../../phases/pay.ts";
-import type { JudgedRound } from "../../phases/phased-rules.ts";
+import type { AssessedRound } from "../../phases/phased-rules.ts";
 import { blindIn } from "../../phases/proposals.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
-import { gradePolicies, isReflectionOver, judgeTurn, type Turn } from "./rules.ts";
+import { gradePolicies, isReflectionOver, assessTurn, type Turn } from "./rules.ts";
 
 /** What rounds leave behind for later ones. */
 export interface UnanimousCarry {
   readonly turns: readonly Turn[];
-  /** PY7: the answers of the first turn; null before it was judged. */
+  /** PY7: the answers of the first turn; null before it was assessed. */
   readonly blind: Blind | null;
   /** Slashes per seat so far. */
   readonly slashes: readonly number[];
@@ -32,17 +32,17 @@ export function isPrioritised(attempt: Attempt): boolean {
 }
 
 /** UN10, UN11, UN14: a turn decides, leads to another turn or to the conclusion round, or ends the deliberation as Hung. */
-export function judgeUnanimousRound(
+export function assessUnanimousRound(
   book: RoundBook,
   carry: UnanimousCarry,
   maxTurns: number,
-): JudgedRound<UnanimousCarry> {
+): AssessedRound<UnanimousCarry> {
   const { attempt, round } = book;
-  const turn = judgeTurn(book, carry.turns);
+  const turn = assessTurn(book, carry.turns);
   const slashes = addSlashes(carry.slashes, equivocatorsIn(book));
   const turns = [...carry.turns, turn];
   const blind = carry.blind ?? blindIn(book);
-  const end = (winner: Winner | null): JudgedRound<UnanimousCarry> => ({
+  const end = (winner: Winner | null): AssessedRound<UnanimousCarry> => ({
     // PH7: other seats may have gone on from here; their next round is a conclusion round again.
     carry: { turns, blind, slashes, concluding: carry.concluding },
     outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: turn.candidates.map(({ seat }) => seat) }),
@@ -59,7 +59,7 @@ export function judgeUnanimousRound(
   return next({ turns, blind, slashes, concluding });
 }
 
-function next(carry: UnanimousCarry): JudgedRound<UnanimousCarry> {
+function next(carry: UnanimousCarry): AssessedRound<UnanimousCarry> {
   return { carry, outcome: null };
 }
 

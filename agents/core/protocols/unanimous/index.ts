@@ -7,7 +7,7 @@ import type { Protocol } from "../../protocol.ts";
 import type { Attempt } from "../../types.ts";
 import { closeForm, said } from "../../phases/round-book.ts";
 import { DEFAULTS, checkSettings, reasonsStepByStep, type UnanimousSettings } from "./config.ts";
-import { initialCarry, isPrioritised, judgeUnanimousRound, type UnanimousCarry } from "./conclude.ts";
+import { initialCarry, isPrioritised, assessUnanimousRound, type UnanimousCarry } from "./conclude.ts";
 import { VERSION, initialPrompt, turnPrompt } from "./prompts.ts";
 
 /** The unanimous protocol (docs/spec/unanimous.md). Settings other than the default are for experiments: on chain they are another protocol. */
@@ -24,7 +24,7 @@ export function createUnanimous(settings: UnanimousSettings): Protocol<PhasedSta
     rounds: (attempt) => settings.turns + (isPrioritised(attempt) ? 2 : 1),
     forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
     initial: initialCarry,
-    judgeRound: (book, carry) => judgeUnanimousRound(book, carry, settings.turns),
+    assessRound: (book, carry) => assessUnanimousRound(book, carry, settings.turns),
     calls: (view, phase) => calls(view, phase, settings),
     say,
   });

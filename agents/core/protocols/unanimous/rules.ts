@@ -32,8 +32,8 @@ export interface Turn {
   readonly unanimous: AnswerGroup | null;
 }
 
-/** UN6 to UN9: judges one turn in the light of the earlier ones. */
-export function judgeTurn(book: RoundBook, before: readonly Turn[]): Turn {
+/** UN6 to UN9: assesses one turn in the light of the earlier ones. */
+export function assessTurn(book: RoundBook, before: readonly Turn[]): Turn {
   const { attempt, round } = book;
   const { terms } = attempt.request;
   const candidates = candidatesOf(book, "closed");

@@ -10,7 +10,7 @@ import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresFo
 import {
   classesIn,
   initialCarry,
-  judgeWbftRound,
+  assessWbftRound,
   leaderOf,
   ledIn,
   ownLock,
@@ -38,7 +38,7 @@ export const wbft = phased<WbftCarry>({
   forms,
   speakers: (attempt, view, phase) => (phase === LEAD ? [leaderOf(attempt, view)] : null),
   initial: initialCarry,
-  judgeRound: judgeWbftRound,
+  assessRound: assessWbftRound,
   calls,
   say,
 });

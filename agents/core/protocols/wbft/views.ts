@@ -1,7 +1,7 @@
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { outcomeFrom, type Resolution } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
-import type { JudgedRound, SeatView } from "../../phases/phased-rules.ts";
+import type { AssessedRound, SeatView } from "../../phases/phased-rules.ts";
 import { blindIn, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -17,7 +17,7 @@ export interface ClassLock {
 
 /** What views leave behind for later ones. */
 export interface WbftCarry {
-  /** The classes of view 0; null before it was judged. */
+  /** The classes of view 0; null before it was assessed. */
   readonly classes: readonly WeighedClass[] | null;
   readonly weights: readonly number[];
   /** PY7: the answers of view 0. */
@@ -101,8 +101,8 @@ export function ownLock({ carry, self }: SeatView<WbftCarry>): ClassLock | null 
   return carry.locks[self] ?? null;
 }
 
-/** WB14, WB15, WB16, WB17: judges a complete view. */
-export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<WbftCarry> {
+/** WB14, WB15, WB16, WB17: assesses a complete view. */
+export function assessWbftRound(book: RoundBook, before: WbftCarry): AssessedRound<WbftCarry> {
   const { attempt, round } = book;
   const classes = before.classes ?? weighedClasses(book);
   const weights = before.classes === null ? weightsOf(book, classes) : before.weights;

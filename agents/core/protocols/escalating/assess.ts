@@ -2,7 +2,7 @@ import type { AnswerGroup } from "../../request/answer.ts";
 import { inTurn, withEquivocators } from "../../phases/chair.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, outcomesOf } from "../../phases/pay.ts";
-import type { JudgedRound } from "../../phases/phased-rules.ts";
+import type { AssessedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -17,7 +17,7 @@ import {
 } from "../../request/sources.ts";
 import { encode } from "../../encoding/codec.ts";
 import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
-import { initialCarry as initialMbft, judgeMbftRound, type MbftCarry } from "../mbft/conclude.ts";
+import { initialCarry as initialMbft, assessMbftRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
 import { acceptedOf, agreementIn, isContested, confidenceOf } from "./rules.ts";
 import { councilRound, isGated, levelAt, levelsOf } from "./levels.ts";
@@ -35,14 +35,14 @@ export function initialCarry(attempt: Attempt): EscalatingCarry {
   return { documents: [], isContested: false, mbft: initialMbft(attempt) };
 }
 
-export function judgeEscalatingRound(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
+export function assessEscalatingRound(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
   switch (levelAt(book.attempt, book.round)) {
     case "sources":
-      return judgeSources(book, carry);
+      return assessSources(book, carry);
     case "council":
-      return judgeCouncil(book, carry);
+      return assessCouncil(book, carry);
     case "mbft":
-      return judgeMbft(book, carry);
+      return assessMbft(book, carry);
   }
 }
 
@@ -53,7 +53,7 @@ export function bringersOf(attempt: Attempt): readonly SeatIndex[] {
 }
 
 /** SG5: a document is there if a bringer's message that counts has it. If one is missing, the question is not answered. */
-function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
+function assessSources(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
   const { attempt } = book;
   const brought = bringersOf(attempt).flatMap((seat) => counted(book, sourceForm, seat, "closed") ?? []);
   const documents = sourcesOf(attempt.request.question).flatMap((digest, index) => {
@@ -69,7 +69,7 @@ function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
   };
 }
 
-function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
+function assessCouncil(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
   const { attempt } = book;
   const candidates = candidatesOf(book, "closed");
   const agreement = agreementIn(book, candidates, "closed");
@@ -82,18 +82,18 @@ function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
 }
 
 /** ES7, ES8: after a debate its answers may be accepted as they are; else they are the proposals of mbft's first round. */
-function judgeMbft(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
+function assessMbft(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
   const { attempt, round } = book;
   const isLast = round + 1 === levelsOf(attempt).length;
-  const judged = judgeMbftRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
-  const next = { ...carry, mbft: judged.carry };
+  const assessed = assessMbftRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
+  const next = { ...carry, mbft: assessed.carry };
   if (isDebate(attempt, round, carry)) {
     const answers = candidatesOf(book, "closed");
     const accepted = acceptedOf(attempt, agreementIn(book, answers, "closed"));
     if (accepted !== null)
       return { carry: next, outcome: accept(attempt, accepted, answers, slashEquivocators(book, carry.mbft)) };
   }
-  return { carry: next, outcome: judged.outcome };
+  return { carry: next, outcome: assessed.outcome };
 }
 
 /** ES7: true if the round's proposals are the last answers of a debate. */

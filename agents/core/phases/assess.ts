@@ -1,14 +1,14 @@
 import { faultTolerance, isSupermajority } from "../quorum.ts";
 import { limits } from "../limits.ts";
-import type { JudgedRound, PhasedRules } from "./phased-rules.ts";
+import type { AssessedRound, PhasedRules } from "./phased-rules.ts";
 import type { Conclusion, Position } from "../protocol.ts";
 import { explainClasses, explainSeats } from "./reasons.ts";
 import type { AnyForm, RoundBook, RoundPlan } from "./round-book.ts";
 import { filledIn, roundSlots, type RoundSlots, type Tally } from "../seat/tally.ts";
 import type { Attempt, SeatIndex } from "../types.ts";
 
-/** The complete rounds of a message set, judged. */
-export interface Evaluated<Carry> extends JudgedRound<Carry> {
+/** The complete rounds of a message set, assessed. */
+export interface Evaluated<Carry> extends AssessedRound<Carry> {
   /** The round after the complete ones. */
   readonly next: number;
 }
@@ -17,11 +17,14 @@ export interface Evaluated<Carry> extends JudgedRound<Carry> {
  * What a message set means under a protocol's rules: the plan of its rounds, which of them are complete, and what they conclude.
  * Global: the same for every seat that holds the same messages. It keeps nothing but remembered pure results.
  */
-export class Judge<Carry> {
+export class Assessor<Carry> {
   private readonly rules: PhasedRules<Carry>;
   private readonly plans = new WeakMap<Attempt, Map<number, RoundPlan>>();
   private readonly books = new WeakMap<RoundSlots, RoundBook>();
-  private readonly judged = new WeakMap<RoundBook, { readonly before: Carry; readonly result: JudgedRound<Carry> }>();
+  private readonly assessed = new WeakMap<
+    RoundBook,
+    { readonly before: Carry; readonly result: AssessedRound<Carry> }
+  >();
   private readonly initial = new WeakMap<Attempt, Carry>();
 
   constructor(rules: PhasedRules<Carry>) {
@@ -35,16 +38,16 @@ export class Judge<Carry> {
   }
 
   /**
-   * PH7: judges the complete rounds; the last of them decides. An earlier round does not decide, even if it could: more
+   * PH7: assesses the complete rounds; the last of them decides. An earlier round does not decide, even if it could: more
    * than 2/3 of the seats went on from it, so messages that complete it only now came too late.
    */
   evaluate(attempt: Attempt, tally: Tally): Evaluated<Carry> {
     let evaluated: Evaluated<Carry> = { next: 0, carry: this.start(attempt), outcome: null };
     const rounds = this.rules.rounds(attempt);
     for (let round = 0; round < rounds && this.isComplete(attempt, tally, round); round++)
-      evaluated = { next: round + 1, ...this.judgeRound(this.book(attempt, tally, round), evaluated.carry) };
+      evaluated = { next: round + 1, ...this.assessRound(this.book(attempt, tally, round), evaluated.carry) };
     if (evaluated.next === rounds && evaluated.outcome === null)
-      throw new Error(`${this.rules.id} judged its last round without an outcome`);
+      throw new Error(`${this.rules.id} assessed its last round without an outcome`);
     return evaluated;
   }
 
@@ -61,7 +64,7 @@ export class Judge<Carry> {
   carryInto(attempt: Attempt, tally: Tally, round: number): Carry {
     let carry = this.start(attempt);
     for (let before = 0; before < round && this.isComplete(attempt, tally, before); before++)
-      carry = this.judgeRound(this.book(attempt, tally, before), carry).carry;
+      carry = this.assessRound(this.book(attempt, tally, before), carry).carry;
     return carry;
   }
 
@@ -71,11 +74,11 @@ export class Judge<Carry> {
     return isSupermajority(filledIn(roundSlots(tally, round), this.lastPhase(attempt, round), seats), seats);
   }
 
-  private judgeRound(book: RoundBook, before: Carry): JudgedRound<Carry> {
-    const known = this.judged.get(book);
+  private assessRound(book: RoundBook, before: Carry): AssessedRound<Carry> {
+    const known = this.assessed.get(book);
     if (known?.before === before) return known.result;
-    const result = this.rules.judgeRound(book, before);
-    this.judged.set(book, { before, result });
+    const result = this.rules.assessRound(book, before);
+    this.assessed.set(book, { before, result });
     return result;
   }
 
