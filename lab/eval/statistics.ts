@@ -10,7 +10,7 @@ export interface Share {
   readonly interval: Interval;
 }
 
-/** Of paired trials: those right in the first alone, those right in the second alone, and all. */
+/** Counts paired trials: those right in the first alone, those right in the second alone, and all. */
 export interface Pairs {
   readonly gained: number;
   readonly lost: number;

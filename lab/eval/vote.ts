@@ -8,7 +8,7 @@ import type { Panel } from "./panel.ts";
 
 /** Samples asked at a time. */
 const STEP = 4;
-/** Of so many samples the most frequent answer hardly changes any more. */
+/** The number of samples from which on the most frequent answer hardly changes. */
 const MOST_SAMPLES = 64;
 
 export interface Voted extends Pick<Verdict, "status" | "answer"> {

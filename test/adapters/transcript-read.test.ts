@@ -93,7 +93,7 @@ describe("TR8: a deliberation for reading", () => {
   }
 
   it("names the messages that a vote refers to", async () => {
-    // Of four seats three would be counted, and nobody would vote (MB20).
+    // Three of four seats would be counted, and nobody would vote (MB20).
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 2));
     const text = transcriptText(deliberation);
     assert.match(text, /\[5\] seat 0, reveal of round 0, held 1-4\n {4}proposal:\n(?: {6}.+\n)* {6}answer: "no"/);

@@ -125,7 +125,7 @@ contract OracleTest is ConclaveTest {
             mstore(wrong, length)
         }
         vm.expectPartialRevert(
-            // Of an empty one the signers are read from the decision that follows it in calldata.
+            // An empty certificate has no signers: they are read from the decision that follows it in calldata.
             length != 0 && length < 8
                 ? IDecisionOracle.QuorumNotReached.selector
                 : IDecisionOracle.InvalidDecision.selector

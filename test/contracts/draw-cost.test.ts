@@ -8,7 +8,7 @@ const { ethers } = await hre.network.create();
 
 interface Group {
   readonly count: number;
-  /** Of 32: a fresh agent at minStake counts 1, a proven one 2, a fresh one at maxStake 16, a proven one 32. */
+  /** In parts of 32: a fresh agent at minStake counts 1, a proven one 2, a fresh one at maxStake 16, a proven one 32. */
   readonly stake?: number;
   readonly reputation?: number;
 }

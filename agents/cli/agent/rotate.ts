@@ -55,7 +55,7 @@ export const agentRotate: CommandSpec<OperatorFlags> = {
   },
 };
 
-/** Returns the rotation that an earlier call has sent without putting the new key in its place; null if there is none. */
+/** Returns the rotation that an earlier call has sent without putting the new key in its place; null without such a call. */
 async function cutOff(next: string, options: OperatorFlags, host: CliHost): Promise<Rotation | null> {
   if (!existsSync(next)) return null;
   const signer = await keystoreAddress(next);

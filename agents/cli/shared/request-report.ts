@@ -48,7 +48,7 @@ interface Facts {
 interface SeedEnd {
   /** The last block in which a decision of the attempt can be committed. */
   readonly block: bigint;
-  /** Unix seconds, at the pace of the blocks since the attempt began; null while there is none. */
+  /** Unix seconds, at the pace of the blocks since the attempt began; null while no attempt runs. */
   readonly time: number | null;
 }
 
