@@ -167,7 +167,7 @@ export function parseVectors(text: string): Parsed {
   }
   return {
     ok: false,
-    reason: `has an unknown format: its first case, ${String(first["id"] ?? "without id")}, has neither theta (mbft-reference) nor thetaPost (mbft-bayesian-reference)`,
+    reason: `has an unknown format: its first case, with the id ${JSON.stringify(first["id"] ?? null)}, has neither theta (mbft-reference) nor thetaPost (mbft-bayesian-reference)`,
   };
 }
 

@@ -190,7 +190,10 @@ describe("conformance command", () => {
       [written("[]"), /the file has an unknown format: top level/],
       [written('{"a": 1}'), /the file has an unknown format: scenarios/],
       [written('{"scenarios": []}'), /the file has an unknown format: scenarios, edges and sequences are empty/],
-      [written('{"scenarios": [{"id": "s1"}]}'), /its first case, s1, has neither theta .* nor thetaPost/],
+      [
+        written('{"scenarios": [{"id": "s1"}]}'),
+        /its first case, with the id "s1", has neither theta .* nor thetaPost/,
+      ],
       [written('{"meta": {}, "cases": []}'), /not a valid hashgraph file: cases: /],
       [
         changedHashgraph((entry) => (entry.n = 3)),
