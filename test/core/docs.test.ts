@@ -171,6 +171,28 @@ describe("pages for readers", () => {
     );
   });
 
+  it("docs/spec/gas.md: its tables of decisions and calls hold what test/contracts/gas.json holds", () => {
+    const { gas } = JSON.parse(readFileSync(join(root, "test/contracts/gas.json"), "utf8")) as {
+      readonly gas: Readonly<Record<string, number>>;
+    };
+    const page = readFileSync(join(root, "docs/spec/gas.md"), "utf8");
+    const decisions = page.slice(page.indexOf("## A decision, all in"), page.indexOf("### With an appeal allowed"));
+    const calls = page.slice(page.indexOf("## Requests and the calls"), page.indexOf("* **A request reads"));
+    const cells = [
+      ...[...decisions.matchAll(/^\| \d+ \| (.+) \| [^|]+ \|$/gm)].map(([, figures]) => figures as string),
+      ...[...calls.matchAll(/^\| [a-z][^|]+ \| (.+) \|$/gm)].map(([, figures]) => figures as string),
+    ];
+    const figures = cells
+      .flatMap((cell) => cell.match(/\d[\d,]+/g) ?? [])
+      .map((text) => Number(text.replaceAll(",", "")));
+    assert.ok(figures.length >= 35, `only ${figures.length} figures`);
+    const measured = new Set(Object.values(gas));
+    assert.deepEqual(
+      figures.filter((figure) => !measured.has(figure)),
+      [],
+    );
+  });
+
   it("the README fits on 150 lines", () => {
     assert.ok(readFileSync(join(root, "README.md"), "utf8").split("\n").length <= 150);
   });
