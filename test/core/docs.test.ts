@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, globSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, it } from "node:test";
 
@@ -148,6 +148,30 @@ describe("pages for readers", () => {
         assert.ok(script !== undefined && script in scripts, `package.json has no script ${script}`);
     });
   }
+
+  it("code names only pages that are there, and headings of theirs", () => {
+    const files = globSync(
+      "{agents,contracts,subgraph,scripts,devnet,sim,lab,deploy,test}/**/*.{ts,sol,graphql,mjs,yml}",
+      {
+        cwd: root,
+        exclude: (path) => /(?:^|\/)(?:node_modules|build|generated)$/.test(path),
+      },
+    );
+    const named = files.flatMap((file) =>
+      [...readFileSync(join(root, file), "utf8").matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({
+        file,
+        link,
+      })),
+    );
+    assert.ok(named.length >= 50, `only ${named.length} pages are named`);
+    assert.deepEqual(
+      named.filter(({ link }) => {
+        const [path = "", anchor] = link.split("#");
+        return !existsSync(join(root, path)) || (anchor !== undefined && !anchorsIn(join(root, path)).has(anchor));
+      }),
+      [],
+    );
+  });
 
   it("docs/README.md: each `name` in [file] is declared in that file", () => {
     const page = proseOf("docs/README.md");
