@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, globSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, it } from "node:test";
 
@@ -27,13 +27,47 @@ const folders = new Set(
     .map(({ name }) => name),
 );
 
-/** Readers that a page may be for. */
-const READERS = /\b(?:askers?|developers?|operators?|delegators?|auditors?|engineers?|whoever|anybody|everybody)\b/;
+/** Readers, of whom each page is for one. */
+const READERS = ["asker", "contract developer", "operator", "auditor", "protocol engineer"];
 
-/** The first sentence of a page's opening lines that says for whom it is; null without one. */
-function readersOf(page: string): string | null {
-  const opening = readFileSync(join(root, page), "utf8").split("\n").slice(0, 6);
-  return opening.find((line) => line.startsWith("For ") && READERS.test(line)) ?? null;
+/** Words that name a reader, or several. */
+const NAMES =
+  /\b(?:contract developer|protocol engineer|asker|developer|operator|delegator|auditor|engineer|whoever|anybody|everybody)\b/g;
+
+/** Pages for several readers, with the reason. */
+const SHARED = new Map([
+  ["README.md", "it sends each reader on"],
+  ["docs/README.md", "it is the index"],
+  ["docs/operations.md", "it is the deal between operators and askers, on one page"],
+  ["docs/reasons.md", "it lists the errors that anybody can get"],
+]);
+
+/** Readers that an opening names in the line that says for whom the page is, texts of links aside. */
+function readersIn(opening: string): readonly string[] {
+  const line = opening
+    .split("\n")
+    .slice(0, 6)
+    .find((one) => one.startsWith("For "));
+  const words = line?.replaceAll(/\[[^\]]*\]\([^)]*\)/g, "").replaceAll(/\b(\w+(?:er|or))s\b/g, "$1");
+  return [...new Set(words?.match(NAMES))];
+}
+
+function readersOf(page: string): readonly string[] {
+  return readersIn(readFileSync(join(root, page), "utf8"));
+}
+
+/** Pages of docs/ that the index names in the rows of each reader. */
+function indexed(): ReadonlyMap<string, readonly string[]> {
+  const pagesOf = new Map<string, string[]>();
+  let reader = "";
+  for (const [, you, read] of readFileSync(join(root, "docs/README.md"), "utf8").matchAll(
+    /^\| ([a-z ]*)\| [^|]+ \| ([^|]+) \|$/gm,
+  )) {
+    reader = you?.trim() === "" ? reader : (you as string).trim();
+    const links = [...(read as string).matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`);
+    pagesOf.set(reader, [...(pagesOf.get(reader) ?? []), ...links]);
+  }
+  return pagesOf;
 }
 
 /** Text of a page without its code blocks, which hold examples. */
@@ -63,12 +97,34 @@ function declares(source: string, name: string): boolean {
 }
 
 describe("pages for readers", () => {
-  // The README is for everybody: it sends each reader on.
-  for (const page of pages.filter((one) => one !== "README.md")) {
-    it(`${page}: its first lines name its readers`, () => {
-      assert.notEqual(readersOf(page), null, "say for whom the page is, in a line that begins with For");
+  for (const page of pages.filter((one) => !SHARED.has(one)))
+    it(`${page}: its first lines name its one reader`, () => {
+      const [reader = "nobody", ...others] = readersOf(page);
+      assert.deepEqual(others, [], "split the page, or move what another reader needs to where that reader looks");
+      assert.ok(READERS.includes(reader), `it is for ${reader}: say For askers, or another of ${READERS.join(", ")}`);
     });
-  }
+
+  it("would find a page for two readers, and one for nobody", () => {
+    assert.deepEqual(readersIn("# A\n\nFor askers, and for operators who wait."), ["asker", "operator"]);
+    assert.deepEqual(readersIn("# A\n\nFor auditors. See [what operators do](x.md)."), ["auditor"]);
+    assert.deepEqual(readersIn("# A\n\nAbout askers."), []);
+  });
+
+  it("docs/README.md: the index names each page in the rows of its reader", () => {
+    const pagesOf = indexed();
+    const isOwn = (page: string): boolean => /^docs\/[^/]+$/.test(page) && !SHARED.has(page);
+    for (const reader of READERS)
+      assert.deepEqual(
+        pagesOf.get(reader)?.filter(isOwn).toSorted(),
+        pages.filter((page) => isOwn(page) && readersOf(page)[0] === reader).toSorted(),
+        reader,
+      );
+    const named = [...pagesOf.values()].flat();
+    assert.deepEqual(
+      [...SHARED.keys()].filter((page) => /^docs\/(?!README)/.test(page) && !named.includes(page)),
+      [],
+    );
+  });
 
   for (const page of pages) {
     it(`${page}: every relative link leads somewhere`, () => {
@@ -93,6 +149,30 @@ describe("pages for readers", () => {
     });
   }
 
+  it("code names only pages that are there, and headings of theirs", () => {
+    const files = globSync(
+      "{agents,contracts,subgraph,scripts,devnet,sim,lab,deploy,test}/**/*.{ts,sol,graphql,mjs,yml}",
+      {
+        cwd: root,
+        exclude: (path) => /(?:^|\/)(?:node_modules|build|generated)$/.test(path),
+      },
+    );
+    const named = files.flatMap((file) =>
+      [...readFileSync(join(root, file), "utf8").matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({
+        file,
+        link,
+      })),
+    );
+    assert.ok(named.length >= 50, `only ${named.length} pages are named`);
+    assert.deepEqual(
+      named.filter(({ link }) => {
+        const [path = "", anchor] = link.split("#");
+        return !existsSync(join(root, path)) || (anchor !== undefined && !anchorsIn(join(root, path)).has(anchor));
+      }),
+      [],
+    );
+  });
+
   it("docs/README.md: each `name` in [file] is declared in that file", () => {
     const page = proseOf("docs/README.md");
     const pointers = [...page.matchAll(/((?:`\w+`(?:,\s|\sand\s)?)+)\s+in\s+\[[^\]]+\]\(([^)\s]+)\)/g)].flatMap(
@@ -111,6 +191,28 @@ describe("pages for readers", () => {
     const current = pages.filter((page) => !page.startsWith("docs/adr/") && page !== "lab/results.md");
     assert.deepEqual(
       current.filter((page) => /\b(?:nine|ten|eleven|twelve)\b[\w\s]{0,8} protocols\b/i.test(proseOf(page))),
+      [],
+    );
+  });
+
+  it("docs/spec/gas.md: its tables of decisions and calls hold what test/contracts/gas.json holds", () => {
+    const { gas } = JSON.parse(readFileSync(join(root, "test/contracts/gas.json"), "utf8")) as {
+      readonly gas: Readonly<Record<string, number>>;
+    };
+    const page = readFileSync(join(root, "docs/spec/gas.md"), "utf8");
+    const decisions = page.slice(page.indexOf("## A decision, all in"), page.indexOf("### With an appeal allowed"));
+    const calls = page.slice(page.indexOf("## Requests and the calls"), page.indexOf("* **A request reads"));
+    const cells = [
+      ...[...decisions.matchAll(/^\| \d+ \| (.+) \| [^|]+ \|$/gm)].map(([, figures]) => figures as string),
+      ...[...calls.matchAll(/^\| [a-z][^|]+ \| (.+) \|$/gm)].map(([, figures]) => figures as string),
+    ];
+    const figures = cells
+      .flatMap((cell) => cell.match(/\d[\d,]+/g) ?? [])
+      .map((text) => Number(text.replaceAll(",", "")));
+    assert.ok(figures.length >= 35, `only ${figures.length} figures`);
+    const measured = new Set(Object.values(gas));
+    assert.deepEqual(
+      figures.filter((figure) => !measured.has(figure)),
       [],
     );
   });

@@ -120,6 +120,18 @@ describe("vocabulary", () => {
       );
     });
 
+  it("has a row for each noun in the names of GraphQL's entities", () => {
+    const names = new Set(words.map(({ word }) => word.toLowerCase()));
+    const entities = [...read("subgraph/schema.graphql").matchAll(/^type (\w+) @entity/gm)].map(([, name]) =>
+      (name as string).replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase(),
+    );
+    assertAtLeast(entities.length, 20);
+    assert.deepEqual(
+      entities.filter((name) => !names.has(name) && !name.split(" ").every((word) => names.has(word))),
+      [],
+    );
+  });
+
   it("bans words that no identifier of contracts, agents and subgraph has", () => {
     const files = filesOf("{agents,contracts,subgraph}/**/*.{ts,sol,graphql}");
     assertAtLeast(files.length, 200);
