@@ -51,10 +51,10 @@ export const escalating = phased<EscalatingCarry>({
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
   judgeRound: judgeEscalatingRound,
-  explain: (book, carry) =>
+  explain: (book, carry, answers) =>
     levelAt(book.attempt, book.round) === "mbft"
       ? explainMbft(book, carry.mbft, claimsIn(book, carry, "closed"))
-      : explainClasses(book),
+      : explainClasses(answers),
   calls,
   documents: (attempt, round, phase) => (isBringing(attempt, round, phase) ? sourcesOf(attempt.request.question) : []),
   say,

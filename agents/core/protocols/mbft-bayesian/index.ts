@@ -4,12 +4,13 @@ import { outcomesOf, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
+import { explainClasses } from "../../phases/reasons.ts";
 import { closeForm, counted, equivocatorsIn, said, type RoundBook } from "../../phases/round-book.ts";
 import { limits } from "../../limits.ts";
 import { renderedBytes } from "../../prompts/prompt.ts";
 import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import { beliefOf, decidedBy } from "./rules.ts";
+import { beliefOf, decidedBy, explainBelief } from "./rules.ts";
 
 /** Raise it with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
 const VERSION = 8;
@@ -38,6 +39,7 @@ export const mbftBayesian = phased<BayesianCarry>({
   // BA1: requests carry nothing over.
   initial: ({ committee }) => ({ blind: null, slashes: committee.map(() => 0) }),
   judgeRound: judgeBayesianRound,
+  explain: (book) => [...explainClasses(book), ...explainBelief(beliefOf(book), book.attempt)],
   calls,
   say,
 });

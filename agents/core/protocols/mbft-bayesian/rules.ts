@@ -2,6 +2,7 @@ import type { CanonicalAnswer } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { expOfNegative, lnOfRatio } from "./fixed-point.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
+import { percentText, shownAnswer } from "../../phases/reasons.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Assurance, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
@@ -120,9 +121,37 @@ function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, 
   return { top: first, posterior, margin };
 }
 
+/** PH14: the posterior of the leading answer beside the one that is needed, and what else the belief lacks. */
+export function explainBelief(belief: Belief, { committee, request }: Attempt): readonly string[] {
+  const { assurance } = request.terms;
+  const demands = DEMANDS[assurance];
+  if (!belief.hasQuorum) {
+    const needed = assurance === "high" ? "more than 2/3" : "more than 1/2";
+    return [`${reportsOf(belief)} of ${committee.length} seats gave an answer, ${needed} needed`];
+  }
+  const { top, posterior } = belief;
+  if (top === null) return ["no answer has more weight of evidence than every other, nor than none of them"];
+  const sure = `${shownAnswer(top.answer.text)}: posterior ${percentText(posterior)} of ${percentText(demands.posterior)} needed`;
+  return leads(belief, top, demands)
+    ? [sure]
+    : [
+        `${sure}; its lead over the next answer is too small without f of its reports (f = ${faultTolerance(committee.length)})`,
+      ];
+}
+
+function reportsOf({ hypotheses }: Belief): number {
+  return hypotheses.reduce((reports, { seats }) => reports + seats.length, 0);
+}
+
+/** BA10. */
+function leads({ margin }: Belief, { doubtful }: Hypothesis, { factor }: Demands): boolean {
+  return margin >= doubtful + lnOfRatio(factor, 1n, BITS);
+}
+
 /** BA8 to BA10: the answer that the belief decides; null = Hung. */
-export function decidedBy({ top, posterior, margin, hasQuorum }: Belief, assurance: Assurance): Hypothesis | null {
+export function decidedBy(belief: Belief, assurance: Assurance): Hypothesis | null {
+  const { top, posterior, hasQuorum } = belief;
   const demands = DEMANDS[assurance];
   if (top === null || !hasQuorum || posterior < demands.posterior) return null;
-  return margin >= top.doubtful + lnOfRatio(demands.factor, 1n, BITS) ? top : null;
+  return leads(belief, top, demands) ? top : null;
 }

@@ -9,6 +9,7 @@ import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresForm, type Choice } from "./payloads.ts";
 import {
   classesIn,
+  explainWbft,
   initialCarry,
   judgeWbftRound,
   leaderOf,
@@ -39,6 +40,7 @@ export const wbft = phased<WbftCarry>({
   speakers: (attempt, view, phase) => (phase === LEAD ? [leaderOf(attempt, view)] : null),
   initial: initialCarry,
   judgeRound: judgeWbftRound,
+  explain: explainWbft,
   calls,
   say,
 });
