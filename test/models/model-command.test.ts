@@ -23,7 +23,11 @@ async function conclave(...words: readonly string[]): Promise<Ran> {
   const code = await runCli(words, {
     stdout: (text) => void (out += text),
     stderr: (text) => void (err += text),
-    environment: { CONCLAVE_MODELS: folder, CONCLAVE_PASSWORD: "correct horse battery staple" },
+    environment: {
+      CONCLAVE_MODELS: folder,
+      CONCLAVE_PASSWORD: "correct horse battery staple",
+      CONCLAVE_OPERATOR_PASSWORD: "another battery",
+    },
     cwd: folder,
     signal: new AbortController().signal,
   });
