@@ -114,11 +114,21 @@ function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, 
   // There is always an unnamed hypothesis: K exceeds the number of classes by at least one.
   const margin = first === undefined ? 0n : first.weight - (second?.weight ?? 0n);
   if (first === undefined || margin === 0n) return { top: null, posterior: 0 as Ppm, margin: 0n };
-  const masses = hypotheses.map(({ weight }) => expOfNegative(weight - first.weight, BITS));
-  const unnamed = BigInt(size - hypotheses.length) * expOfNegative(-first.weight, BITS);
-  const total = sum(masses) + unnamed;
-  const posterior = Number((expOfNegative(0n, BITS) * BigInt(ONE_PPM)) / total) as Ppm;
-  return { top: first, posterior, margin };
+  return { top: first, posterior: posteriorOf({ hypotheses, size }, first), margin };
+}
+
+/** BA7. */
+export function posteriorOf({ hypotheses, size }: Pick<Belief, "hypotheses" | "size">, one: Hypothesis): Ppm {
+  const most = hypotheses.reduce((greatest, { weight }) => (weight > greatest ? weight : greatest), 0n);
+  const mass = (weight: bigint): bigint => expOfNegative(weight - most, BITS);
+  const unnamed = BigInt(size - hypotheses.length) * mass(0n);
+  const total = sum(hypotheses.map(({ weight }) => mass(weight))) + unnamed;
+  return Number((mass(one.weight) * BigInt(ONE_PPM)) / total) as Ppm;
+}
+
+/** BA15: the answer of more than 2/3 of all seats; null without one. */
+export function countedIn({ hypotheses }: Belief, { committee }: Attempt): Hypothesis | null {
+  return hypotheses.find(({ seats }) => isSupermajority(seats.length, committee.length)) ?? null;
 }
 
 /** PH14: the posterior of the leading answer beside the one that is needed, and what else the belief lacks. */
