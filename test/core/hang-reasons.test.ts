@@ -170,3 +170,22 @@ describe("PH14: why a committee hangs, in words", () => {
     );
   });
 });
+
+describe("a text that all seats give", () => {
+  const text = `Berlin, ${"which is a large city on the Spree ".repeat(6)}`.trim();
+  for (const protocol of protocols)
+    it(`${protocol.id}: is decided, however long it is and however unsure the seats are`, () => {
+      for (const n of [4, 5, 7])
+        for (const assurance of ["normal", "high"] as const) {
+          const attempt = attemptOf(n, { protocol: protocol.code, kind: "text", assurance });
+          if (assurance === "high" && protocol.refuseRequest(attempt) !== null) continue;
+          const scripts = attempt.committee.map((_, seat): SeatScript => {
+            const { answer } = believing(text, `steps of ${seat}`);
+            return { answer: (ask) => ({ ...answer(ask)!, confidence: 0 }) };
+          });
+          const { certificates } = runCommittee(protocol, attempt, scripts);
+          const { status, answer } = certificates.find((one) => one !== null)!.decision;
+          assert.deepEqual([status, answer], ["decided", text], `n = ${n}, ${assurance}`);
+        }
+    });
+});

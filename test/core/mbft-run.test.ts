@@ -52,22 +52,6 @@ describe("mbft over a committee", () => {
     }
   });
 
-  it("MB20: a text that all seats give is decided, however long and unsure, at either assurance", () => {
-    const text = `Berlin, ${"which is a large city on the Spree ".repeat(6)}`.trim();
-    for (const n of [4, 5, 7])
-      for (const assurance of ["normal", "high"] as const) {
-        const attempt = attemptOf(n, { kind: "text", assurance });
-        const run = runCommittee(
-          mbft,
-          attempt,
-          attempt.committee.map(() => writing(text, 0)),
-        );
-        for (const certificate of run.certificates)
-          assertFields(certificate?.decision, { status: "decided", answer: text });
-        assert.equal(run.asks, n, "nobody verifies what all say");
-      }
-  });
-
   for (const n of [4, 7, 10, 13]) {
     it(`n = ${n}: f liars who veto neither stall nor win`, () => {
       const f = Math.floor((n - 1) / 3);
