@@ -172,10 +172,11 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
     async ask(request, signal) {
       world.recorder.asked(seat);
       const response = await model.ask(request, signal);
-      const { answer } = response.fields;
+      const { answer, derived } = response.fields;
       if (answer !== undefined) world.recorder.answered(seat, answer);
-      const judged = isApproval(response.fields) ? readPrompt(request.user).get("answer") : undefined;
-      if (judged !== undefined) world.recorder.approved(seat, judged);
+      // P10: a verifier that derives an answer accepts that one; it states no verdict.
+      const accepted = isApproval(response.fields) ? readPrompt(request.user).get("answer") : derived;
+      if (accepted !== undefined) world.recorder.approved(seat, accepted);
       return response;
     },
   };

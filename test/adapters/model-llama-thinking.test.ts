@@ -11,7 +11,9 @@ import {
 } from "node-llama-cpp";
 
 import { generate } from "../../agents/adapters/models/generate.ts";
-import { chatOf, frameThoughts, thoughtMark, usualThinking } from "../../agents/adapters/models/thoughts.ts";
+import { usualThinking } from "../../agents/adapters/models/thinking-budget.ts";
+import { THOUGHT_TAGS } from "../../agents/adapters/models/thought-marks.ts";
+import { chatOf, frameThoughts, templateWrapper, thoughtMark } from "../../agents/adapters/models/thoughts.ts";
 import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import { llamaModels } from "./fixtures/llama-models.ts";
 import { failsWith, modelRequest, never } from "./model.suite.ts";
@@ -59,6 +61,17 @@ describe("model: llama, thoughts in a chat template", () => {
     }
   });
 
+  it("stand between any known tags of a template that the engine has no wrapper for", async () => {
+    for (const [begin, end] of THOUGHT_TAGS) {
+      const text = template(`${begin}\n`, `\n${end}\n`);
+      const wrapper = templateWrapper(text, { tokenizer: undefined as never });
+      assert.equal(thoughtMark(wrapper, text), end);
+      const frame = frameThoughts(wrapper, history, end);
+      assert.ok(frame.opened.toString().trimEnd().endsWith(begin), frame.opened.toString());
+      assert.ok(frame.closing.trimStart().startsWith(end), frame.closing);
+    }
+  });
+
   it("are none where only the family's wrapper knows them, or nobody", () => {
     assert.equal(thoughtMark(new QwenChatWrapper(), "<|im_start|>"), null);
     assert.equal(thoughtMark(new QwenChatWrapper(), undefined), null);
@@ -73,6 +86,7 @@ describe("model: llama, thoughts in a chat template", () => {
       [1024, 1024, 2048, 2048, 4096, 4096],
     );
     assert.deepEqual([usualThinking(1e9, true), usualThinking(70e9, true)], [256, 1024]);
+    assert.equal(usualThinking(null, false), 4096);
   });
 });
 

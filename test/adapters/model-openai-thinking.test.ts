@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { AnswerText } from "../../agents/adapters/models/answer-text.ts";
+import { createOpenAiModel } from "../../agents/adapters/models/openai-model.ts";
+import { parametersIn } from "../../agents/adapters/models/thinking-budget.ts";
+import { LONGEST_MARK, THOUGHT_TAGS } from "../../agents/adapters/models/thought-marks.ts";
 import type { ModelResponse } from "../../agents/ports/model.ts";
 import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import { against, good } from "./fixtures/openai-served.ts";
-import { reply, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
+import { reply, startOpenAiServer, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
 import { SECRET, thinker } from "./fixtures/openai-thinker.ts";
 import { failsWith, modelRequest, never } from "./model.suite.ts";
 
@@ -229,7 +232,17 @@ describe("model: openai, thoughts", () => {
       provider as "vllm",
     );
 
+  const tags = [
+    ["<think>", "</think>"],
+    ["<thinking>", "</thinking>"],
+    ["<reasoning>", "</reasoning>"],
+    ["<thought>", "</thought>"],
+    ["[THINK]", "[/THINK]"],
+    ["◁think▷", "◁/think▷"],
+    ["<seed:think>", "</seed:think>"],
+  ] as const;
   it("in the content are cut out wherever a stream is broken, and an answer that quotes their mark is whole", () => {
+    assert.deepEqual(THOUGHT_TAGS, tags);
     const answer = `{"proof":"it says </think> {","answer":"yes"}`;
     const texts: readonly (readonly [string, string, boolean])[] = [
       [answer, answer, false],
@@ -237,6 +250,18 @@ describe("model: openai, thoughts", () => {
       [`<think>\na { b </think> c\n</think>\n\n${answer}`, answer, true],
       [`no mark opens this\n</think>${answer}`, answer, true],
       ["<think> without end {", "", true],
+      ...tags.flatMap(([begin, end]): (readonly [string, string, boolean])[] => [
+        [`${begin}\na { b ${end}\n${answer}`, answer, true],
+        [`no mark opens this ${end}${answer}`, answer, true],
+        [`${begin} without end {`, "", true],
+        [`${begin}${end}\n${answer}`, answer, true],
+        [`${begin}${begin} twice ${end} and ${begin} again ${end}${end}${answer}`, answer, true],
+      ]),
+      [`<thinking>a </think>{"answer":"no"} b</thinking>${answer}`, answer, true],
+      [`<|channel|>analysis<|message|>a {<|end|><|start|>assistant<|channel|>final<|message|>${answer}`, answer, true],
+      [`<|channel|>analysis<|message|>a<|channel|>final <|constrain|>json<|message|>${answer}`, answer, true],
+      [`<|channel|>final<|message|>${answer}`, answer, false],
+      ["<|channel|>analysis<|message|>a {", "", true],
       ["The answer is: yes!", "", false],
     ];
     for (const [text, expected, hasThought] of texts)
@@ -244,9 +269,71 @@ describe("model: openai, thoughts", () => {
         const taken = new AnswerText();
         let shown = "";
         for (let at = 0; at < text.length; at += size) shown += taken.add(text.slice(at, at + size));
-        assert.deepEqual([taken.answer, shown, taken.hasThought()], [expected, expected, hasThought], text);
+        assert.deepEqual([taken.answer, shown, taken.hasThought], [expected, expected, hasThought], text);
       }
   });
+
+  it("in the content may be as long and as nested as a hostile server likes: only the end of them is kept", () => {
+    const begun = performance.now();
+    for (const piece of [" ", "<think>", "<thinking>{", "</think>", "<|channel|>analysis<|", "[THINK", "◁"]) {
+      const taken = new AnswerText();
+      for (let i = 0; i < 200_000; i++) taken.add(piece);
+      assert.equal(taken.answer, "", piece);
+      assert.ok(taken.thoughtLength > 200_000 * piece.length - 2 * LONGEST_MARK, piece);
+    }
+    // Text that is kept and searched again with each piece would take minutes.
+    assert.ok(performance.now() - begun < 60_000);
+  });
+});
+
+describe("model: openai, thoughts by the model's size", () => {
+  it("is in the name", () => {
+    const cases: readonly (readonly [string, number | null])[] = [
+      ["Qwen/Qwen3-8B", 8e9],
+      ["qwen3:0.6b", 0.6e9],
+      ["deepseek-r1-distill-qwen-1.5b", 1.5e9],
+      ["Qwen/Qwen3-30B-A3B-Thinking-2507", 30e9],
+      ["mixtral-8x7b-instruct", 56e9],
+      ["openai/gpt-oss-120b:free", 120e9],
+      ["smollm2-135m-q4_k_m.gguf", 135e6],
+      ["/models/Meta-Llama-3.1-8B-Instruct.Q4_K_M.gguf", 8e9],
+      ["Qwen2.5-7B-Instruct-1M", 7e9],
+      ["phi-4", null],
+      ["gpt-5.1", null],
+      ["o3-mini-b200", null],
+      ["b".repeat(200), null],
+    ];
+    for (const [name, parameters] of cases) assert.equal(parametersIn(name), parameters, name);
+  });
+
+  const unasked = thinker({ tokens: 500, place: "reasoning_content" });
+  const listed: readonly (readonly [string, string, object[], number])[] = [
+    ["its name", "qwen3-1.7b", [], 1024],
+    ["llama.cpp's list", "mine", [{ id: "mine", meta: { n_params: 8_190_735_360 } }], 2048],
+    ["the only model of a list", "mine", [{ id: "other", meta: { n_params: 135e6 } }], 1024],
+    ["what vLLM serves by that name", "mine", [{ id: "mine", root: "Qwen/Qwen3-4B" }, { id: "x" }], 2048],
+    ["OpenRouter's card", "mine", [{ id: "mine", hugging_face_id: "Qwen/Qwen3-32B", root: 5 }], 4096],
+    ["nothing", "mine", [{ id: "mine", meta: { n_params: -1 } }], 4096],
+  ];
+  for (const [what, model, data, tokens] of listed)
+    it(`has the budget of its size by ${what}`, async () => {
+      const server = await startOpenAiServer(unasked, (response) => void response.end(JSON.stringify({ data })));
+      const endpoint = { provider: "openai", baseUrl: server.url, model } as const;
+      const asked = createOpenAiModel({
+        endpoints: [endpoint],
+        timeoutMs: 5000,
+        retries: 0,
+        concurrency: 1,
+        waiting: 8,
+      });
+      try {
+        for (let i = 0; i < 2; i++) isAnswer(await asked.ask(modelRequest(), never()));
+        assert.deepEqual(tokensAsked(server.seen), [200, 200 + tokens, 200 + tokens]);
+      } finally {
+        await asked.close();
+        await server.close();
+      }
+    });
 });
 
 describe("model: openai, an answer that is cut off", () => {

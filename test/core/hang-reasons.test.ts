@@ -7,12 +7,15 @@ import { utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { revealForm } from "../../agents/core/phases/proposals.ts";
 import { council } from "../../agents/core/protocols/council.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
+import { believing, failingAt } from "../support/core/council-scripts.ts";
 import { honest } from "../support/core/mbft-scripts.ts";
 
 const number: Partial<Terms> = { kind: "number", decimals: 0 };
@@ -60,12 +63,71 @@ describe("PH14: why a committee hangs, in words", () => {
     ]);
   });
 
-  it("other protocols: count the seats of each answer", () => {
-    const attempt = attemptOf(4);
-    const run = runCommittee(unanimous, attempt, [saying("yes"), saying("no"), saying("yes"), saying("no")]);
-    assert.equal(run.certificates[0]?.decision.status, "hung");
-    const reasons = reasonsOf(unanimous, attempt, run);
-    assert.deepEqual(reasons.toSorted(), ["'no': answered by 2 of 4 seats", "'yes': answered by 2 of 4 seats"]);
+  it("tells a model that gave no answer in time from one that failed, and from an answer of another kind", () => {
+    const attempt = asking(attemptOf(7, number), "What is 2 + 2?");
+    // Two thirds are needed to go on: the others wait until the phase ends.
+    const late: SeatScript = { ...saying("4"), thinkMs: 11_000 };
+    const away: SeatScript = { ...saying("4"), crashed: true };
+    const run = runCommittee(mbft, attempt, [saying("about 4"), failing, late, late, away, saying("4"), saying("5")]);
+    const { tally } = run.states[0]!;
+    assert.deepEqual(mbft.explain?.(attempt, tally).slice(0, 5), [
+      "seat 0: answer 'about 4' is no whole number",
+      "seat 1: the model failed: crashed",
+      "seat 2: the model gave no answer in time",
+      "seat 3: the model gave no answer in time",
+      "seat 4: nothing came from it: it is slow or away",
+    ]);
+  });
+
+  const seats = ["seat 1: the model failed: crashed", "seat 2: answer '2 + 2 = 4' is no whole number"];
+  const counted = ["'4': answered by 1 of 4 seats", "'5': answered by 1 of 4 seats"];
+  const weighed = counted.map((one) =>
+    one.replace(/answered.*/u, "weight 0.90 of 1.80 needed; accepted by 1 of 4 seats, more than 1/2 needed"),
+  );
+  const ordered = counted.map((one) => `${one} in round 3; more than 2/3 needed in two rounds in a row, or the ballot`);
+  const expected: Readonly<Record<string, readonly string[]>> = {
+    mbft: [...seats, ...weighed],
+    "mbft-bayesian": [...seats, ...counted, "2 of 4 seats gave an answer, more than 1/2 needed"],
+    wbft: [
+      ...seats,
+      ...counted,
+      "view 3: its leader, seat 3, proposed '5': prepared by 1 of 4 seats with 25.80 % of the weight, final by 0 of 4 seats with 0.00 % of the weight, more than 1/2 and 2/3 needed",
+    ],
+    // Of the second round, in which one seat is asked.
+    leaderless: seats.slice(1),
+    unanimous: [...seats, ...counted],
+    hashgraph: [...[1, 2].map((seat) => `seat ${seat}: it gave no answer that counts in round 3`), ...ordered],
+    council: [...seats, ...counted, "seat 1, the last chair, concluded with no answer that counts"],
+    debate: [...seats, ...counted, "seat 1, the last chair, concluded with no answer that counts"],
+    adversarial: ["seat 2 drafted no answer that counts"],
+    escalating: [...seats, ...weighed],
+  };
+  // What clo says is with its own rules.
+  for (const protocol of protocols.filter(({ id }) => id !== "clo"))
+    it(`${protocol.id}: says of each seat and answer what it lacks`, () => {
+      const attempt = asking(attemptOf(4, { ...number, protocol: protocol.code }), "What is 2 + 2?");
+      // Nobody who has to conclude from others' answers can.
+      const scripts = [believing("4"), failing, believing("2 + 2 = 4"), believing("5")].map((script) =>
+        failingAt(script, "synthesize"),
+      );
+      const run = runCommittee(protocol, attempt, scripts);
+      assert.equal(run.certificates.find((one) => one !== null)?.decision.status, "hung");
+      assert.deepEqual(reasonsOf(protocol, attempt, run), expected[protocol.id]);
+    });
+
+  it("mbft-bayesian: says what posterior and lead are needed", () => {
+    const attempt = attemptOf(4, { protocol: mbftBayesian.code });
+    const last = (...scripts: readonly SeatScript[]): string | undefined =>
+      reasonsOf(mbftBayesian, attempt, runCommittee(mbftBayesian, attempt, scripts)).at(-1);
+    const [yes, no] = [saying("yes"), saying("no")];
+    assert.equal(
+      last(yes, yes, no, no),
+      "no answer has more weight of evidence than every other, nor than none of them",
+    );
+    assert.equal(
+      last(yes, yes, failing, no),
+      "'yes': posterior 79.35 % of 90.00 % needed; its lead over the next answer is too small without f of its reports (f = 1)",
+    );
   });
 
   it("has nothing to say before a round is complete, and is a part of every phased protocol", () => {
@@ -107,4 +169,23 @@ describe("PH14: why a committee hangs, in words", () => {
       }),
     );
   });
+});
+
+describe("a text that all seats give", () => {
+  const text = `Berlin, ${"which is a large city on the Spree ".repeat(6)}`.trim();
+  for (const protocol of protocols)
+    it(`${protocol.id}: is decided, however long it is and however unsure the seats are`, () => {
+      for (const n of [4, 5, 7])
+        for (const assurance of ["normal", "high"] as const) {
+          const attempt = attemptOf(n, { protocol: protocol.code, kind: "text", assurance });
+          if (assurance === "high" && protocol.refuseRequest(attempt) !== null) continue;
+          const scripts = attempt.committee.map((_, seat): SeatScript => {
+            const { answer } = believing(text, `steps of ${seat}`);
+            return { answer: (ask) => ({ ...answer(ask)!, confidence: 0 }) };
+          });
+          const { certificates } = runCommittee(protocol, attempt, scripts);
+          const { status, answer } = certificates.find((one) => one !== null)!.decision;
+          assert.deepEqual([status, answer], ["decided", text], `n = ${n}, ${assurance}`);
+        }
+    });
 });

@@ -121,13 +121,15 @@ describe("mbft-bayesian over a committee", () => {
     assert.equal(run.asks, 8);
   });
 
-  it("a committee that is not sure ends as Hung", () => {
-    const run = runCommittee(
-      mbftBayesian,
-      attemptFor(4),
-      seats(4, () => honest("yes", 400_000)),
-    );
-    assert.equal(certified(run), "hung ");
+  it("a committee that is not sure and does not agree ends as Hung; one that agrees decides (BA15)", () => {
+    const unsure = (answers: readonly string[]) =>
+      runCommittee(
+        mbftBayesian,
+        attemptFor(4),
+        seats(4, (seat) => honest(answers[seat]!, 400_000)),
+      );
+    assert.equal(certified(unsure(["yes", "yes", "no", "no"])), "hung ");
+    assert.equal(certified(unsure(["yes", "yes", "yes", "no"])), "decided yes");
   });
 
   it("texts are compared in a phase of their own: other words, the same hypothesis", () => {

@@ -31,7 +31,7 @@ import {
   report,
   reports,
 } from "../support/core/mbft-bayesian-set.ts";
-import { assertAbove, assertAtMost, assertClose, assertIncludes } from "../support/assertions.ts";
+import { assertAbove, assertAtMost, assertClose, assertFields, assertIncludes } from "../support/assertions.ts";
 
 const tiers = fc.constantFrom(LOW, MEDIUM, HIGH);
 const asNumber = (fixed: bigint): number => Number(fixed) / 2 ** BITS;
@@ -96,11 +96,15 @@ describe("mbft-bayesian rules", () => {
           const margin = ranked[0]! - ranked[1]!;
           fc.pre(Math.abs(margin - needed) > 1e-9 && Math.abs(posterior - theta) > 2e-6);
           const reported = acts.filter((act) => act.answer !== null).length;
+          const counted = given.find((one) => acts.filter((act) => act.answer === one).length > (n * 2) / 3);
           const decides = margin >= needed && posterior >= theta && reported > n * quorum;
-          assert.equal(outcome.status, decides ? "decided" : "hung");
-          if (!decides) return;
-          assert.equal(outcome.answer, top);
-          assertAtMost(Math.abs(outcome.confidence - posterior * 1e6), 1.001);
+          assert.equal(outcome.status, decides || counted !== undefined ? "decided" : "hung");
+          if (outcome.status === "hung") return;
+          const decided = counted ?? top;
+          assert.equal(outcome.answer, decided);
+          if (decides) assert.equal(decided, top, "BA15: the count and the weight never differ");
+          const share = Math.exp(scores[given.indexOf(decided!)]!) / total;
+          assertAtMost(Math.abs(outcome.confidence - share * 1e6), 1.001);
         },
       ),
       { numRuns: 400 },
@@ -208,7 +212,7 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("unanimity decides at every size and assurance, even with f silent seats, unless nobody is sure", () => {
+  it("BA15: unanimity decides at every size and assurance, even with f silent seats, and where nobody is sure", () => {
     for (const n of [4, 5, 6, 7, 10, 13, 31, 64])
       for (const assurance of ["normal", "high"] as const)
         for (const tier of [MEDIUM, HIGH]) {
@@ -231,7 +235,7 @@ describe("mbft-bayesian rules", () => {
                 reports(n, () => report("yes", LOW)),
               ),
             ),
-            "hung",
+            "yes",
           );
         }
   });
@@ -325,9 +329,21 @@ describe("mbft-bayesian rules", () => {
     };
     assert.equal(decision(rounds(["A", "A", "A", "C"])), "A");
     assert.deepEqual(rounds(["A", "A", "A", "C"]).shares, [SURE_RIGHT, SURE_RIGHT, 0, 0]);
-    // What two of four said at first adds nothing: three unsure ones decide no more than they would alone.
-    assert.equal(decision(rounds(["A", "A", "A", "A"], LOW)), "hung");
+    // What two of four said at first adds nothing.
+    assert.equal(decision(rounds(["A", "A", "B", "C"], LOW)), "hung");
     assert.equal(decision(rounds(["A", "A", "B", "B"])), "hung");
+  });
+
+  it("BA15: what more than 2/3 of the seats say is decided however unsure, with its posterior, and exactly 2/3 are too few", () => {
+    const attempt = attemptFor(6);
+    const said = (agreeing: number, others: number) =>
+      outcomeOf(
+        attempt,
+        reports(6, (seat) => (seat < agreeing ? report("yes", LOW) : report("no", others))),
+      );
+    // No evidence for "yes": its posterior is 1 / (1 + 14/3 + 1), as likely as an answer that nobody gave; rounded down.
+    assertFields(said(5, HIGH), { status: "decided", answer: "yes", confidence: 149_999 });
+    assert.equal(said(4, LOW).status, "hung");
   });
 
   it("BA10, BA14, property: n - f seats that agree at first decide in the first round, whatever f seats report", () => {

@@ -30,6 +30,28 @@ describe("mbft over a committee", () => {
     }
   });
 
+  const writing = (answer: string, confidence: number): SeatScript => ({
+    answer: () => ({ fields: { proof: "p", answer }, confidence }),
+  });
+
+  it("EQ5, MB20: five unsure seats that write one number in five ways decide it", () => {
+    const cases: readonly (readonly [question: string, written: readonly string[], answer: string])[] = [
+      ["How many days?", ["1,000", "1000", "1 000 days", "1,000 Days.", "1000."], "1000"],
+      ["What do two cost at $2 each?", ["$4", "4", "4.", "4 dollars", "4 USD"], "4"],
+      ["Within how many days?", ["7 days", "7", "7.", "7 day", "07"], "7"],
+    ];
+    for (const [question, written, answer] of cases) {
+      const attempt = attemptOf(5, { kind: "number", decimals: 0 });
+      const asked = { ...attempt, request: { ...attempt.request, question } };
+      const run = runCommittee(
+        mbft,
+        asked,
+        written.map((one) => writing(one, 0)),
+      );
+      for (const certificate of run.certificates) assertFields(certificate?.decision, { status: "decided", answer });
+    }
+  });
+
   for (const n of [4, 7, 10, 13]) {
     it(`n = ${n}: f liars who veto neither stall nor win`, () => {
       const f = Math.floor((n - 1) / 3);

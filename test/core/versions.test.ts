@@ -16,7 +16,7 @@ const SCORES = { ...TASKS, scores: 3 };
 const CHAIR = { ...TASKS, chair: 7 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
   ["mbft", 11, TASKS],
-  ["mbft-bayesian", 8, TASKS],
+  ["mbft-bayesian", 9, TASKS],
   ["wbft", 9, SCORES],
   ["leaderless", 9, SCORES],
   ["hashgraph", 13, TASKS],

@@ -14,6 +14,7 @@ import { openBank } from "../../devnet/demo/bank.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "../adapters/chain-node.ts";
 import { agentFolders, assertNoSecrets, createCli, PASSWORD, type Cli } from "./cli-world.ts";
 
+const noModel = ["--model-url", "http://127.0.0.1:1", "--model-name", "none"];
 const asOperator = ["--operator-keystore", "operator/keystore.json", "--operator-password-file", "password"];
 
 let harness: NodeHarness;
@@ -23,7 +24,7 @@ before(async () => {
   harness = await createNodeHarness();
   reader = await harness.reader();
   cli = createCli(await mkdtemp(join(tmpdir(), "conclave-keys-")));
-  const makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
+  const makeFolder = agentFolders(cli, noModel);
   const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
   await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
   await writeFile(join(cli.folder, "password"), PASSWORD);
@@ -83,6 +84,23 @@ describe("command line: keys and operators", () => {
     assert.deepEqual([again.code, again.value["transactionHash"], again.value["signer"]], [0, null, signer]);
     assert.equal((await keysOf("agent")).address, signer);
     await unlink(fileOf("agent", `.${earlier}`));
+  });
+
+  it("agent rotate works on a folder as agent init makes it", async () => {
+    const made = await cli.json("agent", "init", "--dir", "made", "--deployment", "deployment.json", ...noModel);
+    assert.equal(made.code, 0, JSON.stringify(made.value));
+    const bank = openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
+    await bank.fund(made.value["operator"] as Address, 10n * ONE);
+    const registered = await cli.json("agent", "register", "--dir", "made", "--stake", "1");
+    const { signer, operator, agentId } = registered.value;
+    assert.deepEqual(
+      [signer, operator],
+      [made.value["signer"], made.value["operator"]],
+      JSON.stringify(registered.value),
+    );
+    const { code, value } = await cli.json("agent", "rotate", "--dir", "made");
+    assert.deepEqual([code, value["agentId"], value["before"]], [0, agentId, signer], JSON.stringify(value));
+    assert.equal(await idOf(value["signer"] as Address), agentId);
   });
 
   it("agent rotate refuses where the key is the operator's, too: the old key would still own the stake", async () => {

@@ -20,6 +20,8 @@ import { completion, reply, startOpenAiServer } from "../adapters/fixtures/opena
 import { truthful, until } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
+/** Of the operator's keystore that `agent init` makes. */
+export const OPERATOR_PASSWORD = "another horse, another battery";
 const EPOCH_BLOCKS = 160;
 
 export interface Ran {
@@ -90,7 +92,11 @@ export function createCli(folder: string): Cli {
     const code = await runCli(args, {
       stdout: (text) => void out.push(text),
       stderr: (text) => void err.push(text),
-      environment: { CONCLAVE_PASSWORD: PASSWORD, ...options.environment },
+      environment: {
+        CONCLAVE_PASSWORD: PASSWORD,
+        CONCLAVE_OPERATOR_PASSWORD: OPERATOR_PASSWORD,
+        ...options.environment,
+      },
       cwd: folder,
       signal: options.signal ?? new AbortController().signal,
     });
@@ -212,8 +218,8 @@ export async function startCliWorld(): Promise<CliWorld> {
 
 /**
  * Returns a function that makes an agent's folder and returns the signer's address. `agent init` makes the first config;
- * the others are the same. Each folder gets a new key that opens at once: scrypt as `init` uses it would take half a
- * second for each command.
+ * the others are the same. Each folder gets one new key, for signer and operator, that opens at once: scrypt as `init`
+ * uses it would take half a second for each command.
  */
 export function agentFolders(
   cli: Cli,
@@ -226,7 +232,8 @@ export function agentFolders(
     assert.equal(code, 0, JSON.stringify(value));
     assert.match(String(value["signer"]), /^0x[0-9a-f]{40}$/);
     const path = join(cli.folder, name, "conclave.json");
-    return JSON.stringify(suited(JSON.parse(await readFile(path, "utf8")) as ConfigJson));
+    const { operatorKeystore: _, ...config } = JSON.parse(await readFile(path, "utf8")) as ConfigJson;
+    return JSON.stringify(suited(config));
   };
   let config: Promise<string> | null = null;
   return async (name) => {
@@ -254,7 +261,7 @@ export async function assertNoSecrets({ printed, folder }: Cli): Promise<void> {
     const keys = await openKeystore(join(folder, file), PASSWORD);
     assert.ok(!all.includes(bytesToHex(keys.libp2pPrivateKey()).slice(2)), file);
   }
-  assert.ok(!all.includes(PASSWORD));
+  for (const password of [PASSWORD, OPERATOR_PASSWORD]) assert.ok(!all.includes(password));
 }
 
 /** TR6: asserts that verify refutes nothing about a request without a decision. */

@@ -23,7 +23,11 @@ async function conclave(...words: readonly string[]): Promise<Ran> {
   const code = await runCli(words, {
     stdout: (text) => void (out += text),
     stderr: (text) => void (err += text),
-    environment: { CONCLAVE_MODELS: folder, CONCLAVE_PASSWORD: "correct horse battery staple" },
+    environment: {
+      CONCLAVE_MODELS: folder,
+      CONCLAVE_PASSWORD: "correct horse battery staple",
+      CONCLAVE_OPERATOR_PASSWORD: "another battery",
+    },
     cwd: folder,
     signal: new AbortController().signal,
   });
@@ -92,11 +96,13 @@ describe("conclave model", () => {
     const {
       answers,
       memoryBytes,
+      memoryBound,
       tokensPerSecond,
       model: descriptor,
     } = (await json("check", "conclave-small")) as {
       readonly answers: readonly { readonly kind: string; readonly answer: string | null }[];
       readonly memoryBytes: number | null;
+      readonly memoryBound: number;
       readonly tokensPerSecond: number;
       readonly model: string;
     };
@@ -106,8 +112,12 @@ describe("conclave model", () => {
     );
     assert.match(descriptor, /^conclave-small@/);
     assert.ok(tokensPerSecond > 0);
-    if (process.platform === "linux") assert.ok(memoryBytes! > 20e6 && memoryBytes! < 600e6, String(memoryBytes));
-    assert.match((await model("check", small)).out, /5 of 5 kinds are valid[^]*boolean +\S+ +yes/);
+    if (process.platform === "linux")
+      assert.ok(memoryBytes! > 20e6 && memoryBytes! <= memoryBound, `${memoryBytes} of ${memoryBound}`);
+    assert.match(
+      (await model("check", small)).out,
+      /at most, after 5 answers; its file, context and engine may take [^]*5 of 5 kinds are valid[^]*boolean +\S+ +yes/,
+    );
   });
 
   it("refuses what cannot be used, with a code and a way out", async () => {

@@ -1,9 +1,6 @@
 // SmolLM2-135M-Instruct through the agent's own adapter. It knows little, so nothing here asks whether an answer is right.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { join } from "node:path";
-import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
-import { createModel } from "../../agents/adapters/models/create-model.ts";
 import { loneAttempt } from "../../agents/cli/shared/lone-attempt.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Prompt } from "../../agents/core/prompts/prompt.ts";
@@ -15,12 +12,9 @@ import { composeText } from "../../agents/core/request/text.ts";
 import type { AnswerKind, Attempt } from "../../agents/core/types.ts";
 import type { HostedModel, ModelResponse } from "../../agents/ports/model.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { pullKnown } from "../../scripts/models/known.ts";
 import { failsWith, never } from "../adapters/model.suite.ts";
+import { AT_ONCE, loadSmolLm2 } from "./model.ts";
 
-/** Also where `npm run test:public-model` and .ci/run put it. */
-const folder = join(import.meta.dirname, "../../.cache/models");
-const AT_ONCE = 8;
 const ALL = 40;
 /** A loop of so small a model may end without an answer. */
 const LEAST_VALID = 38;
@@ -83,10 +77,7 @@ const OPTIONS = 3;
 let model: HostedModel;
 
 before(async () => {
-  const watch = { signal: never(), onProgress: () => {}, onPause: (reason: string) => console.error(reason) };
-  const { path, sha256 } = await pullKnown("smollm2", folder, process.env, watch);
-  const config = { kind: "llama", path, sha256, sequences: AT_ONCE, contextSize: 2048 };
-  model = await createModel(modelConfigSchema.parse(config));
+  ({ model } = await loadSmolLm2());
 });
 after(async () => await model.close());
 

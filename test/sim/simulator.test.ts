@@ -43,6 +43,14 @@ describe("simulator", () => {
     );
   });
 
+  it("SI10: counts a verifier that derives the answer without a verdict among its supporters", async () => {
+    const faults = ["model"] as const;
+    const [result] = await pool.run({ ...options, byzantine: 0, faults, kind: "boolean" }, [166]);
+    // Two models fail, so the answer needs a verifier beside the two seats that gave it.
+    assert.deepEqual([result?.status, result?.modelCalls], ["decided", 6]);
+    assert.deepEqual(result?.violations, []);
+  });
+
   it("gives the same events with other bytes under real signatures", async () => {
     const real = await createPool(1, { realSignatures: true, mutant: null });
     try {

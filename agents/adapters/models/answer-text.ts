@@ -1,47 +1,48 @@
-const BEGIN = "<think>";
-const END = "</think>";
+import { LONGEST_MARK, thoughtEnd } from "./thought-marks.ts";
 
-/** The answer in a server's text, without the thoughts that some servers leave before it. */
+/**
+ * The answer in a server's text, without the thoughts that some servers leave before it. Whatever is there before a JSON
+ * object is thought. Only as much of it is kept as an unfinished mark may have.
+ */
 export class AnswerText {
   answer = "";
   /** Characters of thought. */
   thoughtLength = 0;
+  /** Whether the text had thoughts, marked as such. */
+  hasThought = false;
   private hasBegun = false;
-  private isThought = false;
-  private hasEnd = false;
-  private head = "";
+  private end: RegExp | null = null;
   private tail = "";
 
   /** Takes the next text, and returns what of it belongs to the answer. Thoughts are not kept. */
   add(text: string): string {
-    if (this.head.length < BEGIN.length) this.head = (this.head + text).trimStart().slice(0, BEGIN.length);
     if (this.hasBegun) {
       this.answer += text;
       return text;
     }
     this.tail += text;
     for (;;) {
-      const rest = this.tail.trimStart();
-      if (!this.isThought && rest.startsWith("{")) return this.begin(rest);
-      this.isThought = rest !== "";
-      const at = this.tail.indexOf(END);
-      if (at < 0) return this.forget(this.tail.length - END.length + 1);
-      this.hasEnd = true;
-      this.isThought = false;
-      this.forget(at + END.length);
+      if (this.end === null) {
+        this.forget(this.tail.length - this.tail.trimStart().length);
+        if (this.tail.startsWith("{")) return this.begin();
+        const found = thoughtEnd(this.tail);
+        if (found === null) return "";
+        this.end = found.end;
+        this.hasThought ||= found.isMarked;
+      }
+      const found = this.end.exec(this.tail);
+      if (found === null) return this.forget(this.tail.length - LONGEST_MARK + 1);
+      this.hasThought ||= found.index > 0;
+      this.forget(found.index + found[0].length);
+      this.end = null;
     }
   }
 
-  /** Whether the text had thoughts, marked as such. */
-  hasThought(): boolean {
-    return this.hasEnd || this.head === BEGIN;
-  }
-
-  private begin(rest: string): string {
+  private begin(): string {
     this.hasBegun = true;
-    this.answer = rest;
+    this.answer = this.tail;
     this.tail = "";
-    return rest;
+    return this.answer;
   }
 
   private forget(length: number): "" {

@@ -7,6 +7,8 @@ import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { PromptSet } from "../../core/prompts/prompt.ts";
 
+import { THOUGHT_TAGS } from "./thought-marks.ts";
+
 /** The part of a GGUF file's header that we use. */
 export interface GgufHeader {
   readonly name: string;
@@ -70,8 +72,8 @@ const WANTED = new Set([
   "general.alignment",
   TEMPLATE,
 ]);
-/** How templates of models that think mark their thoughts: Qwen and DeepSeek, Mistral, Gemma, gpt-oss. */
-const THOUGHTS = /<\/?think>|\[THINK\]|<\|?channel\|?>|enable_thinking/u;
+/** What shows beside tags that a template is of a model that thinks: Gemma's and gpt-oss's channels, a switch. */
+const CHANNELS = /<\|?channel\|?>|enable_thinking/u;
 /** Ends of keys whose beginning is the architecture's name. */
 const SIZES = [
   "context_length",
@@ -229,7 +231,9 @@ function parse(file: number, path: string): GgufHeader {
     prompts: prompt === "user-only" ? "small" : "general",
     architecture: label(metadata.get("general.architecture")),
     hasTemplate: template !== undefined,
-    thinks: typeof template === "string" && THOUGHTS.test(template),
+    thinks:
+      typeof template === "string" &&
+      (CHANNELS.test(template) || THOUGHT_TAGS.flat().some((tag) => template.includes(tag))),
     contextLength: sizeOf("context_length"),
     contextBytesPerToken: contextBytes(sizeOf),
     parameters: extents.reduce((sum, { elements }) => sum + elements, 0),

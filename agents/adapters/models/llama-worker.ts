@@ -16,7 +16,8 @@ import { limits } from "../../core/limits.ts";
 import { generate, samplingOf, type Engine } from "./generate.ts";
 import { MAX_USUAL_CONTEXT } from "./gguf.ts";
 import type { FromWorker, ToWorker, Unloadable, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
-import { chatOf, usualThinking } from "./thoughts.ts";
+import { usualThinking } from "./thinking-budget.ts";
+import { chatOf } from "./thoughts.ts";
 import { Unfinished } from "./unfinished.ts";
 
 /** Tokens that usual thoughts leave for the prompt. */

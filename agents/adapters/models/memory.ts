@@ -1,4 +1,5 @@
-import type { GgufHeader } from "./gguf.ts";
+import { MAX_USUAL_CONTEXT, type GgufHeader } from "./gguf.ts";
+import { usualThinking } from "./thinking-budget.ts";
 
 /** What the process has beside the file and the contexts: Node, the engine, and its work on one batch. */
 const ENGINE_BYTES = 300 * 2 ** 20;
@@ -8,6 +9,15 @@ export interface MemoryNeed {
   readonly file: number;
   readonly contexts: number;
   readonly all: number;
+}
+
+/** Returns the most tokens of context that a model gets if its config names none. */
+export function usualContext(
+  { contextLength, thinks, parameters }: GgufHeader,
+  thinkingTokens = thinks ? usualThinking(parameters, false) : 0,
+): number {
+  const most = MAX_USUAL_CONTEXT + thinkingTokens;
+  return Math.min(contextLength ?? most, most);
 }
 
 /** Returns the memory that a model needs; null if its file does not say how large its context is. */

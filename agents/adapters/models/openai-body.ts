@@ -9,7 +9,7 @@ export interface Server {
   readonly model: string;
   readonly apiKey: string | undefined;
   readonly temperature: number;
-  /** Most tokens of thought; if absent, none, or the usual ones of a server that thinks anyway. */
+  /** Most tokens of thought; if absent, none, or the usual ones of the model once the server has shown that it thinks. */
   readonly thinkingTokens: number | undefined;
   readonly descriptor: string;
 }
@@ -17,8 +17,8 @@ export interface Server {
 /** What we know of a server. */
 export interface Known {
   readonly dialect: Dialect;
-  /** Whether it has shown thoughts. */
-  readonly isThinker: boolean;
+  /** Tokens of thought that a model of its size usually gets; null while it has shown no thoughts. */
+  readonly usualThinking: number | null;
 }
 
 /** How a call is made. */

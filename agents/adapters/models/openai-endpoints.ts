@@ -1,7 +1,9 @@
 import type { ModelRequest } from "../../ports/model.ts";
 import type { Server } from "./openai-body.ts";
 import { ask, Retryable, type Answer, type Learn } from "./openai-http.ts";
+import { parametersOf } from "./openai-list.ts";
 import { providers, without, type Dialect } from "./openai-providers.ts";
+import { usualThinking } from "./thinking-budget.ts";
 
 /** The servers of one model, the preferred one first. */
 export interface Endpoints {
@@ -20,7 +22,8 @@ export interface ServerReply extends Answer {
 interface Endpoint {
   readonly server: Server;
   dialect: Dialect;
-  isThinker: boolean;
+  /** Tokens of thought, once it has shown that it thinks. */
+  usualThinking: number | null;
   /** Time at which the whole dialect is tried again. */
   relearnsAtMs: number;
   failures: number;
@@ -36,7 +39,7 @@ const RELEARN_MS = 3_600_000;
 /** `now`: milliseconds that never go back. */
 export function createEndpoints(servers: readonly Server[], now = (): number => performance.now()): Endpoints {
   const endpoints = servers.map((server): Endpoint => {
-    const unknown = { dialect: fullDialect(server), isThinker: false, relearnsAtMs: Infinity };
+    const unknown = { dialect: fullDialect(server), usualThinking: null, relearnsAtMs: Infinity };
     return { server, ...unknown, failures: 0, restsUntilMs: 0 };
   });
   const dialectNow = (endpoint: Endpoint): Dialect => {
@@ -58,9 +61,11 @@ export function createEndpoints(servers: readonly Server[], now = (): number => 
               endpoint.dialect = without(endpoint.dialect, parts);
               endpoint.relearnsAtMs = Math.min(endpoint.relearnsAtMs, now() + RELEARN_MS);
             },
-            thinks: () => void (endpoint.isThinker = true),
+            thinks: async () =>
+              (endpoint.usualThinking ??=
+                server.thinkingTokens ?? usualThinking(await parametersOf(server, signal), false)),
           };
-          const known = { dialect: dialectNow(endpoint), isThinker: endpoint.isThinker };
+          const known = { dialect: dialectNow(endpoint), usualThinking: endpoint.usualThinking };
           const answer = await ask(server, request, known, signal, begin, learn);
           endpoint.failures = 0;
           return { ...answer, server };

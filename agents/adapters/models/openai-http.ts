@@ -20,7 +20,8 @@ import { confidenceOf, modelFailed, parseOutput, type TokenSpan } from "./output
 /** Takes what a try shows about a server. */
 export interface Learn {
   lacks(parts: readonly (keyof Dialect)[]): void;
-  thinks(): void;
+  /** Returns the tokens of thought that a model of its size usually gets. */
+  thinks(): Promise<number>;
 }
 
 export interface Answer {
@@ -62,8 +63,6 @@ const NO_CONNECTION =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|ERR_SSL_(WRONG_VERSION_NUMBER|.*HANDSHAKE.*)|UNABLE_TO_.*|.*CERT.*|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|CRL_.*)$/u;
 const NO_SCHEMA = /response_format|json_schema|structured output|guided|grammar/iu;
 
-/** Tokens of thought for a server that thinks without being asked to. */
-const USUAL_THINKING = 4096;
 /**
  * Makes one try. A server that rejects a part of our dialect is asked again at once without it; one whose thoughts or
  * reasoning leave no room for the answer is asked again with more room, without thoughts, or for a shorter reasoning.
@@ -76,8 +75,9 @@ export async function ask(
   begin: () => (text: string) => void,
   learn: Learn,
 ): Promise<Answer> {
-  const tokens = server.thinkingTokens ?? (known.isThinker ? USUAL_THINKING : 0);
-  let manner: Manner = { ...known, thinking: { tokens, isThinker: known.isThinker }, isShort: false };
+  const { usualThinking } = known;
+  const thinking = { tokens: server.thinkingTokens ?? usualThinking ?? 0, isThinker: usualThinking !== null };
+  let manner: Manner = { ...known, thinking, isShort: false };
   let [promptTokens, outputTokens] = [0, 0];
   for (;;) {
     const tried = await complete(server, request, manner, signal, begin(), learn).catch((error: unknown) => {
@@ -91,7 +91,8 @@ export async function ask(
     const { completion, dialect } = tried;
     promptTokens += completion?.usage?.prompt_tokens ?? 0;
     outputTokens += completion?.usage?.completion_tokens ?? 0;
-    if (completion !== null && completion.thoughtLength !== null) learn.thinks();
+    if (completion !== null && completion.thoughtLength !== null)
+      manner = { ...manner, usualThinking: await learn.thinks() };
     const next = completion === null ? null : nextManner(server, completion, { ...manner, dialect });
     if (next !== null) {
       manner = next;
@@ -119,14 +120,14 @@ function nextManner(server: Server, completion: Completion, manner: Manner): Man
   const hasThought = thoughtLength !== null;
   const isCut = finish === "length";
   if (refusal !== null || (!isCut && (content !== "" || !hasThought))) return null;
-  const { dialect, thinking } = manner;
+  const { dialect, thinking, usualThinking } = manner;
   const isThinker = thinking.isThinker || hasThought;
   if (content !== "") {
     if (manner.isShort) return null;
     return { ...manner, isShort: true, thinking: { isThinker, tokens: hasThought ? 0 : thinking.tokens } };
   }
-  if (isCut && hasThought && server.thinkingTokens === undefined && !thinking.isThinker)
-    return { ...manner, thinking: { isThinker, tokens: USUAL_THINKING } };
+  if (isCut && usualThinking !== null && server.thinkingTokens === undefined && !thinking.isThinker)
+    return { ...manner, thinking: { isThinker, tokens: usualThinking } };
   const off = { isThinker, tokens: 0 };
   const fields = (one: Thinking): string => JSON.stringify(providers[server.provider].thinking(one, dialect));
   const canSay = dialect.thinking && fields(off) !== fields(thinking);

@@ -24,7 +24,7 @@ export interface OpenAiModelOptions {
   /** Servers of one model, the preferred one first; the others are fallbacks. */
   readonly endpoints: readonly [OpenAiEndpoint, ...OpenAiEndpoint[]];
   readonly temperature?: number;
-  /** Most tokens of thought; if absent, none, or the usual ones of a server that thinks anyway. */
+  /** Most tokens of thought; if absent, none, or the usual ones of the model once a server has shown that it thinks. */
   readonly thinkingTokens?: number | undefined;
   /** P5: the set of prompts to ask with; general if absent. */
   readonly prompts?: PromptSet | undefined;

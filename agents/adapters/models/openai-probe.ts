@@ -1,17 +1,14 @@
-import { z } from "zod";
-
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelResponse } from "../../ports/model.ts";
 import { probeModel } from "./calibrated-model.ts";
 import type { ModelConfig } from "./config.ts";
-import { fetchList, Retryable } from "./openai-http.ts";
+import { Retryable } from "./openai-http.ts";
+import { listOf } from "./openai-list.ts";
 import { createOpenAiModel, serverOf, type OpenAiEndpoint } from "./openai-model.ts";
 import { providers } from "./openai-providers.ts";
 import { modelFailed } from "./output.ts";
 
 type ServerConfig = Extract<ModelConfig, { kind: "openai" }>;
-
-const listSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
 /** Lists the models that a server says it has; null if it has no list. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
 export async function listModels(
@@ -22,9 +19,8 @@ export async function listModels(
   const server = serverOf(endpoint, 0, 0);
   const patience = AbortSignal.timeout(timeoutMs);
   try {
-    const list = await fetchList(server, AbortSignal.any([signal, patience]));
-    const { data } = listSchema.safeParse(list);
-    return data === undefined ? null : data.data.map(({ id }) => id);
+    const list = await listOf(server, AbortSignal.any([signal, patience]));
+    return list?.map(({ id }) => id) ?? null;
   } catch (error) {
     if (error instanceof Retryable) throw error.final;
     if (error instanceof ConclaveError || !patience.aborted) throw error;

@@ -170,7 +170,7 @@ class CollectedText {
   result(): Completion {
     const { answer, refusal, finish, tokens, usage, fingerprint } = this;
     const hidden = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
-    const hasThought = this.thoughtLength > 0 || answer.hasThought() || hidden > 0;
+    const hasThought = this.thoughtLength > 0 || answer.hasThought || hidden > 0;
     const thoughtLength = hasThought ? this.thoughtLength + answer.thoughtLength : null;
     return { content: answer.answer, thoughtLength, refusal, finish, tokens, usage, fingerprint };
   }

@@ -8,6 +8,8 @@ import {
   type LlamaModel,
 } from "node-llama-cpp";
 
+import { THOUGHT_TAGS } from "./thought-marks.ts";
+
 /** How a model's chat template frames its private thoughts. */
 export interface ThoughtFrame {
   /** The prompt, with the mark that opens the thoughts. */
@@ -37,13 +39,26 @@ export function chatOf(model: LlamaModel): Chat {
   const mark = thoughtMark(chatWrapper, template);
   if (mark !== null || template === undefined) return { chatWrapper, mark };
   try {
-    const ofTemplate = new JinjaTemplateChatWrapper({ template, tokenizer: model.tokenizer });
+    const ofTemplate = templateWrapper(template, model);
     const itsMark = thoughtMark(ofTemplate, template);
     return itsMark === null ? { chatWrapper, mark } : { chatWrapper: ofTemplate, mark: itsMark };
   } catch {
     // The engine cannot render this template, so it found another wrapper.
     return { chatWrapper, mark };
   }
+}
+
+/** Renders a template. Of the tags around thoughts the engine knows some; the others are named to it. */
+export function templateWrapper(template: string, { tokenizer }: Pick<LlamaModel, "tokenizer">): ChatWrapper {
+  const plain = new JinjaTemplateChatWrapper({ template, tokenizer });
+  const tags = THOUGHT_TAGS.find(([begin, end]) => template.includes(begin) && template.includes(end));
+  if (thoughtMark(plain, template) !== null || tags === undefined) return plain;
+  const [begin, end] = tags;
+  return new JinjaTemplateChatWrapper({
+    template,
+    tokenizer,
+    segments: { thoughtTemplate: `${begin}{{content}}${end}` },
+  });
 }
 
 /** Returns the mark that ends thoughts; null if the model's own template has none. */
@@ -89,19 +104,4 @@ function specialText(values: LlamaText["values"]): string {
 function splitLast(text: string, part: string): readonly [string, string] {
   const at = text.lastIndexOf(part);
   return [text.slice(0, at), text.slice(at + part.length)];
-}
-
-/** Tokens of thought by the number of a model's parameters: small models gain little, large ones are slow. */
-const BUDGETS: readonly (readonly [parametersBelow: number, tokens: number])[] = [
-  [2e9, 1024],
-  [10e9, 2048],
-  [Infinity, 4096],
-];
-/** On the CPU thoughts would outlast a phase. */
-const CPU_SHARE = 4;
-
-/** Returns the tokens of thought of a model whose config names none. */
-export function usualThinking(parameters: number, isCpu: boolean): number {
-  const tokens = BUDGETS.find(([below]) => parameters < below)?.[1] ?? 0;
-  return isCpu ? tokens / CPU_SHARE : tokens;
 }

@@ -18,14 +18,19 @@ import {
   writeAgentConfig,
   type AgentConfig,
 } from "../shared/config.ts";
-import { agentPassword, passwordFlag } from "../shared/keys.ts";
+import {
+  agentPlaces,
+  keystoreAddress,
+  newPassword,
+  operatorPasswordFlag,
+  operatorPlaces,
+  passwordFlag,
+  type OperatorFlags,
+} from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
 
-interface Options extends Omit<ChainFlags, "dir"> {
-  readonly dir: string;
-  readonly passwordFile?: string;
+interface Options extends Omit<ChainFlags, "dir">, OperatorFlags {
   readonly finalityDepth?: string;
-  readonly operatorKeystore?: string;
   readonly modelPath?: string;
   readonly modelUrl?: string;
   readonly modelName?: string;
@@ -37,13 +42,19 @@ interface Options extends Omit<ChainFlags, "dir"> {
   readonly kubo?: string;
 }
 
-const MIN_PASSWORD_LENGTH = 8;
+/** The operator's keystore in a new folder. */
+const OPERATOR_FILE = "operator.json";
 
 export const agentInit: CommandSpec<Options> = {
   example: "conclave agent init --dir ./my-agent --deployment deployments/31337.json --rpc http://127.0.0.1:8545",
   options: [
     { flags: "--dir <dir>", description: "folder to make", default: DEFAULT_DIR },
     passwordFlag,
+    {
+      flags: "--operator-keystore <file>",
+      description: `keystore of the account that owns the stake (default: a new one, ${OPERATOR_FILE} in the folder)`,
+    },
+    operatorPasswordFlag,
     {
       flags: "--deployment <file>",
       description: "take the contracts from a deployment file (default: the only file in ./deployments)",
@@ -53,7 +64,6 @@ export const agentInit: CommandSpec<Options> = {
     { flags: "--oracle <address>", description: "address of the DecisionOracle" },
     { flags: "--registry <address>", description: "address of the AgentRegistry" },
     { flags: "--finality-depth <blocks>", description: "blocks on top of an event before the agent acts on it" },
-    { flags: "--operator-keystore <file>", description: "keystore of the account that owns the stake, if another one" },
     {
       flags: "--model-path <file>",
       description:
@@ -80,22 +90,27 @@ export const agentInit: CommandSpec<Options> = {
     const file = join(directory, CONFIG_FILE);
     if (existsSync(file)) throw configExists(file);
     const config = await buildConfig(options, host);
-    const password = await newPassword(options, host);
+    const password = await newPassword(agentPlaces(options.passwordFile, host), host);
+    const operatorKeystore = resolve(directory, config.operatorKeystore ?? OPERATOR_FILE);
+    const given = options.operatorKeystore === undefined ? null : await keystoreAddress(operatorKeystore);
+    const operatorPassword = given === null ? await newPassword(operatorPlaces(options, host), host) : "";
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const keys = await createKeystore(join(directory, KEYSTORE_FILE), password);
+    const keystore = join(directory, KEYSTORE_FILE);
+    const { address: signer } = await createKeystore(keystore, password);
+    const operator = given ?? (await createKeystore(operatorKeystore, operatorPassword)).address;
     await writeAgentConfig(directory, config);
-    const text = rows([
-      ["folder", directory],
-      ["signer", keys.address],
-      ["chain", `${config.chain.chainId} (oracle ${config.chain.oracle})`],
-      [
-        "next",
-        `send ${config.operatorKeystore === undefined ? "it" : "the operator"} the stake and coins for gas, then: conclave agent register --dir ${options.dir} --stake AMOUNT`,
-      ],
-    ]);
     return {
-      json: { dir: directory, signer: keys.address, config: file, keystore: join(directory, KEYSTORE_FILE) },
-      text,
+      json: { dir: directory, signer, operator, config: file, keystore, operatorKeystore },
+      text: rows([
+        ["folder", directory],
+        ["signer", `${signer} (${keystore})`],
+        ["operator", `${operator} (${operatorKeystore})`],
+        ["chain", `${config.chain.chainId} (oracle ${config.chain.oracle})`],
+        [
+          "next",
+          `send the operator the stake, and both coins for gas, then: conclave agent register --dir ${options.dir} --stake AMOUNT; after that keep the operator's keystore away from this machine`,
+        ],
+      ]),
     };
   },
 };
@@ -107,7 +122,7 @@ async function buildConfig(options: Options, host: CliHost): Promise<AgentConfig
   const draft = {
     chain: { ...chain, ...(finalityDepth === undefined ? {} : { finalityDepth: Number(finalityDepth) }) },
     keystore: KEYSTORE_FILE,
-    ...(operatorKeystore === undefined ? {} : { operatorKeystore: resolve(host.cwd, operatorKeystore) }),
+    operatorKeystore: operatorKeystore === undefined ? OPERATOR_FILE : resolve(host.cwd, operatorKeystore),
     model: modelOf(options, host),
     ...(options.listen === undefined ? {} : { listen: options.listen }),
     ...(announce === undefined ? {} : { announce }),
@@ -169,23 +184,4 @@ function ggufAt(path: string): string {
 /** Returns the small model of this repository: it is for trials, not for real decisions. */
 function smallModel(): string {
   return join(import.meta.dirname, "../../../models/conclave-small.gguf");
-}
-
-/** Reads the new password. A typed one is asked for twice, since a typing error would lose the key for good. */
-async function newPassword(options: Options, host: CliHost): Promise<string> {
-  const password = await agentPassword(options.passwordFile, host, "New password for the keystore");
-  if (password.length < MIN_PASSWORD_LENGTH) {
-    throw new ConclaveError(
-      "KEYSTORE_PASSWORD_MISSING",
-      `Protect the key: the password has fewer than ${MIN_PASSWORD_LENGTH} characters; choose a longer one`,
-    );
-  }
-  const typed = options.passwordFile === undefined && (host.environment["CONCLAVE_PASSWORD"] ?? "") === "";
-  if (typed && (await agentPassword(undefined, host, "The same password again")) !== password) {
-    throw new ConclaveError(
-      "KEYSTORE_PASSWORD_WRONG",
-      "Protect the key: the two passwords differ; nothing was made, start again",
-    );
-  }
-  return password;
 }

@@ -3,14 +3,8 @@ import { quoted } from "../../adapters/http.ts";
 import { checkCalibration, readCalibration } from "../../adapters/models/calibration-table.ts";
 import type { ModelConfig } from "../../adapters/models/config.ts";
 import { openAiEndpointOf } from "../../adapters/models/create-model.ts";
-import {
-  checkContext,
-  describeGguf,
-  digestGguf,
-  MAX_USUAL_CONTEXT,
-  readGgufHeader,
-} from "../../adapters/models/gguf.ts";
-import { memoryNeed, type MemoryNeed } from "../../adapters/models/memory.ts";
+import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
+import { memoryNeed, usualContext, type MemoryNeed } from "../../adapters/models/memory.ts";
 import { probeEngine, probeFile } from "../../adapters/models/llama-probe.ts";
 import type { OpenAiEndpoint } from "../../adapters/models/openai-model.ts";
 import { askOnce, lacksModel, listModels } from "../../adapters/models/openai-probe.ts";
@@ -51,8 +45,7 @@ function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {
     );
     host.signal.throwIfAborted();
     const { thinkingTokens = 0, sequences } = model;
-    const usual = Math.min(header.contextLength ?? LEAST_CONTEXT, MAX_USUAL_CONTEXT + thinkingTokens);
-    const context = model.contextSize ?? usual;
+    const context = model.contextSize ?? usualContext(header, model.thinkingTokens);
     const { size } = await stat(model.path);
     const memory = memoryText(memoryNeed(header, size, sequences, context), sequences);
     const fact = `${model.path} is a GGUF file: ${descriptor}, ${context} tokens of context${memory}`;

@@ -3,6 +3,7 @@ import { modelFile } from "../../adapters/model-files/folder.ts";
 import { modelConfigSchema } from "../../adapters/models/config.ts";
 import { checkTemplate, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
 import { createLlamaModel } from "../../adapters/models/llama-model.ts";
+import { memoryNeed, usualContext } from "../../adapters/models/memory.ts";
 import { peakMemory } from "../../adapters/models/process-memory.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
@@ -44,6 +45,9 @@ interface Checked {
 /** The options of the trial questions that have some. */
 const TRIAL_OPTIONS = 3;
 
+/** Answers at the same time. */
+const SEQUENCES = 1;
+
 const SHOWN = 40;
 
 export const modelCheck: CommandSpec<Options> = {
@@ -55,7 +59,7 @@ export const modelCheck: CommandSpec<Options> = {
     const wanted = options.sha256 === undefined ? undefined : parseDigest(options.sha256, "--sha256");
     const sha256 = await digestGguf(path, wanted);
     checkTemplate(path, header);
-    const config = modelConfigSchema.parse({ kind: "llama", path, sha256, sequences: 1 });
+    const config = modelConfigSchema.parse({ kind: "llama", path, sha256, sequences: SEQUENCES });
     let pid = 0;
     const startedMs = performance.now();
     const onStart = (started: number): void => void (pid = started);
@@ -67,9 +71,10 @@ export const modelCheck: CommandSpec<Options> = {
       const memoryBytes = await peakMemory(pid);
       const { size: bytes } = await stat(path);
       const { architecture, contextLength, thinks } = header;
+      const memoryBound = memoryNeed(header, bytes, SEQUENCES, usualContext(header))?.all ?? null;
       const facts = { path, bytes, sha256, model: model.descriptor, architecture, contextLength, thinks };
       const tokensPerSecond = speedOf(answers);
-      const json = { ...facts, loadMs, memoryBytes, tokensPerSecond, answers };
+      const json = { ...facts, loadMs, memoryBytes, memoryBound, tokensPerSecond, answers };
       const ok = answers.every(({ answer }) => answer !== null);
       return { json, text: textOf(json), ok };
     } finally {
@@ -125,6 +130,8 @@ interface Report {
   readonly thinks: boolean;
   readonly loadMs: number;
   readonly memoryBytes: number | null;
+  /** What file, context and engine may take; null if the file does not say how large its context is. */
+  readonly memoryBound: number | null;
   readonly tokensPerSecond: number | null;
   readonly answers: readonly Checked[];
 }
@@ -146,7 +153,7 @@ function textOf(report: Report): string {
       "memory",
       memoryBytes === null
         ? "unknown on this system"
-        : `${megabytes(memoryBytes)} at most, after ${report.answers.length} answers`,
+        : `${megabytes(memoryBytes)} at most, after ${report.answers.length} answers${boundText(report.memoryBound)}`,
     ],
     [
       "speed",
@@ -163,6 +170,10 @@ function textOf(report: Report): string {
   ]);
   const why = report.answers.flatMap(({ kind, reason }) => (reason === null ? [] : [`${kind}: ${printable(reason)}`]));
   return [head, "", grid(["kind", "answer", "valid", "tokens", "time"], lines), ...why].join("\n");
+}
+
+function boundText(bound: number | null): string {
+  return bound === null ? "" : `; its file, context and engine may take ${megabytes(bound)}`;
 }
 
 function shortened(text: string): string {

@@ -28,16 +28,18 @@ export const passwordFlag: OptionSpec = {
 
 export const agentFlags: readonly OptionSpec[] = [dirFlag, passwordFlag];
 
+export const operatorPasswordFlag: OptionSpec = {
+  flags: "--operator-password-file <file>",
+  description: "its password; else the variable CONCLAVE_OPERATOR_PASSWORD, else a prompt",
+};
+
 export const operatorFlags: readonly OptionSpec[] = [
   ...agentFlags,
   {
     flags: "--operator-keystore <file>",
-    description: "keystore of the account that owns the stake (default: the agent's own)",
+    description: "keystore of the account that owns the stake (default: operatorKeystore of the config)",
   },
-  {
-    flags: "--operator-password-file <file>",
-    description: "its password; else the variable CONCLAVE_OPERATOR_PASSWORD, else a prompt",
-  },
+  operatorPasswordFlag,
 ];
 
 export function readConfigOf(flags: AgentFlags, host: CliHost): Promise<AgentConfig> {
@@ -59,24 +61,64 @@ export function operatorKeystore(config: AgentConfig, flags: OperatorFlags, host
 export async function openOperatorKeys(config: AgentConfig, flags: OperatorFlags, host: CliHost): Promise<Keys> {
   const path = operatorKeystore(config, flags, host);
   if (path === config.keystore) return openAgentKeys(config, flags, host);
-  const file = flags.operatorPasswordFile === undefined ? undefined : resolve(host.cwd, flags.operatorPasswordFile);
-  const places = { file, env: "CONCLAVE_OPERATOR_PASSWORD", prompt: "Password of the operator's keystore" };
-  return openKeystore(path, await passwordOf(places, host));
+  return openKeystore(path, await passwordOf(operatorPlaces(flags, host), host));
 }
 
-export function agentPassword(
-  file: string | undefined,
+export function agentPassword(file: string | undefined, host: CliHost): Promise<string> {
+  return passwordOf(agentPlaces(file, host), host);
+}
+
+export function agentPlaces(file: string | undefined, host: CliHost): PasswordPlaces {
+  return placesOf(file, "CONCLAVE_PASSWORD", "the keystore", host);
+}
+
+export function operatorPlaces({ operatorPasswordFile: file }: OperatorFlags, host: CliHost): PasswordPlaces {
+  return placesOf(file, "CONCLAVE_OPERATOR_PASSWORD", "the operator's keystore", host);
+}
+
+/** Where the password of a keystore may come from. */
+interface PasswordPlaces {
+  readonly file: string | undefined;
+  readonly env: string;
+  /** The keystore, in words. */
+  readonly of: string;
+}
+
+function placesOf(file: string | undefined, env: string, of: string, host: CliHost): PasswordPlaces {
+  return { file: file === undefined ? undefined : resolve(host.cwd, file), env, of };
+}
+
+/** Reads a password; `prompt` is what a terminal shows. */
+export function passwordOf(
+  { file, env, of }: PasswordPlaces,
   host: CliHost,
-  prompt = "Password of the keystore",
+  prompt = `Password of ${of}`,
 ): Promise<string> {
-  return passwordOf(
-    { file: file === undefined ? undefined : resolve(host.cwd, file), env: "CONCLAVE_PASSWORD", prompt },
-    host,
-  );
+  const { environment } = host;
+  return readPassword({ file, env, prompt }, { environment, input: process.stdin, output: process.stderr });
 }
 
-function passwordOf(places: Parameters<typeof readPassword>[0], host: CliHost): Promise<string> {
-  return readPassword(places, { environment: host.environment, input: process.stdin, output: process.stderr });
+/** Fewest characters of a new password. */
+const MIN_PASSWORD_LENGTH = 8;
+
+/** Reads a new password. A typed one is asked for twice, since a typing error would lose the key for good. */
+export async function newPassword(places: PasswordPlaces, host: CliHost): Promise<string> {
+  const { file, env, of } = places;
+  const password = await passwordOf(places, host, `New password for ${of}`);
+  if (password.length < MIN_PASSWORD_LENGTH) {
+    throw new ConclaveError(
+      "KEYSTORE_PASSWORD_MISSING",
+      `Protect ${of}: the password has fewer than ${MIN_PASSWORD_LENGTH} characters; choose a longer one`,
+    );
+  }
+  const typed = file === undefined && (host.environment[env] ?? "") === "";
+  if (typed && (await passwordOf(places, host, "The same password again")) !== password) {
+    throw new ConclaveError(
+      "KEYSTORE_PASSWORD_WRONG",
+      `Protect ${of}: the two passwords differ; nothing was made, start again`,
+    );
+  }
+  return password;
 }
 
 /**

@@ -2,8 +2,10 @@ import { faultTolerance, isSupermajority } from "../quorum.ts";
 import { limits } from "../limits.ts";
 import type { AssessedRound, PhasedRules } from "./phased-rules.ts";
 import type { Conclusion, Position } from "../protocol.ts";
-import { explainClasses, explainSeats } from "./reasons.ts";
+import { commitForm } from "./proposals.ts";
+import { explainClasses, explainSeats, hasReveals } from "./reasons.ts";
 import type { AnyForm, RoundBook, RoundPlan } from "./round-book.ts";
+import { seatsOf } from "../seat/order.ts";
 import { filledIn, roundSlots, type RoundSlots, type Tally } from "../seat/tally.ts";
 import type { Attempt, SeatIndex } from "../types.ts";
 
@@ -56,8 +58,20 @@ export class Assessor<Carry> {
     const round = this.evaluate(attempt, tally).next - 1;
     if (round < 0) return [];
     const book = this.book(attempt, tally, round);
-    const classes = this.rules.explain?.(book, this.carryInto(attempt, tally, round)) ?? explainClasses(book);
-    return [...explainSeats(book), ...classes];
+    const answers = this.answersUpTo(attempt, tally, round) ?? book;
+    const asked = this.speakers(attempt, answers.round, commitForm.phase) ?? seatsOf(attempt);
+    const carry = this.carryInto(attempt, tally, round);
+    const classes = this.rules.explain?.(book, carry, answers) ?? explainClasses(answers);
+    return [...explainSeats(answers, asked), ...classes];
+  }
+
+  /** The last round up to this one in which seats revealed answers; null without one. */
+  private answersUpTo(attempt: Attempt, tally: Tally, round: number): RoundBook | null {
+    for (let at = round; at >= 0; at--) {
+      const book = this.book(attempt, tally, at);
+      if (hasReveals(book)) return book;
+    }
+    return null;
   }
 
   /** What the rounds before a round leave behind, as far as they are complete in this message set. */

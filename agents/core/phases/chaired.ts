@@ -17,6 +17,7 @@ import { NOBODY_BLIND, type Blind } from "./pay.ts";
 import { phased } from "./phased.ts";
 import type { Call, AssessedRound, SeatView } from "./phased-rules.ts";
 import { blindIn, proposalFrom, type Candidate } from "./proposals.ts";
+import { explainClasses } from "./reasons.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
 import { closeForm, type AnyForm, type RoundBook, type Closure } from "./round-book.ts";
@@ -63,7 +64,8 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
     speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
     initial: (attempt) => ({ answers: [], blind: NOBODY_BLIND, slashes: attempt.committee.map(() => 0), failed: [] }),
-    assessRound: (book, carry) => assessChairedRound(rules, book, carry),
+    judgeRound: (book, carry) => judgeChairedRound(rules, book, carry),
+    explain: (book, carry, answers) => [...explainClasses(answers), ...explainChair(rules, book, carry)],
     calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
     say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
   });
@@ -84,7 +86,19 @@ function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
   return holdsHonest(answers.length, attempt.committee.length);
 }
 
-function assessChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): AssessedRound<ChairedCarry> {
+/** PH14: why the last chair concluded nothing. */
+function explainChair(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): readonly string[] {
+  const { attempt, round } = book;
+  const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
+  const seats = attempt.committee.length;
+  if (!isQuorum(attempt, answers)) return [`${answers.length} of ${seats} seats gave an answer, more than 1/3 needed`];
+  const turn = inTurn(attempt, round);
+  return wordOf(book, synthesisForm, turn, "closed") === null
+    ? [`seat ${turn}, the last chair, concluded with no answer that counts`]
+    : [];
+}
+
+function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): JudgedRound<ChairedCarry> {
   const { attempt, round } = book;
   const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
   const blind = round === 0 ? blindIn(book) : carry.blind;

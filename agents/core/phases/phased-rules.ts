@@ -29,9 +29,12 @@ export interface PhasedRules<Carry> {
    * Assesses a complete round: the outcome, or null for another round; never null in round R - 1. A pure function of the book and the
    * carry: results are remembered per (book, carry).
    */
-  assessRound(book: RoundBook, carry: Carry): AssessedRound<Carry>;
-  /** In words, for people, what each answer of a complete round has and what it needs; if not given, its seats are counted. */
-  explain?(book: RoundBook, carry: Carry): readonly string[];
+  judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
+  /**
+   * In words, for people, what each answer of a complete round has and what it needs; if not given, its seats are counted. `answers` is the
+   * last round in which seats revealed answers, which may be an earlier one.
+   */
+  explain?(book: RoundBook, carry: Carry, answers: RoundBook): readonly string[];
   /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and documents it speaks at once. */
   calls(view: SeatView<Carry>, phase: number): readonly Call[];
   /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. A phase has documents or calls, not both. */

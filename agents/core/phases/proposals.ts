@@ -111,16 +111,16 @@ export function sayCommit(view: SeatView<unknown>, proposal = ownProposal(view))
 
 export function sayReveal(view: SeatView<unknown>, proposal = ownProposal(view)): Reveal {
   if (proposal !== null) return { proposal: { ...proposal, salt: saltOf(view) } };
-  const why = whyNone(view);
-  return { proposal, ...(why !== null && { why }) };
+  return { proposal, why: whyNone(view) };
 }
 
-/** PH14: why the model's answer is no proposal; null if the seat does not know. Said with REVEAL, when all are committed. */
-function whyNone(view: SeatView<unknown>): string | null {
+/** PH14: why a seat that was asked for a proposal has none. Said with REVEAL, when all are committed. */
+function whyNone(view: SeatView<unknown>): string {
   const [answered] = view.answered(COMMIT);
   if (answered !== undefined) return unreadAnswer(view.attempt.request, answered.fields["answer"] ?? "");
   const [failure] = view.failed(COMMIT);
-  return failure === undefined ? null : clipText(`the model failed: ${failure}`, limits.whyBytes);
+  const why = failure === undefined ? "the model gave no answer in time" : `the model failed: ${failure}`;
+  return clipText(why, limits.whyBytes);
 }
 
 function saltOf({ secret, round }: SeatView<unknown>): Uint8Array {

@@ -1,8 +1,7 @@
 import { canonicalAnswer, unreadAnswer } from "../request/answer.ts";
 import { clipText } from "../request/text.ts";
-import { seatsOf } from "../seat/order.ts";
 import { answerClasses, bySupport } from "./equivalence.ts";
-import { candidatesOf, revealForm } from "./proposals.ts";
+import { candidatesOf, commitForm, revealForm } from "./proposals.ts";
 import { said, type RoundBook } from "./round-book.ts";
 import type { SeatIndex } from "../types.ts";
 
@@ -16,18 +15,31 @@ export function shownAnswer(text: string): string {
   return `'${shown === text ? text : `${shown}...`}'`;
 }
 
-/** The seats without an answer that counts, each with the reason. */
-export function explainSeats(book: RoundBook): readonly string[] {
-  if (!book.plan.forms.includes(revealForm)) return [];
+/** Parts per million as a percentage to two decimals, rounded down. */
+export function percentText(ppm: number): string {
+  return `${Math.floor(ppm / 10_000)}.${String(Math.floor(ppm / 100) % 100).padStart(2, "0")} %`;
+}
+
+/** True if seats reveal their answers in the round. */
+export function hasReveals({ plan }: RoundBook): boolean {
+  return plan.forms.includes(revealForm);
+}
+
+/** Of the seats that are asked for an answer those without one that counts, each with the reason. */
+export function explainSeats(book: RoundBook, asked: readonly SeatIndex[]): readonly string[] {
+  if (!hasReveals(book)) return [];
   const counted = new Set(candidatesOf(book, "closed").map(({ seat }) => seat));
-  return seatsOf(book.attempt).flatMap((seat) => (counted.has(seat) ? [] : [`seat ${seat}: ${whyNone(book, seat)}`]));
+  return asked.flatMap((seat) => (counted.has(seat) ? [] : [`seat ${seat}: ${whyNone(book, seat)}`]));
 }
 
 function whyNone(book: RoundBook, seat: SeatIndex): string {
   const reveal = said(book, revealForm, seat);
-  if (reveal === null) return "it revealed nothing";
+  if (reveal === null) {
+    const isSilent = said(book, commitForm, seat) === null;
+    return isSilent ? "nothing came from it: it is slow or away" : "it committed itself and revealed nothing";
+  }
   const { proposal, why } = reveal.body;
-  if (proposal === null) return why ?? "it gave no answer";
+  if (proposal === null) return why ?? "it gave no answer, and no reason";
   const { request } = book.attempt;
   if (canonicalAnswer(request, proposal.answer) === null) return unreadAnswer(request, proposal.answer);
   return `its answer ${shownAnswer(proposal.answer)} does not open a commitment that was seen in time`;

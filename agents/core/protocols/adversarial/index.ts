@@ -16,6 +16,7 @@ import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, AssessedRound, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
+import { shownAnswer } from "../../phases/reasons.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { allCounted, allVariants, closeForm, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { verifyPrompt } from "../../prompts/task-prompt.ts";
@@ -61,7 +62,8 @@ export const adversarial = phased<AdversarialCarry>({
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
   initial: (attempt) => ({ worked: [], blind: null, slashes: attempt.committee.map(() => 0), failed: [] }),
-  assessRound: assessAdversarialRound,
+  judgeRound: judgeAdversarialRound,
+  explain: explainAdversarial,
   calls,
   say,
 });
@@ -173,6 +175,18 @@ function assessAdversarialRound(book: RoundBook, carry: AdversarialCarry): Asses
     carry: next,
     outcome: outcomeFrom(attempt, { winner: null, blind: blind ?? NOBODY_BLIND, slashes, completed }),
   };
+}
+
+/** PH14: who failed in the round, which decides nothing then. */
+function explainAdversarial(book: RoundBook): readonly string[] {
+  const drafter = drafterOf(book.attempt, book.round);
+  const draft = draftIn(book, "closed");
+  if (draft === null) return [`seat ${drafter} drafted no answer that counts`];
+  const drafted = `${shownAnswer(draft.answer.text)}: drafted by seat ${drafter}`;
+  if (reviewedIn(book, "closed") === null) return [`${drafted}; nobody's review of it counts`];
+  const converger = convergerOf(book.attempt, book.round);
+  const final = wordOf(book, convergeForm, converger, "closed");
+  return final === null ? [`${drafted}; seat ${converger} concluded with no answer that counts`] : [];
 }
 
 /** PY7: null if the round has no draft at all. Later drafters can have seen one that does not count. */

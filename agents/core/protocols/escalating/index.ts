@@ -50,11 +50,11 @@ export const escalating = phased<EscalatingCarry>({
   forms: formsOf,
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
-  assessRound: assessEscalatingRound,
-  explain: (book, carry) =>
+  judgeRound: judgeEscalatingRound,
+  explain: (book, carry, answers) =>
     levelAt(book.attempt, book.round) === "mbft"
       ? explainMbft(book, carry.mbft, claimsIn(book, carry, "closed"))
-      : explainClasses(book),
+      : explainClasses(answers),
   calls,
   documents: (attempt, round, phase) => (isBringing(attempt, round, phase) ? sourcesOf(attempt.request.question) : []),
   say,

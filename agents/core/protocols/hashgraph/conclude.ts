@@ -2,6 +2,7 @@ import { seatsOf } from "../../seat/order.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind, type Overdue } from "../../phases/pay.ts";
 import { commitmentOf } from "../../phases/proposals.ts";
+import { shownAnswer } from "../../phases/reasons.ts";
 import type { Conclusion, Position } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../seat/tally.ts";
@@ -42,6 +43,22 @@ export function conclude(attempt: Attempt, tally: Tally): Conclusion {
   if (!isGivenUp(graph)) return { kind: "open" };
   const last = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
   return { kind: "final", outcome: outcomeOf(graph, assessment, last), through: last };
+}
+
+/** PH14: what the last round that the order closed has and lacks (HG17, HG18). */
+export function explain(attempt: Attempt, tally: Tally): readonly string[] {
+  const seats = attempt.committee.length;
+  const { rounds } = judgeOrder(graphViewOf(attempt, tally)).judgement;
+  const last = rounds.at(-1);
+  if (last === undefined) return ["the consensus order closed no round of answers"];
+  const silent = seatsOf(attempt).filter((seat) => !last.outputs.some((output) => output.seat === seat));
+  return [
+    ...silent.map((seat) => `seat ${seat}: it gave no answer that counts in round ${last.round}`),
+    ...last.classes.map(({ representative, seats: { length } }) => {
+      const given = `${shownAnswer(representative.text)}: answered by ${length} of ${seats} seats in round ${last.round}`;
+      return `${given}; more than 2/3 needed in two rounds in a row, or the ballot`;
+    }),
+  ];
 }
 
 /** HG20: true if more than 2/3 of the seats have no events left or are stuck. */

@@ -1,6 +1,6 @@
 import type { Protocol } from "../../protocol.ts";
 import { withRefusals } from "../../request/refusal.ts";
-import { conclude } from "./conclude.ts";
+import { conclude, explain } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, refuseHashgraph, stagesOf } from "./config.ts";
 import { start, step } from "./drive.ts";
 import { decodeEvent, readingOf } from "./payloads.ts";
@@ -29,4 +29,5 @@ export const hashgraph: Protocol<HashgraphState> = withRefusals({
   step,
   closed: ({ concluded }) => (concluded ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),
   conclude,
+  explain,
 });

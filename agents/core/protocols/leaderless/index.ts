@@ -11,6 +11,7 @@ import {
   SCORE,
   answerBroadcast,
   answersOf,
+  explainLeaderless,
   initialCarry,
   assessLeaderlessRound,
   scoreBroadcast,
@@ -44,7 +45,8 @@ export const leaderless = phased<LeaderlessCarry>({
   forms: () => FORMS,
   speakers,
   initial: initialCarry,
-  assessRound: assessLeaderlessRound,
+  judgeRound: judgeLeaderlessRound,
+  explain: explainLeaderless,
   calls,
   say,
 });
@@ -76,12 +78,13 @@ function calls(view: SeatView<LeaderlessCarry>, phase: number): readonly Call[] 
 }
 
 function say(view: SeatView<LeaderlessCarry>, phase: number): unknown {
-  const { book } = view;
+  const { attempt, book, round, self } = view;
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);
     case revealForm.phase:
-      return sayReveal(view);
+      // LL3: an evaluator has nothing to reveal.
+      return rolesOf(attempt, round).workers.includes(self) ? sayReveal(view) : { proposal: null };
     case answerBroadcast.echo.phase:
       return sayEcho(book, answerBroadcast);
     case answerBroadcast.ready.phase:

@@ -5,6 +5,7 @@ import { outcomeFrom } from "../../phases/outcome.ts";
 import type { Blind } from "../../phases/pay.ts";
 import type { AssessedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
+import { shownAnswer } from "../../phases/reasons.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { deliveries, vouchForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
 import { equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -127,6 +128,21 @@ export function assessLeaderlessRound(book: RoundBook, before: LeaderlessCarry):
     alike: [],
   };
   return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedIn(book, ratings) }) };
+}
+
+/** PH14: the evaluators and seats behind each worker's answer, and how many are needed (LL8). */
+export function explainLeaderless(book: RoundBook): readonly string[] {
+  const { attempt, round } = book;
+  const { evaluators } = rolesOf(attempt, round);
+  const ratings = ratingsOf(book);
+  return ratings.map((rating) => {
+    const { candidate, approvers } = rating;
+    const answer = `${shownAnswer(candidate.answer.text)} of seat ${candidate.seat}`;
+    const approved = `approved by ${approvers.length} of ${evaluators.length} evaluators, more than 1/2 needed`;
+    if (attempt.request.terms.assurance === "normal") return `${answer}: ${approved}`;
+    const behind = supportersOf(attempt, ratings, rating).length;
+    return `${answer}: ${approved}; ${behind} of ${attempt.committee.length} seats behind it, more than 2/3 needed`;
+  });
 }
 
 /** Seats that stand behind an answer: workers that gave it, and evaluators that approved it from any worker. */

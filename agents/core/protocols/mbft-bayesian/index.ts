@@ -4,15 +4,16 @@ import { outcomesOf, type Blind } from "../../phases/pay.ts";
 import { phased } from "../../phases/phased.ts";
 import type { Call, AssessedRound, SeatView } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
+import { explainClasses } from "../../phases/reasons.ts";
 import { closeForm, counted, equivocatorsIn, said, type RoundBook } from "../../phases/round-book.ts";
 import { limits } from "../../limits.ts";
 import { renderedBytes } from "../../prompts/prompt.ts";
 import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import { beliefOf, decidedBy } from "./rules.ts";
+import { beliefOf, countedIn, decidedBy, explainBelief, posteriorOf } from "./rules.ts";
 
 /** Raise it with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 8;
+const VERSION = 9;
 
 /** BA1: a second round follows where the first decides nothing. */
 const ROUNDS = 2;
@@ -37,7 +38,8 @@ export const mbftBayesian = phased<BayesianCarry>({
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
   // BA1: requests carry nothing over.
   initial: ({ committee }) => ({ blind: null, slashes: committee.map(() => 0) }),
-  assessRound: assessBayesianRound,
+  judgeRound: judgeBayesianRound,
+  explain: (book) => [...explainClasses(book), ...explainBelief(beliefOf(book), book.attempt)],
   calls,
   say,
 });
@@ -87,11 +89,11 @@ function say(view: SeatView<BayesianCarry>, phase: number): unknown {
   }
 }
 
-/** BA8 to BA12, BA14: the outcome of a round that decides, or of the last one. */
-function assessBayesianRound(book: RoundBook, before: BayesianCarry): AssessedRound<BayesianCarry> {
+/** BA8 to BA12, BA14, BA15: the outcome of a round that decides, or of the last one. */
+function judgeBayesianRound(book: RoundBook, before: BayesianCarry): JudgedRound<BayesianCarry> {
   const { attempt, round } = book;
   const belief = beliefOf(book);
-  const decided = decidedBy(belief, attempt.request.terms.assurance);
+  const decided = countedIn(belief, attempt) ?? decidedBy(belief, attempt.request.terms.assurance);
   const blind = before.blind ?? blindIn(book);
   const equivocators = equivocatorsIn(book);
   const slashes = before.slashes.map((count, seat) => count + (equivocators.includes(seat as SeatIndex) ? 1 : 0));
@@ -99,7 +101,7 @@ function assessBayesianRound(book: RoundBook, before: BayesianCarry): AssessedRo
   if (decided === null && round + 1 < ROUNDS) return { carry, outcome: null };
   const winner = decided && {
     answer: decided.answer,
-    confidence: belief.posterior,
+    confidence: posteriorOf(belief, decided),
     alike: outcomesOf(candidatesOf(book, "closed"), decided.seats),
   };
   return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }) };

@@ -2,6 +2,7 @@ import type { CanonicalAnswer } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { expOfNegative, lnOfRatio } from "./fixed-point.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
+import { percentText, shownAnswer } from "../../phases/reasons.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Assurance, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
@@ -113,16 +114,54 @@ function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, 
   // There is always an unnamed hypothesis: K exceeds the number of classes by at least one.
   const margin = first === undefined ? 0n : first.weight - (second?.weight ?? 0n);
   if (first === undefined || margin === 0n) return { top: null, posterior: 0 as Ppm, margin: 0n };
-  const masses = hypotheses.map(({ weight }) => expOfNegative(weight - first.weight, BITS));
-  const unnamed = BigInt(size - hypotheses.length) * expOfNegative(-first.weight, BITS);
-  const total = sum(masses) + unnamed;
-  const posterior = Number((expOfNegative(0n, BITS) * BigInt(ONE_PPM)) / total) as Ppm;
-  return { top: first, posterior, margin };
+  return { top: first, posterior: posteriorOf({ hypotheses, size }, first), margin };
+}
+
+/** BA7. */
+export function posteriorOf({ hypotheses, size }: Pick<Belief, "hypotheses" | "size">, one: Hypothesis): Ppm {
+  const most = hypotheses.reduce((greatest, { weight }) => (weight > greatest ? weight : greatest), 0n);
+  const mass = (weight: bigint): bigint => expOfNegative(weight - most, BITS);
+  const unnamed = BigInt(size - hypotheses.length) * mass(0n);
+  const total = sum(hypotheses.map(({ weight }) => mass(weight))) + unnamed;
+  return Number((mass(one.weight) * BigInt(ONE_PPM)) / total) as Ppm;
+}
+
+/** BA15: the answer of more than 2/3 of all seats; null without one. */
+export function countedIn({ hypotheses }: Belief, { committee }: Attempt): Hypothesis | null {
+  return hypotheses.find(({ seats }) => isSupermajority(seats.length, committee.length)) ?? null;
+}
+
+/** PH14: the posterior of the leading answer beside the one that is needed, and what else the belief lacks. */
+export function explainBelief(belief: Belief, { committee, request }: Attempt): readonly string[] {
+  const { assurance } = request.terms;
+  const demands = DEMANDS[assurance];
+  if (!belief.hasQuorum) {
+    const needed = assurance === "high" ? "more than 2/3" : "more than 1/2";
+    return [`${reportsOf(belief)} of ${committee.length} seats gave an answer, ${needed} needed`];
+  }
+  const { top, posterior } = belief;
+  if (top === null) return ["no answer has more weight of evidence than every other, nor than none of them"];
+  const sure = `${shownAnswer(top.answer.text)}: posterior ${percentText(posterior)} of ${percentText(demands.posterior)} needed`;
+  return leads(belief, top, demands)
+    ? [sure]
+    : [
+        `${sure}; its lead over the next answer is too small without f of its reports (f = ${faultTolerance(committee.length)})`,
+      ];
+}
+
+function reportsOf({ hypotheses }: Belief): number {
+  return hypotheses.reduce((reports, { seats }) => reports + seats.length, 0);
+}
+
+/** BA10. */
+function leads({ margin }: Belief, { doubtful }: Hypothesis, { factor }: Demands): boolean {
+  return margin >= doubtful + lnOfRatio(factor, 1n, BITS);
 }
 
 /** BA8 to BA10: the answer that the belief decides; null = Hung. */
-export function decidedBy({ top, posterior, margin, hasQuorum }: Belief, assurance: Assurance): Hypothesis | null {
+export function decidedBy(belief: Belief, assurance: Assurance): Hypothesis | null {
+  const { top, posterior, hasQuorum } = belief;
   const demands = DEMANDS[assurance];
   if (top === null || !hasQuorum || posterior < demands.posterior) return null;
-  return margin >= top.doubtful + lnOfRatio(demands.factor, 1n, BITS) ? top : null;
+  return leads(belief, top, demands) ? top : null;
 }

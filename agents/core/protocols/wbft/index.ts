@@ -9,6 +9,7 @@ import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresForm, type Choice } from "./payloads.ts";
 import {
   classesIn,
+  explainWbft,
   initialCarry,
   assessWbftRound,
   leaderOf,
@@ -38,7 +39,8 @@ export const wbft = phased<WbftCarry>({
   forms,
   speakers: (attempt, view, phase) => (phase === LEAD ? [leaderOf(attempt, view)] : null),
   initial: initialCarry,
-  assessRound: assessWbftRound,
+  judgeRound: judgeWbftRound,
+  explain: explainWbft,
   calls,
   say,
 });

@@ -3,6 +3,7 @@ import { outcomeFrom, type Resolution } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, type Blind } from "../../phases/pay.ts";
 import type { AssessedRound, SeatView } from "../../phases/phased-rules.ts";
 import { blindIn, type Candidate } from "../../phases/proposals.ts";
+import { explainClasses, percentText, shownAnswer } from "../../phases/reasons.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
@@ -124,6 +125,26 @@ export function assessWbftRound(book: RoundBook, before: WbftCarry): AssessedRou
     carry,
     outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedIn(book, classes) }),
   };
+}
+
+/** PH14: the answers of view 0, and what the leader of the last view found for its own (WB9). */
+export function explainWbft(book: RoundBook, before: WbftCarry, answers: RoundBook): readonly string[] {
+  const { attempt, round } = book;
+  const classes = before.classes ?? weighedClasses(book);
+  const weights = before.classes === null ? weightsOf(book, classes) : before.weights;
+  const view = `view ${round}: its leader, seat ${leaderOf(attempt, round)},`;
+  const led = ledIn(book, classes, "closed");
+  if (led === null) return [...explainClasses(answers), `${view} proposed no answer that counts`];
+  const shares = (seats: readonly SeatIndex[]): string => {
+    const part =
+      (BigInt(sumOf(seats.map((seat) => weights[seat] as number))) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
+    return `by ${seats.length} of ${attempt.committee.length} seats with ${percentText(Number(part))} of the weight`;
+  };
+  const prepared = shares(preparersOf(book, before, led, "closed"));
+  const final = shares(finalistsOf(book, led));
+  const needed = attempt.request.terms.assurance === "high" ? "more than 2/3 of both" : "more than 1/2 and 2/3";
+  const proposed = `${view} proposed ${shownAnswer(led.candidate.answer.text)}`;
+  return [...explainClasses(answers), `${proposed}: prepared ${prepared}, final ${final}, ${needed} needed`];
 }
 
 function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] {
