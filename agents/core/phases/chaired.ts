@@ -64,7 +64,7 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
     speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
     initial: (attempt) => ({ answers: [], blind: NOBODY_BLIND, slashes: attempt.committee.map(() => 0), failed: [] }),
-    judgeRound: (book, carry) => judgeChairedRound(rules, book, carry),
+    assessRound: (book, carry) => assessChairedRound(rules, book, carry),
     explain: (book, carry, answers) => [...explainClasses(answers), ...explainChair(rules, book, carry)],
     calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
     say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
@@ -98,7 +98,7 @@ function explainChair(rules: ChairedRules, book: RoundBook, carry: ChairedCarry)
     : [];
 }
 
-function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): JudgedRound<ChairedCarry> {
+function assessChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): AssessedRound<ChairedCarry> {
   const { attempt, round } = book;
   const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
   const blind = round === 0 ? blindIn(book) : carry.blind;

@@ -29,7 +29,7 @@ export interface PhasedRules<Carry> {
    * Assesses a complete round: the outcome, or null for another round; never null in round R - 1. A pure function of the book and the
    * carry: results are remembered per (book, carry).
    */
-  judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
+  assessRound(book: RoundBook, carry: Carry): AssessedRound<Carry>;
   /**
    * In words, for people, what each answer of a complete round has and what it needs; if not given, its seats are counted. `answers` is the
    * last round in which seats revealed answers, which may be an earlier one.

@@ -62,7 +62,7 @@ export const adversarial = phased<AdversarialCarry>({
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
   initial: (attempt) => ({ worked: [], blind: null, slashes: attempt.committee.map(() => 0), failed: [] }),
-  judgeRound: judgeAdversarialRound,
+  assessRound: assessAdversarialRound,
   explain: explainAdversarial,
   calls,
   say,

@@ -50,7 +50,7 @@ export const escalating = phased<EscalatingCarry>({
   forms: formsOf,
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
-  judgeRound: judgeEscalatingRound,
+  assessRound: assessEscalatingRound,
   explain: (book, carry, answers) =>
     levelAt(book.attempt, book.round) === "mbft"
       ? explainMbft(book, carry.mbft, claimsIn(book, carry, "closed"))

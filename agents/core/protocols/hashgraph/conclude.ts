@@ -48,7 +48,7 @@ export function conclude(attempt: Attempt, tally: Tally): Conclusion {
 /** PH14: what the last round that the order closed has and lacks (HG17, HG18). */
 export function explain(attempt: Attempt, tally: Tally): readonly string[] {
   const seats = attempt.committee.length;
-  const { rounds } = judgeOrder(graphViewOf(attempt, tally)).judgement;
+  const { rounds } = assessOrder(graphViewOf(attempt, tally)).assessment;
   const last = rounds.at(-1);
   if (last === undefined) return ["the consensus order closed no round of answers"];
   const silent = seatsOf(attempt).filter((seat) => !last.outputs.some((output) => output.seat === seat));

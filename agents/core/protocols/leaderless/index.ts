@@ -45,7 +45,7 @@ export const leaderless = phased<LeaderlessCarry>({
   forms: () => FORMS,
   speakers,
   initial: initialCarry,
-  judgeRound: judgeLeaderlessRound,
+  assessRound: assessLeaderlessRound,
   explain: explainLeaderless,
   calls,
   say,

@@ -38,7 +38,7 @@ export const mbftBayesian = phased<BayesianCarry>({
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
   // BA1: requests carry nothing over.
   initial: ({ committee }) => ({ blind: null, slashes: committee.map(() => 0) }),
-  judgeRound: judgeBayesianRound,
+  assessRound: assessBayesianRound,
   explain: (book) => [...explainClasses(book), ...explainBelief(beliefOf(book), book.attempt)],
   calls,
   say,
@@ -90,7 +90,7 @@ function say(view: SeatView<BayesianCarry>, phase: number): unknown {
 }
 
 /** BA8 to BA12, BA14, BA15: the outcome of a round that decides, or of the last one. */
-function judgeBayesianRound(book: RoundBook, before: BayesianCarry): JudgedRound<BayesianCarry> {
+function assessBayesianRound(book: RoundBook, before: BayesianCarry): AssessedRound<BayesianCarry> {
   const { attempt, round } = book;
   const belief = beliefOf(book);
   const decided = countedIn(belief, attempt) ?? decidedBy(belief, attempt.request.terms.assurance);

@@ -39,7 +39,7 @@ export const wbft = phased<WbftCarry>({
   forms,
   speakers: (attempt, view, phase) => (phase === LEAD ? [leaderOf(attempt, view)] : null),
   initial: initialCarry,
-  judgeRound: judgeWbftRound,
+  assessRound: assessWbftRound,
   explain: explainWbft,
   calls,
   say,
