@@ -7,7 +7,7 @@ import type { CliHost } from "../../agents/cli/shared/command.ts";
 import { readSources } from "../../agents/cli/request/question-sources.ts";
 import { requireTakers } from "../../agents/cli/request/terms.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { sourcesOf } from "../../agents/core/request/sources.ts";
+import { sourcesOf } from "../../agents/core/sources/named.ts";
 import { RULES, asking, digest, line } from "../support/core/sources-scripts.ts";
 
 const { terms } = asking(4, []).request;

@@ -4,7 +4,7 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
-import { documentBlock } from "../../core/request/sources.ts";
+import { documentBlock } from "../../core/sources/named.ts";
 import type { Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { usage } from "../shared/arguments.ts";

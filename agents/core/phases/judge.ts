@@ -2,7 +2,7 @@ import { faultTolerance, isSupermajority } from "../quorum.ts";
 import { limits } from "../limits.ts";
 import type { JudgedRound, PhasedRules } from "./phased-rules.ts";
 import type { Conclusion, Position } from "../protocol.ts";
-import { explainClasses, explainSeats } from "./reasons.ts";
+import { explainRound } from "./reasons.ts";
 import type { AnyForm, RoundBook, RoundPlan } from "./round-book.ts";
 import { filledIn, roundSlots, type RoundSlots, type Tally } from "../seat/tally.ts";
 import type { Attempt, SeatIndex } from "../types.ts";
@@ -53,8 +53,7 @@ export class Judge<Carry> {
     const round = this.evaluate(attempt, tally).next - 1;
     if (round < 0) return [];
     const book = this.book(attempt, tally, round);
-    const classes = this.rules.explain?.(book, this.carryInto(attempt, tally, round)) ?? explainClasses(book);
-    return [...explainSeats(book), ...classes];
+    return this.rules.explain?.(book, this.carryInto(attempt, tally, round)) ?? explainRound(book);
   }
 
   /** What the rounds before a round leave behind, as far as they are complete in this message set. */

@@ -1,7 +1,8 @@
 import type { Origin, Prompt } from "../prompts/prompt.ts";
 import type { Assured } from "../protocol.ts";
 import type { AnyForm, RoundBook } from "./round-book.ts";
-import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "../types.ts";
+import type { Reading } from "../sources/reading.ts";
+import type { Attempt, Outcome, Ppm, SeatIndex } from "../types.ts";
 
 /**
  * The rules of a protocol whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked,
@@ -30,12 +31,12 @@ export interface PhasedRules<Carry> {
    * carry: results are remembered per (book, carry).
    */
   judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
-  /** In words, for people, what each answer of a complete round has and what it needs; if not given, its seats are counted. */
+  /** In words, for people, what a complete round has and what it needs; if not given, `explainRound` says it. */
   explain?(book: RoundBook, carry: Carry): readonly string[];
-  /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and documents it speaks at once. */
+  /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and sources it speaks at once. */
   calls(view: SeatView<Carry>, phase: number): readonly Call[];
-  /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. A phase has documents or calls, not both. */
-  documents?(attempt: Attempt, round: number, phase: number): readonly Digest[];
+  /** PH11: sources that a speaker reads before it speaks in the first phase of a round; none if not given. Such a phase has no calls. */
+  sources?(attempt: Attempt, round: number): readonly string[];
   /** The body a speaker says, made from the answers in `view.answered(phase)`. Failed and late calls have no answer there. */
   say(view: SeatView<Carry>, phase: number): unknown;
 }
@@ -73,6 +74,6 @@ export interface SeatView<Carry> {
   answered(phase: number): readonly Answered[];
   /** Why calls of a phase of this round failed, in order of arrival. */
   failed(phase: number): readonly string[];
-  /** The blocks of this phase's documents, in order; null for a block that did not arrive in time. */
-  readonly fetched: readonly (Uint8Array | null)[];
+  /** SG9: what this seat read, one entry a source; null if it read nothing yet. */
+  readonly read: readonly (Reading | null)[] | null;
 }

@@ -1,13 +1,19 @@
 /** A protocol made of rules for rounds of phases (docs/spec/phases.md): a judge of message sets and a drive for one seat. */
 import { limits } from "../limits.ts";
 import { Drive, type PhasedState } from "./drive.ts";
+import { gathering, withoutSources } from "./gather.ts";
 import { Judge } from "./judge.ts";
 import type { PhasedRules } from "./phased-rules.ts";
 import type { Protocol } from "../protocol.ts";
 import { refuseSize, withRefusals } from "../request/refusal.ts";
 import { hasForm, readingOf } from "./round-book.ts";
 
+/** SG9: a protocol in which honest seats stand behind the answer reads the sources that a question names; others refuse it. */
 export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
+  return rules.assurance === "byzantine" ? assembled(gathering(rules)) : assembled(withoutSources(rules));
+}
+
+function assembled<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
   const { id, code, version, title, assurance } = rules;
   const judge = new Judge(rules);
   const drive = new Drive(rules, judge);

@@ -30,7 +30,14 @@ function whyNone(book: RoundBook, seat: SeatIndex): string {
   if (proposal === null) return why ?? "it gave no answer";
   const { request } = book.attempt;
   if (canonicalAnswer(request, proposal.answer) === null) return unreadAnswer(request, proposal.answer);
+  if (book.gathered?.bears(proposal.citations ?? []) === false)
+    return `its answer ${shownAnswer(proposal.answer)} quotes nothing that more than 1/3 of the seats read`;
   return `its answer ${shownAnswer(proposal.answer)} does not open a commitment that was seen in time`;
+}
+
+/** The seats without an answer that counts, and the answers that do. */
+export function explainRound(book: RoundBook): readonly string[] {
+  return [...explainSeats(book), ...explainClasses(book)];
 }
 
 /** The answers that count, each with the number of its seats. */

@@ -96,8 +96,8 @@ export function watched(
   attempt: Attempt,
   scripts: readonly SeatScript[],
   seed = 1,
-  documents: ReadonlyMap<Digest, Uint8Array> = new Map(),
-  fetchMs = 5,
+  texts: ReadonlyMap<string, string> = new Map(),
+  readMs = 5,
 ): CommitteeRun & {
   readonly asked: readonly { readonly seat: number; readonly ask: string; readonly prompt: Prompt }[];
 } {
@@ -109,7 +109,7 @@ export function watched(
       return script.answer(ask);
     },
   }));
-  return { ...runCommittee(protocol, attempt, spied, { seed, documents, fetchMs }), asked };
+  return { ...runCommittee(protocol, attempt, spied, { seed, texts, readMs }), asked };
 }
 
 /** The one decision of the seats that certified; fails when there are several, or none. */

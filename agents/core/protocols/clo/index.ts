@@ -2,6 +2,7 @@ import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phas
 import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal, type Proposal } from "../../phases/proposals.ts";
+import { explainSeats } from "../../phases/reasons.ts";
 import { closeForm } from "../../phases/round-book.ts";
 import { mostFrequent } from "../../phases/samples.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom } from "../../phases/votes.ts";
@@ -27,7 +28,7 @@ export const clo = phased<CloCarry>({
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, closeForm],
   initial: initialCarry,
   judgeRound: judgeCloRound,
-  explain: explainClo,
+  explain: (book) => [...explainSeats(book), ...explainClo(book)],
   calls,
   say,
 });
@@ -65,5 +66,5 @@ function say(view: SeatView<CloCarry>, phase: number): unknown {
 }
 
 function ownProposal(view: SeatView<CloCarry>): Proposal | null {
-  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), SAMPLES);
+  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), SAMPLES, view.read);
 }
