@@ -178,6 +178,8 @@ export interface Protocol<State = unknown> {
   readonly version: number;
   readonly title: string;
   readonly assurance: Assured;
+  /** SG5: whether the seats read the sources that a question names. A protocol that does not refuses such a question. */
+  readonly readsSources: boolean;
   /** True if it matters which two messages stand in a void slot: seats with different pairs may conclude differently (CE16). */
   readonly readsVoidSlots?: true;
   /** Why this attempt cannot run under the protocol, or null. A refused attempt is Hung at once (CE19). */

@@ -103,7 +103,7 @@ describe("prompts of the general set", () => {
     assert.ok(performance.now() - start < 1_000);
   });
 
-  it("SG7, SG11: numbers the sources, and takes a source's number or letter for its place", () => {
+  it("SG7, SG4: numbers the sources, and takes a source's number or letter for its place", () => {
     const texts = ["Up to 500.", "Above 500."];
     const attempt = asking("Is 720 fine?", { kind: "boolean" });
     for (const asked of [proposePrompt(attempt), revisePrompt(attempt, null, ["It is not."])]) {

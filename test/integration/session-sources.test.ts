@@ -48,7 +48,7 @@ async function kindsIn(seat: Seat): Promise<readonly (string | undefined)[]> {
 }
 
 describe("documents of a question, in a session", () => {
-  it("SG9: are fetched from the peers' stores, and each seat says what it read", async () => {
+  it("SG5: are fetched from the peers' stores, and each seat says what it read", async () => {
     const attempt = asking(sha256(rules));
     const seat = await openSeatOf(attempt, 0, { protocol: escalating, ports: { store: await beside(rules) } });
     assert.deepEqual(await gathered(seat), gatherForm.encode({ sources: [READ] }));
@@ -79,7 +79,7 @@ describe("documents of a question, in a session", () => {
     }
   });
 
-  it("SG9: a block that is missing or no document is a failure with its reason", async () => {
+  it("SG5: a block that is missing or no document is a failure with its reason", async () => {
     const table = encode({ rows: 3 });
     const absent = sha256(new Uint8Array(1));
     const attempt = asking(sha256(table), sha256(rules), absent);
@@ -87,7 +87,10 @@ describe("documents of a question, in a session", () => {
       protocol: escalating,
       ports: { store: await beside(table, rules) },
     });
-    assert.deepEqual(await gathered(seat), gatherForm.encode({ sources: [{ failed: "not-text" }, READ, { failed: "not-there" }] }));
+    assert.deepEqual(
+      await gathered(seat),
+      gatherForm.encode({ sources: [{ failed: "not-text" }, READ, { failed: "not-there" }] }),
+    );
     assert.equal(seat.session.silent(), null);
     await seat.session.close();
   });

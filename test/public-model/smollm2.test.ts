@@ -14,7 +14,6 @@ import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { composeText } from "../../agents/core/request/text.ts";
 import type { AnswerKind, Attempt } from "../../agents/core/types.ts";
 import type { HostedModel, ModelResponse } from "../../agents/ports/model.ts";
-import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { pullKnown } from "../../scripts/models/known.ts";
 import { failsWith, never } from "../adapters/model.suite.ts";
 

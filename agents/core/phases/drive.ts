@@ -20,7 +20,7 @@ export interface PhasedState extends Waiting {
   readonly said: boolean;
   /** Model calls of the phase still out. */
   readonly pending: readonly Pending[];
-  /** SG9: what this seat read; null before it did. */
+  /** SG5: what this seat read; null before it did. */
   readonly read: SeatView<unknown>["read"];
   /** The own model's answers, by phase of this round. */
   readonly answered: ReadonlyMap<number, readonly Answered[]>;

@@ -7,7 +7,6 @@ import { hexToBytes } from "../encoding/bytes.ts";
 import { asDigest, isTextOf, listOf } from "../encoding/payload.ts";
 import { limits } from "../limits.ts";
 import { citing, withSources } from "../prompts/source-prompt.ts";
-import type { PayloadMap } from "../protocol.ts";
 import { holdsHonest } from "../quorum.ts";
 import type { Citation } from "../sources/citations.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
@@ -22,12 +21,14 @@ import { candidatesOf, commitForm } from "./proposals.ts";
 import { explainRound } from "./reasons.ts";
 import { allCounted, closeForm, type Form, type Gathered, type RoundBook } from "./round-book.ts";
 
-/** The phase of the round in which seats say what they read. */
+/** Raised with every change of these rules; the protocols that read sources rise with it. */
+export const SOURCES_VERSION = 1;
+
+/** SG5: the phase of the round in which seats say what they read. */
 export const GATHER = 10;
 
-/** SG9: what a seat says of one source: the digests of its passages in order, or why it has none. */
-type Heard =
-  { readonly passages: readonly Digest[] } | { readonly failed: string };
+/** SG5: what a seat says of one source: the digests of its passages in order, or why it has none. */
+type Heard = { readonly passages: readonly Digest[] } | { readonly failed: string };
 
 interface Gathering {
   readonly sources: readonly Heard[];
@@ -82,7 +83,7 @@ class Readings implements Gathered {
     return citations.length > 0 && citations.every((citation) => this.isHonest(this.readersOf(citation)));
   }
 
-  /** SG13: true if some passage can be cited. */
+  /** SG8: true if some passage can be cited. */
   holdsAny(): boolean {
     return this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count)));
   }
@@ -93,18 +94,18 @@ class Readings implements Gathered {
 }
 
 /** What rounds leave behind where sources are read: `inner` is the protocol's own. */
-interface Carry<Inner> {
+interface GatheredCarry<Inner> {
   readonly gathered: Gathered | null;
   readonly inner: Inner;
 }
 
-/** SG9: the rules of a protocol with a round before its own in which the seats read the sources that the question names. */
-export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Carry<Inner>> {
+/** SG5: the rules of a protocol with a round before its own in which the seats read the sources that the question names. */
+export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<GatheredCarry<Inner>> {
   const books = new WeakMap<RoundBook, RoundBook>();
   const named = ({ request }: Attempt): readonly string[] => sourcesOf(request.question);
   const offsetOf = (attempt: Attempt): 0 | 1 => (named(attempt).length > 0 ? 1 : 0);
   const isGathering = (attempt: Attempt, round: number): boolean => round < offsetOf(attempt);
-  const innerBook = (book: RoundBook, { gathered }: Carry<Inner>): RoundBook => {
+  const innerBook = (book: RoundBook, { gathered }: GatheredCarry<Inner>): RoundBook => {
     if (gathered === null) return book;
     const known = books.get(book);
     if (known?.gathered === gathered) return known;
@@ -112,7 +113,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Carry<I
     books.set(book, made);
     return made;
   };
-  const innerView = (view: SeatView<Carry<Inner>>): SeatView<Inner> => {
+  const innerView = (view: SeatView<GatheredCarry<Inner>>): SeatView<Inner> => {
     const { attempt, carry } = view;
     const offset = offsetOf(attempt);
     return {
@@ -130,9 +131,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Carry<I
       refuseSources(attempt.request.question) ?? rules.refuseRequest?.(grounded(attempt)) ?? null,
     rounds: (attempt) => offsetOf(attempt) + rules.rounds(grounded(attempt)),
     forms: (attempt, round) =>
-      isGathering(attempt, round)
-        ? [gatherForm, closeForm]
-        : rules.forms(grounded(attempt), round - offsetOf(attempt)),
+      isGathering(attempt, round) ? [gatherForm, closeForm] : rules.forms(grounded(attempt), round - offsetOf(attempt)),
     speakers: (attempt, round, phase) =>
       isGathering(attempt, round)
         ? null
@@ -145,7 +144,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Carry<I
     explain: (book, carry) =>
       isGathering(book.attempt, book.round)
         ? explainGathering(book)
-        : (rules.explain ?? explainRound)(innerBook(book, carry), carry.inner),
+        : (rules.explain?.(innerBook(book, carry), carry.inner) ?? explainRound(innerBook(book, carry))),
     sources: (attempt, round) => (isGathering(attempt, round) ? named(attempt) : []),
     calls: (view, phase) => {
       if (isGathering(view.attempt, view.round)) return [];
@@ -159,17 +158,17 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Carry<I
   };
 }
 
-function judgeGathering<Inner>(book: RoundBook, carry: Carry<Inner>): JudgedRound<Carry<Inner>> {
+function judgeGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): JudgedRound<GatheredCarry<Inner>> {
   const gathered = new Readings(book);
   const nobody = { winner: null, blind: NOBODY_BLIND, slashes: book.attempt.committee.map(() => 0), completed: [] };
-  // SG13: what nobody could read cannot be answered from.
+  // SG8: what nobody could read cannot be answered from.
   return { carry: { ...carry, gathered }, outcome: gathered.holdsAny() ? null : outcomeFrom(book.attempt, nobody) };
 }
 
 function judgeInner<Inner>(
   { carry: inner, outcome }: JudgedRound<Inner>,
-  { gathered }: Carry<Inner>,
-): JudgedRound<Carry<Inner>> {
+  { gathered }: GatheredCarry<Inner>,
+): JudgedRound<GatheredCarry<Inner>> {
   return { carry: { gathered, inner }, outcome };
 }
 
@@ -185,7 +184,7 @@ function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
 
 const NOT_IN_TIME = { kind: "failed", reason: "not read in time" } as const;
 
-/** SG7, SG11: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
+/** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
 function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner>, phase: number): readonly Call[] {
   if (phase === MATCH) return rules.calls(view, phase);
   const texts = (view.read ?? []).map((reading) => (reading?.kind === "read" ? reading.text : null));
@@ -213,7 +212,7 @@ function explainGathering(book: RoundBook): readonly string[] {
 /** Different failures that an explanation of a source names. */
 const SHOWN_FAILURES = 3;
 
-/** SG9: the rules of a protocol that reads no sources, and so refuses a question that names some. */
+/** SG5: the rules of a protocol that reads no sources, and so refuses a question that names some. */
 export function withoutSources<Carry>(rules: PhasedRules<Carry>): PhasedRules<Carry> {
   return {
     ...rules,

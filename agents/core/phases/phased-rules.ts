@@ -74,6 +74,6 @@ export interface SeatView<Carry> {
   answered(phase: number): readonly Answered[];
   /** Why calls of a phase of this round failed, in order of arrival. */
   failed(phase: number): readonly string[];
-  /** SG9: what this seat read, one entry a source; null if it read nothing yet. */
+  /** SG5: what this seat read, one entry a source; null if it read nothing yet. */
   readonly read: readonly (Reading | null)[] | null;
 }

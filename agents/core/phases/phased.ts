@@ -8,12 +8,12 @@ import type { Protocol } from "../protocol.ts";
 import { refuseSize, withRefusals } from "../request/refusal.ts";
 import { hasForm, readingOf } from "./round-book.ts";
 
-/** SG9: a protocol in which honest seats stand behind the answer reads the sources that a question names; others refuse it. */
+/** SG5: a protocol in which honest seats stand behind the answer reads the sources that a question names; others refuse it. */
 export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
-  return rules.assurance === "byzantine" ? assembled(gathering(rules)) : assembled(withoutSources(rules));
+  return rules.assurance === "byzantine" ? assembled(gathering(rules), true) : assembled(withoutSources(rules), false);
 }
 
-function assembled<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
+function assembled<Carry>(rules: PhasedRules<Carry>, readsSources: boolean): Protocol<PhasedState> {
   const { id, code, version, title, assurance } = rules;
   const judge = new Judge(rules);
   const drive = new Drive(rules, judge);
@@ -23,6 +23,7 @@ function assembled<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
     version,
     title,
     assurance,
+    readsSources,
     refuseRequest: (attempt) =>
       refuseSize(attempt, rules.mostSeats ?? limits.maxCommittee) ??
       judge.refuseLength(attempt) ??

@@ -25,7 +25,7 @@ export interface Proposal {
   readonly answer: string;
   readonly proof: string;
   readonly tier: Ppm;
-  /** SG11: what the answer rests on; not given where the question names no source. */
+  /** SG4: what the answer rests on; not given where the question names no source. */
   readonly citations?: readonly Citation[];
 }
 
@@ -113,11 +113,8 @@ export function proposalFrom(
   return { answer: answer.text, proof, tier: tierOf(answered.confidence), ...(citations && { citations }) };
 }
 
-/** SG11: the place of the model's quotation in what its seat read; none if it stands nowhere there. */
-function citedIn(
-  read: readonly (Reading | null)[],
-  fields: Readonly<Record<string, string>>,
-): readonly Citation[] {
+/** SG4: the place of the model's quotation in what its seat read; none if it stands nowhere there. */
+function citedIn(read: readonly (Reading | null)[], fields: Readonly<Record<string, string>>): readonly Citation[] {
   const source = namedSource(fields["source"] ?? "");
   const reading = read[source];
   const found = reading?.kind === "read" ? cite(source, reading.text, fields["quote"] ?? "") : null;
@@ -174,7 +171,7 @@ export function candidatesOf(book: RoundBook, closure: Closure): readonly Candid
   return (known[closure] ??= readCandidates(book, closure));
 }
 
-/** SG12: a proposal that no witnessed citation bears does not count. */
+/** SG9: a proposal that no witnessed citation bears does not count. */
 function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[] {
   const opened = openedIn(book, closure);
   const { gathered } = book;

@@ -43,7 +43,7 @@ export interface Said<Body> {
   readonly body: Body;
 }
 
-/** SG12: what the seats read, as answers are held against it. */
+/** SG9: what the seats read, as answers are held against it. */
 export interface Gathered {
   /** True if the citations are some, and an honest seat read the passage of each. */
   bears(citations: readonly Citation[]): boolean;
@@ -55,7 +55,7 @@ export interface RoundBook {
   readonly round: number;
   readonly plan: RoundPlan;
   readonly slots: RoundSlots;
-  /** What the seats read before (SG9); not given where the question names no source. */
+  /** What the seats read before (SG5); not given where the question names no source. */
   readonly gathered?: Gathered;
 }
 

@@ -51,7 +51,7 @@ const CITE_TASK: Task = {
 /** What the seat read at each source; null where it read nothing. */
 type Texts = readonly (string | null)[];
 
-/** SG11: asks for an answer with the passage it rests on; a revision keeps what it says besides. */
+/** SG4: asks for an answer with the passage it rests on; a revision keeps what it says besides. */
 export function citing(attempt: Attempt, prompt: Prompt, texts: Texts): Prompt {
   return asksAnew(prompt) ? citePrompt(attempt, texts) : revisionCiting(prompt, texts);
 }

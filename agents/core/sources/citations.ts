@@ -5,7 +5,7 @@ import { passagesOf } from "./passages.ts";
 import type { PayloadMap } from "../protocol.ts";
 import type { Value } from "../types.ts";
 
-/** SG11: words of a source that an answer rests on, and the passage in which they stand. */
+/** SG4: words of a source that an answer rests on, and the passage in which they stand. */
 export interface Citation {
   /** The source's place in the question, 0 = the first. */
   readonly source: number;
@@ -13,10 +13,10 @@ export interface Citation {
   readonly quotation: string;
 }
 
-/** SG11: a shorter quotation could be found in any text. */
+/** SG4: a shorter quotation could be found in any text. */
 const LEAST_QUOTATION_BYTES = 8;
 
-/** SG11: true if the quotation stands in the passage and is long enough, or the whole of it. */
+/** SG4: true if the quotation stands in the passage and is long enough, or the whole of it. */
 function isQuoted({ passage, quotation }: Citation): boolean {
   if (quotation === "" || !passage.includes(quotation)) return false;
   return utf8(quotation).length >= LEAST_QUOTATION_BYTES || quotation === passage.trimEnd();
@@ -62,7 +62,8 @@ export function encodeCitation({ source, passage, quotation }: Citation): Payloa
 export function decodeCitation(value: Value): Citation | null {
   if (!isMapOf(value, ["passage", "quotation", "source"])) return null;
   const { passage, quotation, source } = value;
-  if (typeof source !== "number" || !Number.isSafeInteger(source) || source < 0 || source >= limits.sources) return null;
+  if (typeof source !== "number" || !Number.isSafeInteger(source) || source < 0 || source >= limits.sources)
+    return null;
   if (!isCited(passage, limits.passageBytes) || !isCited(quotation, limits.quotationBytes)) return null;
   const citation = { source, passage, quotation };
   return isQuoted(citation) ? citation : null;

@@ -2,7 +2,7 @@ import { hexToBytes, sha256, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 
 /**
- * SG10: the passages of a text, in order, as many as a message may name. A passage is a run of whole lines with at most
+ * SG6: the passages of a text, in order, as many as a message may name. A passage is a run of whole lines with at most
  * `limits.passageBytes`; from `LEAST_BYTES` on it ends after a line whose hash is a multiple of four. So texts that differ in one line
  * have the same passages but for that line's, wherever it stands.
  */

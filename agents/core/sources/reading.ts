@@ -1,7 +1,7 @@
 import { decode, encode, isMapOf } from "../encoding/codec.ts";
 import { limits } from "../limits.ts";
 
-/** SG9: what one seat read at a source, or why it read nothing. */
+/** SG5: what one seat read at a source, or why it read nothing. */
 export type Reading =
   { readonly kind: "read"; readonly text: string } | { readonly kind: "failed"; readonly reason: string };
 

@@ -96,7 +96,7 @@ export class Effects {
     this.host.enqueue({ kind: "loaded", root: effect.root, blocks: await this.loader.load(effect.blocks) });
   }
 
-  /** SG9: the asker chose what is read: bytes that are no document count as a failure. */
+  /** SG5: the asker chose what is read: bytes that are no document count as a failure. */
   private async read({ sources }: Extract<Effect, { kind: "read" }>): Promise<void> {
     const { context } = this.host;
     // Half a phase leaves time to say what was read before the phase ends.

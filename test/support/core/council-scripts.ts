@@ -4,7 +4,7 @@ import { canonicalOrder } from "../../../agents/core/seat/order.ts";
 import type { Prompt } from "../../../agents/core/prompts/prompt.ts";
 import type { Effect, Protocol } from "../../../agents/core/protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../../../agents/core/seat/tally.ts";
-import type { Attempt, Decision, Digest, Message } from "../../../agents/core/types.ts";
+import type { Attempt, Decision, Message } from "../../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;

@@ -15,17 +15,17 @@ import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { COUNCIL, formsOf, levelAt, ROUNDS } from "./levels.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 14;
+const VERSION = 13;
 
 /** ES2: the most seats, since a cross-examination has one letter per peer. */
 const MOST_SEATS = 26;
 
-/** escalating (docs/spec/escalating.md): a council, then a debate if the council is contested, then source-gated mbft. */
+/** escalating (docs/spec/escalating.md): a council, then a debate if the council is contested, then mbft. */
 export const escalating = phased<EscalatingCarry>({
   id: "escalating",
   code: 10,
   version: VERSION,
-  title: "Council, debate, then source-gated mbft",
+  title: "Council, debate, then mbft",
   assurance: "byzantine",
   mostSeats: MOST_SEATS,
   refuseRequest: refuseEscalating,

@@ -5,7 +5,7 @@ import { NOBODY_BLIND, outcomesOf } from "../../phases/pay.ts";
 import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
+import type { Attempt, Outcome } from "../../types.ts";
 import { initialCarry as initialMbft, judgeMbftRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
 import { acceptedOf, agreementIn, isContested, confidenceOf } from "./rules.ts";
