@@ -28,7 +28,7 @@ describe("documents from the command line", () => {
     await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
     await writeFile(join(world.folder, "long.txt"), "x".repeat(15_361));
     const wrong = [
-      [asking("--source", "rules.txt"), /only --protocol escalating/],
+      [asking("--protocol", "council", "--source", "rules.txt"), /council reads no sources/, "TERMS_INVALID"],
       [asking("--protocol", "escalating", "--source", "nowhere.txt"), /can be read/],
       [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 15360 bytes/],
       [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 15360 bytes/],

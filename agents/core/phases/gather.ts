@@ -191,8 +191,9 @@ function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner
   if (texts.every((text) => text === null)) return [];
   return rules.calls(view, phase).map(({ about, prompt }) => {
     if (phase === commitForm.phase) return { about, prompt: citing(view.attempt, prompt, texts) };
-    const judged = candidatesOf(view.book, "open").find(({ target }) => about.includes(target));
-    return { about, prompt: withSources(prompt, texts, judged?.citations ?? []) };
+    const judged = candidatesOf(view.book, "open").filter(({ target }) => about.includes(target));
+    const [only] = judged.length === 1 ? judged : [];
+    return { about, prompt: withSources(prompt, texts, only?.citations ?? []) };
   });
 }
 
