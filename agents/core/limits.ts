@@ -58,8 +58,10 @@ export const limits = {
   counterProofsPerRound: 32,
   /** Sources that a question may name. */
   sources: 4,
-  /** What a seat reads of one source. */
+  /** One document. */
   sourceBytes: 15_360,
+  /** What a prompt shows of one source. */
+  shownSourceBytes: 15_360,
   /** A passage of a source. */
   passageBytes: 1024,
   /** Passages of a source that a seat names; four lists of them fit into one message. */

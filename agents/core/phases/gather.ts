@@ -9,6 +9,7 @@ import { limits } from "../limits.ts";
 import { citing, withSources } from "../prompts/source-prompt.ts";
 import { holdsHonest } from "../quorum.ts";
 import type { Citation } from "../sources/citations.ts";
+import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
 import { passagesOf } from "../sources/passages.ts";
 import { clipText } from "../request/text.ts";
@@ -187,7 +188,10 @@ const NOT_IN_TIME = { kind: "failed", reason: "not read in time" } as const;
 /** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
 function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner>, phase: number): readonly Call[] {
   if (phase === MATCH) return rules.calls(view, phase);
-  const texts = (view.read ?? []).map((reading) => (reading?.kind === "read" ? reading.text : null));
+  const { question } = view.attempt.request;
+  const texts = (view.read ?? []).map((reading) =>
+    reading?.kind === "read" ? excerptOf(reading.text, question, limits.shownSourceBytes) : null,
+  );
   if (texts.every((text) => text === null)) return [];
   return rules.calls(view, phase).map(({ about, prompt }) => {
     if (phase === commitForm.phase) return { about, prompt: citing(view.attempt, prompt, texts) };
