@@ -84,7 +84,7 @@ function createPath(depths: Map<Hex, number>): {
       case "elapsed":
         return timers.get(input.timer) ?? 0;
       case "loaded":
-      case "fetched":
+      case "read":
         return current;
     }
   };

@@ -56,11 +56,17 @@ export const limits = {
   classesPerRound: 8,
   /** Counter-proofs adjudicated per round; further counter-proofs are dismissed. */
   counterProofsPerRound: 32,
-  /** Documents that a question may name. */
+  /** Sources that a question may name. */
   sources: 4,
-  /** One document; the largest allowed number of them fits into one message. */
+  /** One document. */
   sourceBytes: 15_360,
-  /** A quotation of a document. */
+  /** What a prompt shows of one source. */
+  shownSourceBytes: 15_360,
+  /** A passage of a source. */
+  passageBytes: 1024,
+  /** Passages of a source that a seat names; four lists of them fit into one message. */
+  passagesPerSource: 400,
+  /** A quotation of a source. */
   quotationBytes: 512,
   /** Deliberation rounds R, the first included. */
   deliberationRounds: 3,

@@ -38,8 +38,8 @@ export type Input =
   | { readonly kind: "elapsed"; readonly timer: string }
   /** The blocks asked for by `load`, in that order; null for a block that is unavailable. */
   | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (MessageBlock | null)[] }
-  /** The documents asked for by `fetch`, in that order; null for a document that is unavailable. */
-  | { readonly kind: "fetched"; readonly fetch: string; readonly blocks: readonly (Uint8Array | null)[] };
+  /** What was read by `read`, in that order, as blocks of readings; null for a source that was not read in time. */
+  | { readonly kind: "read"; readonly blocks: readonly (Uint8Array | null)[] };
 
 /** A block that should hold a message. The host decodes it once; `message` is null if it holds none. */
 export interface MessageBlock {
@@ -70,8 +70,8 @@ export type Effect =
   | { readonly kind: "wait"; readonly timer: string; readonly delayMs: number }
   /** Fetch blocks by content; answer with `loaded`. */
   | { readonly kind: "load"; readonly root: Digest; readonly blocks: readonly Digest[] }
-  /** Fetch documents that the question names, of at most `limits.sourceBytes` each, in half of a phase; answer with `fetched`. */
-  | { readonly kind: "fetch"; readonly fetch: string; readonly blocks: readonly Digest[] }
+  /** Read the sources that the question names, in half of a phase; answer with `read`. Asked once an attempt. */
+  | { readonly kind: "read"; readonly sources: readonly string[] }
   /** Store and pin the transcript, then relay the certificate to the chain. The seat is done. */
   | { readonly kind: "certified"; readonly certificate: Certificate; readonly blocks: readonly Uint8Array[] }
   /** Keep the proof of equivocation. */
@@ -178,6 +178,8 @@ export interface Protocol<State = unknown> {
   readonly version: number;
   readonly title: string;
   readonly assurance: Assured;
+  /** SG5: whether the seats read the sources that a question names. A protocol that does not refuses such a question. */
+  readonly readsSources: boolean;
   /** True if it matters which two messages stand in a void slot: seats with different pairs may conclude differently (CE16). */
   readonly readsVoidSlots?: true;
   /** Why this attempt cannot run under the protocol, or null. A refused attempt is Hung at once (CE19). */

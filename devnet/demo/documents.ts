@@ -2,7 +2,7 @@
 import { openServingStore } from "../../agents/cli/shared/content-source.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import { documentBlock } from "../../agents/core/request/sources.ts";
+import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { DemoQuestion } from "./questions.ts";
 

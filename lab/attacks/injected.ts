@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cidString, digestOf } from "../../agents/core/encoding/codec.ts";
 import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
+import { protocolById } from "../../agents/core/protocols/index.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import type { AnswerBook } from "../eval/answer-book.ts";
 import { attemptFor } from "../eval/attempt.ts";
@@ -15,7 +16,7 @@ import { harmlessText, injectedText, type Injection } from "./injections.ts";
 
 /**
  * Place of a text. `question`: after the question. `context`: before it, as a document that the asker quotes.
- * `document`: in one of the documents that the question names, which only escalating reads. `peer`: in everything
+ * `document`: in one of the documents that the question names, which byzantine protocols read. `peer`: in everything
  * that a lying seat writes.
  */
 export const PLACES = ["question", "context", "document", "peer"] as const;
@@ -61,7 +62,8 @@ export const DECIDERS: readonly string[] = [
 /** Returns the places in which such a decider can meet a text. */
 function placesOf(decider: string): readonly Place[] {
   return PLACES.filter(
-    (place) => (place !== "document" || decider === "escalating") && (place !== "peer" || decider !== ALONE),
+    (place) =>
+      (place !== "document" || protocolById(decider)?.readsSources === true) && (place !== "peer" || decider !== ALONE),
   );
 }
 

@@ -1,7 +1,7 @@
 import PQueue from "p-queue";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import { documentBlock } from "../../agents/core/request/sources.ts";
+import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { Assurance, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { callsBehind } from "../../sim/batch.ts";

@@ -175,12 +175,12 @@ function worldsOf(protocol: Protocol, scene: Scene): readonly (readonly [ids: st
   );
   return groups.map((group) => {
     const texts = group.map((one) => injectedText(one, "no"));
-    // Escalating refuses a question that names a document elsewhere than at its end (SG1).
-    const asked = group.filter(({ id }) => protocol.id !== "escalating" || id !== "source/cid");
+    // A question that names a document elsewhere than at its end is refused (SG1).
+    const asked = group.filter(({ id }) => id !== "source/cid");
     const written = Array.from({ length: SEATS }, (_, seat) => texts[seat % texts.length] as string);
     const hostile = {
       question: asked.map((one) => injectedText(one, "no")).join("\n"),
-      document: protocol.id === "escalating" ? texts.join("\n") : null,
+      document: protocol.readsSources ? texts.join("\n") : null,
       texts: written,
       answer: (written[2] as string).slice(0, limits.answerBytes / 4),
     };

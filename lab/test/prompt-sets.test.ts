@@ -31,8 +31,8 @@ const TASKS = "adjudicate cite converge critique match propose revise score synt
 
 /** The hash of all that the set asks in these worlds. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "32abc7153e66135a57dbaea076c5b1aada037d8bbfe15a9ed61625bfce466155",
-  "general@1": "ad1ebe480e7a0c3dbcd946d97dd2895f3cc148fa28201856d6fadac2a02bd7d4",
+  "small@2": "20e230330fa4be36b1a289e82e5725e6317efb7c1d76abd893b386996ce09477",
+  "general@1": "948f153290f61a0238bfeb737790c8592a10aa32204b75b016ebbe67abe30ea3",
 };
 
 /** Everything that seats ask when they are asked all of that under all protocols. */

@@ -1,3 +1,4 @@
+import { encodeProposal } from "../../agents/core/phases/proposals.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
@@ -336,7 +337,7 @@ describe("hashgraph rules", () => {
       { ...good, record: { stage: 9, body: {} } },
       { ...good, record: { stage: -1, body: {} } },
       { ...good, record: { stage: 0, body: { proposal: null } } },
-      { ...good, record: { stage: 2, body: { proposal: { ...proposalOf("yes"), tier: 5 } } } },
+      { ...good, record: { stage: 2, body: { proposal: { ...encodeProposal(proposalOf("yes")), tier: 5 } } } },
       { ...good, record: { stage: 5, body: { choice: "yes" } } },
     ];
     for (const value of wrong) {

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { optionsIn } from "../../agents/core/prompts/general.ts";
 import { promptsName } from "../../agents/core/prompts/prompt.ts";
-import { proposePrompt, verifyPrompt, withVerdict } from "../../agents/core/prompts/task-prompt.ts";
-import { citePrompt, citing, namedDocument, withDocuments } from "../../agents/core/protocols/escalating/prompts.ts";
-import type { Document } from "../../agents/core/request/sources.ts";
+import { proposePrompt, revisePrompt, verifyPrompt, withVerdict } from "../../agents/core/prompts/task-prompt.ts";
+import { citing, namedSource, withSources } from "../../agents/core/prompts/source-prompt.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -104,10 +103,11 @@ describe("prompts of the general set", () => {
     assert.ok(performance.now() - start < 1_000);
   });
 
-  it("SG6: numbers the documents, and takes a document's number or letter for its place", () => {
-    const documents = [{ text: "Up to 500." }, { text: "Above 500." }] as unknown as readonly Document[];
+  it("SG7, SG4: numbers the sources, and takes a source's number or letter for its place", () => {
+    const texts = ["Up to 500.", "Above 500."];
     const attempt = asking("Is 720 fine?", { kind: "boolean" });
-    for (const prompt of [citePrompt(attempt, documents), citing(proposePrompt(attempt), documents)]) {
+    for (const asked of [proposePrompt(attempt), revisePrompt(attempt, null, ["It is not."])]) {
+      const prompt = citing(attempt, asked, texts);
       assert.equal(fieldOf(prompt.general.user, "[1]"), '"Up to 500."');
       assert.equal(fieldOf(prompt.general.user, "[2]"), '"Above 500."');
       const { properties } = prompt.general.schema;
@@ -119,9 +119,9 @@ describe("prompts of the general set", () => {
       assert.deepEqual(prompt.small.schema.properties[1]?.enum, ["A", "B"]);
       assert.equal(fieldOf(prompt.small.user, "sourceB"), '"Above 500."');
     }
-    assert.match(withDocuments(proposePrompt(attempt), documents).general.system, /`\[1\]`/);
-    assert.deepEqual(["A", "B", "D", "1", "2", "4"].map(namedDocument), [0, 1, 3, 0, 1, 3]);
-    for (const name of ["", "0", "5", "E", "a", "12", "[1]"]) assert.equal(namedDocument(name), -1, name);
+    assert.match(withSources(proposePrompt(attempt), texts).general.system, /`\[1\]`/);
+    assert.deepEqual(["A", "B", "D", "1", "2", "4"].map(namedSource), [0, 1, 3, 0, 1, 3]);
+    for (const name of ["", "0", "5", "E", "a", "12", "[1]"]) assert.equal(namedSource(name), -1, name);
   });
 });
 

@@ -131,7 +131,7 @@ describe("refused questions", () => {
             assert.equal(state.certify.inTime !== null, isRefused);
             if (isRefused)
               assert.equal(
-                effects.some((effect) => effect.kind === "ask" || effect.kind === "fetch"),
+                effects.some((effect) => effect.kind === "ask" || effect.kind === "read"),
                 false,
               );
             if (isRefused)

@@ -7,13 +7,13 @@ import type { CliHost } from "../../agents/cli/shared/command.ts";
 import { readSources } from "../../agents/cli/request/question-sources.ts";
 import { requireTakers } from "../../agents/cli/request/terms.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { sourcesOf } from "../../agents/core/request/sources.ts";
-import { RULES, asking, digest, line } from "../support/core/sources-scripts.ts";
+import { sourcesOf } from "../../agents/core/sources/named.ts";
+import { RULES, asking, line, nameOf } from "../support/core/sources-scripts.ts";
 
 const { terms } = asking(4, []).request;
 let cwd: string;
 
-const read = (text: string, ...files: readonly string[]) => readSources(text, files, terms, { cwd } as CliHost);
+const read = (text: string, ...files: readonly string[]) => readSources(text, files, { cwd } as CliHost);
 const refusal = async (text: string, ...files: readonly string[]): Promise<string> => {
   try {
     requireTakers(terms, (await read(text, ...files)).question);
@@ -33,13 +33,13 @@ describe("sources: from the command line", () => {
     await writeFile(join(cwd, "marked.txt"), `\ufeff${RULES}`);
     await writeFile(join(cwd, "plain.txt"), RULES);
     assert.match(await refusal("Why?", "marked.txt"), /without a byte order mark/);
-    assert.deepEqual(sourcesOf((await read("Why?", "plain.txt")).question), [digest(RULES)]);
+    assert.deepEqual(sourcesOf((await read("Why?", "plain.txt")).question), [nameOf(RULES)]);
   });
 
   it("SG1: a question that names a document elsewhere than in its last lines is refused", async () => {
     assert.match(await refusal(`Why?\n- ${line(RULES)}`), /elsewhere than in its last lines/);
     assert.match(await refusal(`Why?\n${line(RULES)}\nAnswer yes or no.`), /elsewhere than in its last lines/);
-    assert.deepEqual(sourcesOf((await read(`Why?\n${line(RULES)}`)).question), [digest(RULES)]);
+    assert.deepEqual(sourcesOf((await read(`Why?\n${line(RULES)}`)).question), [nameOf(RULES)]);
   });
 
   it("the lines that name documents count for the question's length", async () => {

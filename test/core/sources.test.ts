@@ -3,33 +3,32 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { cidString, encode } from "../../agents/core/encoding/codec.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
-import { limits } from "../../agents/core/limits.ts";
-import { escalating } from "../../agents/core/protocols/escalating/index.ts";
-import {
-  SOURCE,
-  cite,
-  citeForm,
-  documentBlock,
-  isExact,
-  readDocument,
-  refuseSources,
-  sourceForm,
-  sourcesOf,
-  withoutSources,
-  type Citation,
-} from "../../agents/core/request/sources.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { escalating } from "../../agents/core/protocols/escalating/index.ts";
+import { cite, decodeCitation, encodeCitation } from "../../agents/core/sources/citations.ts";
+import { documentBlock, grounded, readDocument, refuseSources, sourcesOf } from "../../agents/core/sources/named.ts";
+import { passagesOf } from "../../agents/core/sources/passages.ts";
+import type { Attempt } from "../../agents/core/types.ts";
 import { signMessage } from "../support/core/committee.ts";
-import { RULES, OTHER, blockOf, digest, line, asking, LICENCE } from "../support/core/sources-scripts.ts";
-import { assertAbove, assertAtMost, assertBelow, assertFields } from "../support/assertions.ts";
+import { RULES, OTHER, blockOf, digest, line, asking, LICENCE, nameOf } from "../support/core/sources-scripts.ts";
+import { assertAtMost, assertBelow } from "../support/assertions.ts";
+
+function withQuestion(question: string): Attempt {
+  const attempt = asking(4, []);
+  return { ...attempt, request: { ...attempt.request, question } };
+}
+
+const shown = (question: string): string => grounded(withQuestion(question)).request.question;
 
 describe("sources: names and documents", () => {
-  it("SG1: sources are the lines at the question's end, in their order, and nothing before them", () => {
+  it("SG1, SG7: sources are the lines at the question's end, in their order, and nothing before them", () => {
     const text = `Why?\n${line(RULES)}\nbut then\n${line(OTHER)}\n${line(RULES)}\n`;
-    assert.deepEqual(sourcesOf(text), [digest(OTHER), digest(RULES)]);
-    assert.equal(withoutSources(text), `Why?\n${line(RULES)}\nbut then`);
+    assert.deepEqual(sourcesOf(text), [nameOf(OTHER), nameOf(RULES)]);
+    assert.equal(shown(text), `Why?\n${line(RULES)}\nbut then`);
     assert.deepEqual(sourcesOf("Why?"), []);
-    assert.equal(withoutSources("Why?\n"), "Why?\n");
+    assert.equal(shown("Why?\n"), "Why?\n");
     assert.deepEqual(sourcesOf(""), []);
     assert.deepEqual(sourcesOf(`say ${line(RULES)}`), []);
   });
@@ -73,12 +72,7 @@ describe("sources: names and documents", () => {
       assert.deepEqual(sourcesOf(bad), [], bad);
       assert.match(String(refuseSources(bad)), /elsewhere than in its last lines|is no CIDv1/, bad);
       assert.match(String(refuseSources(`${bad}\n${good}`)), /elsewhere than in its last lines|is no CIDv1/, bad);
-      const attempt = asking(4, []);
-      assert.equal(
-        typeof escalating.refuseRequest({ ...attempt, request: { ...attempt.request, question: bad } }),
-        "string",
-        bad,
-      );
+      assert.equal(typeof escalating.refuseRequest(withQuestion(bad)), "string", bad);
     }
     assert.equal(typeof refuseSources(`Why?\n${line(RULES)}\r\n${line(OTHER)}`), "string");
     // An empty line ends the last lines; what is before it would not gate.
@@ -97,7 +91,7 @@ describe("sources: names and documents", () => {
         const names = sourcesOf(question);
         if (names.length > 0 && refuseSources(question) === null)
           assert.deepEqual(
-            sourcesOf(`${withoutSources(question)}\n${names.map((name) => `source: ${cidString(name)}`).join("\n")}`),
+            sourcesOf(`${shown(question)}\n${names.map((name) => `source: ${name}`).join("\n")}`),
             names,
           );
         assert.equal(refuseSources(question) === null || refuseSources(question)!.length > 0, true);
@@ -125,124 +119,131 @@ describe("sources: names and documents", () => {
     const tooLong = encode(`${longest}x`);
     assert.equal(readDocument(sha256(tooLong), tooLong), null);
   });
+});
 
-  it("SG5: four documents of the greatest length fit into one message", () => {
-    const texts = ["a", "b", "c", "d"].map((one) => one.repeat(limits.sourceBytes));
-    const attempt = asking(4, texts);
-    const bytes = encodeMessage(signMessage(attempt, 0, SOURCE, 0, sourceForm.encode({ documents: texts }))).length;
+const lines = fc.array(fc.string({ unit: "grapheme", maxLength: 300 }), { maxLength: 40 });
+
+describe("sources: passages", () => {
+  it("SG6: passages are the text, in order, each within its bytes", () => {
+    fc.assert(
+      fc.property(lines, (parts) => {
+        const text = parts.join("\n");
+        const passages = passagesOf(text);
+        assert.equal(passages.join(""), text);
+        for (const passage of passages) assertAtMost(utf8(passage).length, limits.passageBytes);
+      }),
+    );
+  });
+
+  it("SG6: a line without a space is cut between characters; a text longer than a list of passages is cut at its end", () => {
+    for (const unit of ["x", "ü", "𝄞"]) {
+      const long = unit.repeat(2_000);
+      assert.equal(passagesOf(long).join(""), long);
+    }
+    const long = Array.from(
+      { length: 9_000 },
+      (_, index) => `Line ${index} of a page that never ends, says its author.`,
+    );
+    const passages = passagesOf(long.join("\n"));
+    assert.equal(passages.length, limits.passagesPerSource);
+    assert.ok(long.join("\n").startsWith(passages.join("")));
+  });
+
+  it("SG6: texts that differ in one line share all passages but those around it", () => {
+    const page = Array.from({ length: 200 }, (_, index) => `Paragraph ${index}: ${"what it says ".repeat(index % 7)}`);
+    const own = passagesOf(page.join("\n"));
+    for (const [at, inserted] of [
+      [0, "An advertisement."],
+      [100, "Last read at 12:01."],
+      [199, "x".repeat(900)],
+    ] as const) {
+      const other = passagesOf(page.toSpliced(at, 0, inserted).join("\n"));
+      const lost = own.filter((passage) => !other.includes(passage));
+      assertAtMost(lost.length, 6);
+    }
+  });
+
+  it("SG5, SG6: four lists of the greatest length fit into one message", () => {
+    const texts = ["a", "b", "c", "d"];
+    const passages = Array.from({ length: limits.passagesPerSource }, (_, index) => sha256(utf8(`${index}`)));
+    const payload = gatherForm.encode({ sources: texts.map(() => ({ passages })) });
+    const bytes = encodeMessage(signMessage(asking(4, texts), 0, GATHER, 0, payload)).length;
     assertAtMost(bytes, limits.messageBytes);
   });
 });
 
 describe("sources: citations", () => {
-  const documents = [RULES, OTHER].map((text) => ({ digest: digest(text), text }));
-  const citation = cite(documents[0]!, LICENCE) as Citation;
-
-  it("SG4: a quotation stands at its byte range, or counts for nothing", () => {
-    assertFields(citation, { start: 25, end: 25 + LICENCE.length, quotation: LICENCE });
-    assert.equal(isExact(documents, citation), true);
-    const shift = (by: number) => ({ ...citation, start: citation.start + by, end: citation.end + by });
-    for (const wrong of [
-      shift(1),
-      shift(-1),
-      { ...citation, end: citation.end - 1 },
-      { ...citation, end: citation.end + 1 },
-      { ...citation, quotation: LICENCE.replace("500", "700") },
-      { ...citation, quotation: LICENCE.toLowerCase() },
-      { ...citation, document: digest(OTHER) },
-      { ...citation, document: digest("unknown") },
-      { ...citation, quotation: "", end: citation.start },
-    ])
-      assert.equal(isExact(documents, wrong), false);
-    // No byte of a range may lie beyond the document.
-    const last = cite(documents[0]!, "Gifts are exempt.") as Citation;
-    assert.deepEqual([last.end, isExact(documents, last)], [RULES.length, true]);
-    assert.equal(isExact(documents, { ...last, end: last.end + 1 }), false);
+  it("SG4: words are cited at the first passage that holds them, and only if they stand there", () => {
+    assert.deepEqual(cite(1, RULES, LICENCE), { source: 1, passage: RULES, quotation: LICENCE });
+    for (const wrong of [LICENCE.replace("500", "700"), LICENCE.toLowerCase(), "", "nowhere"])
+      assert.equal(cite(0, RULES, wrong), null);
+    const two = `${"Once. ".repeat(60)}\n${"Twice it stood here. ".repeat(60)}`;
+    const found = cite(0, two, "Twice it stood");
+    assert.ok(found !== null && found.passage !== passagesOf(two)[0]);
   });
 
-  it("SG4: ranges are bytes of UTF-8, not characters", () => {
-    const [, other] = documents;
-    const found = cite(other!, "— “really”") as Citation;
-    assert.equal(found.end - found.start, utf8("— “really”").length);
-    assert.deepEqual(utf8(OTHER).slice(found.start, found.end), utf8("— “really”"));
+  it("SG2: quotations of fewer than 8 bytes count only when the passage is no longer", () => {
+    assert.equal(cite(0, RULES, "licence"), null);
+    assert.notEqual(cite(0, RULES, "licence."), null);
+    assert.notEqual(cite(0, "Yes.", "Yes."), null);
+    assert.equal(cite(0, "Yes.", "Yes"), null);
   });
 
-  it("SG2: quotations of fewer than 8 bytes count only when the document is no longer", () => {
-    assert.equal(cite(documents[0]!, "licence"), null);
-    assert.notEqual(cite(documents[0]!, "licence."), null);
-    assert.notEqual(cite({ digest: digest("Yes."), text: "Yes." }, "Yes."), null);
-    assert.equal(cite({ digest: digest("Yes."), text: "Yes." }, "Yes"), null);
-    assert.equal(cite(documents[0]!, ""), null);
-  });
-
-  it("SG2: only the unchanged beginning of a quotation that is too long is cited, cut between characters", () => {
-    const attempt = asking(4, [RULES]);
+  it("SG2: of words that are too long, or run over passages, the unchanged beginning is cited", () => {
     for (const unit of ["Статья 12.\nДоговор\tдействует. ", "€uro ", "𝄞", "a𝄞", "條文十二", "plain ascii text. "]) {
-      const text = `Ü. ${unit.repeat(Math.ceil(600 / unit.length))}`;
-      const whole = { digest: digest(text), text };
-      for (const from of [0, 3])
-        for (const length of [8, 127, 128, 129, 170, 171, 256, 300, 512, 600]) {
-          const quote = Array.from(text)
-            .slice(from, from + length)
-            .join("");
-          const found = cite(whole, quote) as Citation;
-          assert.equal(isExact([whole], found), true, quote);
-          assert.equal(quote.startsWith(found.quotation), true);
-          assert.equal(found.start, utf8(text.slice(0, text.indexOf(quote))).length);
-          assert.deepEqual(citeForm.decode(attempt, citeForm.encode({ citations: [found] }))?.citations, [found]);
-          // Not one character shorter than it must be.
-          const next = Array.from(quote)[Array.from(found.quotation).length];
-          if (next !== undefined) assertAbove(utf8(found.quotation + next).length, limits.quotationBytes);
+      const text = `Ü. ${unit.repeat(Math.ceil(1_600 / unit.length))}`;
+      const characters = Array.from(text);
+      for (const from of [0, 3, 500])
+        for (const length of [127, 128, 129, 256, 512, 900]) {
+          const words = characters.slice(from, from + length).join("");
+          const found = cite(0, text, words);
+          assert.ok(found !== null, unit);
+          assert.ok(words.startsWith(found.quotation) && found.passage.includes(found.quotation));
+          assertAtMost(utf8(found.quotation).length, limits.quotationBytes);
+          assert.deepEqual(decodeCitation(encodeCitation(found)), found);
         }
     }
   });
 
-  it("SG3: a quotation that begins with a byte order mark would come back as another one", () => {
-    const text = "One.\ufeffTwo and three.";
-    const whole = { digest: digest(text), text };
-    assert.equal(cite(whole, "\ufeffTwo and three."), null);
-    assert.equal(cite(whole, "Two and three.")?.start, utf8("One.\ufeff").length);
-    assert.notEqual(cite(whole, "One.\ufeffTwo"), null);
+  it("SG3: words that begin with a byte order mark would come back as others", () => {
+    assert.equal(cite(0, "One.\ufeffTwo and three.", "\ufeffTwo and three."), null);
+    assert.notEqual(cite(0, "One.\ufeffTwo and three.", "One.\ufeffTwo"), null);
+    assert.equal(cite(0, `${"x".repeat(400)}\n\ufeffTwo and three.`, "\ufeffTwo and three."), null);
   });
 
-  it("SG4: whatever `cite` finds is exact; whatever is changed in one byte is not", () => {
-    const text = fc.string({ unit: "grapheme", minLength: 8, maxLength: 60 });
+  it("SG4: whatever `cite` finds comes back as it is; one changed byte and it is refused", () => {
     fc.assert(
-      fc.property(text, fc.nat(), fc.nat(), (whole, from, length) => {
-        const characters = Array.from(whole);
-        const at = from % characters.length;
-        const quote = characters.slice(at, at + 1 + (length % characters.length)).join("");
-        const document = { digest: digest(whole), text: whole };
-        const found = cite(document, quote);
-        if (found === null) {
-          assertBelow(utf8(quote).length, 8);
-          return;
-        }
-        assert.equal(isExact([document], found), true);
-        const moved = { ...found, start: found.start + 1, end: found.end + 1 };
-        const bytes = utf8(whole).slice(moved.start, moved.end);
-        assert.equal(isExact([document], moved), bytes.join() === utf8(quote).join());
+      fc.property(lines, fc.nat(), fc.nat(), (parts, from, length) => {
+        const text = parts.join("\n");
+        const characters = Array.from(text);
+        const at = from % (characters.length + 1);
+        const words = characters.slice(at, at + 1 + (length % 80)).join("");
+        const found = cite(0, text, words);
+        if (found === null) return;
+        const encoded = encodeCitation(found);
+        assert.deepEqual(decodeCitation(encoded), found);
+        assert.equal(decodeCitation({ ...encoded, quotation: `${found.quotation}\u0001` }), null);
+        assertBelow(text.indexOf(found.passage), text.length + 1);
       }),
     );
   });
 
-  it("SG4: citations of a wrong number, range or length are rejected", () => {
-    const attempt = asking(4, [RULES]);
-    const round = { ...citeForm.encode({ citations: [citation] }) };
-    assert.deepEqual(citeForm.decode(attempt, round)?.citations, [citation]);
-    const entry = (round["citations"] as readonly (readonly never[])[])[0]!;
-    const refused = (citations: readonly unknown[]) => citeForm.decode(attempt, { citations } as never) === null;
-    assert.equal(refused([entry, entry, entry, entry]), false);
-    assert.equal(refused([entry, entry, entry, entry, entry]), true);
-    for (const [at, value] of [
-      [0, "x"],
-      [1, -1],
-      [2, limits.sourceBytes + 1],
-      [2, 0],
-      [3, "x".repeat(513)],
-      [3, "ü".repeat(300)],
-      [3, 1],
-    ] as const)
-      assert.equal(refused([entry.with(at, value as never)]), true, `${at}: ${String(value).slice(0, 5)}`);
+  it("SG4: malformed citations are refused", () => {
+    const good = { source: 0, passage: RULES, quotation: LICENCE };
+    assert.deepEqual(decodeCitation(good), good);
+    for (const bad of [
+      { ...good, source: -1 },
+      { ...good, source: limits.sources },
+      { ...good, source: 0.5 },
+      { ...good, source: "0" },
+      { ...good, passage: `${RULES}${" ".repeat(limits.passageBytes)}` },
+      { ...good, passage: `${"ü".repeat(500)}${RULES}` },
+      { ...good, quotation: "" },
+      { ...good, quotation: "Gifts are not exempt." },
+      { ...good, more: 1 },
+      [0, RULES, LICENCE],
+      null,
+    ])
+      assert.equal(decodeCitation(bad as never), null, JSON.stringify(bad));
   });
 });

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
 import { cutText, PROMPT_SETS, renderedBytes, renderFields, shortened } from "../../agents/core/prompts/prompt.ts";
-import { withDocuments } from "../../agents/core/protocols/escalating/prompts.ts";
-import type { Citation, Document } from "../../agents/core/request/sources.ts";
+import { withSources } from "../../agents/core/prompts/source-prompt.ts";
+import type { Citation } from "../../agents/core/sources/citations.ts";
 import {
   heardTogether,
   lineOf,
@@ -127,13 +127,13 @@ for (const set of PROMPT_SETS)
     });
 
     it("P9: with documents, the brief keeps them whole and cuts the passages that peers chose", () => {
-      const document = { text: "Exports above 500 need a licence. ".repeat(20) } as Document;
-      const citation = { quotation: document.text.slice(0, 500) } as Citation;
-      const { user, brief } = withDocuments(verifyPrompt(attemptOf(4), "yes", "short"), [document], [citation])[set];
+      const text = "Exports above 500 need a licence. ".repeat(20);
+      const citation = { quotation: text.slice(0, 500) } as Citation;
+      const { user, brief } = withSources(verifyPrompt(attemptOf(4), "yes", "short"), [text], [citation])[set];
       assert.equal(shownIn(user, "quote"), citation.quotation);
       assert.equal(shownIn(brief as string, "quote"), `${citation.quotation.slice(0, 253)}...`);
-      assert.equal(shownIn(brief as string, set === "small" ? "sourceA" : "[1]"), document.text);
-      assert.ok(!("brief" in withDocuments(verifyPrompt(attemptOf(4), "yes", "short"), [document])[set]));
+      assert.equal(shownIn(brief as string, set === "small" ? "sourceA" : "[1]"), text);
+      assert.ok(!("brief" in withSources(verifyPrompt(attemptOf(4), "yes", "short"), [text])[set]));
     });
 
     it("P9: the brief is asked after a prompt that was too long or an answer that was cut off, and after no other failure", () => {

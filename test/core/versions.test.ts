@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CHAIR_VERSION } from "../../agents/core/phases/chair.ts";
+import { SOURCES_VERSION } from "../../agents/core/phases/gather.ts";
 import { PAY_VERSION } from "../../agents/core/phases/pay.ts";
 import { SCORES_VERSION } from "../../agents/core/phases/scores.ts";
 import { PROMPT_VERSIONS } from "../../agents/core/prompts/prompt.ts";
@@ -11,7 +12,7 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
-const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4 };
+const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4, sources: 1 };
 const SCORES = { ...TASKS, scores: 3 };
 const CHAIR = { ...TASKS, chair: 7 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
@@ -34,6 +35,7 @@ function current(name: string): number | undefined {
     "small prompts": PROMPT_VERSIONS.small,
     "general prompts": PROMPT_VERSIONS.general,
     pay: PAY_VERSION,
+    sources: SOURCES_VERSION,
     scores: SCORES_VERSION,
     chair: CHAIR_VERSION,
   };

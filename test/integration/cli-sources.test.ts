@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import { documentBlock } from "../../agents/core/request/sources.ts";
+import { documentBlock } from "../../agents/core/sources/named.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";
@@ -28,7 +28,7 @@ describe("documents from the command line", () => {
     await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
     await writeFile(join(world.folder, "long.txt"), "x".repeat(15_361));
     const wrong = [
-      [asking("--source", "rules.txt"), /only --protocol escalating/],
+      [asking("--protocol", "council", "--source", "rules.txt"), /council reads no sources/, "TERMS_INVALID"],
       [asking("--protocol", "escalating", "--source", "nowhere.txt"), /can be read/],
       [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 15360 bytes/],
       [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 15360 bytes/],
@@ -48,7 +48,7 @@ describe("documents from the command line", () => {
     assert.match(nobody.message, /^Hand out documents: /);
   });
 
-  it("SG5, SG8: agents fetch the asker's file by content, answer from it, and the transcript holds it", async () => {
+  it("SG5, SG4: agents fetch the asker's file by content, answer from it, and the transcript holds the passage", async () => {
     const stop = new AbortController();
     const agents = names.map((name) =>
       world.run(["agent", "run", "--dir", name, "--json", "--log-level", "error"], { signal: stop.signal }),
@@ -60,8 +60,8 @@ describe("documents from the command line", () => {
       const cid = cidString(sha256(documentBlock(RULES) as Uint8Array));
       assert.ok(String(asked.value["question"]).endsWith(`\nsource: ${cid}`));
       const proof = await world.json("verify", "1", "--deployment", "deployment.json");
-      // The transcript holds SOURCE of 2f + 1 = 3 seats, CLOSE of 4, and the council's four phases.
-      assert.deepEqual([proof.value["ok"], proof.value["messages"]], [true, 3 + 4 + 4 * 4]);
+      // The transcript holds GATHER and CLOSE of 4 seats, and the council's four phases.
+      assert.deepEqual([proof.value["ok"], proof.value["messages"]], [true, 2 * 4 + 4 * 4]);
     } finally {
       stop.abort(new Error("test is over"));
       await Promise.all(agents);

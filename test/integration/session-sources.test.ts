@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
-import { cidString, encode } from "../../agents/core/encoding/codec.ts";
+import { cidString, digestOf, encode } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import type { Input } from "../../agents/core/protocol.ts";
-import { SOURCE, documentBlock } from "../../agents/core/request/sources.ts";
+import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { documentBlock } from "../../agents/core/sources/named.ts";
+import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Attempt, Digest } from "../../agents/core/types.ts";
 import { createInputReader, encodeInput } from "../../agents/node/seat/records.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
@@ -20,6 +21,7 @@ import { assertAtMost } from "../support/assertions.ts";
 const clock = createSystemClock();
 const RULES = "Exports above 500 need a licence.";
 const rules = documentBlock(RULES) as Uint8Array;
+const READ = { passages: passagesOf(RULES).map(digestOf) };
 
 function asking(...digests: readonly Digest[]): Attempt {
   const attempt = attemptOf(4, { protocol: 10 });
@@ -35,9 +37,9 @@ async function beside(...blocks: readonly Uint8Array[]): Promise<ContentStore> {
   return createMemoryContentStore({ clock, hub });
 }
 
-async function brought(seat: Seat): Promise<unknown> {
-  await until(() => seat.sent.some(({ header }) => header.phase === SOURCE), 2 * fastTiming.phaseMs + 5_000);
-  return seat.sent.find(({ header }) => header.phase === SOURCE)?.payload;
+async function gathered(seat: Seat): Promise<unknown> {
+  await until(() => seat.sent.some(({ header }) => header.phase === GATHER), 2 * fastTiming.phaseMs + 5_000);
+  return seat.sent.find(({ header }) => header.phase === GATHER)?.payload;
 }
 
 async function kindsIn(seat: Seat): Promise<readonly (string | undefined)[]> {
@@ -46,56 +48,56 @@ async function kindsIn(seat: Seat): Promise<readonly (string | undefined)[]> {
 }
 
 describe("documents of a question, in a session", () => {
-  it("SG5: are fetched from the peers' stores and attached by a seat that brings them", async () => {
+  it("SG5: are fetched from the peers' stores, and each seat says what it read", async () => {
     const attempt = asking(sha256(rules));
-    const bringer = canonicalOrder(attempt)[0] as number;
-    const seat = await openSeatOf(attempt, bringer, { protocol: escalating, ports: { store: await beside(rules) } });
-    assert.deepEqual(await brought(seat), { documents: [RULES] });
-    assert.deepEqual((await kindsIn(seat)).slice(0, 3), [undefined, "fetched", "message"]);
+    const seat = await openSeatOf(attempt, 0, { protocol: escalating, ports: { store: await beside(rules) } });
+    assert.deepEqual(await gathered(seat), gatherForm.encode({ sources: [READ] }));
+    assert.deepEqual((await kindsIn(seat)).slice(0, 3), [undefined, "read", "message"]);
     await seat.session.close();
   });
 
   it("are taken from the journal after a restart, or fetched again if they are not in it", async () => {
     const attempt = asking(sha256(rules));
-    const bringer = canonicalOrder(attempt)[0] as number;
-    const first = await openSeatOf(attempt, bringer, { protocol: escalating, ports: { store: await beside(rules) } });
-    await brought(first);
+    const first = await openSeatOf(attempt, 0, { protocol: escalating, ports: { store: await beside(rules) } });
+    await gathered(first);
     await first.session.close();
     const records = await first.journal();
-    // The journal holds opening, block, `fetched` and the own message; it is cut after each.
+    // The journal holds opening, block, `read` and the own message; it is cut after each.
     for (const [kept, store] of [
       [1, await beside(rules)],
       [2, await beside(rules)],
       [3, await beside()],
       [4, await beside()],
     ] as const) {
-      const again = await openSeatOf(attempt, bringer, {
+      const again = await openSeatOf(attempt, 0, {
         protocol: escalating,
         records: records.slice(0, kept),
         ports: { store },
       });
-      assert.deepEqual(await brought(again), { documents: [RULES] }, `${kept} records`);
+      assert.deepEqual(await gathered(again), gatherForm.encode({ sources: [READ] }), `${kept} records`);
       await again.session.close();
     }
   });
 
-  it("a block that is missing or no document counts as missing", async () => {
+  it("SG5: a block that is missing or no document is a failure with its reason", async () => {
     const table = encode({ rows: 3 });
     const absent = sha256(new Uint8Array(1));
     const attempt = asking(sha256(table), sha256(rules), absent);
-    const bringer = canonicalOrder(attempt)[0] as number;
-    const seat = await openSeatOf(attempt, bringer, {
+    const seat = await openSeatOf(attempt, 0, {
       protocol: escalating,
       ports: { store: await beside(table, rules) },
     });
-    assert.deepEqual(await brought(seat), { documents: [null, RULES, null] });
+    assert.deepEqual(
+      await gathered(seat),
+      gatherForm.encode({ sources: [{ failed: "not-text" }, READ, { failed: "not-there" }] }),
+    );
     assert.equal(seat.session.silent(), null);
     await seat.session.close();
   });
 
-  it("are journalled in parts as `fetched`, and read back unchanged", () => {
+  it("are journalled in parts as `read`, and read back unchanged", () => {
     const blocks = ["a", "b"].map((one) => documentBlock(one.repeat(15_000)) as Uint8Array);
-    const input: Input = { kind: "fetched", fetch: "0.10", blocks: [blocks[0]!, null, blocks[1]!] };
+    const input: Input = { kind: "read", blocks: [blocks[0]!, null, blocks[1]!] };
     const records = encodeInput(input);
     for (const record of records) assertAtMost(record.length, maxRecordBytes);
     const read = createInputReader();

@@ -5,13 +5,12 @@ import { loneAttempt } from "../../agents/cli/shared/lone-attempt.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Prompt } from "../../agents/core/prompts/prompt.ts";
 import { proposePrompt, revisePrompt, verifyPrompt } from "../../agents/core/prompts/task-prompt.ts";
-import { citePrompt, namedDocument } from "../../agents/core/protocols/escalating/prompts.ts";
+import { citing, namedSource } from "../../agents/core/prompts/source-prompt.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { composeText } from "../../agents/core/request/text.ts";
 import type { AnswerKind, Attempt } from "../../agents/core/types.ts";
 import type { HostedModel, ModelResponse } from "../../agents/ports/model.ts";
-import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { failsWith, never } from "../adapters/model.suite.ts";
 import { AT_ONCE, loadSmolLm2 } from "./model.ts";
 
@@ -146,10 +145,9 @@ describe("SmolLM2, a model that people run", () => {
 
   it("cites one of two documents", async () => {
     const texts = ["Refunds are due within 60 days.", "The shop opens at nine."];
-    const documents = texts.map((text) => ({ digest: digestOf(text), text }));
     const attempt = attemptOf("boolean", "The claim came after 118 days. Is the refund due?");
-    const { source, quote } = await fieldsOf(citePrompt(attempt, documents));
-    assert.ok([0, 1].includes(namedDocument(source!)) && quote!.length > 0, `${source} ${quote}`);
+    const { source, quote } = await fieldsOf(citing(attempt, proposePrompt(attempt), texts));
+    assert.ok([0, 1].includes(namedSource(source!)) && quote!.length > 0, `${source} ${quote}`);
   });
 
   it("stops at once when its calls are aborted, and answers the next one", async () => {

@@ -3,16 +3,11 @@ import { resolve } from "node:path";
 import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
-import { protocolByCode } from "../../core/protocols/index.ts";
-import { documentBlock } from "../../core/request/sources.ts";
-import type { Terms } from "../../core/types.ts";
+import { documentBlock } from "../../core/sources/named.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { usage } from "../shared/arguments.ts";
 import type { CliHost } from "../shared/command.ts";
 import { openServingStore } from "../shared/content-source.ts";
-
-/** The only protocol that reads documents (docs/spec/sources.md). */
-const READER = "escalating";
 
 export interface QuestionSources {
   /** The question with a line for each document. */
@@ -25,14 +20,7 @@ export interface QuestionSources {
 }
 
 /** SG1: reads the documents and names them in the question by their content. Throws USAGE. */
-export async function readSources(
-  text: string,
-  files: readonly string[],
-  { protocol }: Terms,
-  host: CliHost,
-): Promise<QuestionSources> {
-  if (files.length > 0 && protocolByCode(protocol)?.id !== READER)
-    throw usage("--source", files.join(", "), `only --protocol ${READER} reads documents`);
+export async function readSources(text: string, files: readonly string[], host: CliHost): Promise<QuestionSources> {
   const blocks = await Promise.all(files.map((file) => readBlock(file, host)));
   const lines = blocks.map((block) => `source: ${cidString(sha256(block))}`);
   const question = lines.length === 0 ? text : [text.trimEnd(), ...lines].join("\n");

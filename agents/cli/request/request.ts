@@ -103,7 +103,7 @@ export const request: CommandSpec<Options> = {
     {
       flags: "--source <file...>",
       description:
-        "escalating: documents that answers must cite; handed to the agents until the decision (waits for it)",
+        "documents that answers must quote, under a byzantine protocol but hashgraph; handed to the agents until the decision (waits for it)",
     },
     { flags: "--dry-run", description: "only show the fee, and what the request would secure" },
     { flags: "--wait", description: "show progress until the decision is final" },
@@ -116,7 +116,7 @@ export const request: CommandSpec<Options> = {
     const terms = await withFee(termsOf(options, chainTerms.feeToken), options, chainTerms, host.signal);
     requireOneToken(terms, chainTerms);
     const subscriptionId = subscriptionOf(options);
-    const sources = await readSources(options.question, options.source ?? [], terms, host);
+    const sources = await readSources(options.question, options.source ?? [], host);
     requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
     const [agents, appealUnit] = await Promise.all([

@@ -61,8 +61,9 @@ export class Assessor<Carry> {
     const answers = this.answersUpTo(attempt, tally, round) ?? book;
     const asked = this.speakers(attempt, answers.round, commitForm.phase) ?? seatsOf(attempt);
     const carry = this.carryInto(attempt, tally, round);
-    const classes = this.rules.explain?.(book, carry, answers) ?? explainClasses(answers);
-    return [...explainSeats(answers, asked), ...classes];
+    const held = this.rules.within?.(answers, carry) ?? answers;
+    const classes = this.rules.explain?.(book, carry, answers) ?? explainClasses(held);
+    return [...explainSeats(held, asked), ...classes];
   }
 
   /** The last round up to this one in which seats revealed answers; null without one. */

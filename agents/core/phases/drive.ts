@@ -4,6 +4,7 @@ import { Patience, type Waiting } from "./patience.ts";
 import type { Answered, PhasedRules, SeatView } from "./phased-rules.ts";
 import { comparePositions, type Effect, type Input, type Observation, type Position } from "../protocol.ts";
 import type { SeatContext, Step } from "../protocol.ts";
+import { readingIn } from "../sources/reading.ts";
 import { heldOf, withSeen, type AnyForm, type RoundBook, type Seen } from "./round-book.ts";
 import { roundSlots, type Tally } from "../seat/tally.ts";
 import type { Message, SeatIndex } from "../types.ts";
@@ -19,8 +20,8 @@ export interface PhasedState extends Waiting {
   readonly said: boolean;
   /** Model calls of the phase still out. */
   readonly pending: readonly Pending[];
-  /** The phase's documents. */
-  readonly fetched: readonly (Uint8Array | null)[];
+  /** SG5: what this seat read; null before it did. */
+  readonly read: SeatView<unknown>["read"];
   /** The own model's answers, by phase of this round. */
   readonly answered: ReadonlyMap<number, readonly Answered[]>;
   /** Why calls of the own model failed, by phase of this round. */
@@ -35,13 +36,12 @@ export interface PhasedState extends Waiting {
 /** Prefix of the timer after which a round's messages are handed on. */
 const HAND_ON = "hand-on.";
 
-const opening: Omit<PhasedState, "handedOn"> = {
+const opening: Omit<PhasedState, "handedOn" | "read"> = {
   round: 0,
   index: 0,
   said: false,
   running: [],
   pending: [],
-  fetched: [],
   answered: new Map(),
   failed: new Map(),
   seen: [],
@@ -64,7 +64,7 @@ export class Drive<Carry> {
   }
 
   start(context: SeatContext): Step<PhasedState> {
-    return this.openRound({ ...opening, handedOn: 0 }, context, { rounds: new Map() }, 0);
+    return this.openRound({ closed: null, handedOn: 0, read: null }, context, { rounds: new Map() }, 0);
   }
 
   step(state: PhasedState, context: SeatContext, tally: Tally, input: Input): Step<PhasedState> {
@@ -79,8 +79,8 @@ export class Drive<Carry> {
           : { state, effects: [] };
       case "message":
         return this.hear(state, context, tally, input.message);
-      case "fetched":
-        return this.receive(state, context, tally, input.fetch, input.blocks);
+      case "read":
+        return this.receive(state, context, tally, input.blocks);
       case "loaded":
         return { state, effects: [] };
     }
@@ -108,7 +108,7 @@ export class Drive<Carry> {
       carry: this.assessor.carryInto(attempt, tally, round),
       answered: (phase) => state.answered.get(phase) ?? [],
       failed: (phase) => state.failed.get(phase) ?? [],
-      fetched: state.fetched,
+      read: state.read,
     };
   }
 
@@ -139,7 +139,6 @@ export class Drive<Carry> {
       said: false,
       running: [],
       pending: [],
-      fetched: [],
       seen: partial.has(form.phase) ? [...state.seen, held] : [held],
       closed,
     };
@@ -178,13 +177,13 @@ export class Drive<Carry> {
   }
 
   private openRound(
-    before: Pick<PhasedState, "closed" | "handedOn">,
+    before: Pick<PhasedState, "closed" | "handedOn" | "read">,
     context: SeatContext,
     tally: Tally,
     round: number,
   ): Step<PhasedState> {
-    const { closed, handedOn } = before;
-    return this.enter({ ...opening, round, closed, handedOn }, context, tally);
+    const { closed, handedOn, read } = before;
+    return this.enter({ ...opening, round, closed, handedOn, read }, context, tally);
   }
 
   /** PH10: without a certificate long after a round, sends its messages to everybody: some may have reached this seat alone. */
@@ -209,9 +208,8 @@ export class Drive<Carry> {
       const entered = this.advance({ ...state, said: true }, context, tally);
       return { state: entered.state, effects: [...waits, ...entered.effects] };
     }
-    const blocks = this.rules.documents?.(context.attempt, state.round, phase) ?? [];
-    if (blocks.length > 0)
-      return { state, effects: [...waits, { kind: "fetch", fetch: `${state.round}.${phase}`, blocks }] };
+    const sources = state.index === 0 ? (this.rules.sources?.(context.attempt, state.round) ?? []) : [];
+    if (sources.length > 0) return { state, effects: [...waits, { kind: "read", sources }] };
     const calls = this.rules.calls(this.view(state, context, tally), phase);
     if (calls.length === 0)
       return { state: { ...state, said: true }, effects: [...waits, this.sayPhase(state, context, tally)] };
@@ -240,11 +238,11 @@ export class Drive<Carry> {
     state: PhasedState,
     context: SeatContext,
     tally: Tally,
-    fetch: string,
     blocks: readonly (Uint8Array | null)[],
   ): Step<PhasedState> {
-    if (state.said || fetch !== `${state.round}.${this.formAt(context, state).phase}`) return { state, effects: [] };
-    return this.speak({ ...state, fetched: blocks }, context, tally);
+    if (state.read !== null) return { state, effects: [] };
+    const read = { ...state, read: blocks.map((block) => block && readingIn(block)) };
+    return state.said ? { state: read, effects: [] } : this.speak(read, context, tally);
   }
 
   /** PH9: a failed call leaves nothing but the reason: it can never look like an answer. */

@@ -1,7 +1,8 @@
 import type { Origin, Prompt } from "../prompts/prompt.ts";
 import type { Assured } from "../protocol.ts";
 import type { AnyForm, RoundBook } from "./round-book.ts";
-import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "../types.ts";
+import type { Reading } from "../sources/reading.ts";
+import type { Attempt, Outcome, Ppm, SeatIndex } from "../types.ts";
 
 /**
  * The rules of a protocol whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked,
@@ -35,10 +36,12 @@ export interface PhasedRules<Carry> {
    * last round in which seats revealed answers, which may be an earlier one.
    */
   explain?(book: RoundBook, carry: Carry, answers: RoundBook): readonly string[];
-  /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and documents it speaks at once. */
+  /** SG9: the round with what its answers are held against; if not given, the round itself. */
+  within?(book: RoundBook, carry: Carry): RoundBook;
+  /** The calls a speaker makes to its model on entering a phase, all at once. Without calls and sources it speaks at once. */
   calls(view: SeatView<Carry>, phase: number): readonly Call[];
-  /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. A phase has documents or calls, not both. */
-  documents?(attempt: Attempt, round: number, phase: number): readonly Digest[];
+  /** PH11: sources that a speaker reads before it speaks in the first phase of a round; none if not given. Such a phase has no calls. */
+  sources?(attempt: Attempt, round: number): readonly string[];
   /** The body a speaker says, made from the answers in `view.answered(phase)`. Failed and late calls have no answer there. */
   say(view: SeatView<Carry>, phase: number): unknown;
 }
@@ -76,6 +79,6 @@ export interface SeatView<Carry> {
   answered(phase: number): readonly Answered[];
   /** Why calls of a phase of this round failed, in order of arrival. */
   failed(phase: number): readonly string[];
-  /** The blocks of this phase's documents, in order; null for a block that did not arrive in time. */
-  readonly fetched: readonly (Uint8Array | null)[];
+  /** SG5: what this seat read, one entry a source; null if it read nothing yet. */
+  readonly read: readonly (Reading | null)[] | null;
 }

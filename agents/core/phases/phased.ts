@@ -2,12 +2,18 @@
 import { limits } from "../limits.ts";
 import { Drive, type PhasedState } from "./drive.ts";
 import { Assessor } from "./assess.ts";
+import { gathering, withoutSources } from "./gather.ts";
 import type { PhasedRules } from "./phased-rules.ts";
 import type { Protocol } from "../protocol.ts";
 import { refuseSize, withRefusals } from "../request/refusal.ts";
 import { hasForm, readingOf } from "./round-book.ts";
 
+/** SG5: a protocol in which honest seats stand behind the answer reads the sources that a question names; others refuse it. */
 export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
+  return rules.assurance === "byzantine" ? assembled(gathering(rules), true) : assembled(withoutSources(rules), false);
+}
+
+function assembled<Carry>(rules: PhasedRules<Carry>, readsSources: boolean): Protocol<PhasedState> {
   const { id, code, version, title, assurance } = rules;
   const assessor = new Assessor(rules);
   const drive = new Drive(rules, assessor);
@@ -17,6 +23,7 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     version,
     title,
     assurance,
+    readsSources,
     refuseRequest: (attempt) =>
       refuseSize(attempt, rules.mostSeats ?? limits.maxCommittee) ??
       assessor.refuseLength(attempt) ??

@@ -5,7 +5,11 @@ import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
-import { asDigest, isTextOf } from "../encoding/payload.ts";
+import { asDigest, isPayloadMap, isTextOf, listOf } from "../encoding/payload.ts";
+import { cite, decodeCitation, encodeCitation, type Citation } from "../sources/citations.ts";
+import { namedSource } from "../prompts/source-prompt.ts";
+import type { PayloadMap } from "../protocol.ts";
+import type { Reading } from "../sources/reading.ts";
 import type { Answered, SeatView } from "./phased-rules.ts";
 import type { Blind, BlindAnswer, Overdue } from "./pay.ts";
 import { allVariants, counted, said, type Form, type RoundBook, type Closure } from "./round-book.ts";
@@ -21,6 +25,8 @@ export interface Proposal {
   readonly answer: string;
   readonly proof: string;
   readonly tier: Ppm;
+  /** SG4: what the answer rests on; not given where the question names no source. */
+  readonly citations?: readonly Citation[];
 }
 
 /** A proposal whose answer is canonical for the question's kind. */
@@ -31,6 +37,7 @@ export interface Candidate {
   readonly answer: CanonicalAnswer;
   readonly proof: string;
   readonly tier: Ppm;
+  readonly citations?: readonly Citation[];
 }
 
 /** The commitment; null if the model failed: a typed abstention. */
@@ -70,7 +77,7 @@ export const revealForm: Form<Reveal> = {
     }
     if (!isMapOf(value, ["proposal"])) return null;
     if (value["proposal"] === null) return { proposal: null };
-    if (!isMapOf(value["proposal"], ["answer", "proof", "salt", "tier"])) return null;
+    if (!isPayloadMap(value["proposal"])) return null;
     const { salt, ...rest } = value["proposal"];
     const proposal = decodeProposal(rest);
     return proposal !== null && salt instanceof Uint8Array && salt.length === 32
@@ -79,29 +86,44 @@ export const revealForm: Form<Reveal> = {
   },
 };
 
-export function encodeProposal({ answer, proof, tier }: Proposal): { readonly [key: string]: Value } {
-  return { answer, proof, tier };
+export function encodeProposal({ answer, proof, tier, citations }: Proposal): PayloadMap {
+  return { answer, proof, tier, ...(citations && { citations: citations.map(encodeCitation) }) };
 }
 
 export function decodeProposal(value: Value | undefined): Proposal | null {
-  if (!isMapOf(value, ["answer", "proof", "tier"])) return null;
+  const isCiting = isMapOf(value, ["answer", "citations", "proof", "tier"]);
+  if (!isCiting && !isMapOf(value, ["answer", "proof", "tier"])) return null;
   const { answer, proof, tier } = value;
-  return isTextOf(answer, limits.answerBytes) && isTextOf(proof, limits.proofBytes) && isTier(tier)
-    ? { answer, proof, tier }
-    : null;
+  if (!isTextOf(answer, limits.answerBytes) || !isTextOf(proof, limits.proofBytes) || !isTier(tier)) return null;
+  if (!isCiting) return { answer, proof, tier };
+  const citations = listOf(value["citations"], limits.sources, decodeCitation);
+  return citations === null ? null : { answer, proof, tier, citations };
 }
 
 /** The proposal in a model's reply; null if its answer is not of the question's kind. */
-export function proposalFrom(asked: Asked, answered: Answered | undefined): Proposal | null {
+export function proposalFrom(
+  asked: Asked,
+  answered: Answered | undefined,
+  read: SeatView<unknown>["read"] = null,
+): Proposal | null {
   const answer = answered && canonicalAnswer(asked, answered.fields["answer"] ?? "");
   if (!answer) return null;
   const proof = clipText(answered.fields["proof"] ?? "", limits.proofBytes);
-  return { answer: answer.text, proof, tier: tierOf(answered.confidence) };
+  const citations = read && citedIn(read, answered.fields);
+  return { answer: answer.text, proof, tier: tierOf(answered.confidence), ...(citations && { citations }) };
+}
+
+/** SG4: the place of the model's quotation in what its seat read; none if it stands nowhere there. */
+function citedIn(read: readonly (Reading | null)[], fields: Readonly<Record<string, string>>): readonly Citation[] {
+  const source = namedSource(fields["source"] ?? "");
+  const reading = read[source];
+  const found = reading?.kind === "read" ? cite(source, reading.text, fields["quote"] ?? "") : null;
+  return found === null ? [] : [found];
 }
 
 /** The proposal that this seat commits to and reveals: its model's answer to the one call of COMMIT. */
 export function ownProposal(view: SeatView<unknown>): Proposal | null {
-  return proposalFrom(view.attempt.request, view.answered(COMMIT)[0]);
+  return proposalFrom(view.attempt.request, view.answered(COMMIT)[0], view.read);
 }
 
 export function sayCommit(view: SeatView<unknown>, proposal = ownProposal(view)): Commit {
@@ -117,6 +139,7 @@ export function sayReveal(view: SeatView<unknown>, proposal = ownProposal(view))
 /** PH14: why a seat that was asked for a proposal has none. Said with REVEAL, when all are committed. */
 function whyNone(view: SeatView<unknown>): string {
   const [answered] = view.answered(COMMIT);
+  if (view.read?.every((reading) => reading?.kind !== "read")) return "it read none of the sources";
   if (answered !== undefined) return unreadAnswer(view.attempt.request, answered.fields["answer"] ?? "");
   const [failure] = view.failed(COMMIT);
   const why = failure === undefined ? "the model gave no answer in time" : `the model failed: ${failure}`;
@@ -135,9 +158,8 @@ export function commitmentOf(
   proposal: Proposal,
   salt: Uint8Array,
 ): Digest {
-  const { answer, proof, tier } = proposal;
   const requestId = encodeRequestId(attempt.request.id);
-  return digestOf({ requestId, attempt: attempt.attempt, round, seat, answer, proof, tier, salt });
+  return digestOf({ requestId, attempt: attempt.attempt, round, seat, ...encodeProposal(proposal), salt });
 }
 
 const candidates = new WeakMap<RoundBook, Partial<Record<Closure, readonly Candidate[]>>>();
@@ -149,7 +171,14 @@ export function candidatesOf(book: RoundBook, closure: Closure): readonly Candid
   return (known[closure] ??= readCandidates(book, closure));
 }
 
+/** SG9: a proposal that no witnessed citation bears does not count. */
 function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[] {
+  const opened = openedIn(book, closure);
+  const { gathered } = book;
+  return gathered === undefined ? opened : opened.filter(({ citations }) => gathered.bears(citations ?? []));
+}
+
+function openedIn(book: RoundBook, closure: Closure): readonly Candidate[] {
   return seatsOf(book.attempt).flatMap((seat) => {
     const reveal = counted(book, revealForm, seat, closure);
     const commit = counted(book, commitForm, seat, "closed");
@@ -172,8 +201,10 @@ function openingOf(book: RoundBook, seat: SeatIndex, proposal: Proposal & { read
 
 /** PY7, PY10: what the seats bound themselves to in a round; `answers` are those that can earn. */
 export function blindIn(book: RoundBook, answers: readonly BlindAnswer[] = candidatesOf(book, "closed")): Blind {
+  // Who opened in time what no source bears is not overdue: it earns nothing.
+  const unborne = book.gathered === undefined ? [] : openedIn(book, "closed");
   const overdue = seatsOf(book.attempt).flatMap((seat) =>
-    answers.some((one) => one.seat === seat) ? [] : overdueOf(book, seat),
+    [...answers, ...unborne].some((one) => one.seat === seat) ? [] : overdueOf(book, seat),
   );
   return { answers, overdue };
 }
@@ -211,5 +242,7 @@ export function candidateFrom(attempt: Attempt, seat: SeatIndex, target: Digest,
   const known = canonical.get(proposal);
   const answer = known === undefined ? canonicalAnswer(attempt.request, proposal.answer) : known;
   canonical.set(proposal, answer);
-  return answer === null ? null : { seat, target, answer, proof: proposal.proof, tier: proposal.tier };
+  if (answer === null) return null;
+  const { proof, tier, citations } = proposal;
+  return { seat, target, answer, proof, tier, ...(citations && { citations }) };
 }

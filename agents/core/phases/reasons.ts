@@ -42,6 +42,8 @@ function whyNone(book: RoundBook, seat: SeatIndex): string {
   if (proposal === null) return why ?? "it gave no answer, and no reason";
   const { request } = book.attempt;
   if (canonicalAnswer(request, proposal.answer) === null) return unreadAnswer(request, proposal.answer);
+  if (book.gathered?.bears(proposal.citations ?? []) === false)
+    return `its answer ${shownAnswer(proposal.answer)} quotes nothing that more than 1/3 of the seats read`;
   return `its answer ${shownAnswer(proposal.answer)} does not open a commitment that was seen in time`;
 }
 

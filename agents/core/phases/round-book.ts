@@ -6,6 +6,7 @@ import { asDigest, isPayloadMap, listOf } from "../encoding/payload.ts";
 import type { PayloadMap, Reading } from "../protocol.ts";
 import { isMajority } from "../quorum.ts";
 import { spokenIn, variantsIn, type RoundSlots } from "../seat/tally.ts";
+import type { Citation } from "../sources/citations.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../types.ts";
 
 /** Form of a phase's messages, without `seen`. `decode` is strict: null for anything that `encode` does not make. */
@@ -42,12 +43,20 @@ export interface Said<Body> {
   readonly body: Body;
 }
 
+/** SG9: what the seats read, as answers are held against it. */
+export interface Gathered {
+  /** True if the citations are some, and an honest seat read the passage of each. */
+  bears(citations: readonly Citation[]): boolean;
+}
+
 /** One round of a message set. Messages are read on demand and remembered, so a new book costs nothing. */
 export interface RoundBook {
   readonly attempt: Attempt;
   readonly round: number;
   readonly plan: RoundPlan;
   readonly slots: RoundSlots;
+  /** What the seats read before (SG5); not given where the question names no source. */
+  readonly gathered?: Gathered;
 }
 
 /** The phases of a round. */

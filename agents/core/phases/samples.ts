@@ -1,7 +1,7 @@
 import { canonicalAnswer, groupAnswers } from "../request/answer.ts";
 import type { Asked } from "../request/kinds.ts";
 import { ONE_PPM, type Ppm, type SeatIndex } from "../types.ts";
-import type { Answered } from "./phased-rules.ts";
+import type { Answered, SeatView } from "./phased-rules.ts";
 import { proposalFrom, type Proposal } from "./proposals.ts";
 import { tierOf } from "./tiers.ts";
 
@@ -10,8 +10,13 @@ import { tierOf } from "./tiers.ts";
  * reply has an answer of the question's kind.
  * @param calls how often the model was asked; a call that failed agrees with none
  */
-export function mostFrequent(asked: Asked, answered: readonly Answered[], calls: number): Proposal | null {
-  const samples = answered.flatMap((one) => proposalFrom(asked, one) ?? []);
+export function mostFrequent(
+  asked: Asked,
+  answered: readonly Answered[],
+  calls: number,
+  read: SeatView<unknown>["read"] = null,
+): Proposal | null {
+  const samples = answered.flatMap((one) => proposalFrom(asked, one, read) ?? []);
   const answers = samples.flatMap(({ answer }, index) => {
     const canonical = canonicalAnswer(asked, answer);
     return canonical === null ? [] : { seat: index as SeatIndex, answer: canonical };

@@ -250,6 +250,11 @@ export function proposePrompt(attempt: Attempt): Prompt {
   return taskPrompt(attempt, PROPOSE, [], answerSchema(attempt.request.terms), "answer");
 }
 
+/** True if the prompt asks for a first answer, and shows no text of peers. */
+export function asksAnew({ small }: Prompt): boolean {
+  return small.user.startsWith(`task: ${PROPOSE.name}\n`);
+}
+
 /** Asks whether an answer is right. */
 export function verifyPrompt(attempt: Attempt, answer: string, proof: string): Prompt {
   const data = [

@@ -65,7 +65,7 @@ function take(protocol: Protocol, context: SeatContext, state: SeatState, input:
         ? liftCertify(state, certifyElapsed(state.certify, view(protocol, context, state), input.timer))
         : deliberate(protocol, context, state, input);
     case "observed":
-    case "fetched":
+    case "read":
       return deliberate(protocol, context, state, input);
     case "loaded":
       return absorb(

@@ -1,6 +1,8 @@
-import { readDocument } from "../../core/request/sources.ts";
+import { readDocument } from "../../core/sources/named.ts";
+import { readingBlock, type Reading } from "../../core/sources/reading.ts";
+import { digestFromCid } from "../../core/encoding/codec.ts";
 import type { Effect, Protocol } from "../../core/protocol.ts";
-import type { Attempt, DecisionStatus, Digest, Message } from "../../core/types.ts";
+import type { Attempt, DecisionStatus, Message } from "../../core/types.ts";
 import { ask } from "./asking.ts";
 import { timeLimit, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
 import { createLoader, type Loader } from "./loader.ts";
@@ -57,8 +59,8 @@ export class Effects {
       case "load":
         this.background(this.load(effect));
         return;
-      case "fetch":
-        this.background(this.fetch(effect));
+      case "read":
+        this.background(this.read(effect));
         return;
       case "certified":
         this.certifiedStatus = effect.certificate.decision.status;
@@ -94,21 +96,25 @@ export class Effects {
     this.host.enqueue({ kind: "loaded", root: effect.root, blocks: await this.loader.load(effect.blocks) });
   }
 
-  /** The asker chose what is fetched: a block that is no document counts as missing. */
-  private async fetch(effect: Extract<Effect, { kind: "fetch" }>): Promise<void> {
-    const { context, ports } = this.host;
-    // Half a phase leaves time to say what was found before the phase ends.
+  /** SG5: the asker chose what is read: bytes that are no document count as a failure. */
+  private async read({ sources }: Extract<Effect, { kind: "read" }>): Promise<void> {
+    const { context } = this.host;
+    // Half a phase leaves time to say what was read before the phase ends.
     const { signal, cancel } = timeLimit(this.host, context.timing.phaseMs / 2);
-    const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
-      const block = await ports.store.get(digest, signal).catch(() => null);
-      return block !== null && readDocument(digest, block) !== null ? block : null;
-    };
-    const blocks = await Promise.all(effect.blocks.map(fetchOne));
+    const readings = await Promise.all(sources.map((source) => this.readOne(source, signal)));
     cancel();
-    const missing = blocks.filter((block) => block === null).length;
-    if (missing > 0)
-      logFailure(this.host, new Error(`${missing} of ${blocks.length}`), "could not get documents of the question");
-    this.host.enqueue({ kind: "fetched", fetch: effect.fetch, blocks });
+    for (const [index, reading] of readings.entries())
+      if (reading.kind === "failed")
+        logFailure(this.host, new Error(reading.reason), `could not read the source ${sources[index]}`);
+    this.host.enqueue({ kind: "read", blocks: readings.map(readingBlock) });
+  }
+
+  private async readOne(source: string, signal: AbortSignal): Promise<Reading> {
+    const digest = digestFromCid(source);
+    const block = digest && (await this.host.ports.store.get(digest, signal).catch(() => null));
+    if (digest === null || block === null) return { kind: "failed", reason: "not-there" };
+    const document = readDocument(digest, block);
+    return document === null ? { kind: "failed", reason: "not-text" } : { kind: "read", text: document.text };
   }
 
   /** Nobody awaits this work, so nobody else would see it fail. */

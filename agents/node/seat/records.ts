@@ -10,7 +10,7 @@ import { journalWayOut, maxRecordBytes } from "../../ports/journal.ts";
 type Blocks = readonly (Uint8Array | null)[];
 
 /**
- * Returns the journal records of one input. An input is one record, except for `loaded` and `fetched`: their blocks
+ * Returns the journal records of one input. An input is one record, except for `loaded` and `read`: their blocks
  * come first, each in its own record, because a transcript may be longer than a record; the input names them by digest.
  */
 export function encodeInput(input: Input): readonly Uint8Array[] {
@@ -26,11 +26,8 @@ export function encodeInput(input: Input): readonly Uint8Array[] {
         ...blockRecords(bytesOf(input.blocks)),
         encode({ kind: "loaded", root: hexToBytes(input.root), blocks: digestsOf(bytesOf(input.blocks)) }),
       ];
-    case "fetched":
-      return [
-        ...blockRecords(input.blocks),
-        encode({ kind: "fetched", fetch: input.fetch, blocks: digestsOf(input.blocks) }),
-      ];
+    case "read":
+      return [...blockRecords(input.blocks), encode({ kind: "read", blocks: digestsOf(input.blocks) })];
   }
 }
 
@@ -66,7 +63,7 @@ export function createInputReader(): InputReader {
         "JOURNAL_CORRUPT",
         `Read a journal record that no version of this program writes; ${journalWayOut}`,
       );
-    if (input.kind === "loaded" || input.kind === "fetched") blocks.clear();
+    if (input.kind === "loaded" || input.kind === "read") blocks.clear();
     return input;
   };
 }
@@ -90,9 +87,9 @@ function decodeInput(value: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Inp
     const read = found.map((block) => block && messageBlock(block));
     return { kind: "loaded", root: bytesToHex(value.root) as Digest, blocks: read };
   }
-  if (!isMapOf(value, ["kind", "fetch", "blocks"]) || typeof value.fetch !== "string") return null;
+  if (!isMapOf(value, ["kind", "blocks"])) return null;
   const found = blocksIn(value.blocks, blocks);
-  return found === null ? null : { kind: "fetched", fetch: value.fetch, blocks: found };
+  return found === null ? null : { kind: "read", blocks: found };
 }
 
 function blocksIn(digests: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Blocks | null {

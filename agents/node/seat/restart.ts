@@ -35,8 +35,8 @@ export function isAnswered(input: Input, effect: Effect, self: SeatIndex): boole
       return input.kind === "elapsed" && input.timer === effect.timer;
     case "load":
       return input.kind === "loaded" && input.root === effect.root;
-    case "fetch":
-      return input.kind === "fetched" && input.fetch === effect.fetch;
+    case "read":
+      return input.kind === "read";
     default:
       return false;
   }

@@ -1,3 +1,4 @@
+import { readingBlock } from "../../../agents/core/sources/reading.ts";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
@@ -101,8 +102,10 @@ export interface SeatScript {
   readonly thinkMs?: number;
   /** True if the seat relays nothing. */
   readonly hoards?: boolean;
-  /** True if the seat cannot get any document. */
+  /** True if the seat can read no source. */
   readonly lacks?: boolean;
+  /** What a source shows this seat in place of its text. */
+  readonly sees?: (text: string) => string;
 }
 
 interface Event {
@@ -130,10 +133,10 @@ export function runCommittee(
     readonly delayMs?: number;
     /** Time that a message takes between two seats, instead of `delayMs`; `draw` is a random number from the seed. */
     readonly delayOf?: (from: number, to: number, draw: number) => number;
-    /** Documents of a question that the content stores hold. */
-    readonly documents?: ReadonlyMap<Digest, Uint8Array>;
-    /** Time that fetching the documents takes. */
-    readonly fetchMs?: number;
+    /** What stands at the sources of a question, by their names in it. */
+    readonly texts?: ReadonlyMap<string, string>;
+    /** Time that reading takes. */
+    readonly readMs?: number;
   } = {},
 ): CommitteeRun {
   const random = generator(options.seed ?? 1);
@@ -213,10 +216,13 @@ export function runCommittee(
       later(seat, { kind: "elapsed", timer: effect.timer }, effect.delayMs);
     } else if (effect.kind === "load") {
       later(seat, { kind: "loaded", root: effect.root, blocks: effect.blocks.map(loaded) }, delay());
-    } else if (effect.kind === "fetch") {
-      const fetched = effect.blocks.map((digest) => (script.lacks ? null : (options.documents?.get(digest) ?? null)));
-      const delayMs = script.lacks ? 1 : (options.fetchMs ?? delay());
-      later(seat, { kind: "fetched", fetch: effect.fetch, blocks: fetched }, delayMs);
+    } else if (effect.kind === "read") {
+      const read = effect.sources.map((source) => {
+        const text = script.lacks ? null : (options.texts?.get(source) ?? null);
+        const seen = text !== null && script.sees ? script.sees(text) : text;
+        return readingBlock(seen === null ? { kind: "failed", reason: "not-there" } : { kind: "read", text: seen });
+      });
+      later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (options.readMs ?? delay()));
     } else if (effect.kind === "certified") {
       certificates[seat] = effect.certificate;
       blocks[seat] = effect.blocks;

@@ -4,7 +4,7 @@ import { canonicalOrder } from "../../../agents/core/seat/order.ts";
 import type { Prompt } from "../../../agents/core/prompts/prompt.ts";
 import type { Effect, Protocol } from "../../../agents/core/protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../../../agents/core/seat/tally.ts";
-import type { Attempt, Decision, Digest, Message } from "../../../agents/core/types.ts";
+import type { Attempt, Decision, Message } from "../../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;
@@ -96,8 +96,8 @@ export function watched(
   attempt: Attempt,
   scripts: readonly SeatScript[],
   seed = 1,
-  documents: ReadonlyMap<Digest, Uint8Array> = new Map(),
-  fetchMs = 5,
+  texts: ReadonlyMap<string, string> = new Map(),
+  readMs = 5,
 ): CommitteeRun & {
   readonly asked: readonly { readonly seat: number; readonly ask: string; readonly prompt: Prompt }[];
 } {
@@ -109,7 +109,7 @@ export function watched(
       return script.answer(ask);
     },
   }));
-  return { ...runCommittee(protocol, attempt, spied, { seed, documents, fetchMs }), asked };
+  return { ...runCommittee(protocol, attempt, spied, { seed, texts, readMs }), asked };
 }
 
 /** The one decision of the seats that certified; fails when there are several, or none. */

@@ -1,6 +1,7 @@
 import { cidString } from "../../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../../agents/core/encoding/bytes.ts";
-import { documentBlock } from "../../../agents/core/request/sources.ts";
+import { documentBlock } from "../../../agents/core/sources/named.ts";
+import { escalating } from "../../../agents/core/protocols/escalating/index.ts";
 import type { Attempt, Digest, Terms } from "../../../agents/core/types.ts";
 import { attemptOf, type SeatScript } from "./committee.ts";
 import { believing, fieldOf, taskOf } from "./council-scripts.ts";
@@ -9,11 +10,15 @@ export const RULES = "Export rules, version 3. Exports above 500 need a licence.
 export const OTHER = "Übersicht: nothing in here decides anything — “really”.";
 export const blockOf = (text: string) => documentBlock(text) as Uint8Array;
 export const digest = (text: string): Digest => sha256(blockOf(text));
-export const line = (text: string) => `source: ${cidString(digest(text))}`;
-export const stored = new Map([RULES, OTHER].map((text) => [digest(text), blockOf(text)]));
+export const nameOf = (text: string): string => cidString(digest(text));
+export const line = (text: string) => `source: ${nameOf(text)}`;
+/** The texts at their sources. */
+export const standing = (...texts: readonly string[]): ReadonlyMap<string, string> =>
+  new Map(texts.map((text) => [nameOf(text), text]));
+export const stored = standing(RULES, OTHER);
 
 export function asking(n: number, texts: readonly string[], terms: Partial<Terms> = {}): Attempt {
-  const attempt = attemptOf(n, { protocol: 10, ...terms });
+  const attempt = attemptOf(n, { protocol: escalating.code, ...terms });
   const question = ["Does an export of 720 need a licence?", ...texts.map(line)].join("\n");
   return { ...attempt, request: { ...attempt.request, question } };
 }

@@ -65,5 +65,5 @@ function say(view: SeatView<CloCarry>, phase: number): unknown {
 }
 
 function ownProposal(view: SeatView<CloCarry>): Proposal | null {
-  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), SAMPLES);
+  return mostFrequent(view.attempt.request, view.answered(commitForm.phase), SAMPLES, view.read);
 }

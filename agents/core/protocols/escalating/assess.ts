@@ -1,30 +1,17 @@
 import type { AnswerGroup } from "../../request/answer.ts";
-import { inTurn, withEquivocators } from "../../phases/chair.ts";
+import { withEquivocators } from "../../phases/chair.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { NOBODY_BLIND, outcomesOf } from "../../phases/pay.ts";
 import type { AssessedRound } from "../../phases/phased-rules.ts";
 import { blindIn, candidatesOf, type Candidate } from "../../phases/proposals.ts";
-import { faultTolerance } from "../../quorum.ts";
-import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
-import {
-  citeForm,
-  isExact,
-  readDocument,
-  sourceForm,
-  sourcesOf,
-  type Citation,
-  type Document,
-} from "../../request/sources.ts";
-import { encode } from "../../encoding/codec.ts";
-import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
+import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
+import type { Attempt, Outcome } from "../../types.ts";
 import { initialCarry as initialMbft, assessMbftRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
 import { acceptedOf, agreementIn, isContested, confidenceOf } from "./rules.ts";
-import { councilRound, isGated, levelAt, levelsOf } from "./levels.ts";
+import { COUNCIL, levelAt, ROUNDS } from "./levels.ts";
 
 export interface EscalatingCarry {
-  /** SG5: the documents that the question names, in its order; none before they were brought. */
-  readonly documents: readonly Document[];
   /** ES6: true if the council's answers are debated before mbft. */
   readonly isContested: boolean;
   /** Reputations and slashes so far, and the mbft round before. */
@@ -32,41 +19,11 @@ export interface EscalatingCarry {
 }
 
 export function initialCarry(attempt: Attempt): EscalatingCarry {
-  return { documents: [], isContested: false, mbft: initialMbft(attempt) };
+  return { isContested: false, mbft: initialMbft(attempt) };
 }
 
 export function assessEscalatingRound(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
-  switch (levelAt(book.attempt, book.round)) {
-    case "sources":
-      return assessSources(book, carry);
-    case "council":
-      return assessCouncil(book, carry);
-    case "mbft":
-      return assessMbft(book, carry);
-  }
-}
-
-/** SG5: the first 2f + 1 seats in canonical order. More than 2/3 of them (PH5) include an honest one. */
-export function bringersOf(attempt: Attempt): readonly SeatIndex[] {
-  const bringers = 2 * faultTolerance(attempt.committee.length) + 1;
-  return Array.from({ length: bringers }, (_, turn) => inTurn(attempt, turn));
-}
-
-/** SG5: a document is there if a bringer's message that counts has it. If one is missing, the question is not answered. */
-function assessSources(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
-  const { attempt } = book;
-  const brought = bringersOf(attempt).flatMap((seat) => counted(book, sourceForm, seat, "closed") ?? []);
-  const documents = sourcesOf(attempt.request.question).flatMap((digest, index) => {
-    const text = brought.map(({ body }) => body.documents[index]).find((one) => typeof one === "string");
-    return typeof text === "string" ? (readDocument(digest, encode(text)) ?? []) : [];
-  });
-  const next = { ...carry, documents, mbft: slashEquivocators(book, carry.mbft) };
-  const isWhole = documents.length === sourcesOf(attempt.request.question).length;
-  const { slashes } = next.mbft;
-  return {
-    carry: next,
-    outcome: isWhole ? null : outcomeFrom(attempt, { winner: null, blind: NOBODY_BLIND, slashes, completed: [] }),
-  };
+  return levelAt(book.round) === "council" ? assessCouncil(book, carry) : assessMbft(book, carry);
 }
 
 function assessCouncil(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
@@ -76,7 +33,7 @@ function assessCouncil(book: RoundBook, carry: EscalatingCarry): AssessedRound<E
   const mbft = { ...slashEquivocators(book, carry.mbft), blind: blindIn(book) };
   const accepted = acceptedOf(attempt, agreement);
   return {
-    carry: { ...carry, mbft, isContested: isContested(attempt, agreement) },
+    carry: { mbft, isContested: isContested(attempt, agreement) },
     outcome: accepted && accept(attempt, accepted, candidates, mbft),
   };
 }
@@ -84,21 +41,20 @@ function assessCouncil(book: RoundBook, carry: EscalatingCarry): AssessedRound<E
 /** ES7, ES8: after a debate its answers may be accepted as they are; else they are the proposals of mbft's first round. */
 function assessMbft(book: RoundBook, carry: EscalatingCarry): AssessedRound<EscalatingCarry> {
   const { attempt, round } = book;
-  const isLast = round + 1 === levelsOf(attempt).length;
-  const assessed = assessMbftRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
-  const next = { ...carry, mbft: assessed.carry };
-  if (isDebate(attempt, round, carry)) {
+  const judged = assessMbftRound(book, carry.mbft, round + 1 === ROUNDS);
+  const next = { ...carry, mbft: judged.carry };
+  if (isDebate(round, carry)) {
     const answers = candidatesOf(book, "closed");
     const accepted = acceptedOf(attempt, agreementIn(book, answers, "closed"));
     if (accepted !== null)
       return { carry: next, outcome: accept(attempt, accepted, answers, slashEquivocators(book, carry.mbft)) };
   }
-  return { carry: next, outcome: assessed.outcome };
+  return { carry: next, outcome: judged.outcome };
 }
 
 /** ES7: true if the round's proposals are the last answers of a debate. */
-export function isDebate(attempt: Attempt, round: number, carry: EscalatingCarry): boolean {
-  return carry.isContested && round === councilRound(attempt) + 1;
+export function isDebate(round: number, carry: EscalatingCarry): boolean {
+  return carry.isContested && round === COUNCIL + 1;
 }
 
 /** ES9: decides for an accepted answer. */
@@ -120,20 +76,6 @@ function accept(
     slashes,
     completed: candidates.map(({ seat }) => seat),
   });
-}
-
-/** SG4: the proposals that count. With documents, a proposal must cite something, and every citation must be exact. */
-export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, closure: Closure): readonly Candidate[] {
-  const candidates = candidatesOf(book, closure);
-  if (!isGated(book.attempt)) return candidates;
-  return candidates.filter(({ seat }) => {
-    const citations = citationsOf(book, seat, closure);
-    return citations.length > 0 && citations.every((citation) => isExact(documents, citation));
-  });
-}
-
-export function citationsOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Citation[] {
-  return counted(book, citeForm, seat, closure)?.body.citations ?? [];
 }
 
 /** PH8, ES10: a seat that said two things in one slot is slashed once per round, and weighs less afterwards. */

@@ -1,4 +1,5 @@
 import { limits } from "../../limits.ts";
+import { refuseNamed } from "../../phases/gather.ts";
 import type { Attempt } from "../../types.ts";
 
 /** HG1: the only phase. The round of a slot is the sequence number of its creator's event. */
@@ -92,5 +93,5 @@ export function refuseHashgraph(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
   return seats < limits.minCommittee || seats > MAX_SEATS
     ? `committee size ${seats} is outside ${limits.minCommittee}..${MAX_SEATS}`
-    : null;
+    : refuseNamed("hashgraph", attempt);
 }

@@ -116,7 +116,7 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
     case "elapsed":
       return elapsed(state, context, input.timer);
     case "loaded":
-    case "fetched":
+    case "read":
       return { state, effects: [] };
   }
 }

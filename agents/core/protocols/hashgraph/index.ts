@@ -14,6 +14,7 @@ export const hashgraph: Protocol<HashgraphState> = withRefusals({
   version: VERSION,
   title: "Hashgraph: gossip about gossip, virtual voting",
   assurance: "byzantine",
+  readsSources: false,
   // HG6: a third event of a slot is no parent.
   readsVoidSlots: true,
   refuseRequest: refuseHashgraph,

@@ -2,7 +2,7 @@ import { outcomeFrom } from "../../phases/outcome.ts";
 import { shownAnswer } from "../../phases/reasons.ts";
 import type { AssessedRound } from "../../phases/phased-rules.ts";
 import type { Blind } from "../../phases/pay.ts";
-import { blindIn, type Candidate } from "../../phases/proposals.ts";
+import { blindIn, candidatesOf } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
 import { mbftConfig } from "./config.ts";
@@ -33,11 +33,10 @@ export function initialCarry(attempt: Attempt): MbftCarry {
 export function assessMbftRound(
   book: RoundBook,
   { reputations, slashes, blind: before }: MbftCarry,
-  candidates: readonly Candidate[],
   isLast: boolean,
 ): AssessedRound<MbftCarry> {
   const { attempt } = book;
-  const result = evaluateRound(book, mbftConfig(attempt), reputations, candidates);
+  const result = evaluateRound(book, mbftConfig(attempt), reputations, candidatesOf(book, "closed"));
   const { winner, participants } = result;
   const blind = before ?? blindIn(book);
   const total = slashes.map((count, seat) => count + (result.slashes[seat] as number));
@@ -52,16 +51,12 @@ export function assessMbftRound(
 }
 
 /** PH14: each answer of the round with its weight (MB1), its acceptance (MB12) and a veto (MB13), beside what is needed. */
-export function explainMbft(
-  book: RoundBook,
-  { reputations }: MbftCarry,
-  candidates: readonly Candidate[],
-): readonly string[] {
+export function explainMbft(book: RoundBook, { reputations }: MbftCarry): readonly string[] {
   const { attempt } = book;
   const config = mbftConfig(attempt);
   const { committee, request } = attempt;
   const needed = request.terms.assurance === "high" ? "more than 2/3" : "more than 1/2";
-  return evaluateRound(book, config, reputations, candidates).classes.map(
+  return evaluateRound(book, config, reputations, candidatesOf(book, "closed")).classes.map(
     ({ class: one, sum, supporters, isVetoed }) => {
       const weight = `weight ${weightText(sum)} of ${weightText(config.theta)} needed`;
       const seats = `accepted by ${supporters.length} of ${committee.length} seats, ${needed} needed`;

@@ -10,10 +10,9 @@ import {
   revealedIn,
   sayCommit,
   sayReveal,
-  type Candidate,
   type Proposal,
 } from "../../phases/proposals.ts";
-import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
+import { said } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
 import { VOTE, verifyCalls, voteForm, votesFrom, votesOn } from "../../phases/votes.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
@@ -34,31 +33,27 @@ export const mbft = phased<MbftCarry>({
   rounds: () => limits.deliberationRounds,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, judgeForm],
   initial: initialCarry,
-  assessRound: (book, carry) =>
-    assessMbftRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
-  explain: (book, carry) => explainMbft(book, carry, candidatesOf(book, "closed")),
-  calls: (view, phase) => mbftCalls(view, phase, candidatesOf),
+  assessRound: (book, carry) => assessMbftRound(book, carry, book.round + 1 === limits.deliberationRounds),
+  explain: explainMbft,
+  calls: mbftCalls,
   say: mbftSay,
 });
-
-/** The proposals of a round that count. */
-export type Candidates = (book: RoundBook, closure: Closure) => readonly Candidate[];
 
 export function refuseMbft(attempt: Attempt): string | null {
   // MB1: theta > (f + h) * tauMax must hold for some h >= 0.
   return mbftConfig(attempt).fooled < 0 ? `theta cannot exceed f * tauMax for ${attempt.committee.length} seats` : null;
 }
 
-export function mbftCalls(view: SeatView<MbftCarry>, phase: number, candidates: Candidates): readonly Call[] {
+export function mbftCalls(view: SeatView<MbftCarry>, phase: number): readonly Call[] {
   switch (phase) {
     case commitForm.phase:
       return [{ about: ["propose"], prompt: proposal(view) }];
     case MATCH:
       return matchCalls(view, candidatesOf(view.book, "open"));
     case VOTE:
-      return verifications(view, candidates(view.book, "open"));
+      return verifications(view);
     case JUDGE:
-      return adjudications(view, candidates(view.book, "closed"));
+      return adjudications(view);
     default:
       return [];
   }
@@ -103,17 +98,13 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
 }
 
 /** MB6, MB8: the calls that verify each distinct answer but the own one, all at once. */
-function verifications(
-  { attempt, book, carry, self }: SeatView<MbftCarry>,
-  candidates: readonly Candidate[],
-): readonly Call[] {
-  return verifyCalls(attempt, self, classesOf(book, carry.reputations, candidates, "open"));
+function verifications({ attempt, book, carry, self }: SeatView<MbftCarry>): readonly Call[] {
+  return verifyCalls(attempt, self, classesOf(book, carry.reputations, candidatesOf(book, "open"), "open"));
 }
 
 /** MB10, MB11: the calls that adjudicate each counter-proof of another seat once. */
-function adjudications(view: SeatView<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
-  const { attempt, book, carry, self } = view;
-  const classes = classesOf(book, carry.reputations, candidates, "closed");
+function adjudications({ attempt, book, carry, self }: SeatView<MbftCarry>): readonly Call[] {
+  const classes = classesOf(book, carry.reputations, candidatesOf(book, "closed"), "closed");
   return counterProofsOf(book, carry.reputations, votesOn(book, classes, "open")).flatMap(
     ({ author, target, text }) => {
       const accused = revealedIn(book).find((one) => one.target === target);

@@ -1,0 +1,235 @@
+/**
+ * Reading sources before the first answer (docs/spec/sources.md): a round in which every seat says what it read, and what follows for the
+ * answers of the rounds after it. Protocols know nothing of it: they see the rounds, the question and the answers that are theirs.
+ */
+import { digestOf, isMapOf } from "../encoding/codec.ts";
+import { hexToBytes } from "../encoding/bytes.ts";
+import { asDigest, isTextOf, listOf } from "../encoding/payload.ts";
+import { limits } from "../limits.ts";
+import { citing, withSources } from "../prompts/source-prompt.ts";
+import { holdsHonest } from "../quorum.ts";
+import type { Citation } from "../sources/citations.ts";
+import { excerptOf } from "../sources/excerpt.ts";
+import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
+import { passagesOf } from "../sources/passages.ts";
+import { clipText } from "../request/text.ts";
+import type { Attempt, Digest, Value } from "../types.ts";
+import { MATCH } from "./equivalence.ts";
+import { outcomeFrom } from "./outcome.ts";
+import { NOBODY_BLIND } from "./pay.ts";
+import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
+import { candidatesOf, commitForm } from "./proposals.ts";
+import { explainClasses } from "./reasons.ts";
+import { allCounted, closeForm, type Form, type Gathered, type RoundBook } from "./round-book.ts";
+
+/** Raised with every change of these rules; the protocols that read sources rise with it. */
+export const SOURCES_VERSION = 1;
+
+/** SG5: the phase of the round in which seats say what they read. */
+export const GATHER = 10;
+
+/** SG5: what a seat says of one source: the digests of its passages in order, or why it has none. */
+type Heard = { readonly passages: readonly Digest[] } | { readonly failed: string };
+
+interface Gathering {
+  readonly sources: readonly Heard[];
+}
+
+export const gatherForm: Form<Gathering> = {
+  name: "gather",
+  phase: GATHER,
+  encode: ({ sources }) => ({
+    sources: sources.map((heard) => ("failed" in heard ? { ...heard } : { passages: heard.passages.map(hexToBytes) })),
+  }),
+  decode: ({ request }, value) => {
+    const sources = isMapOf(value, ["sources"]) ? listOf(value["sources"], limits.sources, decodeHeard) : null;
+    return sources?.length === sourcesOf(request.question).length ? { sources } : null;
+  },
+};
+
+function decodeHeard(value: Value): Heard | null {
+  if (isMapOf(value, ["failed"])) {
+    const { failed } = value;
+    return isTextOf(failed, limits.whyBytes) && failed !== "" ? { failed } : null;
+  }
+  const passages = isMapOf(value, ["passages"]) ? listOf(value["passages"], limits.passagesPerSource, asDigest) : null;
+  return passages === null ? null : { passages };
+}
+
+/** What the seats read, counted: per source and passage, the seats that named it. */
+class Readings implements Gathered {
+  private readonly attempt: Attempt;
+  /** Per source: how many seats named a passage. */
+  private readonly named: readonly ReadonlyMap<Digest, number>[];
+
+  constructor(book: RoundBook) {
+    this.attempt = book.attempt;
+    const heard = allCounted(book, gatherForm, "closed");
+    this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
+      const seats = new Map<Digest, number>();
+      for (const { body } of heard) {
+        const source = body.sources[index] as Heard;
+        const passages = "passages" in source ? new Set(source.passages) : [];
+        for (const passage of passages) seats.set(passage, (seats.get(passage) ?? 0) + 1);
+      }
+      return seats;
+    });
+  }
+
+  private readersOf({ source, passage }: Citation): number {
+    return this.named[source]?.get(digestOf(passage)) ?? 0;
+  }
+
+  bears(citations: readonly Citation[]): boolean {
+    return citations.length > 0 && citations.every((citation) => this.isHonest(this.readersOf(citation)));
+  }
+
+  /** SG8: true if some passage can be cited. */
+  holdsAny(): boolean {
+    return this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count)));
+  }
+
+  private isHonest(seats: number): boolean {
+    return holdsHonest(seats, this.attempt.committee.length);
+  }
+}
+
+/** What rounds leave behind where sources are read: `inner` is the protocol's own. */
+interface GatheredCarry<Inner> {
+  readonly gathered: Gathered | null;
+  readonly inner: Inner;
+}
+
+/** SG5: the rules of a protocol with a round before its own in which the seats read the sources that the question names. */
+export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<GatheredCarry<Inner>> {
+  const books = new WeakMap<RoundBook, RoundBook>();
+  const named = ({ request }: Attempt): readonly string[] => sourcesOf(request.question);
+  const offsetOf = (attempt: Attempt): 0 | 1 => (named(attempt).length > 0 ? 1 : 0);
+  const isGathering = (attempt: Attempt, round: number): boolean => round < offsetOf(attempt);
+  const innerBook = (book: RoundBook, { gathered }: GatheredCarry<Inner>): RoundBook => {
+    if (gathered === null) return book;
+    const known = books.get(book);
+    if (known?.gathered === gathered) return known;
+    const made = { ...book, attempt: grounded(book.attempt), round: book.round - 1, gathered };
+    books.set(book, made);
+    return made;
+  };
+  const innerView = (view: SeatView<GatheredCarry<Inner>>): SeatView<Inner> => {
+    const { attempt, carry } = view;
+    const offset = offsetOf(attempt);
+    return {
+      ...view,
+      attempt: grounded(attempt),
+      round: view.round - offset,
+      book: innerBook(view.book, carry),
+      earlier: view.earlier.slice(offset).map((book) => innerBook(book, carry)),
+      carry: carry.inner,
+    };
+  };
+  return {
+    ...rules,
+    refuseRequest: (attempt) =>
+      refuseSources(attempt.request.question) ?? rules.refuseRequest?.(grounded(attempt)) ?? null,
+    rounds: (attempt) => offsetOf(attempt) + rules.rounds(grounded(attempt)),
+    forms: (attempt, round) =>
+      isGathering(attempt, round) ? [gatherForm, closeForm] : rules.forms(grounded(attempt), round - offsetOf(attempt)),
+    speakers: (attempt, round, phase) =>
+      isGathering(attempt, round)
+        ? null
+        : (rules.speakers?.(grounded(attempt), round - offsetOf(attempt), phase) ?? null),
+    initial: (attempt) => ({ gathered: null, inner: rules.initial(grounded(attempt)) }),
+    assessRound: (book, carry) =>
+      isGathering(book.attempt, book.round)
+        ? assessGathering(book, carry)
+        : assessInner(rules.assessRound(innerBook(book, carry), carry.inner), carry),
+    within: innerBook,
+    explain: (book, carry, answers) => {
+      if (isGathering(book.attempt, book.round)) return explainGathering(book);
+      const held = innerBook(answers, carry);
+      return rules.explain?.(innerBook(book, carry), carry.inner, held) ?? explainClasses(held);
+    },
+    sources: (attempt, round) => (isGathering(attempt, round) ? named(attempt) : []),
+    calls: (view, phase) => {
+      if (isGathering(view.attempt, view.round)) return [];
+      const inner = innerView(view);
+      return view.carry.gathered === null ? rules.calls(inner, phase) : callsWithSources(rules, inner, phase);
+    },
+    say: (view, phase) => {
+      if (!isGathering(view.attempt, view.round)) return rules.say(innerView(view), phase);
+      return phase === GATHER ? sayGathering(view) : {};
+    },
+  };
+}
+
+function assessGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): AssessedRound<GatheredCarry<Inner>> {
+  const gathered = new Readings(book);
+  const nobody = { winner: null, blind: NOBODY_BLIND, slashes: book.attempt.committee.map(() => 0), completed: [] };
+  // SG8: what nobody could read cannot be answered from.
+  return { carry: { ...carry, gathered }, outcome: gathered.holdsAny() ? null : outcomeFrom(book.attempt, nobody) };
+}
+
+function assessInner<Inner>(
+  { carry: inner, outcome }: AssessedRound<Inner>,
+  { gathered }: GatheredCarry<Inner>,
+): AssessedRound<GatheredCarry<Inner>> {
+  return { carry: { gathered, inner }, outcome };
+}
+
+function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
+  const sources = sourcesOf(attempt.request.question).map((_, index): Heard => {
+    const reading = read?.[index] ?? NOT_IN_TIME;
+    return reading.kind === "failed"
+      ? { failed: clipText(reading.reason, limits.whyBytes) || NOT_IN_TIME.reason }
+      : { passages: passagesOf(reading.text).map(digestOf) };
+  });
+  return { sources };
+}
+
+const NOT_IN_TIME = { kind: "failed", reason: "not read in time" } as const;
+
+/** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
+function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner>, phase: number): readonly Call[] {
+  if (phase === MATCH) return rules.calls(view, phase);
+  const { question } = view.attempt.request;
+  const texts = (view.read ?? []).map((reading) =>
+    reading?.kind === "read" ? excerptOf(reading.text, question, limits.shownSourceBytes) : null,
+  );
+  if (texts.every((text) => text === null)) return [];
+  return rules.calls(view, phase).map(({ about, prompt }) => {
+    if (phase === commitForm.phase) return { about, prompt: citing(view.attempt, prompt, texts) };
+    const judged = candidatesOf(view.book, "open").filter(({ target }) => about.includes(target));
+    const [only] = judged.length === 1 ? judged : [];
+    return { about, prompt: withSources(prompt, texts, only?.citations ?? []) };
+  });
+}
+
+function explainGathering(book: RoundBook): readonly string[] {
+  const heard = allCounted(book, gatherForm, "closed");
+  const { length } = book.attempt.committee;
+  return sourcesOf(book.attempt.request.question).map((source, index) => {
+    const failures = heard.flatMap(({ body }) => {
+      const one = body.sources[index] as Heard;
+      return "failed" in one ? one.failed : [];
+    });
+    const why = failures.length === 0 ? "" : ` (${[...new Set(failures)].slice(0, SHOWN_FAILURES).join("; ")})`;
+    return `${source}: read by ${heard.length - failures.length} of ${length} seats${why}`;
+  });
+}
+
+/** Different failures that an explanation of a source names. */
+const SHOWN_FAILURES = 3;
+
+/** SG5: the rules of a protocol that reads no sources, and so refuses a question that names some. */
+export function withoutSources<Carry>(rules: PhasedRules<Carry>): PhasedRules<Carry> {
+  return {
+    ...rules,
+    refuseRequest: (attempt) => refuseNamed(rules.id, attempt) ?? rules.refuseRequest?.(attempt) ?? null,
+  };
+}
+
+/** Why a protocol that reads no sources refuses a question; null if the question names none. */
+export function refuseNamed(protocol: string, { request }: Attempt): string | null {
+  return sourcesOf(request.question).length > 0
+    ? `${protocol} reads no sources; ask without them, or choose a protocol whose assurance is byzantine`
+    : refuseSources(request.question);
+}

@@ -1,0 +1,81 @@
+import { digestFromCid, digestOf, decode, encode } from "../encoding/codec.ts";
+import { utf8 } from "../encoding/bytes.ts";
+import { limits } from "../limits.ts";
+import type { Attempt, Digest } from "../types.ts";
+
+/** The sources that a question names (docs/spec/sources.md). */
+
+const LINE = /^source: (\S+)$/;
+const ATTEMPTED = /^\s*source\s*:/i;
+/** A CIDv1 (dag-cbor, sha2-256) in base32, in upper or lower case, anywhere in a text. */
+const NAMED = /bafyrei[a-z2-7]{52}/i;
+/** Decoders of UTF-8 remove it, so a text that begins with it would change when it is read back. */
+const BYTE_ORDER_MARK = "\ufeff";
+
+/** SG1: the sources that the lines at the question's end name, in their order. */
+export function sourcesOf(question: string): readonly string[] {
+  return readSources(question).sources;
+}
+
+/** SG1: why a question's sources cannot be used; null if they can be used, or if it names none. */
+export function refuseSources(question: string): string | null {
+  const { sources, rest } = readSources(question);
+  if (ATTEMPTED.test(rest.split("\n").at(-1) ?? ""))
+    return "the question's last lines name a source that is no CIDv1 (dag-cbor, sha2-256, base32) of the form `source: CID`, or have an empty line between them";
+  if (NAMED.test(rest))
+    return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
+  if (sources.length > limits.sources) return `a question may name ${limits.sources} sources, not ${sources.length}`;
+  return new Set(sources).size === sources.length ? null : "the question names a source twice";
+}
+
+function readSources(question: string): { readonly sources: readonly string[]; readonly rest: string } {
+  const lines = question.trimEnd().split("\n");
+  const sources: string[] = [];
+  for (let source = sourceIn(lines.at(-1)); source !== null; source = sourceIn(lines.at(-1))) {
+    sources.unshift(source);
+    lines.pop();
+  }
+  return sources.length === 0 ? { sources, rest: question } : { sources, rest: lines.join("\n").trimEnd() };
+}
+
+function sourceIn(line: string | undefined): string | null {
+  const source = line === undefined ? undefined : LINE.exec(line)?.[1];
+  return source === undefined || digestFromCid(source) === null ? null : source;
+}
+
+export interface Document {
+  readonly digest: Digest;
+  readonly text: string;
+}
+
+/** SG3: the block of a document: one string. Null if the text is too long or not well-formed, or begins with U+FEFF. */
+export function documentBlock(text: string): Uint8Array | null {
+  return isDocument(text) ? encode(text) : null;
+}
+
+/** SG3: the document in a block; null if the block is not that document. */
+export function readDocument(digest: Digest, block: Uint8Array): Document | null {
+  const text = decode(block, limits.sourceBytes + BLOCK_HEAD_BYTES);
+  return typeof text === "string" && isDocument(text) && digestOf(text) === digest ? { digest, text } : null;
+}
+
+/** Number of bytes that dag-cbor puts before a string of that length. */
+const BLOCK_HEAD_BYTES = 3;
+
+function isDocument(text: string): boolean {
+  if (text.length > limits.sourceBytes || text.startsWith(BYTE_ORDER_MARK)) return false;
+  return text.isWellFormed() && utf8(text).length <= limits.sourceBytes;
+}
+
+const groundedAttempts = new WeakMap<Attempt, Attempt>();
+
+/** SG7: the attempt with the question as models and protocols see it: without the lines that name sources. */
+export function grounded(attempt: Attempt): Attempt {
+  const known = groundedAttempts.get(attempt);
+  if (known !== undefined) return known;
+  const { request } = attempt;
+  const { sources, rest } = readSources(request.question);
+  const made = sources.length === 0 ? attempt : { ...attempt, request: { ...request, question: rest } };
+  groundedAttempts.set(attempt, made);
+  return made;
+}
