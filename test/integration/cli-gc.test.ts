@@ -195,8 +195,9 @@ describe("AV10: an agent that runs", () => {
     await store.pin(young);
     await store.close();
     const owner = privateKeyToAccount((world.chain.accounts[0] ?? assert.fail()).privateKey);
-    const signer = await keystoreAddress(join(world.folder, "running", "keystore.json"));
-    await openBank(world.chain, world.deployment.token, owner).fund(signer, parseEther("2"));
+    const bank = openBank(world.chain, world.deployment.token, owner);
+    for (const keystore of ["keystore.json", "operator.json"])
+      await bank.fund(await keystoreAddress(join(world.folder, "running", keystore)), parseEther("2"));
     assert.equal((await cli.run(["agent", "register", "--dir", "running", "--stake", "1"])).code, 0);
 
     const stop = new AbortController();

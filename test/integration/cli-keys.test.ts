@@ -1,7 +1,7 @@
 // Keys and operators of agents on the command line: what the registry and the agent's folder hold afterwards.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { link, mkdtemp, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { link, mkdtemp, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -12,7 +12,7 @@ import type { Address, AgentId, Ppm } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "../adapters/chain-node.ts";
-import { agentFolders, assertNoSecrets, createCli, PASSWORD, type Cli } from "./cli-world.ts";
+import { agentFolders, assertNoSecrets, createCli, OPERATOR_PASSWORD, PASSWORD, type Cli } from "./cli-world.ts";
 
 const noModel = ["--model-url", "http://127.0.0.1:1", "--model-name", "none"];
 const asOperator = ["--operator-keystore", "operator/keystore.json", "--operator-password-file", "password"];
@@ -84,6 +84,32 @@ describe("command line: keys and operators", () => {
     assert.deepEqual([again.code, again.value["transactionHash"], again.value["signer"]], [0, null, signer]);
     assert.equal((await keysOf("agent")).address, signer);
     await unlink(fileOf("agent", `.${earlier}`));
+  });
+
+  it("agent init makes one key that signs and another one that owns the stake, unless it is given", async () => {
+    const init = ["agent", "init", "--deployment", "deployment.json", ...noModel, "--dir"];
+    const { value } = await cli.json(...init, "two-keys");
+    const folder = join(cli.folder, "two-keys");
+    const [signer, operator] = [
+      await openKeystore(join(folder, "keystore.json"), PASSWORD),
+      await openKeystore(join(folder, "operator.json"), OPERATOR_PASSWORD),
+    ];
+    assert.deepEqual([value["signer"], value["operator"]], [signer.address, operator.address]);
+    assert.notEqual(signer.address, operator.address);
+    const config = JSON.parse(await readFile(join(folder, "conclave.json"), "utf8")) as Readonly<
+      Record<string, unknown>
+    >;
+    assert.equal(config["operatorKeystore"], "operator.json");
+
+    const owned = await cli.json(...init, "owned", "--operator-keystore", "two-keys/operator.json");
+    assert.equal(owned.value["operator"], operator.address);
+    assert.equal(existsSync(join(cli.folder, "owned", "operator.json")), false);
+
+    const silent = await cli.run([...init, "silent"], { environment: { CONCLAVE_OPERATOR_PASSWORD: "" } });
+    assert.match(silent.stderr, /^error KEYSTORE_PASSWORD_MISSING: .*CONCLAVE_OPERATOR_PASSWORD/);
+    const absent = await cli.failure(...init, "silent", "--operator-keystore", "absent.json");
+    assert.equal(absent.code, "KEYSTORE_MISSING");
+    assert.equal(existsSync(join(cli.folder, "silent")), false);
   });
 
   it("agent rotate works on a folder as agent init makes it", async () => {

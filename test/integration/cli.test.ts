@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -15,7 +14,6 @@ import { proofBy } from "../adapters/chain-questions.ts";
 import { wideId } from "../support/core/committee.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import {
-  OPERATOR_PASSWORD,
   PASSWORD,
   assertNoSecrets,
   assertUndecided,
@@ -112,30 +110,6 @@ describe("command line", () => {
     });
     assert.equal(none.code, 1);
     assert.match(none.stderr, /^error KEYSTORE_PASSWORD_MISSING: /);
-  });
-
-  it("init makes one key that signs and another one that owns the stake, unless it is given", async () => {
-    const init = ["agent", "init", "--deployment", "deployment.json", "--dir"];
-    const { value } = await world.json(...init, "two-keys");
-    const folder = join(world.folder, "two-keys");
-    const [signer, operator] = [
-      await openKeystore(join(folder, "keystore.json"), PASSWORD),
-      await openKeystore(join(folder, "operator.json"), OPERATOR_PASSWORD),
-    ];
-    assert.deepEqual([value["signer"], value["operator"]], [signer.address, operator.address]);
-    assert.notEqual(signer.address, operator.address);
-    const config = JSON.parse(await readFile(join(folder, "conclave.json"), "utf8")) as ConfigJson;
-    assert.equal(config["operatorKeystore"], "operator.json");
-
-    const owned = await world.json(...init, "owned", "--operator-keystore", "two-keys/operator.json");
-    assert.equal(owned.value["operator"], operator.address);
-    assert.equal(existsSync(join(world.folder, "owned", "operator.json")), false);
-
-    const silent = await world.run([...init, "silent"], { environment: { CONCLAVE_OPERATOR_PASSWORD: "" } });
-    assert.match(silent.stderr, /^error KEYSTORE_PASSWORD_MISSING: .*CONCLAVE_OPERATOR_PASSWORD/);
-    const absent = await world.failure(...init, "silent", "--operator-keystore", "absent.json");
-    assert.equal(absent.code, "KEYSTORE_MISSING");
-    assert.equal(existsSync(join(world.folder, "silent")), false);
   });
 
   it("config errors name the field and the value, but no secret", async () => {

@@ -6,7 +6,7 @@ import { passagesOf } from "./passages.ts";
 const GAP = "[...]\n";
 
 /**
- * SG7: what of a text a model is shown: all of it, or the passages that rank highest for a question (BM25), in their order. Local: nobody
+ * SG7: what of a text a model is shown: all of it, or the passages that rank highest for a question, in their order. Local: nobody
  * else has to choose the same.
  */
 export function excerptOf(text: string, question: string, maxBytes: number): string {
