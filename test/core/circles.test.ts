@@ -16,7 +16,7 @@ function importsOf(file: string, source: string): readonly string[] {
   );
 }
 
-/** Circles, each as the path that closes it: a -> b -> a. Empty only if there is none. */
+/** Circles, each as the path that closes it: a -> b -> a. Empty if the imports go in no circle. */
 function circlesIn(imports: Imports): readonly string[] {
   const circles = new Map<string, string>();
   const done = new Set<string>();

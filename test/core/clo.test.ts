@@ -190,7 +190,7 @@ describe("CL2: the most frequent of several samples", () => {
     assert.deepEqual(frequent("20", "4", "5"), { answer: "4", proof: "4", tier: 700_000 });
   });
 
-  it("is none if no reply has an answer of the kind", () => {
+  it("does not exist if no reply has an answer of the kind", () => {
     assert.equal(frequent("many", "", "some"), null);
     assert.deepEqual(frequent("many", "7", "some"), { answer: "7", proof: "7", tier: 300_000 });
   });
