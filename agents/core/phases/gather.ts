@@ -22,7 +22,7 @@ import { candidatesOf, commitForm } from "./proposals.ts";
 import { explainClasses } from "./reasons.ts";
 import { allCounted, closeForm, type Form, type Gathered, type RoundBook } from "./round-book.ts";
 
-/** Raised with every change of these rules; the protocols that read sources rise with it. */
+/** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
 export const SOURCES_VERSION = 1;
 
 /** SG5: the phase of the round in which seats say what they read. */
