@@ -391,7 +391,7 @@ contract DecisionOracle is Accounts, Requests {
             pay
         );
         uint256 relayerPay = prices.gasCost(
-            PricesLib.settlingGas(terms, decision.answerLength(), decision.changes()),
+            PricesLib.settlingGas(terms, decision.answerLength(), decision.changeCount()),
             made.relay.gasPrice()
         );
         // Never below 0: the reserve includes this relay and all calls of `replace` before it, at the cap.

@@ -192,7 +192,7 @@ contract Settlement is ISettlement {
             book.services[book.served] = services[seat];
             ++book.served;
         }
-        book.changes += round.decision.changes();
+        book.changes += round.decision.changeCount();
         book.earned += earned;
         book.rest += pay - earned;
     }

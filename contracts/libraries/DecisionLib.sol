@@ -135,7 +135,7 @@ library DecisionLib {
     }
 
     /// @notice Returns how many reputations a valid decision changes if it stands.
-    function changes(Decision calldata decision) internal pure returns (uint256) {
+    function changeCount(Decision calldata decision) internal pure returns (uint256) {
         unchecked {
             // The merits are a share for each seat, and then pairs.
             return (_lengthAt(decision, MERITS) - decision.head.seats()) / 2;

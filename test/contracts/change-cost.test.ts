@@ -18,7 +18,12 @@ import { payGasOf, relayGasOf } from "./utils/money.ts";
 const { ethers, networkHelpers } = await hre.network.create();
 const gwei = 10n ** 9n;
 const agents = 100;
-const prices: PriceTerms = { unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: 10n * gwei, treasuryPpm: 50_000n };
+const prices: PriceTerms = {
+  unitPrice: 10n ** 12n,
+  gasRate: 10n ** 18n,
+  gasPriceCap: 10n * gwei,
+  treasuryPpm: 50_000n,
+};
 
 /** Makes proven agents that fell and have recovered by some steps, as in a network whose models err: all words of the draw have a past. */
 async function recovering() {
