@@ -281,6 +281,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         return
             Agent({
                 operator: record.operator,
+                offered: record.offered,
                 signer: record.signer,
                 reputation: account.reputation(),
                 active: record.position != 0,

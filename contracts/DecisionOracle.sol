@@ -376,10 +376,11 @@ contract DecisionOracle is Accounts, Requests {
         Prices prices = _pricesOf(request_);
         RequestTerms terms = request_.terms;
         Currency currency = terms.currency();
-        uint256 pay = PayLib.units(decision) * prices.unitOf(terms);
+        uint256 pay = prices.unitOf(terms);
         uint256 treasuryPay;
         unchecked {
             // The pay is at most the fee, which is a uint96, and the part is below one.
+            pay *= PayLib.units(decision);
             treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
             pay -= treasuryPay;
         }
@@ -390,7 +391,7 @@ contract DecisionOracle is Accounts, Requests {
             pay
         );
         uint256 relayerPay = prices.gasCost(
-            PricesLib.settlingGas(terms, decision.answerLength()),
+            PricesLib.settlingGas(terms, decision.answerLength(), decision.changeCount()),
             made.relay.gasPrice()
         );
         // Never below 0: the reserve includes this relay and all calls of `replace` before it, at the cap.
@@ -439,7 +440,11 @@ contract DecisionOracle is Accounts, Requests {
         Currency currency = request_.terms.currency();
         Prices prices = _pricesOf(request_);
         uint256 pay = prices.gasCost(gas, RelayLib.paidGasPrice());
-        uint256 rest = prices.atCap(held) - pay + more;
+        uint256 rest;
+        unchecked {
+            // The caller is paid for at most the gas that was held, at most at the cap.
+            rest = prices.atCap(held) - pay + more;
+        }
         emit CallerPaid(requestId, msg.sender, pay, rest);
         _credit(currency, msg.sender, pay);
         _refund(requestId.subscription(), request_.consumer, currency, rest);

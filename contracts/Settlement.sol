@@ -58,6 +58,7 @@ contract Settlement is ISettlement {
     /// @param seats number of seats of all rounds
     /// @param services pay and reputation changes of agents, with room for the largest number of them
     /// @param served number of services so far
+    /// @param changes number of reputations that change
     struct Book {
         Prices prices;
         uint256 unit;
@@ -70,6 +71,7 @@ contract Settlement is ISettlement {
         uint256 seats;
         Service[] services;
         uint256 served;
+        uint256 changes;
     }
 
     /// @inheritdoc ISettlement
@@ -190,6 +192,7 @@ contract Settlement is ISettlement {
             book.services[book.served] = services[seat];
             ++book.served;
         }
+        book.changes += round.decision.changeCount();
         book.earned += earned;
         book.rest += pay - earned;
     }
@@ -221,7 +224,7 @@ contract Settlement is ISettlement {
 
     /// @dev Notes the pay of the caller, for its transaction and the seats of all rounds (SE13).
     function _paySettler(Book memory book, RequestId requestId) private {
-        uint256 gas = PricesLib.settleGas(book.seats, book.relays.length);
+        uint256 gas = PricesLib.settleGas(book.seats, book.relays.length, book.changes);
         uint256 amount = book.prices.gasCost(gas, RelayLib.paidGasPrice());
         // Never below 0: the reserve includes this call at the cap.
         book.rest -= amount;

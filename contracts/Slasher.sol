@@ -19,9 +19,10 @@ import {SeatLib} from "./libraries/SeatLib.sol";
 import {
     DECIDED_UNITS,
     EVIDENCE_WINDOW,
-    WEEK_SECONDS,
+    GAS_RATE_WEI,
     OVERTURN_PAY_MULTIPLE,
-    OVERTURN_REWARD_UNITS
+    OVERTURN_REWARD_GAS,
+    WEEK_SECONDS
 } from "./types/Limits.sol";
 import {
     AgentId,
@@ -130,10 +131,8 @@ contract Slasher is ISlasher {
         require(block.timestamp <= end, EvidenceTooLate(requestId, end));
         require(stands && OverturnLib.isOverturned(terms, rounds, first, second), NotOverturned(requestId));
         DecidedRound calldata round = rounds[first];
-        uint256 unit = IDecisionOracle(oracle).priceListOf(terms.currency(), requestId.priceVersion()).appealUnitOf(
-            terms
-        );
-        uint256 reward = _slashSigners(requestId, round, unit);
+        Prices prices = IDecisionOracle(oracle).priceListOf(terms.currency(), requestId.priceVersion());
+        uint256 reward = _slashSigners(requestId, round, prices, prices.appealUnitOf(terms));
         registry.rewardAppellant(round.appellant, reward);
         registry.rewardAppellant(OverturnLib.lastAppellant(rounds), reward);
     }
@@ -144,12 +143,14 @@ contract Slasher is ISlasher {
     }
 
     /// @dev Slashes the seats that signed the round's decision, but not twice for it, and nobody who was slashed for another such decision in the last week.
+    /// @param prices the request's price list
     /// @param unit price of one unit of pay of the committees that appeals call
     /// @return reward what each appellant gets: the part of its reward that belongs to the slashed seats, so that calls that slash
     /// one seat after the other pay no more than one call; at most half of what was taken, rounded down in favour of the treasury
     function _slashSigners(
         RequestId requestId,
         DecidedRound calldata round,
+        Prices prices,
         uint256 unit
     ) private returns (uint256 reward) {
         uint32 attempt = round.decision.head.attempt();
@@ -174,7 +175,10 @@ contract Slasher is ISlasher {
             ++slashed;
         }
         require(total != 0, NobodyToSlash(requestId, attempt));
-        reward = (OVERTURN_REWARD_UNITS * unit * slashed) / signed;
+        // The base fee is burnt, so that nobody can pay it to itself.
+        reward = (OVERTURN_REWARD_GAS * block.basefee * prices.gasRate()) / GAS_RATE_WEI;
+        if (reward > unit) reward = unit;
+        reward = (reward * slashed) / signed;
         if (reward > total / 2) reward = total / 2;
     }
 

@@ -44,6 +44,7 @@ interface IAgentRegistry {
     }
 
     /// @param operator the account that answers for the agent with its own stake and gets the commission
+    /// @param offered the account that the operator offers the agent to; 0 = nobody
     /// @param signer address of the hot key that signs messages and decisions
     /// @param reputation parts per million, in (0, 1_000_000]
     /// @param active true if the agent takes part in draws
@@ -63,6 +64,7 @@ interface IAgentRegistry {
     /// @param raiseTime unix seconds; 0 = no raise is announced
     struct Agent {
         address operator;
+        address offered;
         address signer;
         uint32 reputation;
         bool active;

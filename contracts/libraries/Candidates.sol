@@ -78,7 +78,10 @@ library CandidateLib {
 
     /// @notice Returns stake x reputation, at most WEIGHT_ONE.
     function weight(Candidate candidate) internal pure returns (uint256) {
-        return candidate.stake() * candidate.reputation();
+        unchecked {
+            // The stake has 24 bits, the reputation 20.
+            return candidate.stake() * candidate.reputation();
+        }
     }
 
     /// @notice Returns the bucket k that holds weights in (WEIGHT_ONE / 2^(k+1), WEIGHT_ONE / 2^k].
@@ -124,13 +127,13 @@ library Candidates {
 
     /// @notice Writes a candidate that stays in its bucket.
     function set(State storage self, uint64 epoch, uint32 position, Candidate candidate) internal {
-        self.words.set(epoch, position - 1, Candidate.unwrap(candidate));
+        self.words.set(epoch, _placeAt(position), Candidate.unwrap(candidate));
     }
 
     /// @notice Removes the candidate at a position. The last of its bucket moves there.
     /// @return moved the agent whose position this is from now on; the removed one itself if it was the last
     function remove(State storage self, uint64 epoch, uint32 position) internal returns (AgentId moved) {
-        uint256 place = position - 1;
+        uint256 place = _placeAt(position);
         uint256 bucket = place >> COUNT_BITS;
         uint256 counts = self.words.latest(COUNTS_KEY) - _one(bucket);
         self.words.set(epoch, COUNTS_KEY, counts);
@@ -142,7 +145,7 @@ library Candidates {
 
     /// @notice The latest word of the candidate at a position.
     function at(State storage self, uint32 position) internal view returns (Candidate) {
-        return Candidate.wrap(self.words.latest(position - 1));
+        return Candidate.wrap(self.words.latest(_placeAt(position)));
     }
 
     /// @notice The word of a place when the epoch began, see `EpochWords.at`.
@@ -174,12 +177,19 @@ library Candidates {
 
     /// @notice The bucket of the candidate at a position.
     function bucketAt(uint32 position) internal pure returns (uint256) {
-        return uint256(position - 1) >> COUNT_BITS;
+        return _placeAt(position) >> COUNT_BITS;
     }
 
     /// @notice The place of a candidate: where its words lie.
     function placeOf(uint256 bucket, uint256 index) internal pure returns (uint256) {
         return (bucket << COUNT_BITS) | index;
+    }
+
+    /// @param position that of an active agent, so above 0
+    function _placeAt(uint32 position) private pure returns (uint256) {
+        unchecked {
+            return position - 1;
+        }
     }
 
     function _countIn(uint256 counts, uint256 bucket) private pure returns (uint256) {
@@ -191,7 +201,10 @@ library Candidates {
     }
 
     function _shiftOf(uint256 bucket) private pure returns (uint256) {
-        return EpochWords.STAMP_BITS + bucket * COUNT_BITS;
+        unchecked {
+            // There are BUCKETS buckets.
+            return EpochWords.STAMP_BITS + bucket * COUNT_BITS;
+        }
     }
 
     function _total(uint256 counts) private pure returns (uint256 total) {

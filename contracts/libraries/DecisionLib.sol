@@ -134,6 +134,14 @@ library DecisionLib {
         return _lengthAt(decision, ANSWER);
     }
 
+    /// @notice Returns how many reputations a valid decision changes if it stands.
+    function changeCount(Decision calldata decision) internal pure returns (uint256) {
+        unchecked {
+            // The merits are a share for each seat, and then pairs.
+            return (_lengthAt(decision, MERITS) - decision.head.seats()) / 2;
+        }
+    }
+
     /// @param member `ANSWER` or `MERITS`
     function _lengthAt(Decision calldata decision, uint256 member) private pure returns (uint256 result) {
         assembly ("memory-safe") {

@@ -89,15 +89,20 @@ library PayLib {
             if (missed) {
                 amount = 0;
             } else if (amount != 0) {
-                // The sum of the amounts is at most pay.
-                amount = (amount * pay) / total;
-                earned += amount;
+                unchecked {
+                    // The product is below 2^104, the total includes this share, and the sum of the amounts is at most pay.
+                    amount = (amount * pay) / total;
+                    earned += amount;
+                }
             }
             int8 steps = 0;
             // The changes name their seats in ascending order.
             if (change < merits.length && uint8(merits[change]) == seat) {
-                steps = _stepsOf(merits[change + 1], size);
-                change += 2;
+                unchecked {
+                    // The changes come in pairs, and are at most as many as the seats.
+                    steps = _stepsOf(merits[change + 1], size);
+                    change += 2;
+                }
             }
             services[seat] = ServiceLib.pack(committee[seat].agentId(), steps, missed, amount);
         }
@@ -124,7 +129,10 @@ library PayLib {
     function _sumOf(bytes calldata shares) private pure returns (uint256 sum) {
         for (uint256 seat = 0; seat < shares.length; ++seat) {
             uint256 share = uint8(shares[seat]);
-            if (share != ABSENT) sum += share;
+            unchecked {
+                // There are at most 64 shares.
+                if (share != ABSENT) sum += share;
+            }
         }
     }
 

@@ -4,6 +4,7 @@ pragma solidity 0.8.34;
 import {
     ANSWER_BYTE_GAS,
     BOND_UNIT_CAP,
+    CHANGE_GAS,
     DECIDED_UNITS,
     DELIVERY_GAS,
     FALL_BACK_GAS,
@@ -98,10 +99,11 @@ library PricesLib {
             uint256 retries = terms.retries();
             uint256 gas;
             if (appeals + retries == 0) {
-                gas = settlingGas(terms, MAX_ANSWER_BYTES);
+                gas = settlingGas(terms, MAX_ANSWER_BYTES, terms.committeeSize());
             } else {
+                uint256 seats = terms.mostSeats();
                 gas = _relaysGas(terms, 0, appeals) + answerGas(terms, MAX_ANSWER_BYTES) + fallBackGas(terms);
-                gas += retries * REPLACE_GAS + settleGas(terms.mostSeats(), appeals + retries + 1);
+                gas += retries * REPLACE_GAS + settleGas(seats, appeals + retries + 1, seats);
             }
             return atCap(prices, gas);
         }
@@ -184,31 +186,34 @@ library PricesLib {
     }
 
     /// @notice Returns the gas for which whoever pays so many seats is paid.
-    function payGas(uint256 seats) internal pure returns (uint256) {
+    /// @param changes how many reputations their decisions change
+    function payGas(uint256 seats, uint256 changes) internal pure returns (uint256) {
         unchecked {
-            // There are at most 160 seats.
-            return PAY_BASE_GAS + seats * PAY_SEAT_GAS;
+            // There are at most 160 seats, and no more changes.
+            return PAY_BASE_GAS + seats * PAY_SEAT_GAS + changes * CHANGE_GAS;
         }
     }
 
     /// @notice Returns the gas for which the caller of `settle` is paid.
     /// @param seats number of seats of all rounds
     /// @param rounds number of rounds
-    function settleGas(uint256 seats, uint256 rounds) internal pure returns (uint256) {
+    /// @param changes how many reputations change
+    function settleGas(uint256 seats, uint256 rounds, uint256 changes) internal pure returns (uint256) {
         unchecked {
             // There are at most seven rounds.
-            return SETTLE_GAS + rounds * SETTLE_ROUND_GAS + payGas(seats);
+            return SETTLE_GAS + rounds * SETTLE_ROUND_GAS + payGas(seats, changes);
         }
     }
 
     /// @notice Returns the gas for which the relayer of a decision that is final in the first round is paid, with the pay
     /// of its seats and the callback.
     /// @param length bytes of its answer
-    function settlingGas(RequestTerms terms, uint256 length) internal pure returns (uint256) {
+    /// @param changes how many reputations it changes
+    function settlingGas(RequestTerms terms, uint256 length, uint256 changes) internal pure returns (uint256) {
         unchecked {
             // The limit is a uint32.
             uint256 size = terms.committeeSize();
-            return relayGas(size, 0) + answerGas(terms, length) + payGas(size) + terms.callbackGasLimit();
+            return relayGas(size, 0) + answerGas(terms, length) + payGas(size, changes) + terms.callbackGasLimit();
         }
     }
 

@@ -185,7 +185,8 @@ library RequestTermsLib {
 
     function _validateKind(RequestTerms packed, uint256 word) private pure {
         uint256 kind_ = kind(packed);
-        _check(kind_ <= KIND_POLICIES, "kind", kind_);
+        // Sets of policies agree in part, so no share shows who knew the answer (SC1).
+        _check(kind_ <= (security(packed) == SECURED ? KIND_TEXT : KIND_POLICIES), "kind", kind_);
         uint256 options_ = options(packed);
         bool hasOptions = kind_ == KIND_CHOICE || kind_ == KIND_POLICIES;
         _check(hasOptions ? options_ >= MIN_OPTIONS && options_ <= MAX_OPTIONS : options_ == 0, "options", options_);

@@ -66,6 +66,9 @@ uint256 constant ANSWER_BYTE_GAS = 26;
 uint256 constant PAY_BASE_GAS = 35_000;
 /// @dev Gas that whoever pays the seats is paid for each seat of all rounds.
 uint256 constant PAY_SEAT_GAS = 8_000;
+/// @dev Gas that whoever pays the seats is paid for each reputation that their decisions change: the draw's word of the agent is
+/// written, too, and what it was before.
+uint256 constant CHANGE_GAS = 16_000;
 /// @dev Gas that the caller of `settle` is paid for beside that: a transaction of its own.
 uint256 constant SETTLE_GAS = 50_000;
 /// @dev Gas that the caller of `settle` is paid for each round of the record: its decision in calldata, its credits and its events.
@@ -164,9 +167,9 @@ uint256 constant OVERTURN_SLASH_PPM = 50_000;
 /// @dev No seat loses more for it than so many times what a seat of the committees that appeals call earns (docs/adr/020): so an agent
 /// that is overturned less often than once in so many secured requests gains by them, and an asker cannot burn much stake for little.
 uint256 constant OVERTURN_PAY_MULTIPLE = 100;
-/// @dev What each of two appellants gets for it, in units of these committees' pay: half of what one of their seats earns. It is little,
-/// because an asker can make both appeals itself, and its own agents may earn most of the pay of both committees (docs/adr/020).
-uint256 constant OVERTURN_REWARD_UNITS = 1;
+/// @dev Each of two appellants gets a unit of these committees' pay for it, but at most what so much gas costs at the base fee. Together
+/// that is less than half of the gas of the call that slashes, so nobody who makes both appeals and the call lives on it (docs/adr/020).
+uint256 constant OVERTURN_REWARD_GAS = 100_000;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
 uint256 constant REPORTER_PPM = 100_000;
 /// @dev The least reward, where the operator's own loss allows it, is minStake divided by this: half of what an active agent

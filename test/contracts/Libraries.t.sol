@@ -34,6 +34,7 @@ import {
     Terms
 } from "../../contracts/types/Types.sol";
 import {
+    CHANGE_GAS,
     FALL_BACK_GAS,
     PAST_SEAT_GAS,
     PAY_BASE_GAS,
@@ -220,11 +221,11 @@ contract LibrariesTest is Assertions {
         bool atOnce = last == RequestTermsLib.appeals(terms) && random % 2 == 0;
         uint256 callback = RequestTermsLib.callbackGasLimit(terms);
         if (RequestTermsLib.appeals(terms) + RequestTermsLib.retries(terms) == 0) {
-            left -= PricesLib.gasCost(prices, callback + PricesLib.payGas(seats), type(uint256).max);
+            left -= PricesLib.gasCost(prices, callback + PricesLib.payGas(seats, seats), type(uint256).max);
         } else {
             // One round decided at each level; the others hung.
             uint256 rounds = 1 + last + RequestTermsLib.retries(terms) - retries;
-            left -= PricesLib.atCap(prices, PricesLib.settleGas(seats, rounds));
+            left -= PricesLib.atCap(prices, PricesLib.settleGas(seats, rounds, seats));
             left -= PricesLib.atCap(prices, atOnce ? callback : PricesLib.fallBackGas(terms));
         }
         // The call that ends an unanswered appeal takes its gas out of the bond.
@@ -265,7 +266,7 @@ contract LibrariesTest is Assertions {
             gas += seats * PAST_SEAT_GAS;
             seats += sizes[appeals];
         }
-        gas += (1 + appeals + retries) * RELAY_BASE_GAS + seats * (RELAY_SEAT_GAS + PAY_SEAT_GAS);
+        gas += (1 + appeals + retries) * RELAY_BASE_GAS + seats * (RELAY_SEAT_GAS + PAY_SEAT_GAS + CHANGE_GAS);
         uint256 cost = gas * prices.gasPriceCap * prices.gasRate;
         uint256 quote = units * prices.unitPrice + cost / 1e18;
         assertEq(PricesLib.quote(PricesLib.pack(prices, 0, true), RequestTermsLib.pack(terms)), quote, "quote");

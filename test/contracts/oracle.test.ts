@@ -122,6 +122,8 @@ describe("DecisionOracle", () => {
         ["security", { security: 1, assurance: 1, appeals: 2, retries: 3, duration: week / 8 + 1 }],
         ["security", { security: 2, assurance: 1, appeals: 2 }],
         ["security", { security: 3, assurance: 1, appeals: 2 }],
+        // Sets agree in part, so no share shows who knew (SC2).
+        ["kind", { security: 1, assurance: 1, appeals: 2, duration: 3_600, kind: 4, options: 2 }],
         ["kind", { kind: 5 }],
         ["options", { kind: 1, options: 1 }],
         ["options", { kind: 1, options: 27 }],

@@ -55,6 +55,7 @@ describe("AgentRegistry", () => {
         .withArgs(2);
       expect(await registry.getAgent(2)).to.deep.equal([
         stranger.address,
+        ZeroAddress,
         addressOf(next),
         1_000_000n,
         true,

@@ -87,7 +87,8 @@ async function gainOf(
   await settlement.settle(...recordOf(committed!), await priceGas(world, gasPrice));
   const isSlashed = answers.length === 3 && answers[0] !== answers[1] && answers[1] === answers[2];
   if (isSlashed) {
-    const sent = await world.slasher.connect(asker).submitOverturned(...recordOf(committed!), 0, 1);
+    const price = await priceGas(world, gasPrice);
+    const sent = await world.slasher.connect(asker).submitOverturned(...recordOf(committed!), 0, 1, price);
     pay(await sent.wait());
   }
   const now = (await token.balanceOf(asker.address)) as bigint;
@@ -146,8 +147,14 @@ describe("an asker that makes both appeals against the answers to its own secure
       [0, 3, 6],
       [0, 5, 12],
     ],
+    // It has all of the pay of both committees, and loses gas alone.
+    [
+      [0, 4, 7],
+      [0, 5, 12],
+    ],
   ] as const)
-    it(`SC4: loses where ${held[1]} of 9 and ${held[2]} of 19 seats are its own, and all others but ${9 - held[1] - wrong[1]} and ${19 - held[2] - wrong[2]} are wrong at first, at 0.01 gwei`, async () => {
-      expect(await gainOf([no, yes, yes], gwei / 100n, held, wrong)).to.be.lessThan(0n);
-    });
+    for (const gasPrice of [gwei / 1_000n, gwei / 100n, gwei / 10n])
+      it(`SC4: loses where ${held[1]} of 9 and ${held[2]} of 19 seats are its own, and all others but ${9 - held[1] - wrong[1]} and ${19 - held[2] - wrong[2]} are wrong at first, at ${Number(gasPrice) / 1e9} gwei`, async () => {
+        expect(await gainOf([no, yes, yes], gasPrice, held, wrong)).to.be.lessThan(0n);
+      });
 });

@@ -16,6 +16,7 @@ import {
   latestOf,
   no,
   passDeadline,
+  priceGas,
   recordOf,
   type Committed,
 } from "../support/contracts/course.ts";
@@ -42,8 +43,9 @@ import {
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;
 const week = 7 * 24 * 3600;
-/** What each appellant gets: a unit. */
+/** What each appellant gets where gas costs enough: a unit. */
 const reward = fullUnit;
+const gwei = 10n ** 9n;
 const { full, least, many } = settings(ethers);
 
 describe("secured requests", () => {
@@ -53,7 +55,7 @@ describe("secured requests", () => {
     const { registry } = world;
     const committed = await overturned(setting);
     const before = await allStake(world);
-    const sent = slasher.submitOverturned(...recordOf(committed), 0, 1);
+    const sent = slasher.submitOverturned(...recordOf(committed), 0, 1, await priceGas(world, gwei));
     for (const agentId of signersOf(committed)) {
       await expect(sent)
         .to.emit(slasher, "DecisionOverturned")
@@ -82,7 +84,7 @@ describe("secured requests", () => {
       const unit = fullUnit / part;
       const committed = await settle(setting.world, await play(setting, [no, yes, yes], priced({}, unit)));
       const before = await stakeOf(setting.world, signersOf(committed)[0]!);
-      await setting.slasher.submitOverturned(...recordOf(committed), 0, 1);
+      await setting.slasher.submitOverturned(...recordOf(committed), 0, 1, await priceGas(setting.world, gwei));
       for (const agentId of signersOf(committed))
         expect(before - (await stakeOf(setting.world, agentId))).to.equal(lost);
       const { registry } = setting.world;
@@ -144,7 +146,7 @@ describe("secured requests", () => {
     const setting = await loadFixture(many);
     const { world, slasher } = setting;
     const committed = await settle(world, await play(setting, [no, yes, hung, yes], { retries: 1 }));
-    await slasher.submitOverturned(...recordOf(committed), 0, 1);
+    await slasher.submitOverturned(...recordOf(committed), 0, 1, await priceGas(world, gwei));
     // Bob's appeal called the committee that hung and the one that replaced it.
     expect(await world.registry.owedTo(setting.bob.address)).to.equal(reward);
   });
@@ -162,6 +164,21 @@ describe("secured requests", () => {
       .withArgs(committed.request.id);
   });
 
+  it("SC4: each appellant gets at most what 100,000 gas cost at the base fee, and both together less than the call does", async () => {
+    const setting = await loadFixture(full);
+    const { world, alice, bob, slasher } = setting;
+    const committed = await overturned(setting);
+    // The tip is no part of it: who proposes the block can pay that to itself.
+    const baseFee = 10_000n;
+    await priceGas(world, baseFee);
+    const sent = await slasher.submitOverturned(...recordOf(committed), 0, 1, { gasPrice: gwei });
+    const { gasUsed } = (await sent.wait())!;
+    const least = 100_000n * baseFee * 10n ** 6n;
+    expect(least).to.be.lessThan(reward);
+    for (const appellant of [alice, bob]) expect(await world.registry.owedTo(appellant.address)).to.equal(least);
+    expect(gasUsed).to.be.greaterThan(2n * 2n * 100_000n);
+  });
+
   it("SC4: whoever the operators are by now, the reward stays the same", async () => {
     const setting = await loadFixture(least);
     const { world, operator, stranger, slasher } = setting;
@@ -172,7 +189,7 @@ describe("secured requests", () => {
     await world.token.connect(stranger).approve(world.registry.target, minStake);
     await world.registry.connect(stranger).bond(first, minStake);
     await world.registry.connect(stranger).acceptOperator(first);
-    await slasher.submitOverturned(...recordOf(await settle(world, committed)), 0, 1);
+    await slasher.submitOverturned(...recordOf(await settle(world, committed)), 0, 1, await priceGas(world, gwei));
     expect(await world.registry.owedTo(operator.address)).to.equal(2n * reward);
     expect(2n * minStake - (await stakeOf(world, first!))).to.equal((2n * minStake) / 20n);
   });
@@ -221,7 +238,7 @@ describe("secured requests", () => {
     const { registry } = world;
     const appellant = setting.bob.address;
     const first = await overturned(setting, { duration: week / 5 });
-    await slasher.submitOverturned(...recordOf(first), 0, 1);
+    await slasher.submitOverturned(...recordOf(first), 0, 1, await priceGas(world, gwei));
     // Until a second committee shares one agent that signed with the first.
     let second: Committed;
     let both: number[];
@@ -230,7 +247,7 @@ describe("secured requests", () => {
       both = signersOf(second).filter((agentId) => signersOf(first).includes(agentId));
     } while (both.length !== 1);
     const proof = [...recordOf(second), 0, 1] as const;
-    await slasher.submitOverturned(...proof);
+    await slasher.submitOverturned(...proof, await priceGas(world, gwei));
     const left = maxStake - slice;
     for (const agentId of signersOf(second)) expect(await stakeOf(world, agentId)).to.equal(left);
     const owed = reward + (reward * 2n) / 3n;
@@ -239,7 +256,7 @@ describe("secured requests", () => {
       .to.be.revertedWithCustomError(slasher, "NobodyToSlash")
       .withArgs(second.request.id, 0);
     await time.increase(week);
-    await slasher.submitOverturned(...proof);
+    await slasher.submitOverturned(...proof, await priceGas(world, gwei));
     expect(await stakeOf(world, both[0]!)).to.equal(left - left / 20n);
     // Both calls together pay what one would have paid.
     expect(await registry.owedTo(appellant)).to.equal(owed + reward / 3n);

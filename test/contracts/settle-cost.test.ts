@@ -91,7 +91,8 @@ async function serveAll(world: World, steps: number, earned: bigint): Promise<vo
 }
 
 /**
- * Plays rounds that all stand, so that every seat is paid and all reputations change. Each round has another relayer.
+ * Plays rounds that all stand, so that every seat is paid and learns, and all reputations change. A first lesson in which an agent is
+ * outvoted changes its skill, too. Each round has another relayer.
  */
 async function play(world: World, { appeals, retries }: Shape, step: string, asked: Asked): Promise<Committed> {
   const signers = await ethers.getSigners();
@@ -102,7 +103,8 @@ async function play(world: World, { appeals, retries }: Shape, step: string, ask
     const isHung = index >= appeals && index < rounds;
     const decided = { answer: hexlify(toUtf8Bytes("y".repeat(128))) };
     const reputationChanges = concat(drawn.committee.flatMap((_, seat) => [toBeHex(seat, 1), step]));
-    const decision = decisionFor(drawn, { ...(isHung ? hung : decided), reputationChanges });
+    const answered = (1n << BigInt(drawn.committee.length)) - 1n;
+    const decision = decisionFor(drawn, { ...(isHung ? hung : decided), reputationChanges, answered });
     const relaying = { ...world, oracle: world.oracle.connect(signers[10 + index]!) };
     const committed = await commit(relaying, drawn, decision, { gasPrice: 10n * gwei });
     if (index === rounds) return committed;

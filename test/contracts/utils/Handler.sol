@@ -757,6 +757,7 @@ contract Handler is ConclaveTest {
         note.appeals = entry.round.appeals();
         note.decided = decision.status == Status.Decided;
         (note.outcome, note.shares, note.signers) = (decision.outcome, decision.shares, signers);
+        note.changes = decision.reputationChanges.length / 2;
         (note.relayer, note.gasPrice) = (relayer, (_paidPrice() / 1e6) * 1e6);
     }
 

@@ -7,6 +7,7 @@ import {payShareOf} from "./Draft.sol";
 /// @dev A decided or hung round, as far as pay depends on it.
 /// @param appeals appeals before the round
 /// @param signers bit i set = seat i signed
+/// @param changes how many reputations it changes if it stands
 /// @param gasPrice wei per gas that the relayer is paid
 /// @param appellant 0 if the committee hung and was retried, or was not sure enough
 /// @param delivers true if the commit called the consumer back
@@ -15,6 +16,7 @@ struct PaidRound {
     bool decided;
     bytes32 outcome;
     bytes shares;
+    uint256 changes;
     uint256 signers;
     uint256 gasPrice;
     address relayer;
@@ -62,6 +64,7 @@ contract PayModel {
         uint256 spent;
         uint256 back;
         uint256 seats;
+        uint256 changes;
     }
 
     function billOf(Case memory c) external pure returns (Bill memory bill) {
@@ -75,7 +78,11 @@ contract PayModel {
         for (uint256 i = 0; i < count; ++i) _payRound(c, bill, sums, i);
         sums.spent += c.replaced * cost(c.prices, 74_000, type(uint256).max);
         if (!c.atOnce) {
-            bill.settler = cost(c.prices, 85_000 + 35_000 * count + 8_000 * sums.seats, c.gasPrice);
+            bill.settler = cost(
+                c.prices,
+                85_000 + 35_000 * count + 8_000 * sums.seats + 16_000 * sums.changes,
+                c.gasPrice
+            );
             sums.spent += bill.settler;
         }
         if (!c.rounds[count - 1].delivers)
@@ -93,7 +100,7 @@ contract PayModel {
         uint256 past = 0;
         for (uint256 i = 0; i <= terms.appeals + terms.retries; ++i) {
             uint256 size = sizeAfter(terms.committeeSize, i < terms.appeals ? i : terms.appeals);
-            gas += relayGas(size, past) + 8_000 * size;
+            gas += relayGas(size, past) + 24_000 * size;
             past += size;
         }
         if (terms.appeals + terms.retries != 0)
@@ -139,7 +146,7 @@ contract PayModel {
         uint256 gas = relayGas(size, sums.seats);
         sums.seats += size;
         if (round.delivers) gas += c.terms.callbackGasLimit;
-        if (c.atOnce) gas += 35_000 + 8_000 * size;
+        if (c.atOnce) gas += 35_000 + 8_000 * size + 16_000 * round.changes;
         bill.relayers[i] = cost(c.prices, gas, round.gasPrice);
         sums.spent += treasury + bill.relayers[i];
         bill.seats[i] = new uint256[](size);
@@ -153,6 +160,7 @@ contract PayModel {
             bill.appellants[i] = _bondOf(c, sums, i) + reward;
             return;
         }
+        sums.changes += round.changes;
         sums.spent += _paySeats(bill.seats[i], round.shares, pay - treasury);
         if (!appealed) return;
         uint256 lost = _lossOf(c, sums, i);

@@ -22,6 +22,7 @@ export const paidGas = {
   answerByte: 26n,
   payBase: 35_000n,
   paySeat: 8_000n,
+  change: 16_000n,
   settle: 50_000n,
   settleRound: 35_000n,
   replace: 74_000n,
@@ -79,8 +80,11 @@ function roundGasOf(terms: Terms, rounds: readonly DecidedRound[], index: number
 /** Returns the gas of settling so many rounds, without the pay of their seats. */
 const settleGasOf = (rounds: number): bigint => paidGas.settle + paidGas.settleRound * BigInt(rounds);
 
-/** Returns the gas of paying so many seats. */
-export const payGasOf = (seats: number): bigint => paidGas.payBase + paidGas.paySeat * BigInt(seats);
+/** Returns the gas of paying so many seats and changing so many reputations. */
+export const payGasOf = (seats: number, changes = 0): bigint =>
+  paidGas.payBase + paidGas.paySeat * BigInt(seats) + paidGas.change * BigInt(changes);
+
+const changesOf = ({ decision }: DecidedRound): number => getBytes(decision.reputationChanges).length / 2;
 
 const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
   (gas * (gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap) * prices.gasRate) / 10n ** 18n;
@@ -93,7 +97,7 @@ export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
     BigInt(terms.callbackGasLimit) + (sizes.length === 1 ? 0n : paidGas.fallBack + settleGasOf(sizes.length));
   const replaces = BigInt(terms.retries) * paidGas.replace;
   const relays = sizes.map((size, index) => relayGasOf(size, sum(sizes.slice(0, index))));
-  const others = callback + payGasOf(sum(sizes)) + replaces + answerGasOf(terms, LONGEST_TEXT);
+  const others = callback + payGasOf(sum(sizes), sum(sizes)) + replaces + answerGasOf(terms, LONGEST_TEXT);
   return costOf(
     prices,
     relays.reduce((all, one) => all + one, others),
@@ -146,6 +150,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
   const unitAt = ({ round }: DecidedRound): bigint =>
     (unpackRound(round).appeals === 0 ? unitOf : appealUnitOf)(terms, prices);
   const last = rounds.at(-1)!.decision;
+  let changes = 0;
   let rest = BigInt(terms.fee);
   rest -= BigInt(payees.replaced ?? 0) * replacePayOf(prices, prices.gasPriceCap);
   // The oracle paid this when the request was finalized.
@@ -161,7 +166,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
     const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
     credit(payees.treasury, treasuryPay);
     const callback = isFinalAtOnce(terms, one) ? BigInt(terms.callbackGasLimit) : 0n;
-    const paying = payees.settler === null ? payGasOf(one.committee.length) : 0n;
+    const paying = payees.settler === null ? payGasOf(one.committee.length, changesOf(one)) : 0n;
     const relayerPay = costOf(prices, roundGasOf(terms, rounds, index) + callback + paying, gasPriceOf(one));
     const relayer = getAddress(`0x${relay.slice(-40)}`);
     credit(relayer, relayerPay);
@@ -186,6 +191,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
         costs.reduce((held, cost) => held - cost, bond),
       );
     }
+    changes += changesOf(one);
     // SE20: 255 stands for a seat that said nothing.
     const shares = [...getBytes(decision.shares)].map((share) => (share === 0xff ? 0n : BigInt(share)));
     const total = shares.reduce((all, share) => all + share, 0n);
@@ -196,7 +202,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
     const seats = sum(rounds.map(({ committee }) => committee.length));
     credit(
       payees.settler.account,
-      costOf(prices, settleGasOf(rounds.length) + payGasOf(seats), payees.settler.gasPrice),
+      costOf(prices, settleGasOf(rounds.length) + payGasOf(seats, changes), payees.settler.gasPrice),
     );
   }
   return { credits, rest, rounds: paid };

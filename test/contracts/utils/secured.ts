@@ -3,7 +3,7 @@ import { hexlify } from "ethers";
 
 import { appeal, ask, decide, no, recordOf, termsFor, type Committed } from "../../support/contracts/course.ts";
 import { agentOf, type SignedDecision, type Terms } from "../../support/contracts/typed-data.ts";
-import { deployWorld, maxStake, minStake, registerAgents, type World } from "../../support/contracts/world.ts";
+import { deployWorld, freeTokens, maxStake, minStake, registerAgents, type World } from "../../support/contracts/world.ts";
 import { mostUnits } from "./money.ts";
 
 export const secured = { security: 1, assurance: 1, appeals: 2 } as const;
@@ -22,7 +22,8 @@ export const knownTo = (size: number, paid: number): Partial<SignedDecision> => 
 
 /** Makes as many agents as four seats and two appeals need. Alice appeals first, Bob second; a stranger reports. */
 async function makeAgents(ethers: HardhatEthers, count: number, stake: bigint) {
-  const world = await deployWorld(ethers);
+  // Without a cap on the price of gas nobody is paid for gas, and with this rate gas costs more than a unit from 0.1 gwei on.
+  const world = await deployWorld(ethers, { token: { ...freeTokens, gasRate: 10n ** 24n } });
   const { oracle, token, registry } = world;
   const [, operator, alice, bob, stranger] = await ethers.getSigners();
   await token.mint(operator!.address, 10n ** 24n);

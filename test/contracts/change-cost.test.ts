@@ -1,0 +1,89 @@
+import { expect } from "chai";
+import { concat, toBeHex } from "ethers";
+import hre from "hardhat";
+
+import { ask, commit, decisionFor, draw, recordOf } from "../support/contracts/course.ts";
+import { Currency } from "../support/contracts/typed-data.ts";
+import {
+  deployWorld,
+  maxStake,
+  nextEpoch,
+  registerAgents,
+  servicesOf,
+  type PriceTerms,
+  type World,
+} from "../support/contracts/world.ts";
+import { payGasOf, relayGasOf } from "./utils/money.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const gwei = 10n ** 9n;
+const agents = 100;
+const prices: PriceTerms = {
+  unitPrice: 10n ** 12n,
+  gasRate: 10n ** 18n,
+  gasPriceCap: 10n * gwei,
+  treasuryPpm: 50_000n,
+};
+
+/** Makes proven agents that fell and have recovered by some steps, as in a network whose models err: all words of the draw have a past. */
+async function recovering() {
+  const world = await deployWorld(ethers, { token: prices });
+  const { registry, oracle, token } = world;
+  const [, , relayer] = await ethers.getSigners();
+  await registerAgents(world, agents, { stake: maxStake });
+  await token.approve(oracle.target, 10n ** 30n);
+  await networkHelpers.impersonateAccount(oracle.target);
+  await networkHelpers.setBalance(oracle.target, 10n ** 20n);
+  const trusted = registry.connect(await ethers.getSigner(oracle.target));
+  const ids = Array.from({ length: agents }, (_, index) => index + 1);
+  for (let service = 0; service < 16; service++) await trusted.recordServices(Currency.Token, servicesOf(ids, 0, 1n));
+  for (const steps of [-3, 1, 1, 1]) {
+    await nextEpoch(world);
+    await trusted.recordServices(Currency.Token, servicesOf(ids, steps, 1n));
+  }
+  await nextEpoch(world);
+  const relaying: World = { ...world, oracle: oracle.connect(relayer!) };
+  // The first credit of a relayer is its own cost.
+  await commit(relaying, await draw(world, await ask(world)), undefined, { gasPrice: gwei });
+  return { world, relaying, relayer: relayer! };
+}
+
+describe("SE13: the gas of reputations that change", () => {
+  for (const size of [4, 7, 13, 31])
+    it(`is paid to whoever commits a decision of ${size} seats that recover, and suffices`, async () => {
+      const { world, relaying, relayer } = await networkHelpers.loadFixture(recovering);
+      const drawn = await draw(world, await ask(world, { committeeSize: size }));
+      const reputationChanges = concat(drawn.committee.flatMap((_, seat) => [toBeHex(seat, 1), "0x01"]));
+      const before = (await world.oracle.creditOf(relayer.address, Currency.Token)) as bigint;
+      const decision = decisionFor(drawn, { reputationChanges });
+      const snapshot = await networkHelpers.takeSnapshot();
+      const plain = await commit(relaying, drawn, decisionFor(drawn), { gasPrice: gwei });
+      await snapshot.restore();
+      const { receipt } = await commit(relaying, drawn, decision, { gasPrice: gwei });
+      const paid = (((await world.oracle.creditOf(relayer.address, Currency.Token)) as bigint) - before) / gwei;
+      expect(paid).to.equal(relayGasOf(size) + payGasOf(size, size));
+      // The build for tests uses a little more than the deployed one, which uses at most 16,000.
+      expect(receipt.gasUsed - plain.receipt.gasUsed).to.be.lessThan(16_100n * BigInt(size));
+    });
+
+  it("is paid to whoever settles, for the rounds that stand alone", async () => {
+    const { world, relaying, relayer } = await networkHelpers.loadFixture(recovering);
+    const changes = "0x00010101";
+    const first = await draw(world, await ask(world, { appeals: 1, finality: 100 }));
+    for (const [outcome, stands] of [
+      [{}, 2],
+      [{ outcome: `0x${"00".repeat(32)}`, answer: "0x6e6f" }, 1],
+    ] as const) {
+      const snapshot = await networkHelpers.takeSnapshot();
+      const { reopened } = await commit(world, first, decisionFor(first, { reputationChanges: changes, ...outcome }));
+      const second = await draw(world, reopened!);
+      const last = await commit(world, second, decisionFor(second, { reputationChanges: changes }));
+      const before = (await world.oracle.creditOf(relayer.address, Currency.Token)) as bigint;
+      await networkHelpers.setNextBlockBaseFeePerGas(gwei);
+      await relaying.settlement.connect(relayer).settle(...recordOf(last), { gasPrice: gwei });
+      const paid = ((await world.oracle.creditOf(relayer.address, Currency.Token)) as bigint) - before;
+      expect(paid / gwei).to.equal(50_000n + 2n * 35_000n + payGasOf(13, 2 * stands));
+      await snapshot.restore();
+    }
+  });
+});
