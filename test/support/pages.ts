@@ -70,7 +70,11 @@ export async function withPages<T>(handler: Handler, use: (port: number) => Prom
 export function configFor(port: number, more: Partial<EvidenceConfig> = {}): EvidenceConfig {
   const place = { address: "127.0.0.1", port, ca: AUTHORITY };
   return {
-    ...evidenceConfigSchema.parse({ hosts: { "pages.test": place, "moved.test": place, "api.test": place } }),
+    // As long as may be, so that no test depends on what else the machine does.
+    ...evidenceConfigSchema.parse({
+      timeoutMs: 60_000,
+      hosts: { "pages.test": place, "moved.test": place, "api.test": place },
+    }),
     ...more,
   };
 }

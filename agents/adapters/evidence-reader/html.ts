@@ -6,6 +6,8 @@ import { ReadingError } from "./failure.ts";
 /** More than pages have; readability takes time that grows with the product of both. */
 const MAX_DEPTH = 128;
 const MAX_ELEMENTS = 20_000;
+/** Attributes, comments and pieces of text. */
+const MAX_PARTS = 100_000;
 /** Elements that end the line before and after them. */
 const BLOCKS: ReadonlySet<string> = new Set(
   "address article aside blockquote br caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody tfoot thead tr ul".split(
@@ -46,20 +48,29 @@ function treeOf(html: string): Tree {
   return parseHTML(`<html><head></head><body>${html}</body></html>`).document;
 }
 
-/** Counts without a tree, and stops at the first element too many. */
+/** Counts without a tree, and stops at the first thing too many. */
 function requireBounded(html: string): void {
-  let [depth, elements] = [0, 0];
+  const refuse = (why: string): never => {
+    throw new ReadingError("too-large", `the page ${why}`);
+  };
+  let [depth, elements, parts] = [0, 0, 0];
+  const count = (): void => {
+    parts += 1;
+    if (parts > MAX_PARTS) refuse(`has more than ${MAX_PARTS} attributes, comments and pieces of text`);
+  };
   const parser = new Parser({
     onopentag() {
       depth += 1;
       elements += 1;
-      if (depth > MAX_DEPTH) throw new ReadingError("too-large", `the page is nested deeper than ${MAX_DEPTH}`);
-      if (elements > MAX_ELEMENTS)
-        throw new ReadingError("too-large", `the page has more than ${MAX_ELEMENTS} elements`);
+      if (depth > MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH}`);
+      if (elements > MAX_ELEMENTS) refuse(`has more than ${MAX_ELEMENTS} elements`);
     },
     onclosetag() {
       depth -= 1;
     },
+    onattribute: count,
+    ontext: count,
+    oncomment: count,
   });
   parser.end(html);
 }

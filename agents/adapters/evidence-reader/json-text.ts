@@ -12,6 +12,7 @@ class Numeral {
 type Json = null | boolean | string | Numeral | Json[] | { readonly [key: string]: Json };
 
 const MAX_DEPTH = 128;
+const MAX_VALUES = 200_000;
 
 /**
  * EV11: the canonical text of a JSON body, or of the value that a pointer names: no white space, keys in the order of their code units,
@@ -25,7 +26,7 @@ export function readJson(text: string, pointer: readonly string[] | null): strin
 }
 
 function parsed(text: string): Json {
-  requireShallow(text);
+  requireBounded(text);
   try {
     // The third argument is newer than the types.
     const reviver = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
@@ -36,13 +37,18 @@ function parsed(text: string): Json {
   }
 }
 
-/** Nesting is counted by brackets outside strings, before anything recurses. */
-function requireShallow(text: string): void {
-  let depth = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
-    if (token === "[" || token === "{") depth += 1;
-    else if (token === "]" || token === "}") depth -= 1;
+/** Counts brackets and commas outside strings, before anything allocates or recurses. */
+function requireBounded(text: string): void {
+  let [depth, values, inString] = [0, 0, false];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') inString = !inString;
+    else if (inString) at += character === "\\" ? 1 : 0;
+    else if (character === "[" || character === "{") [depth, values] = [depth + 1, values + 1];
+    else if (character === "]" || character === "}") depth -= 1;
+    else if (character === ",") values += 1;
     if (depth > MAX_DEPTH) throw new ReadingError("too-large", `the JSON is nested deeper than ${MAX_DEPTH}`);
+    if (values > MAX_VALUES) throw new ReadingError("too-large", `the JSON has more than ${MAX_VALUES} values`);
   }
 }
 

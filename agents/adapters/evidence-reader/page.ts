@@ -161,14 +161,17 @@ const TLS_CODE =
 
 /** EV12: the reason of an error that undici, the resolver or the system gives. */
 function connectionError(error: unknown): ReadingError {
-  const codes = [error, error instanceof Error ? error.cause : undefined].map((one) =>
-    typeof one === "object" && one !== null && "code" in one ? String(one.code) : "",
-  );
-  const code = codes.find((one) => one !== "") ?? "";
+  const codes = [error, error instanceof Error ? error.cause : undefined].flatMap((one) => {
+    if (!(one instanceof Error)) return [];
+    const { code, name } = one as NodeJS.ErrnoException;
+    return [code ?? name];
+  });
+  const [code = messageOf(error)] = codes;
   if (codes.some((one) => TLS_CODE.test(one)))
     return new ReadingError("tls", `the server's certificate fails (${code})`);
   if (code === "UND_ERR_HEADERS_OVERFLOW") return new ReadingError("too-large", "the headers are too long");
-  if (/^(?:HPE_|UND_ERR_(?:RES|INVALID))/.test(code)) return new ReadingError("server-error", `no HTTP (${code})`);
+  if (/^(?:HPE_|HTTPParserError$|UND_ERR_(?:RES|INVALID))/.test(code))
+    return new ReadingError("server-error", `no HTTP (${code})`);
   if (/TIMEOUT/.test(code)) return new ReadingError("timeout", `the server does not answer in time (${code})`);
-  return new ReadingError("unreachable", `the connection fails (${code || messageOf(error)})`);
+  return new ReadingError("unreachable", `the connection fails (${code})`);
 }
