@@ -4,7 +4,6 @@ import { encodeAbiParameters, encodeFunctionData, parseAbi } from "viem";
 import { openEvidenceReader } from "../../agents/adapters/evidence-reader/reader.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Reading, ReadingFailure } from "../../agents/core/evidence/snapshot.ts";
-import type { Hex } from "../../agents/core/types.ts";
 import { configFor, sourceOf } from "../support/pages.ts";
 import { withRpcServer, type RpcCall } from "../support/rpc-server.ts";
 
@@ -87,7 +86,7 @@ describe("reading a call", () => {
     );
     const abi = parseAbi(["function f(address, bool, int8, uint64, bytes4, bytes)"]);
     const sent = encodeFunctionData({ abi, args: [CONTRACT, true, -5, 7n, "0x01020304", "0xab"] });
-    assert.equal((calls.at(-1)?.params?.[0] as { readonly data: Hex }).data, sent);
+    assert.deepEqual(calls.at(-1)?.params?.[0], { to: CONTRACT, data: sent });
   });
 
   const at = (block: number): string => BALANCE.replace(/\d+$/, String(block));

@@ -103,15 +103,12 @@ describe("the reader of evidence", () => {
       const answer = (): void => void response.writeHead(200, { "content-type": "text/plain" }).end("in");
       if (request.headers.host === "moved.test") {
         // Comes only if it does not wait for the first host's turns.
-        for (const one of [...waiting]) one.emit("go");
+        for (const one of waiting.splice(0)) one.emit("go");
         return answer();
       }
       waiting.push(response);
       most = Math.max(most, waiting.length);
-      response.once("go", () => {
-        waiting.splice(waiting.indexOf(response), 1);
-        answer();
-      });
+      response.once("go", answer);
     };
     await withPages(handler as never, async (port) => {
       const get = (): Promise<Uint8Array> => Promise.reject(new Error("none"));

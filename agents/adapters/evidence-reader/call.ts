@@ -19,22 +19,37 @@ import { ReadingError } from "./failure.ts";
 /** EV13: how the text of what a call returns is made. */
 const ABI_EXTRACTOR = { name: "abi", version: "1" };
 
+type RpcConfig = Pick<EvidenceConfig, "rpcUrls" | "maxBytes" | "timeoutMs">;
+
 /** EV13: makes a view call on the operator's own RPC, if the block is final there. Throws a ReadingError, or the signal's reason. */
-export async function readCall(
-  source: CallSource,
-  { rpcUrls, maxBytes, timeoutMs }: Pick<EvidenceConfig, "rpcUrls" | "maxBytes" | "timeoutMs">,
+export function readCall(source: CallSource, config: RpcConfig, signal: AbortSignal): Promise<Reading> {
+  return onChain(source.chainId, config, signal, async (client) => {
+    await requireFinal(client, source);
+    return readingOfCall(source, await returned(client, source));
+  });
+}
+
+/** The number of the final block, as the operator's RPC tells it. Throws as `readCall` does. */
+export function readFinalBlock(chainId: number, config: RpcConfig, signal: AbortSignal): Promise<bigint> {
+  return onChain(chainId, config, signal, finalBlock);
+}
+
+async function onChain<T>(
+  chainId: number,
+  { rpcUrls, maxBytes, timeoutMs }: RpcConfig,
   signal: AbortSignal,
-): Promise<Reading> {
-  const rpcUrl = rpcUrls[String(source.chainId)];
+  action: (client: PublicClient) => Promise<T>,
+): Promise<T> {
+  const rpcUrl = rpcUrls[String(chainId)];
   if (rpcUrl === undefined)
-    throw new ReadingError("no-rpc", `no RPC is configured for chain ${source.chainId}; name one in evidence.rpcUrls`);
+    throw new ReadingError("no-rpc", `no RPC is configured for chain ${chainId}; name one in evidence.rpcUrls`);
   const inTime = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, inTime]);
   try {
     const client = createPublicClient({ transport: boundedTransport(rpcUrl, maxBytes, ended), cacheTime: 0 });
-    await requireChain(client, source);
-    await requireFinal(client, source);
-    return readingOfCall(source, await returned(client, source));
+    const served = await client.getChainId();
+    if (served !== chainId) throw new ReadingError("rpc-error", `the RPC of chain ${chainId} serves chain ${served}`);
+    return await action(client);
   } catch (error) {
     signal.throwIfAborted();
     if (inTime.aborted) throw new ReadingError("timeout", `the RPC does not answer within ${timeoutMs} ms`);
@@ -52,18 +67,17 @@ function boundedTransport(rpcUrl: string, maxBytes: number, signal: AbortSignal)
   return http(rpcUrl, { fetchFn, retryCount: 0 });
 }
 
-async function requireChain(client: PublicClient, { chainId }: CallSource): Promise<void> {
-  const served = await client.getChainId();
-  if (served !== chainId) throw new ReadingError("rpc-error", `the RPC of chain ${chainId} serves chain ${served}`);
+async function finalBlock(client: PublicClient): Promise<bigint> {
+  return (await client.getBlock({ blockTag: "finalized" })).number;
 }
 
 async function requireFinal(client: PublicClient, { block, chainId }: CallSource): Promise<void> {
-  const final = await client.getBlock({ blockTag: "finalized" });
-  if (final.number >= BigInt(block)) return;
+  const final = await finalBlock(client);
+  if (final >= BigInt(block)) return;
   const latest = await client.getBlockNumber();
   if (latest < BigInt(block))
     throw new ReadingError("not-there", `chain ${chainId} has no block ${block} yet; its latest is ${latest}`);
-  throw new ReadingError("not-final", `block ${block} of chain ${chainId} is not final; ${final.number} is`);
+  throw new ReadingError("not-final", `block ${block} of chain ${chainId} is not final; ${final} is`);
 }
 
 async function returned(client: PublicClient, { contract, name, args, returns, block }: CallSource): Promise<Hex> {

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP, type Socket } from "node:net";
+import { callbackify } from "node:util";
 import { buildConnector } from "undici";
 import { isPublicAddress } from "./address.ts";
 import { ReadingError } from "./failure.ts";
@@ -67,9 +68,9 @@ export function guardedConnector(
     throw failure;
   };
   return ({ hostname }, callback) => {
-    open(hostname.replace(/^\[(.*)\]$/, "$1")).then(
-      (socket) => callback(null, socket),
-      (error: unknown) => callback(error as Error, null),
+    const done = callbackify(open);
+    done(hostname.replace(/^\[(.*)\]$/, "$1"), (error, socket) =>
+      error === null ? callback(null, socket) : callback(error, null),
     );
   };
 }

@@ -6,6 +6,8 @@ import { textOf } from "./charset.ts";
 import type { Extraction, ExtractionJob } from "./extraction.ts";
 import { ReadingError } from "./failure.ts";
 
+// The rule takes the port of a thread for a window.
+// eslint-disable-next-line unicorn/require-post-message-target-origin
 parentPort?.postMessage(await extraction(workerData as ExtractionJob));
 
 async function extraction(job: ExtractionJob): Promise<Extraction> {

@@ -43,8 +43,8 @@ export async function extract(
 }
 
 function broken(error: unknown): ReadingError {
-  const { code = "", message = "" } = error as NodeJS.ErrnoException;
+  const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ERR_WORKER_OUT_OF_MEMORY")
     return new ReadingError("too-large", `the text takes more than ${LIMITS.maxOldGenerationSizeMb} MiB to make`);
-  return new ReadingError("undecodable", `the text cannot be made (${code || message})`);
+  return new ReadingError("undecodable", `the text cannot be made (${code ?? message})`);
 }

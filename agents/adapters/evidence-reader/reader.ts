@@ -125,7 +125,10 @@ async function readPinned(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Reading> {
-  const block = await store.get(digest, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+  const inTime = AbortSignal.timeout(timeoutMs);
+  const block = await store.get(digest, AbortSignal.any([signal, inTime])).catch((error: unknown) => {
+    throw inTime.aborted ? new ReadingError("timeout", `nobody delivers the document within ${timeoutMs} ms`) : error;
+  });
   const document = readDocument(digest, block);
   if (document === null) throw new ReadingError("not-text", "the block is no document: one string of bounded length");
   const { text } = document;
