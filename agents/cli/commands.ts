@@ -105,8 +105,14 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
   },
   {
     name: "evidence",
-    summary: "proofs that a seat signed two messages for one slot",
+    summary: "what an agent reads at a source, and proofs that a seat signed two messages for one slot",
     commands: [
+      {
+        name: "read <source>",
+        summary:
+          "read a document, a page, a value of a JSON API or a contract's call, and show exactly what an agent would see",
+        load: async () => (await import("./evidence/read.ts")).evidenceRead,
+      },
       {
         name: "list",
         summary:

@@ -66,6 +66,20 @@ export const limits = {
   passageBytes: 1024,
   /** Passages of a source that a seat names; four lists of them fit into one message. */
   passagesPerSource: 400,
+  /** The text that names a source. */
+  sourceNameBytes: 1024,
+  /** Reference tokens of a JSON pointer. */
+  pointerTokens: 32,
+  /** Arguments of a call that a source names, and values that it returns. */
+  callValues: 8,
+  /** The text of a snapshot. */
+  snapshotTextBytes: 262_144,
+  /** The title of a snapshot. */
+  snapshotTitleBytes: 512,
+  /** The address at which a snapshot was read. */
+  snapshotUrlBytes: 2048,
+  /** The media type of a snapshot, and the name and version of its extractor. */
+  snapshotWordBytes: 128,
   /** A quotation of a source. */
   quotationBytes: 512,
   /** Deliberation rounds R, the first included. */

@@ -1,5 +1,5 @@
 import { access, constants } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { formatEther } from "viem";
 import { createDeploymentReader } from "../../adapters/chain/deployment.ts";
@@ -15,7 +15,8 @@ import { formatAmount } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import type { CliHost } from "../shared/command.ts";
 import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
-import { check, fail, ok, warn, type Check } from "./checks.ts";
+import { ANSWER_MS, answers, check, fail, ok, warn, type Check } from "./checks.ts";
+import { examineEvidence } from "./evidence.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
 import { printable, utc } from "../shared/output.ts";
@@ -24,7 +25,6 @@ import { printable, utc } from "../shared/output.ts";
 const GAS_OF_A_DUTY = 300_000n;
 const DUTIES_IN_RESERVE = 10n;
 const DAY_MS = 86_400_000;
-const ANSWER_MS = 3_000;
 
 /** Checks the agent's own side; `hasChain` is false if the chain cannot be asked. */
 export async function examineAgent(
@@ -42,6 +42,7 @@ export async function examineAgent(
     ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
     await examineContent(config, host),
+    ...(await examineEvidence(config, host)),
     ...(await examineModel(config.model, host)),
     await examineConfidence(config.model),
   ];
@@ -217,19 +218,6 @@ async function bind(host: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
-  });
-}
-
-async function answers(host: string, port: number): Promise<boolean> {
-  const socket = connect({ host, port, timeout: ANSWER_MS });
-  return new Promise((resolve) => {
-    const end = (answered: boolean): void => {
-      socket.destroy();
-      resolve(answered);
-    };
-    socket.once("connect", () => end(true));
-    socket.once("timeout", () => end(false));
-    socket.once("error", () => end(false));
   });
 }
 

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { ConclaveError } from "../../core/errors.ts";
 import { wayOutOf } from "../shared/reasons.ts";
 
@@ -23,4 +24,21 @@ export async function check(name: string, examine: () => Promise<Finding> | Find
     if (!(error instanceof ConclaveError)) throw error;
     return { name, ...fail(`${error.code}: ${error.message}`, wayOutOf(error)) };
   }
+}
+
+/** How long something may take to answer. */
+export const ANSWER_MS = 3_000;
+
+/** Whether something takes connections there. */
+export async function answers(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port, timeout: ANSWER_MS });
+  return new Promise((resolve) => {
+    const end = (answered: boolean): void => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.once("connect", () => end(true));
+    socket.once("timeout", () => end(false));
+    socket.once("error", () => end(false));
+  });
 }

@@ -1,0 +1,87 @@
+import { lookup } from "node:dns/promises";
+import { isIP, type Socket } from "node:net";
+import { callbackify } from "node:util";
+import { buildConnector } from "undici";
+import { isPublicAddress } from "./address.ts";
+import { ReadingError } from "./failure.ts";
+
+/** A place to connect to by TLS: an address that is checked already, never a name. */
+export interface Place {
+  readonly address: string;
+  readonly port: number;
+  /** The name that the certificate must be for. */
+  readonly servername: string;
+  /** PEM of the authority that signs it; absent: the public ones. */
+  readonly ca?: string;
+}
+
+/** What a host of the config is connected to. */
+export type FixedPlace = Pick<Place, "address" | "port" | "ca">;
+
+/** The two acts of a connection. Tests replace them, so that no test reaches a stranger. */
+export interface Dialler {
+  /** All addresses of a name. */
+  readonly resolve: (host: string) => Promise<readonly string[]>;
+  readonly dial: (place: Place, timeoutMs: number) => Promise<Socket>;
+}
+
+const HTTPS_PORT = 443;
+/** Addresses of a name that are tried in turn. */
+const MAX_DIALLED = 3;
+
+export const systemDialler: Dialler = {
+  resolve: async (host) => (await lookup(host, { all: true, order: "ipv4first" })).map(({ address }) => address),
+  dial: ({ address, port, servername, ca }, timeoutMs) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+    const trust = { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
+    const connect = buildConnector({ timeout: timeoutMs, maxCachedSessions: 0, ...trust });
+    connect({ protocol: "https:", hostname: address, port: String(port), servername }, (...[error, socket]) =>
+      error === null ? resolve(socket) : reject(error),
+    );
+    return promise;
+  },
+};
+
+/**
+ * EV6: connects to addresses that it has looked up and checked itself, so that a name cannot change between check and use. Each
+ * connection of a redirect comes through here, too.
+ */
+export function guardedConnector(
+  { resolve, dial }: Dialler,
+  hosts: ReadonlyMap<string, FixedPlace>,
+  timeoutMs: number,
+): buildConnector.connector {
+  const open = async (host: string): Promise<Socket> => {
+    const servername = isIP(host) === 0 ? host : "";
+    const fixed = hosts.get(host);
+    if (fixed !== undefined) return dial({ ...fixed, servername }, timeoutMs);
+    const addresses = servername === "" ? [host] : await resolve(host);
+    requirePublic(host, addresses);
+    let failure: unknown = new ReadingError("unreachable", `${host} has no address`);
+    for (const address of addresses.slice(0, MAX_DIALLED)) {
+      try {
+        return await dial({ address, port: HTTPS_PORT, servername }, timeoutMs);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  };
+  return ({ hostname }, callback) => {
+    const done = callbackify(open);
+    done(hostname.replace(/^\[(.*)\]$/, "$1"), (error, socket) =>
+      error === null ? callback(null, socket) : callback(error, null),
+    );
+  };
+}
+
+/** EV6: one address that is not public is enough: the name's owner points it at somebody's network. */
+export function requirePublic(host: string, addresses: readonly string[]): void {
+  const inner = addresses.find((address) => !isPublicAddress(address));
+  if (inner === undefined) return;
+  const where = inner === host ? host : `${host} has the address ${inner}, which`;
+  throw new ReadingError(
+    "blocked-address",
+    `${where} is no public address; a host of your own network needs an entry in evidence.hosts`,
+  );
+}

@@ -1,0 +1,89 @@
+import { Readability } from "@mozilla/readability";
+import { Parser } from "htmlparser2";
+import { parseHTML } from "linkedom/worker";
+import { ReadingError } from "./failure.ts";
+
+/** More than pages have; readability takes time that grows with the product of both. */
+const MAX_DEPTH = 128;
+const MAX_ELEMENTS = 20_000;
+/** Attributes, comments and pieces of text. */
+const MAX_PARTS = 100_000;
+/** Elements that end the line before and after them. */
+const BLOCKS: ReadonlySet<string> = new Set(
+  "address article aside blockquote br caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody tfoot thead tr ul".split(
+    " ",
+  ),
+);
+/** Elements whose words are not shown. */
+const UNSEEN: ReadonlySet<string> = new Set("head iframe noscript object script style svg template".split(" "));
+/** Elements that stand in a line beside their like. */
+const CELLS: ReadonlySet<string> = new Set(["td", "th"]);
+
+type Tree = ReturnType<typeof parseHTML>["document"];
+
+/** The part of the DOM that is read here: Node's own types do not have it. */
+interface TreeNode {
+  readonly nodeType: number;
+  readonly nodeName: string;
+  readonly textContent: string | null;
+  readonly childNodes: ArrayLike<TreeNode>;
+  /** Elements have it. */
+  hasAttribute?(name: string): boolean;
+}
+
+/** EV11: the article of a page, as readability finds it, else all that the page shows. No script runs. */
+export function readHtml(html: string): { readonly title: string; readonly text: string } {
+  requireBounded(html);
+  const document = treeOf(html);
+  const title = document.title;
+  const article = new Readability<TreeNode>(document, { serializer: (element) => element, charThreshold: 0 }).parse();
+  if (article?.content) return { title: article.title ?? title, text: shownIn(article.content) };
+  return { title, text: shownIn(treeOf(html).documentElement) };
+}
+
+/** The tree of a page, which may leave out the elements html and body. */
+function treeOf(html: string): Tree {
+  const { document } = parseHTML(html);
+  if ((document.documentElement as TreeNode | null)?.nodeName === "HTML") return document;
+  return parseHTML(`<html><head></head><body>${html}</body></html>`).document;
+}
+
+/** Counts without a tree, and stops at the first thing too many. */
+function requireBounded(html: string): void {
+  const refuse = (why: string): never => {
+    throw new ReadingError("too-large", `the page ${why}`);
+  };
+  let [depth, elements, parts] = [0, 0, 0];
+  const count = (): void => {
+    parts += 1;
+    if (parts > MAX_PARTS) refuse(`has more than ${MAX_PARTS} attributes, comments and pieces of text`);
+  };
+  const parser = new Parser({
+    onopentag() {
+      depth += 1;
+      elements += 1;
+      if (depth > MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH}`);
+      if (elements > MAX_ELEMENTS) refuse(`has more than ${MAX_ELEMENTS} elements`);
+    },
+    onclosetag() {
+      depth -= 1;
+    },
+    onattribute: count,
+    ontext: count,
+    oncomment: count,
+  });
+  parser.end(html);
+}
+
+/** The words below a node, blocks on lines of their own, cells apart. */
+function shownIn(node: TreeNode): string {
+  if (node.nodeType === TEXT) return (node.textContent ?? "").replaceAll(/\s+/g, " ");
+  const name = node.nodeName.toLowerCase();
+  if (node.nodeType === ELEMENT && (UNSEEN.has(name) || node.hasAttribute?.("hidden") === true)) return "";
+  const words = Array.from(node.childNodes, shownIn).join("");
+  if (BLOCKS.has(name)) return `\n${words}\n`;
+  return CELLS.has(name) ? ` ${words} ` : words;
+}
+
+const ELEMENT = 1;
+const TEXT = 3;

@@ -1,0 +1,136 @@
+import { readFile } from "node:fs/promises";
+import PQueue from "p-queue";
+import { ConclaveError } from "../../core/errors.ts";
+import { sha256, utf8 } from "../../core/encoding/bytes.ts";
+import { readingOf, type Reading, type ReadingFailure } from "../../core/evidence/snapshot.ts";
+import type { DocumentSource, PageSource, Source } from "../../core/evidence/source.ts";
+import { readDocument } from "../../core/request/sources.ts";
+import type { ContentStore } from "../../ports/content-store.ts";
+import type { EvidenceReader } from "../../ports/evidence-reader.ts";
+import { readCall } from "./call.ts";
+import type { EvidenceConfig } from "./config.ts";
+import { systemDialler, type Dialler, type FixedPlace } from "./connect.ts";
+import { extract } from "./extract.ts";
+import { extractorFor, EXTRACTORS } from "./extraction.ts";
+import { failedBy, ReadingError } from "./failure.ts";
+import { fetchPage } from "./page.ts";
+
+export interface ReaderOptions {
+  readonly config: EvidenceConfig;
+  /** Where documents come from. */
+  readonly store: Pick<ContentStore, "get">;
+  readonly dialler?: Dialler;
+}
+
+/** EV14: readings at one time, of all hosts and of one; and threads that make texts. */
+const PARALLEL = 8;
+const PARALLEL_PER_HOST = 2;
+const EXTRACTIONS = 1;
+
+/** Opens the reader of every kind of source. Throws CONFIG_INVALID if a certificate of the config cannot be read. */
+export async function openEvidenceReader(options: ReaderOptions): Promise<EvidenceReader> {
+  const { config, store, dialler = systemDialler } = options;
+  const hosts = await fixedPlaces(config);
+  const all = new PQueue({ concurrency: PARALLEL });
+  const extractions = new PQueue({ concurrency: EXTRACTIONS });
+  const hostTurns = new Map<string, PQueue>();
+
+  const readPage = async (source: PageSource, signal: AbortSignal): Promise<Reading> => {
+    const page = await fetchPage(source.url, { config, hosts, dialler }, signal);
+    const { finalUrl, status, mediaType, charset, body } = page;
+    const kind = extractorFor(mediaType);
+    if (kind === null) throw new ReadingError("not-text", `the media type ${mediaType} is no text`);
+    const job = { kind, body, charset, pointer: source.pointer };
+    const made = await extractions.add(() => extract(job, config.timeoutMs, signal), { signal });
+    const raw = sha256(body);
+    return readingOf({ source: source.text, finalUrl, status, mediaType, raw, ...made, extractor: EXTRACTORS[kind] });
+  };
+
+  const read = (source: Source, signal: AbortSignal): Promise<Reading> => {
+    switch (source.kind) {
+      case "document":
+        return readPinned(source, store, config.timeoutMs, signal);
+      case "page":
+        return readPage(source, signal);
+      case "call":
+        return readCall(source, config, signal);
+    }
+  };
+
+  /** Runs in the turn of its host, then in that of all. */
+  const inTurn = async (host: string, action: () => Promise<Reading>, signal: AbortSignal): Promise<Reading> => {
+    const turns = hostTurns.get(host) ?? new PQueue({ concurrency: PARALLEL_PER_HOST });
+    hostTurns.set(host, turns);
+    try {
+      return await turns.add(() => all.add(action, { signal }), { signal });
+    } finally {
+      if (turns.size === 0 && turns.pending === 0) hostTurns.delete(host);
+    }
+  };
+
+  return {
+    read: async (source, signal) => {
+      signal.throwIfAborted();
+      try {
+        return await inTurn(hostOf(source), () => read(source, signal), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        return failedBy(error, OTHERWISE[source.kind]);
+      }
+    },
+  };
+}
+
+/** EV12: the reason of an error without one. */
+const OTHERWISE = {
+  document: "not-found",
+  page: "unreachable",
+  call: "rpc-error",
+} as const satisfies Readonly<Record<Source["kind"], ReadingFailure>>;
+
+function hostOf(source: Source): string {
+  switch (source.kind) {
+    case "document":
+      return "";
+    case "page":
+      return source.host;
+    case "call":
+      return `chain ${source.chainId}`;
+  }
+}
+
+async function fixedPlaces({ hosts }: EvidenceConfig): Promise<ReadonlyMap<string, FixedPlace>> {
+  const places = new Map<string, FixedPlace>();
+  for (const [host, { address, port, ca }] of Object.entries(hosts)) {
+    if (ca === undefined) places.set(host, { address, port });
+    else places.set(host, { address, port, ca: await readAuthority(host, ca) });
+  }
+  return places;
+}
+
+async function readAuthority(host: string, path: string): Promise<string> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    const message = `Read the certificate ${path} failed (${code}); correct evidence.hosts.${host}.ca`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, field: `evidence.hosts.${host}.ca` }, error);
+  });
+}
+
+const DOCUMENT = { mediaType: "text/plain", extractor: { name: "document", version: "1" } };
+
+/** SG3, EV13: a pinned document, whoever delivers it. */
+async function readPinned(
+  { text: source, digest }: DocumentSource,
+  store: Pick<ContentStore, "get">,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Reading> {
+  const inTime = AbortSignal.timeout(timeoutMs);
+  const block = await store.get(digest, AbortSignal.any([signal, inTime])).catch((error: unknown) => {
+    throw inTime.aborted ? new ReadingError("timeout", `nobody delivers the document within ${timeoutMs} ms`) : error;
+  });
+  const document = readDocument(digest, block);
+  if (document === null) throw new ReadingError("not-text", "the block is no document: one string of bounded length");
+  const { text } = document;
+  return readingOf({ source, finalUrl: source, status: null, raw: sha256(utf8(text)), title: "", text, ...DOCUMENT });
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { withPages, type Handler } from "../support/pages.ts";
+
+const MAX_MEGABYTES = 300;
+const script = join(import.meta.dirname, "fixtures", "evidence-memory.ts");
+const HTML = { "content-type": "text/html" };
+const JSON_TYPE = { "content-type": "application/json" };
+/** As long as a body may be. */
+const FULL = 4_900_000;
+
+function endless(response: ServerResponse, headers: Readonly<Record<string, string>>, chunk: Uint8Array): void {
+  response.writeHead(200, headers);
+  const more = (): void => {
+    while (!response.destroyed && response.write(chunk));
+  };
+  response.on("drain", more);
+  more();
+}
+
+const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  "/small": (response) => response.writeHead(200, HTML).end("<p>small</p>"),
+  "/gzip": (response) =>
+    endless(response, { ...HTML, "content-encoding": "gzip" }, gzipSync(Buffer.alloc(10_000_000, "<p>"))),
+  "/endless": (response) => endless(response, HTML, Buffer.alloc(65_536, "a")),
+  "/tags": (response) => endless(response, HTML, Buffer.alloc(65_536, "<div>")),
+  "/deep": (response) => response.writeHead(200, HTML).end("<div>".repeat(FULL / 5)),
+  "/unclosed": (response) => response.writeHead(200, HTML).end("<".repeat(FULL)),
+  "/attributes": (response) =>
+    response.writeHead(200, HTML).end(`<p ${Array.from({ length: FULL / 10 }, (_, at) => `a${at}=1`).join(" ")}>x</p>`),
+  "/words": (response) => response.writeHead(200, HTML).end(`<p>${"word ".repeat(FULL / 5)}</p>`),
+  "/brackets": (response) => response.writeHead(200, JSON_TYPE).end("[".repeat(FULL)),
+  "/keys": (response) => response.writeHead(200, JSON_TYPE).end(`[${"{},".repeat(FULL / 3)}0]`),
+  "/values": (response) =>
+    response.writeHead(200, JSON_TYPE).end(`[${Array.from({ length: 99_000 }, (_, at) => `{"a":${at}}`).join(",")}]`),
+  "/pdf": (response) =>
+    response.writeHead(200, { "content-type": "application/pdf" }).end(`%PDF-1.4\n${"1 0 obj\n".repeat(FULL / 8)}`),
+};
+const handler: Handler = ({ url = "" }, response) => pages[url]?.(response);
+
+describe("memory of reading", () => {
+  for (const [path, outcome] of [
+    ["/gzip", "too-large"],
+    ["/endless", "too-large"],
+    ["/tags", "too-large"],
+    ["/deep", "too-large"],
+    ["/unclosed", "too-large"],
+    ["/attributes", "too-large"],
+    ["/words", "read"],
+    ["/brackets", "too-large"],
+    ["/keys", "too-large"],
+    ["/values", "read"],
+    ["/pdf", "undecodable"],
+  ] as const)
+    it(`EV14: ${path} ends as ${outcome} and takes less than ${MAX_MEGABYTES} MB more`, async (context) => {
+      const { stdout } = await withPages(handler, (port) =>
+        promisify(execFile)(process.execPath, [script, String(port), path]),
+      );
+      const found = JSON.parse(stdout) as { readonly outcome: string; readonly megabytes: number };
+      context.diagnostic(`${found.megabytes} MB more`);
+      assert.equal(found.outcome, outcome);
+      assert.ok(found.megabytes < MAX_MEGABYTES, `${found.megabytes} MB more`);
+    });
+});

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { EXTRACTORS, extractorFor } from "../../agents/adapters/evidence-reader/extraction.ts";
+import { readJson } from "../../agents/adapters/evidence-reader/json-text.ts";
+import { ReadingError } from "../../agents/adapters/evidence-reader/failure.ts";
+import { version as pdfjs } from "unpdf/pdfjs";
+import { configFor, readOnce, withPages } from "../support/pages.ts";
+import { pdfOf } from "../support/pdf.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** Title and text of a body, or the reason why it has none. */
+async function read(
+  body: string | Uint8Array,
+  mediaType: string,
+  { pointer = "", timeoutMs = 60_000 } = {},
+): Promise<readonly [title: string, text: string] | string> {
+  const reading = await withPages(
+    (_, response) => void response.writeHead(200, { "content-type": mediaType }).end(body),
+    (port) => readOnce(`https://pages.test/${pointer}`, configFor(port, { timeoutMs })),
+  );
+  return reading.kind === "read" ? [reading.snapshot.title, reading.snapshot.text] : reading.reason;
+}
+
+describe("the text of a body", () => {
+  it("EV10: the extractors name the versions that are installed", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      readonly dependencies: Readonly<Record<string, string>>;
+    };
+    const { "@mozilla/readability": readability, linkedom } = dependencies;
+    assert.equal(EXTRACTORS.html.version, `${readability}+linkedom.${linkedom}`);
+    assert.equal(EXTRACTORS.pdf.version, pdfjs);
+  });
+
+  it("EV10: each media type of text has its extractor, and others have none", () => {
+    for (const [kind, types] of Object.entries({
+      html: ["text/html", "application/xhtml+xml"],
+      json: ["application/json", "application/ld+json"],
+      pdf: ["application/pdf"],
+      plain: ["text/plain", "text/csv", "text/markdown", "application/xml", "application/rss+xml"],
+    }))
+      for (const type of types) assert.equal(extractorFor(type), kind, type);
+    for (const type of ["image/png", "application/octet-stream", "application/zip", "video/mp4"])
+      assert.equal(extractorFor(type), null, type);
+  });
+
+  it("EV11: of a page, the words that it shows, blocks on lines of their own", async () => {
+    const html = `<!doctype html><html><head><title>Results &amp; more</title><style>p{}</style></head><body>
+      <script>document.write("never")</script><h1>League</h1><p>The <b>winner</b> is&nbsp;known.<br>Yes.</p>
+      <div hidden>not shown</div><div style="display:none">nor this</div><!-- nor this -->
+      <table><tr><th>Team</th><th>Points</th></tr><tr><td>Reds</td><td>42</td></tr></table></body></html>`;
+    assert.deepEqual(await read(html, "text/html"), [
+      "Results & more",
+      "League\nThe winner is known.\nYes.\nTeam Points\nReds 42",
+    ]);
+  });
+
+  for (const [html, text] of [
+    ["", ""],
+    ["words alone", "words alone"],
+    ["<p>one<p>two", "one\ntwo"],
+    ["<html></html>", ""],
+    ["<svg><text>drawn</text></svg><p>shown", "shown"],
+    ["<frameset><frame src=x></frameset>", ""],
+    ["<ul><li>x<li>y</ul>", "x\ny"],
+  ] as const)
+    it(`EV11: the page ${JSON.stringify(html)} shows ${JSON.stringify(text)}`, async () => {
+      assert.deepEqual(await read(html, "text/html"), ["", text]);
+    });
+
+  for (const [what, body, mediaType, text] of [
+    ["the header's charset", Uint8Array.of(0xe9), "text/plain; charset=iso-8859-1", "é"],
+    ["the header's charset before a mark", Uint8Array.of(0xef, 0xbb, 0xbf, 0x41), "text/plain; charset=latin1", "ï»¿A"],
+    ["a mark of UTF-8", Uint8Array.of(0xef, 0xbb, 0xbf, 0xc3, 0xa9), "text/plain", "é"],
+    ["a mark of UTF-16", Uint8Array.of(0xff, 0xfe, 0xe9, 0), "text/plain", "é"],
+    ["the page's own word", Buffer.from('<meta charset="windows-1252"><p>\xe9', "latin1"), "text/html", "é"],
+    [
+      "the page's own word in the older form",
+      Buffer.from('<meta http-equiv="Content-Type" content="text/html; charset=koi8-r"><p>\xc1', "latin1"),
+      "text/html",
+      "а",
+    ],
+    ["a page that says UTF-16 in ASCII", '<meta charset="utf-16"><p>é', "text/html", "é"],
+    ["UTF-8 where nothing is said", "é", "text/plain", "é"],
+  ] as const)
+    it(`EV11: decodes by ${what}`, async () => {
+      assert.deepEqual(await read(body, mediaType), ["", text]);
+    });
+
+  it("EV11: a JSON body becomes its canonical text, numbers as they are written", async () => {
+    const body = ' {"b": [1.50, 12345678901234567890, 1e400, -0], "a": {"\\u00e9": "x\\ny"}, "10": true, "9": null}';
+    assert.deepEqual(await read(body, "application/json"), [
+      "",
+      '{"10":true,"9":null,"a":{"é":"x\\ny"},"b":[1.50,12345678901234567890,1e400,-0]}',
+    ]);
+    assert.equal(await read("{", "application/json"), "undecodable");
+    assert.equal(await read("", "application/json"), "undecodable");
+  });
+
+  for (const [pointer, text] of [
+    ["#/price", "1.50"],
+    ["#/name", 'a "b"'],
+    ["#/list/1", '{"x":[]}'],
+    ["#/list/1/x", "[]"],
+    ["#/a~1b/~0", "true"],
+    ["#/", "empty key"],
+    ["#/none", "null"],
+    ["#/list/2", null],
+    ["#/list/-", null],
+    ["#/list/01", null],
+    ["#/list/length", null],
+    ["#/name/length", null],
+    ["#/price/text", null],
+    ["#/toString", null],
+    ["#/__proto__", null],
+    ["#/none/x", null],
+  ] as const)
+    it(`EV3, EV11: the pointer ${pointer} reads ${text ?? "nothing"}`, async () => {
+      const body = '{"price":1.50,"name":"a \\"b\\"","list":[0,{"x":[]}],"a/b":{"~":true},"":"empty key","none":null}';
+      assert.deepEqual(await read(body, "application/json", { pointer }), text === null ? "no-such-value" : ["", text]);
+    });
+
+  it("EV11: a pointer into a page that is no JSON reads nothing", async () => {
+    assert.equal(await read("<p>5", "text/html", { pointer: "#/a" }), "no-such-value");
+  });
+
+  it("EV11: canonical JSON is JSON of the same value, and its own canonical text", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(2), (value, indent) => {
+        const text = readJson(JSON.stringify(value, null, indent), null);
+        assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)));
+        assert.equal(readJson(text, null), text);
+      }),
+      { seed: 1, numRuns: 500 },
+    );
+  });
+
+  it("EV14: JSON that is too deep or has too many values is refused before it is parsed", () => {
+    const reasonOf = (text: string): string => {
+      try {
+        readJson(text, null);
+        return "read";
+      } catch (error) {
+        return error instanceof ReadingError ? error.reason : String(error);
+      }
+    };
+    assert.equal(reasonOf("[".repeat(128) + "]".repeat(128)), "read");
+    assert.equal(reasonOf("[".repeat(129) + "]".repeat(129)), "too-large");
+    assert.equal(reasonOf(`[${"0,".repeat(199_998)}0]`), "read");
+    assert.equal(reasonOf(`[${"0,".repeat(200_000)}0]`), "too-large");
+    assert.equal(reasonOf(JSON.stringify(["[".repeat(500), `\\"${"{".repeat(500)}`, ",".repeat(300_000)])), "read");
+  });
+
+  it("EV11: a PDF gives its title and its words, page after page", async () => {
+    const pdf = pdfOf("A report", [["The total is 65.", "Second line."], ["Page two."]]);
+    assert.deepEqual(await read(pdf, "application/pdf"), ["A report", "The total is 65.\nSecond line.\nPage two."]);
+    assert.equal(await read("%PDF-1.4 broken", "application/pdf"), "undecodable");
+    assert.equal(await read("no PDF", "application/pdf"), "undecodable");
+  });
+
+  it("EV14: a page within the bounds whose text takes too long ends as timeout", async () => {
+    const html = `<article>${`${"<div>".repeat(120)}words here${"</div>".repeat(120)}`.repeat(160)}</article>`;
+    assert.equal(await read(html, "text/html", { timeoutMs: 700 }), "timeout");
+  });
+
+  it("EV9: a long text is cut, and says so", async () => {
+    const reading = await withPages(
+      (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end("word ".repeat(100_000)),
+      (port) => readOnce("https://pages.test/", configFor(port)),
+    );
+    assert.equal(reading.kind, "read");
+    assert.equal(reading.snapshot.isCut, true);
+    assert.equal(reading.snapshot.text.length, 262_144);
+  });
+});

@@ -1,0 +1,29 @@
+/** A PDF of a title and of pages of lines in ASCII. */
+export function pdfOf(title: string, pages: readonly (readonly string[])[]): Uint8Array {
+  const first = 4;
+  const kids = pages.map((_, index) => `${first + 2 * index} 0 R`).join(" ");
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ...pages.flatMap((lines, index) => {
+      const content = `BT /F1 12 Tf 20 180 Td ${lines.map((line) => `(${line}) Tj 0 -20 Td`).join(" ")} ET`;
+      return [
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents ${first + 2 * index + 1} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+        `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+      ];
+    }),
+    `<< /Title (${title}) >>`,
+  ];
+  let body = "%PDF-1.4\n";
+  const places = objects.map((object, index) => {
+    const at = body.length;
+    body += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    return `${String(at).padStart(10, "0")} 00000 n \n`;
+  });
+  const size = objects.length + 1;
+  const table = `xref\n0 ${size}\n0000000000 65535 f \n${places.join("")}`;
+  return Buffer.from(
+    `${body}${table}trailer << /Size ${size} /Root 1 0 R /Info ${objects.length} 0 R >>\nstartxref\n${body.length}\n%%EOF\n`,
+  );
+}
