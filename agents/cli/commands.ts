@@ -104,15 +104,21 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
     ],
   },
   {
-    name: "evidence",
-    summary: "what an agent reads at a source, and proofs that a seat signed two messages for one slot",
+    name: "source",
+    summary: "what an agent reads at a source that a question names",
     commands: [
       {
         name: "read <source>",
         summary:
           "read a document, a page, a value of a JSON API or a contract's call, and show exactly what an agent would see",
-        load: async () => (await import("./evidence/read.ts")).evidenceRead,
+        load: async () => (await import("./source/read.ts")).sourceRead,
       },
+    ],
+  },
+  {
+    name: "evidence",
+    summary: "proofs that a seat signed two messages for one slot",
+    commands: [
       {
         name: "list",
         summary:

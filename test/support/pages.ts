@@ -5,11 +5,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { BlockList, isIP, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { evidenceConfigSchema, type EvidenceConfig } from "../../agents/adapters/evidence-reader/config.ts";
-import { systemDialler, type Dialler } from "../../agents/adapters/evidence-reader/connect.ts";
-import { openEvidenceReader } from "../../agents/adapters/evidence-reader/reader.ts";
-import { parseSource, type Source } from "../../agents/core/evidence/source.ts";
-import type { Reading, ReadingFailure } from "../../agents/core/evidence/snapshot.ts";
+import { sourcesConfigSchema, type SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
+import { systemDialler, type Dialler } from "../../agents/adapters/source-reader/connect.ts";
+import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
+import { parseSource, type Source } from "../../agents/core/sources/source.ts";
+import type { Reading, ReadingFailure } from "../../agents/core/sources/snapshot.ts";
 
 const tls = join(import.meta.dirname, "..", "adapters", "fixtures", "tls");
 /** Signs the certificate of pages.test, moved.test and api.test. */
@@ -67,11 +67,11 @@ export async function withPages<T>(handler: Handler, use: (port: number) => Prom
 }
 
 /** A config whose names lead to that port. */
-export function configFor(port: number, more: Partial<EvidenceConfig> = {}): EvidenceConfig {
+export function configFor(port: number, more: Partial<SourcesConfig> = {}): SourcesConfig {
   const place = { address: "127.0.0.1", port, ca: AUTHORITY };
   return {
     // As long as may be, so that no test depends on what else the machine does.
-    ...evidenceConfigSchema.parse({
+    ...sourcesConfigSchema.parse({
       timeoutMs: 60_000,
       hosts: { "pages.test": place, "moved.test": place, "api.test": place },
     }),
@@ -88,11 +88,11 @@ export function sourceOf(text: string): Source {
 /** Reads one source with a reader of its own. */
 export async function readOnce(
   text: string,
-  config: EvidenceConfig,
+  config: SourcesConfig,
   dialler: Dialler = guardedDialler(),
 ): Promise<Reading> {
   const get = (): Promise<Uint8Array> => Promise.reject(new Error("there are no documents here"));
-  const reader = await openEvidenceReader({ config, dialler, store: { get } });
+  const reader = await openSourceReader({ config, dialler, store: { get } });
   return reader.read(sourceOf(text), new AbortController().signal);
 }
 
@@ -105,7 +105,7 @@ export async function failureOf(
     dialler = guardedDialler(),
   }: {
     readonly path?: string;
-    readonly more?: Partial<EvidenceConfig>;
+    readonly more?: Partial<SourcesConfig>;
     readonly dialler?: Dialler;
   } = {},
 ): Promise<ReadingFailure | null> {

@@ -16,7 +16,7 @@ import { chainSource } from "../shared/chain-source.ts";
 import type { CliHost } from "../shared/command.ts";
 import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
 import { ANSWER_MS, answers, check, fail, ok, warn, type Check } from "./checks.ts";
-import { examineEvidence } from "./evidence.ts";
+import { examineSources } from "./sources.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
 import { printable, utc } from "../shared/output.ts";
@@ -42,7 +42,7 @@ export async function examineAgent(
     ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
     await examineContent(config, host),
-    ...(await examineEvidence(config, host)),
+    ...(await examineSources(config, host)),
     ...(await examineModel(config.model, host)),
     await examineConfidence(config.model),
   ];

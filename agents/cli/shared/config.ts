@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { evidenceConfigSchema, type EvidenceConfig } from "../../adapters/evidence-reader/config.ts";
+import { sourcesConfigSchema, type SourcesConfig } from "../../adapters/source-reader/config.ts";
 import { isLoopback } from "../../adapters/http-server.ts";
 import { pinningServiceSchema } from "../../adapters/ipfs/pinning-service.ts";
 import { modelConfigSchema, type ModelConfig } from "../../adapters/models/config.ts";
@@ -61,7 +61,7 @@ const agentConfigSchema = z.strictObject({
   announce: z.array(multiaddr).max(8).default([]),
   content: contentConfigSchema.default({ kind: "helia" }),
   /** How the agent reads what questions name. */
-  evidence: evidenceConfigSchema,
+  sources: sourcesConfigSchema,
   /** HOST:PORT of a read-only gateway to the agent's blocks; no gateway if absent. */
   gateway: z.string().regex(LISTEN, "expected HOST:PORT such as 127.0.0.1:8080").optional(),
   /** No metrics if absent. */
@@ -110,7 +110,7 @@ export async function loadAgentConfig(path: string): Promise<AgentConfig> {
     ...config,
     ...(operatorKeystore === undefined ? {} : { operatorKeystore: resolve(directory, operatorKeystore) }),
     model: withPaths(model, directory),
-    evidence: withAuthorities(config.evidence, directory),
+    sources: withAuthorities(config.sources, directory),
     keystore: resolve(directory, config.keystore),
     dataDir: resolve(directory, config.dataDir),
   };
@@ -125,16 +125,16 @@ function withPaths(model: ModelConfig, directory: string): ModelConfig {
   return { ...withKey(model), ...table, fallbacks: model.fallbacks.map(withKey) };
 }
 
-function withAuthorities(evidence: EvidenceConfig, directory: string): EvidenceConfig {
-  const hosts = Object.entries(evidence.hosts).map(([host, { ca, ...place }]) => {
+function withAuthorities(sources: SourcesConfig, directory: string): SourcesConfig {
+  const hosts = Object.entries(sources.hosts).map(([host, { ca, ...place }]) => {
     return [host, ca === undefined ? place : { ...place, ca: resolve(directory, ca) }] as const;
   });
-  return { ...evidence, hosts: Object.fromEntries(hosts) };
+  return { ...sources, hosts: Object.fromEntries(hosts) };
 }
 
 /** EV13: how the agent reads, its own chain by its own RPC unless the config names another one. */
-export function withOwnRpc({ evidence, chain }: AgentConfig): EvidenceConfig {
-  return { ...evidence, rpcUrls: { [String(chain.chainId)]: chain.rpcUrl, ...evidence.rpcUrls } };
+export function withOwnRpc({ sources, chain }: AgentConfig): SourcesConfig {
+  return { ...sources, rpcUrls: { [String(chain.chainId)]: chain.rpcUrl, ...sources.rpcUrls } };
 }
 
 /** Validates a config; the error names `path`. Throws CONFIG_INVALID. */

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { bytesToHex, sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { decode, encode } from "../../agents/core/encoding/codec.ts";
-import { decodeSnapshot, readingOf, READING_FAILURES, type Snapshot } from "../../agents/core/evidence/snapshot.ts";
-import { cutText, isNormalised, normaliseText } from "../../agents/core/evidence/text.ts";
+import { decodeSnapshot, readingOf, READING_FAILURES, type Snapshot } from "../../agents/core/sources/snapshot.ts";
+import { cutText, isNormalised, normaliseText } from "../../agents/core/sources/text.ts";
 import { limits } from "../../agents/core/limits.ts";
 
 const SEEN = {

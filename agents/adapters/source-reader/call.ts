@@ -9,17 +9,17 @@ import {
   type PublicClient,
 } from "viem";
 import { hexToBytes, sha256 } from "../../core/encoding/bytes.ts";
-import { readingOf, type Reading } from "../../core/evidence/snapshot.ts";
-import type { CallSource } from "../../core/evidence/source.ts";
+import { readingOf, type Reading } from "../../core/sources/snapshot.ts";
+import type { CallSource } from "../../core/sources/source.ts";
 import type { Hex } from "../../core/types.ts";
 import { boundedBody } from "../http.ts";
-import type { EvidenceConfig } from "./config.ts";
+import type { SourcesConfig } from "./config.ts";
 import { ReadingError } from "./failure.ts";
 
 /** EV13: how the text of what a call returns is made. */
 const ABI_EXTRACTOR = { name: "abi", version: "1" };
 
-type RpcConfig = Pick<EvidenceConfig, "rpcUrls" | "maxBytes" | "timeoutMs">;
+type RpcConfig = Pick<SourcesConfig, "rpcUrls" | "maxBytes" | "timeoutMs">;
 
 /** EV13: makes a view call on the operator's own RPC, if the block is final there. Throws a ReadingError, or the signal's reason. */
 export function readCall(source: CallSource, config: RpcConfig, signal: AbortSignal): Promise<Reading> {
@@ -42,7 +42,7 @@ async function onChain<T>(
 ): Promise<T> {
   const rpcUrl = rpcUrls[String(chainId)];
   if (rpcUrl === undefined)
-    throw new ReadingError("no-rpc", `no RPC is configured for chain ${chainId}; name one in evidence.rpcUrls`);
+    throw new ReadingError("no-rpc", `no RPC is configured for chain ${chainId}; name one in sources.rpcUrls`);
   const inTime = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, inTime]);
   try {

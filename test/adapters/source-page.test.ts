@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { isPublicAddress } from "../../agents/adapters/evidence-reader/address.ts";
+import { isPublicAddress } from "../../agents/adapters/source-reader/address.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { configFor, failureOf, guardedDialler, readOnce, withPages, type Handler } from "../support/pages.ts";
 

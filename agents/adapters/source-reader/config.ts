@@ -7,7 +7,7 @@ const hostName = z
   .regex(/^[a-z0-9_-]+(?:\.[a-z0-9_-]+)+$/, "expected the full name of a host in lower case, such as example.com");
 
 /** EV5, EV6: how an operator's agent reads what questions name. */
-export const evidenceConfigSchema = z
+export const sourcesConfigSchema = z
   .strictObject({
     /** Hosts that are connected to at a fixed address, public or not, and perhaps at another port. */
     hosts: z
@@ -39,4 +39,4 @@ export const evidenceConfigSchema = z
   })
   .prefault({});
 
-export type EvidenceConfig = z.infer<typeof evidenceConfigSchema>;
+export type SourcesConfig = z.infer<typeof sourcesConfigSchema>;

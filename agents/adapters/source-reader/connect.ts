@@ -82,6 +82,6 @@ export function requirePublic(host: string, addresses: readonly string[]): void 
   const where = inner === host ? host : `${host} has the address ${inner}, which`;
   throw new ReadingError(
     "blocked-address",
-    `${where} is no public address; a host of your own network needs an entry in evidence.hosts`,
+    `${where} is no public address; a host of your own network needs an entry in sources.hosts`,
   );
 }

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import type { Address, Digest } from "../types.ts";
 
 /**
- * What a source names (docs/spec/evidence.md). Parsing reads the text alone, by a grammar of its own, so that every seat on every engine
+ * What a source names (docs/spec/reading.md). Parsing reads the text alone, by a grammar of its own, so that every seat on every engine
  * takes the same sources.
  */
 export type Source = DocumentSource | PageSource | CallSource;

@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import PQueue from "p-queue";
 import { ConclaveError } from "../../core/errors.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
-import { readingOf, type Reading, type ReadingFailure } from "../../core/evidence/snapshot.ts";
-import type { DocumentSource, PageSource, Source } from "../../core/evidence/source.ts";
-import { readDocument } from "../../core/request/sources.ts";
+import { readingOf, type Reading, type ReadingFailure } from "../../core/sources/snapshot.ts";
+import type { DocumentSource, PageSource, Source } from "../../core/sources/source.ts";
+import { readDocument } from "../../core/sources/named.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
-import type { EvidenceReader } from "../../ports/evidence-reader.ts";
+import type { SourceReader } from "../../ports/source-reader.ts";
 import { readCall } from "./call.ts";
-import type { EvidenceConfig } from "./config.ts";
+import type { SourcesConfig } from "./config.ts";
 import { systemDialler, type Dialler, type FixedPlace } from "./connect.ts";
 import { extract } from "./extract.ts";
 import { extractorFor, EXTRACTORS } from "./extraction.ts";
@@ -16,7 +16,7 @@ import { failedBy, ReadingError } from "./failure.ts";
 import { fetchPage } from "./page.ts";
 
 export interface ReaderOptions {
-  readonly config: EvidenceConfig;
+  readonly config: SourcesConfig;
   /** Where documents come from. */
   readonly store: Pick<ContentStore, "get">;
   readonly dialler?: Dialler;
@@ -28,7 +28,7 @@ const PARALLEL_PER_HOST = 2;
 const EXTRACTIONS = 1;
 
 /** Opens the reader of every kind of source. Throws CONFIG_INVALID if a certificate of the config cannot be read. */
-export async function openEvidenceReader(options: ReaderOptions): Promise<EvidenceReader> {
+export async function openSourceReader(options: ReaderOptions): Promise<SourceReader> {
   const { config, store, dialler = systemDialler } = options;
   const hosts = await fixedPlaces(config);
   const all = new PQueue({ concurrency: PARALLEL });
@@ -99,7 +99,7 @@ function hostOf(source: Source): string {
   }
 }
 
-async function fixedPlaces({ hosts }: EvidenceConfig): Promise<ReadonlyMap<string, FixedPlace>> {
+async function fixedPlaces({ hosts }: SourcesConfig): Promise<ReadonlyMap<string, FixedPlace>> {
   const places = new Map<string, FixedPlace>();
   for (const [host, { address, port, ca }] of Object.entries(hosts)) {
     if (ca === undefined) places.set(host, { address, port });
@@ -111,8 +111,8 @@ async function fixedPlaces({ hosts }: EvidenceConfig): Promise<ReadonlyMap<strin
 async function readAuthority(host: string, path: string): Promise<string> {
   return readFile(path, "utf8").catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
-    const message = `Read the certificate ${path} failed (${code}); correct evidence.hosts.${host}.ca`;
-    throw new ConclaveError("CONFIG_INVALID", message, { path, field: `evidence.hosts.${host}.ca` }, error);
+    const message = `Read the certificate ${path} failed (${code}); correct sources.hosts.${host}.ca`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, field: `sources.hosts.${host}.ca` }, error);
   });
 }
 

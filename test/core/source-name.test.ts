@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { parseSource, type CallSource, type PageSource, type Source } from "../../agents/core/evidence/source.ts";
+import { parseSource, type CallSource, type PageSource, type Source } from "../../agents/core/sources/source.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest } from "../../agents/core/types.ts";
 
@@ -20,7 +20,7 @@ function refusal(text: string): string {
   return parsed.refused;
 }
 
-describe("sources of evidence: what a text names", () => {
+describe("what a source names", () => {
   it("EV1: takes the CID of a document, and no other CID", () => {
     const digest = `0x${"5a".repeat(32)}` as Digest;
     assert.deepEqual(sourceOf(cidString(digest)), { kind: "document", text: cidString(digest), digest });

@@ -1,4 +1,4 @@
-import type { Extractor } from "../../core/evidence/snapshot.ts";
+import type { Extractor } from "../../core/sources/snapshot.ts";
 
 /** EV10: how the text of a body is made, by its media type. A version changes when the text that it makes of a body may change. */
 export const EXTRACTORS = {

@@ -1,5 +1,5 @@
 import { messageOf } from "../../core/errors.ts";
-import type { Reading, ReadingFailure } from "../../core/evidence/snapshot.ts";
+import type { Reading, ReadingFailure } from "../../core/sources/snapshot.ts";
 
 /** EV12: ends a reading with its reason. */
 export class ReadingError extends Error {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { encodeAbiParameters, encodeFunctionData, parseAbi } from "viem";
-import { openEvidenceReader } from "../../agents/adapters/evidence-reader/reader.ts";
+import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
-import type { Reading, ReadingFailure } from "../../agents/core/evidence/snapshot.ts";
+import type { Reading, ReadingFailure } from "../../agents/core/sources/snapshot.ts";
 import { configFor, sourceOf } from "../support/pages.ts";
 import { withRpcServer, type RpcCall } from "../support/rpc-server.ts";
 
@@ -29,7 +29,7 @@ function read(text: string, answer: (call: RpcCall) => Promise<object> | object,
   return withRpcServer(answer, async (url) => {
     const config = { ...configFor(1), rpcUrls: { [String(CHAIN)]: url }, ...more };
     const get = (): Promise<Uint8Array> => Promise.reject(new Error("no documents"));
-    const reader = await openEvidenceReader({ config, store: { get } });
+    const reader = await openSourceReader({ config, store: { get } });
     return reader.read(sourceOf(text), new AbortController().signal);
   });
 }

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { createChainReader } from "../../adapters/chain/reader.ts";
-import { evidenceConfigSchema } from "../../adapters/evidence-reader/config.ts";
-import { openEvidenceReader } from "../../adapters/evidence-reader/reader.ts";
+import { sourcesConfigSchema } from "../../adapters/source-reader/config.ts";
+import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import { blockMissing } from "../../adapters/ipfs/block.ts";
 import { utf8 } from "../../core/encoding/bytes.ts";
 import { cidString } from "../../core/encoding/codec.ts";
-import { parseSource, type Source } from "../../core/evidence/source.ts";
-import type { Reading } from "../../core/evidence/snapshot.ts";
+import { parseSource, type Source } from "../../core/sources/source.ts";
+import type { Reading } from "../../core/sources/snapshot.ts";
 import { usage } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec, Result } from "../shared/command.ts";
@@ -18,13 +18,13 @@ interface Options extends ContentFlags {
   readonly dir?: string;
 }
 
-type Store = Parameters<typeof openEvidenceReader>[0]["store"];
+type Store = Parameters<typeof openSourceReader>[0]["store"];
 
-export const evidenceRead: CommandSpec<Options> = {
+export const sourceRead: CommandSpec<Options> = {
   example: [
-    "conclave evidence read https://example.com/",
-    "conclave evidence read 'https://api.example.com/v1/rates#/data/0/price' --json",
-    "conclave evidence read 'eip155:1:0x6b17...1d0f:decimals()(uint8)@23000000' --dir ./my-agent",
+    "conclave source read https://example.com/",
+    "conclave source read 'https://api.example.com/v1/rates#/data/0/price' --json",
+    "conclave source read 'eip155:1:0x6b17...1d0f:decimals()(uint8)@23000000' --dir ./my-agent",
   ].join("\n"),
   options: [
     {
@@ -41,8 +41,8 @@ export const evidenceRead: CommandSpec<Options> = {
       options.dir === undefined ? null : await loadAgentConfig(resolve(host.cwd, options.dir, CONFIG_FILE));
     const { store, close } = await openStore(source, config, options, host);
     try {
-      const evidence = config === null ? evidenceConfigSchema.parse({}) : withOwnRpc(config);
-      const reader = await openEvidenceReader({ config: evidence, store });
+      const sources = config === null ? sourcesConfigSchema.parse({}) : withOwnRpc(config);
+      const reader = await openSourceReader({ config: sources, store });
       return shown(source, await reader.read(source, host.signal));
     } finally {
       await close();

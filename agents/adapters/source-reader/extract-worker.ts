@@ -1,6 +1,6 @@
 // The thread of one extraction: everything that it gets is a stranger's.
 import { parentPort, workerData } from "node:worker_threads";
-import { normaliseText } from "../../core/evidence/text.ts";
+import { normaliseText } from "../../core/sources/text.ts";
 import { limits } from "../../core/limits.ts";
 import { textOf } from "./charset.ts";
 import type { Extraction, ExtractionJob } from "./extraction.ts";

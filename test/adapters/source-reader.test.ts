@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { describe, it } from "node:test";
 import { encodeAbiParameters } from "viem";
-import { openEvidenceReader } from "../../agents/adapters/evidence-reader/reader.ts";
+import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { cidString, encode } from "../../agents/core/encoding/codec.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import { decodeSnapshot } from "../../agents/core/evidence/snapshot.ts";
-import type { Source } from "../../agents/core/evidence/source.ts";
-import { documentBlock } from "../../agents/core/request/sources.ts";
+import { decodeSnapshot } from "../../agents/core/sources/snapshot.ts";
+import type { Source } from "../../agents/core/sources/source.ts";
+import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { Digest } from "../../agents/core/types.ts";
-import type { EvidenceReader } from "../../agents/ports/evidence-reader.ts";
+import type { SourceReader } from "../../agents/ports/source-reader.ts";
 import { configFor, guardedDialler, sourceOf, withPages } from "../support/pages.ts";
 import { withRpcServer, type RpcCall } from "../support/rpc-server.ts";
 
@@ -20,7 +20,7 @@ const CALL = `eip155:10:0x${"ab".repeat(20)}:f()(string)@5`;
 
 /** One world for every kind of source; nothing answers while it is `stuck`. */
 async function withReader(
-  use: (reader: EvidenceReader, world: { stuck: boolean }) => Promise<void>,
+  use: (reader: SourceReader, world: { stuck: boolean }) => Promise<void>,
   blocks: readonly Uint8Array[] = [document],
 ): Promise<void> {
   const world = { stuck: false };
@@ -44,7 +44,7 @@ async function withReader(
   await withPages(page, (port) =>
     withRpcServer(answer, async (url) => {
       const config = { ...configFor(port), rpcUrls: { "10": url } };
-      await use(await openEvidenceReader({ config, store: { get }, dialler: guardedDialler() }), world);
+      await use(await openSourceReader({ config, store: { get }, dialler: guardedDialler() }), world);
     }),
   );
 }
@@ -55,7 +55,7 @@ const KINDS = [
   ["a call", CALL],
 ] as const;
 
-describe("the reader of evidence", () => {
+describe("the source reader", () => {
   for (const [what, text] of KINDS) {
     it(`EV7, EV8: ${what} gives a snapshot that its block holds and its digest names`, async () => {
       await withReader(async (reader) => {
@@ -112,7 +112,7 @@ describe("the reader of evidence", () => {
     };
     await withPages(handler as never, async (port) => {
       const get = (): Promise<Uint8Array> => Promise.reject(new Error("none"));
-      const reader = await openEvidenceReader({ config: configFor(port), store: { get }, dialler: guardedDialler() });
+      const reader = await openSourceReader({ config: configFor(port), store: { get }, dialler: guardedDialler() });
       const signal = new AbortController().signal;
       const read = (source: Source): Promise<unknown> => reader.read(source, signal);
       const first = [1, 2, 3, 4].map((index) => read(sourceOf(`https://pages.test/${index}`)));
@@ -127,7 +127,7 @@ describe("the reader of evidence", () => {
 
   it("EV6: a certificate file that cannot be read stops the reader at its start", async () => {
     const config = { ...configFor(1), hosts: { "a.test": { address: "127.0.0.1", port: 1, ca: "/no/such.pem" } } };
-    const opened = openEvidenceReader({ config, store: { get: () => Promise.reject(new Error("none")) } });
-    await assert.rejects(opened, { code: "CONFIG_INVALID", message: /evidence\.hosts\.a\.test\.ca/ });
+    const opened = openSourceReader({ config, store: { get: () => Promise.reject(new Error("none")) } });
+    await assert.rejects(opened, { code: "CONFIG_INVALID", message: /sources\.hosts\.a\.test\.ca/ });
   });
 });

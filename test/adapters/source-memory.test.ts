@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { withPages, type Handler } from "../support/pages.ts";
 
 const MAX_MEGABYTES = 300;
-const script = join(import.meta.dirname, "fixtures", "evidence-memory.ts");
+const script = join(import.meta.dirname, "fixtures", "source-memory.ts");
 const HTML = { "content-type": "text/html" };
 const JSON_TYPE = { "content-type": "application/json" };
 /** As long as a body may be. */

@@ -5,7 +5,7 @@ import { Agent, ProxyAgent, request, type Dispatcher } from "undici";
 import { limits } from "../../core/limits.ts";
 import { messageOf } from "../../core/errors.ts";
 import { ACCEPTED_ENCODINGS, readBody } from "./body.ts";
-import type { EvidenceConfig } from "./config.ts";
+import type { SourcesConfig } from "./config.ts";
 import { guardedConnector, requirePublic, type Dialler, type FixedPlace } from "./connect.ts";
 import { ReadingError } from "./failure.ts";
 
@@ -20,7 +20,7 @@ export interface Page {
 }
 
 export interface PageOptions {
-  readonly config: Pick<EvidenceConfig, "deny" | "proxyUrl" | "maxBytes" | "timeoutMs">;
+  readonly config: Pick<SourcesConfig, "deny" | "proxyUrl" | "maxBytes" | "timeoutMs">;
   readonly hosts: ReadonlyMap<string, FixedPlace>;
   readonly dialler: Dialler;
 }
@@ -108,7 +108,7 @@ function requireAllowed({ protocol, username, password, port, hostname }: URL, d
   if (port !== "") refuse(` at port ${port} and not at 443`);
   const host = hostname.replace(/\.+$/, "");
   const denied = deny.find((name) => host === name || host.endsWith(`.${name}`));
-  if (denied !== undefined) refuse(`, and evidence.deny has ${denied}`);
+  if (denied !== undefined) refuse(`, and sources.deny has ${denied}`);
   const address = hostname.replace(/^\[(.*)\]$/, "$1");
   // A proxy would connect to it.
   if (isIP(address) !== 0) requirePublic(address, [address]);

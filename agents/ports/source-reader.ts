@@ -1,8 +1,8 @@
-import type { Source } from "../core/evidence/source.ts";
-import type { Reading } from "../core/evidence/snapshot.ts";
+import type { Source } from "../core/sources/source.ts";
+import type { Reading } from "../core/sources/snapshot.ts";
 
 /** Reads what a question names, with this operator's own eyes. */
-export interface EvidenceReader {
+export interface SourceReader {
   /**
    * Reads a source. Whatever the source does, the outcome is a reading, at the latest when the reader's own time is up; it throws
    * only the signal's reason, once that aborts.

@@ -6,7 +6,7 @@ import { createPublicClient, http, parseEther } from "viem";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { documentBlock } from "../../agents/core/request/sources.ts";
+import { documentBlock } from "../../agents/core/sources/named.ts";
 import type { Check } from "../../agents/cli/doctor/checks.ts";
 import { AUTHORITY, withPages, type Handler } from "../support/pages.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
@@ -17,7 +17,7 @@ const handler: Handler = ({ url }, response) => {
   else response.writeHead(404).end();
 };
 
-describe("conclave evidence read", () => {
+describe("conclave source read", () => {
   let world: CliWorld;
   before(async () => {
     world = await startCliWorld();
@@ -25,13 +25,13 @@ describe("conclave evidence read", () => {
   });
   after(() => world.close());
 
-  const withEvidence = (evidence: object): Promise<void> =>
-    world.editConfig("reader", (config) => ({ ...config, evidence }));
+  const withSources = (sources: object): Promise<void> =>
+    world.editConfig("reader", (config) => ({ ...config, sources }));
 
   it("EV3, EV7: shows the snapshot of a value that the agent's config lets it read", async () => {
     await withPages(handler, async (port) => {
-      await withEvidence({ hosts: { "api.test": { address: "127.0.0.1", port, ca: AUTHORITY } } });
-      const { code, value } = await world.json("evidence", "read", "https://api.test/rates#/price", "--dir", "reader");
+      await withSources({ hosts: { "api.test": { address: "127.0.0.1", port, ca: AUTHORITY } } });
+      const { code, value } = await world.json("source", "read", "https://api.test/rates#/price", "--dir", "reader");
       assert.equal(code, 0);
       const { snapshot, ...seen } = value;
       assert.match(String(snapshot), /^bafyrei[a-z2-7]{52}$/);
@@ -46,24 +46,24 @@ describe("conclave evidence read", () => {
         isCut: false,
         extractor: { name: "json", version: "1" },
       });
-      const { stdout } = await world.run(["evidence", "read", "https://api.test/rates", "--dir", "reader"]);
+      const { stdout } = await world.run(["source", "read", "https://api.test/rates", "--dir", "reader"]);
       assert.match(stdout, /extractor +json 1\n[^]*\n\n\{"note":"as of today","price":1\.50\}\n$/);
     });
   });
 
   it("EV12: says why a source is not read, with exit code 1", async () => {
     await withPages(handler, async (port) => {
-      await withEvidence({ hosts: { "api.test": { address: "127.0.0.1", port, ca: AUTHORITY } } });
-      const { code, value } = await world.json("evidence", "read", "https://api.test/gone", "--dir", "reader");
+      await withSources({ hosts: { "api.test": { address: "127.0.0.1", port, ca: AUTHORITY } } });
+      const { code, value } = await world.json("source", "read", "https://api.test/gone", "--dir", "reader");
       assert.equal(code, 1);
       assert.deepEqual([value["failed"], value["detail"]], ["not-found", "api.test answers with status 404"]);
     });
-    const blind = await world.json("evidence", "read", `eip155:1:0x${"ab".repeat(20)}:f()(bool)@1`);
+    const blind = await world.json("source", "read", `eip155:1:0x${"ab".repeat(20)}:f()(bool)@1`);
     assert.deepEqual([blind.code, blind.value["failed"]], [1, "no-rpc"]);
   });
 
   it("EV1: refuses a text that names no source, and says what to write", async () => {
-    const { exit, code, message } = await world.failure("evidence", "read", "http://example.com/");
+    const { exit, code, message } = await world.failure("source", "read", "http://example.com/");
     assert.deepEqual([exit, code], [2, "USAGE"]);
     assert.match(message, /"http:\/\/example\.com\/" is invalid; a page is read by https only/);
   });
@@ -73,8 +73,8 @@ describe("conclave evidence read", () => {
     const client = createPublicClient({ transport: http(world.chain.rpcUrl) });
     const { number: block } = await client.getBlock({ blockTag: "finalized" });
     const source = `eip155:31337:${registry.toLowerCase()}:minStake()(uint128)@${block}`;
-    await withEvidence({});
-    const { code, value } = await world.json("evidence", "read", source, "--dir", "reader");
+    await withSources({});
+    const { code, value } = await world.json("source", "read", source, "--dir", "reader");
     assert.deepEqual([code, value["failed"] ?? value["text"]], [0, String(parseEther("10"))], JSON.stringify(value));
   });
 
@@ -84,32 +84,32 @@ describe("conclave evidence read", () => {
     const store = await createFolderContentStore(folder);
     const digest = await store.put(documentBlock("The rules.") as Uint8Array);
     await store.close();
-    const { code, value } = await world.json("evidence", "read", cidString(digest), "--store", "blocks-here");
+    const { code, value } = await world.json("source", "read", cidString(digest), "--store", "blocks-here");
     assert.deepEqual([code, value["text"]], [0, "The rules."]);
-    const { code: error } = await world.failure("evidence", "read", cidString(digest));
+    const { code: error } = await world.failure("source", "read", cidString(digest));
     assert.equal(error, "USAGE");
   });
 
   it("EV6: refuses a config that names no host or no address", async () => {
-    for (const [evidence, field] of [
-      [{ hosts: { localhost: { address: "127.0.0.1" } } }, /evidence\.hosts\.localhost/],
-      [{ hosts: { "a.test": { address: "b.test" } } }, /evidence\.hosts\.a\.test\.address/],
-      [{ rpcUrls: { mainnet: "https://rpc.test/" } }, /evidence\.rpcUrls\.mainnet/],
-      [{ rpcUrls: { "1": "ws://rpc.test/" } }, /evidence\.rpcUrls\.1/],
-      [{ maxBytes: 5_000_001 }, /evidence\.maxBytes/],
-      [{ deny: ["https://a.test/"] }, /evidence\.deny\.0/],
+    for (const [sources, field] of [
+      [{ hosts: { localhost: { address: "127.0.0.1" } } }, /sources\.hosts\.localhost/],
+      [{ hosts: { "a.test": { address: "b.test" } } }, /sources\.hosts\.a\.test\.address/],
+      [{ rpcUrls: { mainnet: "https://rpc.test/" } }, /sources\.rpcUrls\.mainnet/],
+      [{ rpcUrls: { "1": "ws://rpc.test/" } }, /sources\.rpcUrls\.1/],
+      [{ maxBytes: 5_000_001 }, /sources\.maxBytes/],
+      [{ deny: ["https://a.test/"] }, /sources\.deny\.0/],
     ] as const) {
-      await withEvidence(evidence);
-      const { code, message } = await world.failure("evidence", "read", "https://a.test/", "--dir", "reader");
+      await withSources(sources);
+      const { code, message } = await world.failure("source", "read", "https://a.test/", "--dir", "reader");
       assert.equal(code, "CONFIG_INVALID");
       assert.match(message, field);
     }
-    await withEvidence({});
+    await withSources({});
   });
 
   it("EV6, EV13: doctor checks certificates, fixed hosts, the proxy and the RPCs", async () => {
-    const examine = async (evidence: object): Promise<ReadonlyMap<string, Check>> => {
-      await withEvidence(evidence);
+    const examine = async (sources: object): Promise<ReadonlyMap<string, Check>> => {
+      await withSources(sources);
       const { value } = await world.json("doctor", "--dir", "reader", "--profile", "default");
       return new Map((value["checks"] as readonly Check[]).map((check) => [check.name, check]));
     };
@@ -123,21 +123,21 @@ describe("conclave evidence read", () => {
         rpcUrls: { "1": world.chain.rpcUrl, "2": "http://127.0.0.1:1" },
       });
       const levels = [...checks]
-        .filter(([name]) => name.startsWith("evidence"))
+        .filter(([name]) => name.startsWith("sources"))
         .map(([name, { level }]) => [name, level]);
       assert.deepEqual(levels, [
-        ["evidence", "ok"],
-        ["evidence chain 1", "fail"],
-        ["evidence chain 2", "fail"],
-        ["evidence chain 31337", "ok"],
-        ["evidence host api.test", "ok"],
-        ["evidence host b.test", "warn"],
-        ["evidence proxy", "fail"],
+        ["sources", "ok"],
+        ["sources chain 1", "fail"],
+        ["sources chain 2", "fail"],
+        ["sources chain 31337", "ok"],
+        ["sources host api.test", "ok"],
+        ["sources host b.test", "warn"],
+        ["sources proxy", "fail"],
       ]);
-      assert.match(checks.get("evidence chain 1")?.message ?? "", /serves chain 31337/);
+      assert.match(checks.get("sources chain 1")?.message ?? "", /serves chain 31337/);
     });
     const checks = await examine({ hosts: { "a.test": { address: "127.0.0.1", ca: "none.pem" } } });
-    assert.match(checks.get("evidence")?.message ?? "", /CONFIG_INVALID.*evidence\.hosts\.a\.test\.ca/);
-    await withEvidence({});
+    assert.match(checks.get("sources")?.message ?? "", /CONFIG_INVALID.*sources\.hosts\.a\.test\.ca/);
+    await withSources({});
   });
 });
