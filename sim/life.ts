@@ -1,5 +1,6 @@
 import type { Clock } from "../agents/ports/clock.ts";
 import type { ContentStore } from "../agents/ports/content-store.ts";
+import type { SourceReader } from "../agents/ports/source-reader.ts";
 import type { Journal } from "../agents/ports/journal.ts";
 import type { Model } from "../agents/ports/model.ts";
 import type { Network } from "../agents/ports/network.ts";
@@ -51,6 +52,10 @@ export function createLife(onEffect: () => void): Life {
     get: (digest, signal) => (permits() ? store.get(digest, signal) : never()),
   });
 
+  const guardSources = (sources: SourceReader): SourceReader => ({
+    read: (source, signal) => (permits() ? sources.read(source, signal) : never()),
+  });
+
   return {
     alive: () => alive,
     end: () => {
@@ -63,6 +68,7 @@ export function createLife(onEffect: () => void): Life {
       model: guardModel(ports.model),
       budget: ports.budget,
       store: guardStore(ports.store),
+      sources: guardSources(ports.sources),
       signer: ports.signer,
       log: ports.log,
     }),

@@ -21,6 +21,7 @@ import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { RecordedSeat, Recorder } from "./recorder.ts";
 import { simSigner } from "./signer.ts";
+import { createMemorySourceReader } from "../agents/adapters/memory/source-reader.ts";
 import { createSimStore, type ContentWorld } from "./store.ts";
 import type { Watch } from "./watch.ts";
 
@@ -86,9 +87,11 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
       clock.schedule(Math.min(crash.downMs, plan.healAt - clock.now()), start);
     });
     world.content.holders.set(seat, blocks);
+    const store = createSimStore(world.content, clock, seat, blocks);
     const ports: SessionPorts = {
       network,
-      store: createSimStore(world.content, clock, seat, blocks),
+      store,
+      sources: createMemorySourceReader({ store }),
       model: recordedModel(world, seat, model),
       budget: createRequestBudget(plan.tokensPerRequest ?? Infinity),
       signer: simSigner(seat),

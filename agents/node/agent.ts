@@ -11,6 +11,7 @@ import type { Log } from "../ports/log.ts";
 import type { AgentFacts } from "../ports/metrics.ts";
 import type { Model } from "../ports/model.ts";
 import type { Network } from "../ports/network.ts";
+import type { SourceReader } from "../ports/source-reader.ts";
 import type { Signer } from "../ports/signer.ts";
 import { announcementTopic } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
@@ -30,6 +31,7 @@ export interface AgentPorts {
   readonly transactions: Pick<TransactionReader, "certificate">;
   readonly network: Network;
   readonly store: ContentStore;
+  readonly sources: SourceReader;
   readonly model: Model;
   readonly signer: Signer;
   readonly journals: JournalFactory;

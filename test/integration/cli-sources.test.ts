@@ -37,7 +37,7 @@ describe("documents from the command line", () => {
         /names a source twice/,
         "TERMS_INVALID",
       ],
-      [asking("--protocol", "escalating", "--question", "Why?\nsource: bafyx"), /no CIDv1/, "TERMS_INVALID"],
+      [asking("--protocol", "escalating", "--question", "Why?\nsource: bafyx"), /is a CIDv1/, "TERMS_INVALID"],
     ] as const;
     for (const [args, message, expected = "USAGE"] of wrong) {
       const { code, message: said } = await world.failure(...args);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { createMemorySourceReader } from "../../agents/adapters/memory/source-reader.ts";
 import { createMemoryContentStore } from "../support/memory/content-store.ts";
 import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import type { MemoryJournals } from "../../agents/adapters/memory/journal.ts";
@@ -38,12 +39,14 @@ export async function run(
   const signer = harness.keys[0];
   assert.ok(signer !== undefined);
   const network = createMemoryHub({ clock }).join(signer.address);
+  const store = createMemoryContentStore({ clock });
   const ports = {
     chain,
     writer: { ...(await harness.writer(0)), ...change },
     transactions: { certificate: async () => null },
     network,
-    store: createMemoryContentStore({ clock }),
+    store,
+    sources: createMemorySourceReader({ store }),
     model: createMemoryModel(truthful("yes"), { confidence: () => 900_000 }),
     signer,
     journals,

@@ -1,5 +1,6 @@
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
+import { createMemorySourceReader } from "../../agents/adapters/memory/source-reader.ts";
 import { createMemoryContentStore } from "../support/memory/content-store.ts";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
@@ -36,9 +37,11 @@ export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOp
   for (const record of options.records ?? []) await journal.append(record);
   const sent: Message[] = [];
   const network = { send: (_, frame) => sent.push(decodeMessage(frame)!) } as Pick<Network, "send"> as Network;
+  const store = options.ports?.store ?? createMemoryContentStore({ clock });
   const ports: SessionPorts = {
     network,
-    store: createMemoryContentStore({ clock }),
+    store,
+    sources: createMemorySourceReader({ store }),
     model: createMemoryModel(truthful(options.truth ?? "yes"), { confidence: () => 900_000 }),
     budget: createRequestBudget(Infinity),
     signer: keysFromPrivateKey(keyOf(seat)),

@@ -1,6 +1,7 @@
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { createMemoryChain, type MemoryChain } from "../support/memory-chain/chain.ts";
+import { createMemorySourceReader } from "../../agents/adapters/memory/source-reader.ts";
 import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
 import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
@@ -98,6 +99,7 @@ export function memoryWorld(
         transactions: chain.transactions(),
         network,
         store,
+        sources: createMemorySourceReader({ store }),
         model,
         signer: keys,
         journals,

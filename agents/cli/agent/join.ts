@@ -12,6 +12,7 @@ import { createFileJournals } from "../../adapters/journal/file-journal.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../../adapters/libp2p/network.ts";
 import { createMetrics } from "../../adapters/metrics/metrics.ts";
+import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
 import { promptsName } from "../../core/prompts/prompt.ts";
 import { createAgent, type Agent } from "../../node/agent.ts";
@@ -22,7 +23,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Network } from "../../ports/network.ts";
 import { parseListen } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
-import { EVIDENCE_FOLDER, storeFolder, type AgentConfig } from "../shared/config.ts";
+import { EVIDENCE_FOLDER, storeFolder, withOwnRpc, type AgentConfig } from "../shared/config.ts";
 
 export interface JoinedAgent {
   readonly agent: Agent;
@@ -96,6 +97,7 @@ export async function joinAgent(
         transactions: await createTransactionReader(source),
         network: decorators.network?.(network) ?? network,
         store,
+        sources: await openSourceReader({ config: withOwnRpc(config), store }),
         model: decorators.model?.(model) ?? model,
         signer: keys,
         journals: createFileJournals(join(dataDir, "journals")),

@@ -4,7 +4,7 @@ import { Patience, type Waiting } from "./patience.ts";
 import type { Answered, PhasedRules, SeatView } from "./phased-rules.ts";
 import { comparePositions, type Effect, type Input, type Observation, type Position } from "../protocol.ts";
 import type { SeatContext, Step } from "../protocol.ts";
-import { readingIn } from "../sources/reading.ts";
+import { readIn } from "../sources/reading.ts";
 import { heldOf, withSeen, type AnyForm, type RoundBook, type Seen } from "./round-book.ts";
 import { roundSlots, type Tally } from "../seat/tally.ts";
 import type { Message, SeatIndex } from "../types.ts";
@@ -241,7 +241,7 @@ export class Drive<Carry> {
     blocks: readonly (Uint8Array | null)[],
   ): Step<PhasedState> {
     if (state.read !== null) return { state, effects: [] };
-    const read = { ...state, read: blocks.map((block) => block && readingIn(block)) };
+    const read = { ...state, read: blocks.map((block) => block && readIn(block)) };
     return state.said ? { state: read, effects: [] } : this.speak(read, context, tally);
   }
 

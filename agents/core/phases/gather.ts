@@ -4,15 +4,15 @@
  */
 import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { hexToBytes } from "../encoding/bytes.ts";
-import { asDigest, isTextOf, listOf } from "../encoding/payload.ts";
+import { asDigest, listOf } from "../encoding/payload.ts";
 import { limits } from "../limits.ts";
 import { citing, withSources } from "../prompts/source-prompt.ts";
 import { holdsHonest } from "../quorum.ts";
 import type { Citation } from "../sources/citations.ts";
 import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
+import { READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
 import { passagesOf } from "../sources/passages.ts";
-import { clipText } from "../request/text.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 import { MATCH } from "./equivalence.ts";
 import { outcomeFrom } from "./outcome.ts";
@@ -49,8 +49,8 @@ export const gatherForm: Form<Gathering> = {
 
 function decodeHeard(value: Value): Heard | null {
   if (isMapOf(value, ["failed"])) {
-    const { failed } = value;
-    return isTextOf(failed, limits.whyBytes) && failed !== "" ? { failed } : null;
+    const failed = READING_FAILURES.find((one) => one === value["failed"]);
+    return failed === undefined ? null : { failed };
   }
   const passages = isMapOf(value, ["passages"]) ? listOf(value["passages"], limits.passagesPerSource, asDigest) : null;
   return passages === null ? null : { passages };
@@ -179,13 +179,13 @@ function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
   const sources = sourcesOf(attempt.request.question).map((_, index): Heard => {
     const reading = read?.[index] ?? NOT_IN_TIME;
     return reading.kind === "failed"
-      ? { failed: clipText(reading.reason, limits.whyBytes) || NOT_IN_TIME.reason }
+      ? { failed: reading.reason }
       : { passages: passagesOf(reading.text).map(digestOf) };
   });
   return { sources };
 }
 
-const NOT_IN_TIME = { kind: "failed", reason: "not read in time" } as const;
+const NOT_IN_TIME = { kind: "failed", reason: "timeout" } as const;
 
 /** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
 function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner>, phase: number): readonly Call[] {

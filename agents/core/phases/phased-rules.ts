@@ -1,7 +1,7 @@
 import type { Origin, Prompt } from "../prompts/prompt.ts";
 import type { Assured } from "../protocol.ts";
 import type { AnyForm, RoundBook } from "./round-book.ts";
-import type { Reading } from "../sources/reading.ts";
+import type { Read } from "../sources/reading.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex } from "../types.ts";
 
 /**
@@ -80,5 +80,5 @@ export interface SeatView<Carry> {
   /** Why calls of a phase of this round failed, in order of arrival. */
   failed(phase: number): readonly string[];
   /** SG5: what this seat read, one entry a source; null if it read nothing yet. */
-  readonly read: readonly (Reading | null)[] | null;
+  readonly read: readonly (Read | null)[] | null;
 }

@@ -9,7 +9,7 @@ import { asDigest, isPayloadMap, isTextOf, listOf } from "../encoding/payload.ts
 import { cite, decodeCitation, encodeCitation, type Citation } from "../sources/citations.ts";
 import { namedSource } from "../prompts/source-prompt.ts";
 import type { PayloadMap } from "../protocol.ts";
-import type { Reading } from "../sources/reading.ts";
+import type { Read } from "../sources/reading.ts";
 import type { Answered, SeatView } from "./phased-rules.ts";
 import type { Blind, BlindAnswer, Overdue } from "./pay.ts";
 import { allVariants, counted, said, type Form, type RoundBook, type Closure } from "./round-book.ts";
@@ -114,7 +114,7 @@ export function proposalFrom(
 }
 
 /** SG4: the place of the model's quotation in what its seat read; none if it stands nowhere there. */
-function citedIn(read: readonly (Reading | null)[], fields: Readonly<Record<string, string>>): readonly Citation[] {
+function citedIn(read: readonly (Read | null)[], fields: Readonly<Record<string, string>>): readonly Citation[] {
   const source = namedSource(fields["source"] ?? "");
   const reading = read[source];
   const found = reading?.kind === "read" ? cite(source, reading.text, fields["quote"] ?? "") : null;

@@ -1,6 +1,7 @@
-import { digestFromCid, digestOf, decode, encode } from "../encoding/codec.ts";
+import { digestOf, decode, encode } from "../encoding/codec.ts";
 import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
+import { parseSource } from "./source.ts";
 import type { Attempt, Digest } from "../types.ts";
 
 /** The sources that a question names (docs/spec/sources.md). */
@@ -20,12 +21,19 @@ export function sourcesOf(question: string): readonly string[] {
 /** SG1: why a question's sources cannot be used; null if they can be used, or if it names none. */
 export function refuseSources(question: string): string | null {
   const { sources, rest } = readSources(question);
-  if (ATTEMPTED.test(rest.split("\n").at(-1) ?? ""))
-    return "the question's last lines name a source that is no CIDv1 (dag-cbor, sha2-256, base32) of the form `source: CID`, or have an empty line between them";
+  const last = rest.split("\n").at(-1) ?? "";
+  if (ATTEMPTED.test(last)) return `the question's last lines name a source that cannot be read: ${whyNot(last)}`;
   if (NAMED.test(rest))
     return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
   if (sources.length > limits.sources) return `a question may name ${limits.sources} sources, not ${sources.length}`;
   return new Set(sources).size === sources.length ? null : "the question names a source twice";
+}
+
+function whyNot(line: string): string {
+  const source = LINE.exec(line)?.[1];
+  const parsed = source === undefined ? null : parseSource(source);
+  if (parsed !== null && "refused" in parsed) return parsed.refused;
+  return "write each as `source: NAME` on a line of its own, without empty lines between them";
 }
 
 function readSources(question: string): { readonly sources: readonly string[]; readonly rest: string } {
@@ -40,7 +48,7 @@ function readSources(question: string): { readonly sources: readonly string[]; r
 
 function sourceIn(line: string | undefined): string | null {
   const source = line === undefined ? undefined : LINE.exec(line)?.[1];
-  return source === undefined || digestFromCid(source) === null ? null : source;
+  return source === undefined || "refused" in parseSource(source) ? null : source;
 }
 
 export interface Document {

@@ -1,24 +1,22 @@
 import { decode, encode, isMapOf } from "../encoding/codec.ts";
-import { limits } from "../limits.ts";
+import { decodeSnapshot, READING_FAILURES, type Reading, type ReadingFailure } from "./snapshot.ts";
 
-/** SG5: what one seat read at a source, or why it read nothing. */
-export type Reading =
-  { readonly kind: "read"; readonly text: string } | { readonly kind: "failed"; readonly reason: string };
+/** SG5: what a seat keeps of a reading: its text, or why there is none. */
+export type Read =
+  { readonly kind: "read"; readonly text: string } | { readonly kind: "failed"; readonly reason: ReadingFailure };
 
-/** The block in which a host gives a reading to its seat, and keeps it in the journal. */
+/** The block in which a host gives a reading to its seat and keeps it in the journal: the snapshot, or the failure. */
 export function readingBlock(reading: Reading): Uint8Array {
-  return encode({ ...reading });
+  return reading.kind === "read" ? reading.block : encode({ failed: reading.reason });
 }
 
-/** The reading in a host's block; null for any other bytes. */
-export function readingIn(block: Uint8Array): Reading | null {
-  const value = decode(block, limits.sourceBytes + BLOCK_HEAD_BYTES);
-  if (isMapOf(value, ["kind", "text"]) && value.kind === "read" && typeof value.text === "string")
-    return { kind: "read", text: value.text };
-  if (isMapOf(value, ["kind", "reason"]) && value.kind === "failed" && typeof value.reason === "string")
-    return { kind: "failed", reason: value.reason };
-  return null;
+/** What a host's block says; null for any other bytes. */
+export function readIn(block: Uint8Array): Read | null {
+  const snapshot = decodeSnapshot(block);
+  if (snapshot !== null) return { kind: "read", text: snapshot.text };
+  const value = decode(block, MAX_FAILURE_BYTES);
+  const reason = isMapOf(value, ["failed"]) && READING_FAILURES.find((one) => one === value.failed);
+  return reason ? { kind: "failed", reason } : null;
 }
 
-/** Bytes of a reading's block beside the text, at most. */
-const BLOCK_HEAD_BYTES = 64;
+const MAX_FAILURE_BYTES = 64;

@@ -1,6 +1,7 @@
-import { readDocument } from "../../core/sources/named.ts";
-import { readingBlock, type Reading } from "../../core/sources/reading.ts";
-import { digestFromCid } from "../../core/encoding/codec.ts";
+import { messageOf } from "../../core/errors.ts";
+import { readingBlock } from "../../core/sources/reading.ts";
+import type { Reading } from "../../core/sources/snapshot.ts";
+import { parseSource } from "../../core/sources/source.ts";
 import type { Effect, Protocol } from "../../core/protocol.ts";
 import type { Attempt, DecisionStatus, Message } from "../../core/types.ts";
 import { ask } from "./asking.ts";
@@ -96,7 +97,7 @@ export class Effects {
     this.host.enqueue({ kind: "loaded", root: effect.root, blocks: await this.loader.load(effect.blocks) });
   }
 
-  /** SG5: the asker chose what is read: bytes that are no document count as a failure. */
+  /** SG5: reads the sources; the journal keeps what was read, or why it was not. */
   private async read({ sources }: Extract<Effect, { kind: "read" }>): Promise<void> {
     const { context } = this.host;
     // Half a phase leaves time to say what was read before the phase ends.
@@ -105,16 +106,20 @@ export class Effects {
     cancel();
     for (const [index, reading] of readings.entries())
       if (reading.kind === "failed")
-        logFailure(this.host, new Error(reading.reason), `could not read the source ${sources[index]}`);
+        logFailure(
+          this.host,
+          new Error(`${reading.reason}: ${reading.detail}`),
+          `could not read the source ${sources[index]}`,
+        );
     this.host.enqueue({ kind: "read", blocks: readings.map(readingBlock) });
   }
 
-  private async readOne(source: string, signal: AbortSignal): Promise<Reading> {
-    const digest = digestFromCid(source);
-    const block = digest && (await this.host.ports.store.get(digest, signal).catch(() => null));
-    if (digest === null || block === null) return { kind: "failed", reason: "not-there" };
-    const document = readDocument(digest, block);
-    return document === null ? { kind: "failed", reason: "not-text" } : { kind: "read", text: document.text };
+  private async readOne(name: string, signal: AbortSignal): Promise<Reading> {
+    const parsed = parseSource(name);
+    if ("refused" in parsed) return { kind: "failed", reason: "refused", detail: parsed.refused };
+    return this.host.ports.sources
+      .read(parsed.source, signal)
+      .catch((error: unknown) => ({ kind: "failed", reason: "timeout", detail: messageOf(error) }));
   }
 
   /** Nobody awaits this work, so nobody else would see it fail. */

@@ -7,6 +7,7 @@ import type { Journal } from "../../ports/journal.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Model } from "../../ports/model.ts";
 import type { Network } from "../../ports/network.ts";
+import type { SourceReader } from "../../ports/source-reader.ts";
 import type { Signer } from "../../ports/signer.ts";
 import type { Outbox } from "./outbox.ts";
 import type { RequestBudget } from "./token-budget.ts";
@@ -14,6 +15,7 @@ import type { RequestBudget } from "./token-budget.ts";
 export interface SessionPorts {
   readonly network: Network;
   readonly store: ContentStore;
+  readonly sources: SourceReader;
   readonly model: Model;
   /** P8: the request's budget; all calls of the session draw on it. */
   readonly budget: RequestBudget;

@@ -3,7 +3,14 @@ import { hexlify } from "ethers";
 
 import { appeal, ask, decide, no, recordOf, termsFor, type Committed } from "../../support/contracts/course.ts";
 import { agentOf, type SignedDecision, type Terms } from "../../support/contracts/typed-data.ts";
-import { deployWorld, freeTokens, maxStake, minStake, registerAgents, type World } from "../../support/contracts/world.ts";
+import {
+  deployWorld,
+  freeTokens,
+  maxStake,
+  minStake,
+  registerAgents,
+  type World,
+} from "../../support/contracts/world.ts";
 import { mostUnits } from "./money.ts";
 
 export const secured = { security: 1, assurance: 1, appeals: 2 } as const;

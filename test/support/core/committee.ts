@@ -1,3 +1,4 @@
+import { memoryReading } from "../../../agents/adapters/memory/source-reader.ts";
 import { readingBlock } from "../../../agents/core/sources/reading.ts";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
@@ -220,7 +221,7 @@ export function runCommittee(
       const read = effect.sources.map((source) => {
         const text = script.lacks ? null : (options.texts?.get(source) ?? null);
         const seen = text !== null && script.sees ? script.sees(text) : text;
-        return readingBlock(seen === null ? { kind: "failed", reason: "not-there" } : { kind: "read", text: seen });
+        return readingBlock(memoryReading(source, seen));
       });
       later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (options.readMs ?? delay()));
     } else if (effect.kind === "certified") {
