@@ -4,7 +4,8 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
+import { constants, deflateRawSync, gzipSync } from "node:zlib";
+import { pdfAround } from "../support/pdf.ts";
 import { withPages, type Handler } from "../support/pages.ts";
 
 const MAX_MEGABYTES = 300;
@@ -23,6 +24,17 @@ function endless(response: ServerResponse, headers: Readonly<Record<string, stri
   more();
 }
 
+/** A PDF of which the words of a page are 4 GB of white space. */
+const bomb = pdfAround(deflated(4_000_000_000));
+
+/** What deflates to so many spaces: a full flush makes equal blocks, of which one is enough. */
+function deflated(bytes: number): Buffer {
+  const piece = 10_000_000;
+  const block = deflateRawSync(Buffer.alloc(piece, " "), { finishFlush: constants.Z_FULL_FLUSH });
+  const blocks = Array.from({ length: bytes / piece }, () => block);
+  return Buffer.concat([Buffer.of(0x78, 0x9c), ...blocks]);
+}
+
 const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/small": (response) => response.writeHead(200, HTML).end("<p>small</p>"),
   "/gzip": (response) =>
@@ -38,6 +50,7 @@ const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "/keys": (response) => response.writeHead(200, JSON_TYPE).end(`[${"{},".repeat(FULL / 3)}0]`),
   "/values": (response) =>
     response.writeHead(200, JSON_TYPE).end(`[${Array.from({ length: 99_000 }, (_, at) => `{"a":${at}}`).join(",")}]`),
+  "/pdf-bomb": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end(bomb),
   "/pdf": (response) =>
     response.writeHead(200, { "content-type": "application/pdf" }).end(`%PDF-1.4\n${"1 0 obj\n".repeat(FULL / 8)}`),
 };
@@ -56,6 +69,7 @@ describe("memory of reading", () => {
     ["/keys", "too-large"],
     ["/values", "read"],
     ["/pdf", "undecodable"],
+    ["/pdf-bomb", "too-large"],
   ] as const)
     it(`EV14: ${path} ends as ${outcome} and takes less than ${MAX_MEGABYTES} MB more`, async (context) => {
       const { stdout } = await withPages(handler, (port) =>

@@ -27,3 +27,16 @@ export function pdfOf(title: string, pages: readonly (readonly string[])[]): Uin
     `${body}${table}trailer << /Size ${size} /Root 1 0 R /Info ${objects.length} 0 R >>\nstartxref\n${body.length}\n%%EOF\n`,
   );
 }
+
+/** A PDF of one page whose content is compressed as it is given. */
+export function pdfAround(deflated: Uint8Array): Uint8Array {
+  const head =
+    "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n" +
+    "3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R /Resources << >> >>\nendobj\n" +
+    `4 0 obj\n<< /Filter /FlateDecode /Length ${deflated.length} >>\nstream\n`;
+  return Buffer.concat([
+    Buffer.from(head),
+    deflated,
+    Buffer.from("\nendstream\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"),
+  ]);
+}

@@ -9,6 +9,10 @@ const LIMITS: NonNullable<WorkerOptions["resourceLimits"]> = {
   stackSizeMb: 4,
 };
 
+/** EV14: bytes outside the heap, which V8 does not bound: decompressed streams of a PDF. */
+const MAX_BUFFERS = 100_000_000;
+const WATCH_MS = 10;
+
 /** EV10: makes the text of a body in a thread of its own, which ends with it. Throws a ReadingError, or the signal's reason. */
 export async function extract(
   job: ExtractionJob,
@@ -27,6 +31,12 @@ export async function extract(
   ended.addEventListener("abort", stop, { once: true });
   worker.once("message", resolve);
   worker.once("error", (error: unknown) => reject(broken(error)));
+  const watch = setInterval(() => {
+    void buffersOf(worker).then((bytes) => {
+      if (bytes > MAX_BUFFERS)
+        reject(new ReadingError("too-large", `the text takes more than ${MAX_BUFFERS} bytes of buffers`));
+    });
+  }, WATCH_MS);
   worker.once("exit", () => reject(new ReadingError("undecodable", "the thread that makes the text ended")));
   try {
     const made = await promise;
@@ -37,9 +47,18 @@ export async function extract(
     if (inTime.aborted) throw new ReadingError("timeout", `the text is not made within ${timeoutMs} ms`);
     throw error;
   } finally {
+    clearInterval(watch);
     ended.removeEventListener("abort", stop);
     await worker.terminate();
   }
+}
+
+/** 0 before the thread runs and after its end. */
+async function buffersOf(worker: Worker): Promise<number> {
+  return worker.getHeapStatistics().then(
+    ({ external_memory: bytes }) => bytes,
+    () => 0,
+  );
 }
 
 function broken(error: unknown): ReadingError {

@@ -170,7 +170,7 @@ function connectionError(error: unknown): ReadingError {
   if (codes.some((one) => TLS_CODE.test(one)))
     return new ReadingError("tls", `the server's certificate fails (${code})`);
   if (code === "UND_ERR_HEADERS_OVERFLOW") return new ReadingError("too-large", "the headers are too long");
-  if (/^(?:HPE_|HTTPParserError$|UND_ERR_(?:RES|INVALID))/.test(code))
+  if (/^(?:HPE_|HTTPParserError$|UND_ERR_(?:R|INVALID))/.test(code))
     return new ReadingError("server-error", `no HTTP (${code})`);
   if (/TIMEOUT/.test(code)) return new ReadingError("timeout", `the server does not answer in time (${code})`);
   return new ReadingError("unreachable", `the connection fails (${code})`);

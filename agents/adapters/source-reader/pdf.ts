@@ -18,12 +18,12 @@ export async function readPdf(body: Uint8Array): Promise<{ readonly title: strin
   });
   try {
     const document = await loading.promise;
-    if (document.numPages > MAX_PAGES)
-      throw new ReadingError("too-large", `the PDF has ${document.numPages} pages, more than ${MAX_PAGES}`);
+    const pages = document["numPages"];
+    if (pages > MAX_PAGES) throw new ReadingError("too-large", `the PDF has ${pages} pages, more than ${MAX_PAGES}`);
     const { info } = await document.getMetadata();
     const title = (info as { readonly Title?: unknown }).Title;
     let text = "";
-    for (let number = 1; number <= document.numPages && text.length <= limits.snapshotTextBytes; number += 1) {
+    for (let number = 1; number <= pages && text.length <= limits.snapshotTextBytes; number += 1) {
       const page = await document.getPage(number);
       const { items } = await page.getTextContent();
       text += items.map((item) => ("str" in item ? `${item.str}${item.hasEOL ? "\n" : ""}` : "")).join("");
