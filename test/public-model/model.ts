@@ -10,7 +10,7 @@ const FOLDER = join(import.meta.dirname, "../../.cache/models");
 export const AT_ONCE = 8;
 export const CONTEXT = 2048;
 
-interface Loaded {
+export interface LoadedModel {
   readonly model: HostedModel;
   readonly path: string;
   /** Of the model's process. */
@@ -18,7 +18,7 @@ interface Loaded {
 }
 
 /** SmolLM2-135M-Instruct behind the agent's own adapter. */
-export async function loadSmolLm2(): Promise<Loaded> {
+export async function loadSmolLm2(): Promise<LoadedModel> {
   const watch = { signal: never(), onProgress: () => {}, onPause: (reason: string) => console.error(reason) };
   const { path, sha256 } = await pullKnown("smollm2", FOLDER, process.env, watch);
   const config = modelConfigSchema.parse({ kind: "llama", path, sha256, sequences: AT_ONCE, contextSize: CONTEXT });

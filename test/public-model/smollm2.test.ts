@@ -12,7 +12,8 @@ import { composeText } from "../../agents/core/request/text.ts";
 import type { AnswerKind, Attempt } from "../../agents/core/types.ts";
 import type { HostedModel, ModelResponse } from "../../agents/ports/model.ts";
 import { failsWith, never } from "../adapters/model.suite.ts";
-import { AT_ONCE, loadSmolLm2 } from "./model.ts";
+import { committeeDecides } from "./committee.suite.ts";
+import { AT_ONCE, loadSmolLm2, type LoadedModel } from "./model.ts";
 
 const ALL = 40;
 /** A loop of so small a model may end without an answer. */
@@ -73,10 +74,12 @@ const QUESTIONS: Readonly<Record<AnswerKind, readonly string[]>> = {
 };
 const OPTIONS = 3;
 
+let hosted: LoadedModel;
 let model: HostedModel;
 
 before(async () => {
-  ({ model } = await loadSmolLm2());
+  hosted = await loadSmolLm2();
+  ({ model } = hosted);
 });
 after(async () => await model.close());
 
@@ -180,3 +183,5 @@ describe("SmolLM2, a model that people run", () => {
     for (const [index, { answer }] of answers.entries()) assert.ok(allowed(index).includes(answer!), answer);
   });
 });
+
+committeeDecides(() => hosted);
