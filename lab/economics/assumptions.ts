@@ -74,6 +74,9 @@ export const MODEL = {
   revises: 700_000,
 } as const;
 
+/** The first answer's part of what a draw's model calls cost; the votes and judgements are the rest. */
+export const ANSWER_PART = 0.25;
+
 /** How sure an honest appellant is that the decision is wrong, and a false one. */
 export const HONEST_CERTAINTY = 0.95;
 export const FALSE_CERTAINTY = 0.05;

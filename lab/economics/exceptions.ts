@@ -23,6 +23,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     says: "**In a life of two weeks a seat that always states the top tier gains over one that says how sure it is**, whether it waits for the others' reveals or not: a share cannot be negative, and one fall a week counts (RE4). In a year it gains [little or nothing](#sure-in-every-answer). A deeper fall would cost honest agents more.",
   },
   {
+    strategies: [POLICIES.once],
+    most: 1.3,
+    says: "**A seat that asks its model for its answer alone, and votes without it, gains over an honest one**: what it votes changes no pay, and no rule that looks at votes could tell ([pay](spec/pay.md#limits)). Its answer is taken for a quarter of what a draw costs.",
+  },
+  {
     strategies: (["copy", "rule"] as const).flatMap((plan) => SHARES.map((share) => coalitionName(plan, share))),
     most: 3.5,
     says: "**An operator of several agents gains by asking one model for all its seats**, since nothing proves that two seats asked twice; and whoever holds more than 2/3 of a committee pays itself.",

@@ -3,7 +3,7 @@ import { createRandom } from "../../sim/random.ts";
 import { CLAIM_PART, SEATS_A_WEEK, SEAT_GAS_LEVEL, WEEK_SECONDS, type Setting } from "./assumptions.ts";
 import { agentsOf, askFor, drawBy, passTime, reputationOf, type Stage } from "./chain.ts";
 import { dollarsOf, faultsBetween, readLedger, rewardsOf } from "./ledger.ts";
-import { asksModel, type Policy } from "./mind.ts";
+import { callsOf, type Policy } from "./mind.ts";
 import { decideBy, fateOf, finish, type Cast } from "./request.ts";
 
 /** What an agent had of a life. */
@@ -13,7 +13,7 @@ export interface Life {
   readonly seats: number;
   /** Dollars paid, for all seats. */
   readonly pay: number;
-  /** Model calls that it paid for, in seats. */
+  /** Seats whose model calls it paid for; a part of one where it paid for a part. */
   readonly asked: number;
   /** Reputation in the end, from 0 to 1. */
   readonly reputation: number;
@@ -51,7 +51,7 @@ export async function live(
     const { rounds } = await finish(stage, committed, setting, fate, SEAT_GAS_LEVEL, cast);
     const sat = rounds.filter(({ committee }) => agentsOf({ committee }).includes(studied)).length;
     seats += sat;
-    asked += asksModel(policy) ? sat : 0;
+    asked += callsOf(policy) * sat;
   }
   const { reputation, asleep } = await reputationOf(world, studied);
   const earned = (await rewardsOf(world, studied, world.deployer.address)) - owed;

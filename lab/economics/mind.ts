@@ -6,7 +6,7 @@ import { TIERS, TIER_MAX } from "../../agents/core/phases/tiers.ts";
 import type { Attempt, Outcome, Ppm } from "../../agents/core/types.ts";
 import type { Random } from "../../sim/random.ts";
 import { addRound, type SeatActs } from "../../test/support/core/mbft-set.ts";
-import { MODEL } from "./assumptions.ts";
+import { ANSWER_PART, MODEL } from "./assumptions.ts";
 
 const [LOW, MEDIUM] = TIERS as readonly [Ppm, Ppm];
 
@@ -39,14 +39,19 @@ export function askModel({ truth, isTrap }: Question, random: Random): Belief {
  * What a seat does:
  * - `honest` asks its model and says what it believes; `timid` and `bold` do the same at the lowest and at the highest tier;
  * - `wait` does as `bold`, and never shows an answer that most do not share;
+ * - `once` asks its model for an answer as `honest` does, and then votes, judges and repeats without it what most said;
  * - `lazy` guesses at the lowest tier, `sure` at the highest, and then both repeat what most said;
  * - `withhold` guesses at the highest tier and shows only a guess that most share;
  * - `echo` answers nothing and signs; `absent` does nothing; `sulk` says nothing after its answer, so that nothing is decided.
  */
-export type Policy = "honest" | "timid" | "bold" | "wait" | "lazy" | "sure" | "withhold" | "echo" | "absent" | "sulk";
+export type Policy =
+  "honest" | "timid" | "bold" | "wait" | "once" | "lazy" | "sure" | "withhold" | "echo" | "absent" | "sulk";
 
-/** True if the seat pays for a model. */
-export const asksModel = (policy: Policy): boolean => ["honest", "timid", "bold", "wait"].includes(policy);
+/** True if the seat also asks its model about the others' answers. */
+const verifies = (policy: Policy): boolean => ["honest", "timid", "bold", "wait"].includes(policy);
+
+/** The part of a draw's model calls that the seat pays for. */
+export const callsOf = (policy: Policy): number => (verifies(policy) ? 1 : policy === "once" ? ANSWER_PART : 0);
 
 export interface Mind {
   readonly policy: Policy;
@@ -80,6 +85,7 @@ function firstAnswers(minds: readonly Mind[]): readonly Said[] {
     const guess = random.fork("guess").chance(500_000) ? "yes" : "no";
     switch (policy) {
       case "honest":
+      case "once":
       case "sulk":
         return belief;
       case "timid":
@@ -112,7 +118,7 @@ function mostOf(said: readonly Said[]): Text {
 
 function revised(said: Said, most: Text, { policy, random }: Mind): Said {
   if (policy === "absent" || policy === "sulk") return said;
-  if (!asksModel(policy)) return { answer: most, tier: MEDIUM };
+  if (!verifies(policy)) return { answer: most, tier: MEDIUM };
   return said !== null && said.answer !== most && random.chance(MODEL.revises) ? { answer: most, tier: MEDIUM } : said;
 }
 
@@ -148,7 +154,7 @@ function actsOf(committed: readonly Said[], most: Text, truth: Text, minds: read
 
 function verdictOn(text: Text, most: Text, truth: Text, { policy, random }: Mind): "accept" | "reject" | null {
   if (policy === "absent" || policy === "sulk") return null;
-  if (!asksModel(policy)) return text === most ? "accept" : null;
+  if (!verifies(policy)) return text === most ? "accept" : null;
   if (text === truth) return random.chance(MODEL.acceptsRight) ? "accept" : null;
   if (random.chance(MODEL.rejectsWrong)) return "reject";
   return random.chance(MODEL.acceptsWrong) ? "accept" : null;
@@ -156,7 +162,7 @@ function verdictOn(text: Text, most: Text, truth: Text, { policy, random }: Mind
 
 function rulingOn(text: Text, most: Text, truth: Text, { policy, random }: Mind): "uphold" | "refute" | null {
   if (policy === "absent" || policy === "sulk") return null;
-  if (!asksModel(policy)) return text === most ? "refute" : "uphold";
+  if (!verifies(policy)) return text === most ? "refute" : "uphold";
   if (text === truth) return random.chance(MODEL.refutes) ? "refute" : null;
   return random.chance(MODEL.upholds) ? "uphold" : null;
 }

@@ -59,7 +59,9 @@ export function failuresText(
     ...group(failures).map(([strategy, list]) => `* **Not stated in the docs: ${strategy}.** ${extremes(list)}.`),
     ...exceptions.flatMap((exception) => {
       const list = stated.filter((one) => one.exception === exception).map(({ row }) => row);
-      return list.length === 0 ? [] : [`* ${exception.says} ${extremes(list)}.`];
+      return list.length === 0
+        ? []
+        : [`* ${exception.says} ${extremes(list)}. A run fails above ${boundOf(exception)}.`];
     }),
     ...idle.map(({ says }) => `* Stated, but not found in this run: ${says}`),
     ...group(undecided).map(([strategy, list]) => `* Undecided at 95 %: ${strategy}. ${extremes(list)}.`),
@@ -70,6 +72,10 @@ export function failuresText(
 function group(rows: readonly Row[]): readonly (readonly [string, readonly Row[]])[] {
   return [...Map.groupBy(rows, ({ strategy }) => strategy)];
 }
+
+/** In cents, as the gains beside it. */
+const boundOf = ({ most, isOfGas }: Exception): string =>
+  `${most.toLocaleString("en")}${isOfGas === true ? " for each gwei" : ""}`;
 
 /** The least and the greatest gain of some rows. */
 function extremes(rows: readonly Row[]): string {

@@ -54,11 +54,8 @@ const sliceOf = (stake: number): number =>
 /** Dollars that a wrong quorum of a secured request's first committee loses at least, so bribes for it cost as much: the other signatures can be honest ones (SC7). */
 export const slicesOf = (n: number, stake = STAKE_TOKENS): number => ownSeatsOf(n) * sliceOf(stake);
 
-/** As in contracts/types/Limits.sol. */
-const OVERTURN_REWARD_UNITS = 1;
-
-/** Dollars that both appellants get together for an overturned decision (SC4). */
-export const APPELLANTS_REWARD = 2 * OVERTURN_REWARD_UNITS * UNIT_DOLLARS;
+/** Dollars that both appellants get together for an overturned decision at most, a unit each (SC4); where gas is cheap they get less. */
+export const APPELLANTS_REWARD = 2 * UNIT_DOLLARS;
 
 /** Dollars that a share of the stake earns in the committees that appeals call. */
 const calledPay = ({ committeeSize, appeals }: Pick<Setting, "committeeSize" | "appeals">, share: number): number =>

@@ -71,6 +71,7 @@ export const POLICIES = {
   timid: "honest model, always unsure",
   bold: "honest model, always sure",
   wait: "honest model, always sure, reveals only what most say",
+  once: "honest answer, votes without its model",
   lazy: "guesses, unsure, then echoes",
   sure: "guesses, sure, then echoes",
   withhold: "guesses, sure, reveals only what most say",

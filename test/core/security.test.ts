@@ -76,12 +76,4 @@ describe("secured terms: who can put the stake of others at risk", () => {
     assert.ok(3 * shares.filter((share) => share !== 0 && share !== 255).length <= SEATS);
     assert.match(refusalOf("leaderless", BOOLEAN) ?? "", /before they see others/);
   });
-
-  it("SC1: agents refuse secured policies of unanimous, where more than half take a policy out of the answer", () => {
-    const policies = { kind: "policies", options: 3 } as const;
-    const open = lyingTo(byId("unanimous"), LIARS, { ...policies, assurance: "high" }, { truth: "A,B", lie: "A" });
-    assert.equal(certifiedByAll(open).answer, "A");
-    assert.match(refusalOf("unanimous", policies) ?? "", /quorum/);
-    assert.equal(refusalOf("unanimous", BOOLEAN), null);
-  });
 });

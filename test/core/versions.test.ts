@@ -21,7 +21,7 @@ const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly
   ["wbft", 9, SCORES],
   ["leaderless", 9, SCORES],
   ["hashgraph", 13, TASKS],
-  ["unanimous", 8, TASKS],
+  ["unanimous", 9, TASKS],
   ["council", 7, CHAIR],
   ["debate", 7, CHAIR],
   ["adversarial", 7, CHAIR],

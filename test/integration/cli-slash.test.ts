@@ -6,11 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
-import { agentRegistryAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import { roundsOf } from "../../agents/core/request/progress.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
+import { FREE } from "../../scripts/deploy/prices.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { createNodeHarness, makeKeys, ONE, type NodeHarness } from "../adapters/chain-node.ts";
 import { drawNext, progressNow, wordOf } from "../adapters/chain-questions.ts";
@@ -28,6 +29,9 @@ let cli: Cli;
 before(async () => {
   // Committees of 4, 9 and 19 seats without a common agent. A slice leaves each of them more than the least stake.
   harness = await createNodeHarness({ keys: makeKeys(36), stake: 2n * ONE });
+  // Gas has a price in tokens, so that appellants are rewarded (SC4), and nobody is paid for gas.
+  const prices = { ...FREE.token, gasRate: 10n ** 24n };
+  await harness.execute(harness.options.oracle, decisionOracleAbi, "setPrices", [0, prices]);
   [reader, writer] = [await harness.reader(), await harness.writer(0)];
   cli = createCli(await mkdtemp(join(tmpdir(), "conclave-slash-")));
   const makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
@@ -127,6 +131,7 @@ describe("command line: slash-overturned", () => {
     const { stdout } = await cli.run(["slash-overturned", String(id), "--dry-run", ...source]);
     assert.match(stdout, new RegExp(`^agent ${signers[0]} +would lose at most 0\\.02 \\w+$`, "m"));
 
+    await harness.client.request({ method: "hardhat_setNextBlockBaseFeePerGas", params: ["0xf4240"] } as never);
     const { code, value } = await cli.json("slash-overturned", String(id), "--dir", "asker");
     assert.equal(code, 0, JSON.stringify(value));
     const [slash] = value["slashes"] as readonly { readonly losses: unknown; readonly transactionHash: string }[];
@@ -138,7 +143,7 @@ describe("command line: slash-overturned", () => {
       stakes.map((stake) => stake - parseEther("0.02")),
     );
 
-    // SC4: the asker made both appeals, and gets a unit for each.
+    // SC4: the asker made both appeals, and gets a unit for each: 100,000 gas cost more.
     const { value: paid } = await cli.json("withdraw", "--dir", "asker");
     assert.equal((paid["reward"] as { readonly amount: string }).amount, String(parseEther("0.0002")));
     assert.equal((await cli.json("withdraw", "--dir", "asker")).value["reward"], null);

@@ -194,6 +194,14 @@ describe("command line: terms", () => {
       assert.deepEqual([data["field"], data["value"]], [field, value]);
       assert.match(message, way);
     }
+    const policies = {
+      assurance: "high",
+      kind: "policies",
+      option: ["Act", "Wait"],
+      security: "secured",
+      appeals: "2",
+    };
+    assert.match(refusal(policies as never).message, /agree in part/);
     for (const { id } of protocols) {
       const { code, data, message } = refusal({
         ...kind,

@@ -20,6 +20,7 @@ import { examineSources } from "./sources.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
 import { printable, utc } from "../shared/output.ts";
+import { sliceOf } from "../shared/slice.ts";
 
 /** Gas that one commit or refund costs at most, roughly. */
 const GAS_OF_A_DUTY = 300_000n;
@@ -85,7 +86,10 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     if (asleep)
       return ok(`agent ${agentId} is registered; the operator's stake is ${own}, at least ${least} is needed`);
     if (!active) return fail(`agent ${agentId} is not active`, "look with: conclave agent status");
-    return ok(`agent ${agentId} is active; the operator's stake is ${own}, at least ${least} is needed`);
+    const state = `agent ${agentId} is active; the operator's stake is ${own}, at least ${least} is needed`;
+    return bonded - sliceOf(bonded) < terms.minStake
+      ? warn(`${state}, which a slice of a secured request would take it below (SC3)`, "stake a twentieth more")
+      : ok(state);
   });
   const gas = await check("gas", async () => {
     const reader = createDeploymentReader(source.rpcUrl, host.signal);

@@ -69,7 +69,7 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
     ...committee,
     finality: finalityOf(flags, committee),
-    security: securityOf(flags, duration, assurance, committee),
+    security: securityOf(flags, { kind, duration, assurance, ...committee }),
     assurance,
     ...answerTerms(kind, flags),
   };
@@ -159,9 +159,13 @@ function finalityOf({ finality, security }: TermsFlags, { appeals }: Pick<Terms,
  */
 function securityOf(
   flags: TermsFlags,
-  duration: number,
-  assurance: Assurance,
-  { appeals, retries }: Pick<Terms, "appeals" | "retries">,
+  {
+    kind,
+    duration,
+    assurance,
+    appeals,
+    retries,
+  }: Pick<Terms, "kind" | "duration" | "assurance" | "appeals" | "retries">,
 ): Terms["security"] {
   const security = parseChoice(flags.security, "--security", SECURITIES);
   if (security === "none") return security;
@@ -170,6 +174,12 @@ function securityOf(
       "security",
       security,
       "it needs --assurance high: otherwise fewer than a quorum decide for all seats",
+    );
+  if (kind === "policies")
+    throw invalid(
+      "security",
+      security,
+      "sets of policies agree in part, so nothing shows who knew; ask another --kind",
     );
   if (flags.currency !== "token")
     throw invalid(

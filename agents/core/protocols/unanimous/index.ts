@@ -4,7 +4,6 @@ import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import type { Protocol } from "../../protocol.ts";
-import type { Attempt } from "../../types.ts";
 import { closeForm, said } from "../../phases/round-book.ts";
 import { DEFAULTS, checkSettings, reasonsStepByStep, type UnanimousSettings } from "./config.ts";
 import { initialCarry, isPrioritised, assessUnanimousRound, type UnanimousCarry } from "./conclude.ts";
@@ -19,7 +18,6 @@ export function createUnanimous(settings: UnanimousSettings): Protocol<PhasedSta
     version: VERSION,
     title: "Deliberation to unanimity",
     assurance: "byzantine",
-    refuseRequest: refuseSecuredPolicies,
     // UN1: the initial round, T reflection turns, and for policies the conclusion round.
     rounds: (attempt) => settings.turns + (isPrioritised(attempt) ? 2 : 1),
     forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
@@ -31,13 +29,6 @@ export function createUnanimous(settings: UnanimousSettings): Protocol<PhasedSta
 }
 
 export const unanimous = createUnanimous(DEFAULTS);
-
-/** SC1, UN12: more than half of the seats take a policy out of the answer, and all others sign it. */
-function refuseSecuredPolicies(attempt: Attempt): string | null {
-  return attempt.request.terms.security === "secured" && isPrioritised(attempt)
-    ? "unanimous answers no secured request for policies: fewer than a quorum may decide; choose another protocol"
-    : null;
-}
 
 function calls(view: SeatView<UnanimousCarry>, phase: number, settings: UnanimousSettings): readonly Call[] {
   switch (phase) {
