@@ -35,7 +35,7 @@ rules: attacks that break the published reference, tried on it and on the sound 
 both sides see the same draws. The reference is lab/references/mbft.ts, the sound side is the real \`conclude\` over complete
 message sets. Takes --trials.
 
-coalitions: agents that farm, sleep or lie together against the skills that clo weighs by, over the real counters (docs/spec/skill.md). Each
+coalitions: agents that farm, flood, sleep or lie together against the skills that clo weighs by, over the real counters (docs/spec/skill.md). Each
 request is decided twice, by the real \`conclude\`: with learned skills, and with the skill 1 everywhere. Takes --trials. Exit code 1 if
 learned skills lose more than the stated bound.
 

@@ -25,7 +25,7 @@ const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly
   ["debate", 7, CHAIR],
   ["adversarial", 7, CHAIR],
   ["escalating", 13, { ...CHAIR, mbft: 11 }],
-  ["clo", 2, { ...TASKS, mbft: 11 }],
+  ["clo", 3, { ...TASKS, mbft: 11 }],
 ];
 
 function current(name: string): number | undefined {
