@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { decisionConfidence } from "../../agents/core/phases/backing.ts";
 import { mostFrequent } from "../../agents/core/phases/samples.ts";
 import type { Verdict } from "../../agents/core/phases/votes.ts";
 import { clo } from "../../agents/core/protocols/clo/index.ts";
@@ -113,11 +114,15 @@ describe("clo", () => {
     assert.equal(conclude(attemptWith([1, 1, 1, 1]), split, split)?.status, "hung");
   });
 
-  it("CL9: confidence is the part of all weights behind the answer", () => {
+  it("CL9: confidence is that of its backing, by first answers alone", () => {
     const acts = [ask("A"), ask("A"), ask("B"), ask(null, { 0: "accept" })];
-    // 3 and 2 of the members and 3 of the acceptor, of 11.
-    assert.equal(conclude(attemptWith([3, 1, 2, 3]), acts)?.confidence, 727_272);
-    assert.equal(conclude(attemptWith([1, 1, 1, 1]), [ask("A"), ask("A"), ask("A"), ask("A")])?.confidence, 1_000_000);
+    for (const skills of [
+      [3, 1, 2, 3],
+      [2, 2, 2, 2],
+    ] as const)
+      assert.equal(conclude(attemptWith(skills), acts)?.confidence, decisionConfidence([240, 240, 0, 0]));
+    const all = [ask("A"), ask("A"), ask("A"), ask("A")];
+    assert.equal(conclude(attemptWith([1, 1, 1, 1]), all)?.confidence, decisionConfidence([240, 240, 240, 240]));
   });
 
   it("CL10: the answers of the first round earn, also where the fresh one decides", () => {

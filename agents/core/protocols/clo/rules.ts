@@ -5,7 +5,7 @@ import type { Closure, RoundBook } from "../../phases/round-book.ts";
 import { countedClass, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { canonicalRanks } from "../../seat/order.ts";
-import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
+import type { Attempt, SeatIndex } from "../../types.ts";
 
 export interface ClassResult {
   readonly class: AnswerClass;
@@ -101,12 +101,4 @@ function evaluateClass(attempt: Attempt, one: AnswerClass, votes: readonly SeatV
 export function supportersNeeded({ committee, request }: Attempt): number {
   const n = committee.length;
   return request.terms.assurance === "high" ? Math.floor((2 * n) / 3) + 1 : faultTolerance(n) + 1;
-}
-
-/** CL9: the part of all that the seats count that stands behind the winner. */
-export function confidenceOf(attempt: Attempt, { class: won, acceptors }: ClassResult): Ppm {
-  const weights = weightsOf(attempt);
-  const all = weights.reduce((sum, weight) => sum + weight, 0);
-  const behind = weightOf(weights, won) + acceptors.reduce((sum, seat) => sum + (weights[seat] as number), 0);
-  return Math.floor((behind * ONE_PPM) / all) as Ppm;
 }

@@ -19,7 +19,7 @@ import { encode } from "../../encoding/codec.ts";
 import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
 import { initialCarry as initialMbft, judgeMbftRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
-import { acceptedOf, agreementIn, isContested, confidenceOf } from "./rules.ts";
+import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { councilRound, isGated, levelAt, levelsOf } from "./levels.ts";
 
 export interface EscalatingCarry {
@@ -111,7 +111,6 @@ function accept(
   const { representative, seats } = accepted;
   const winner = {
     answer: representative,
-    confidence: confidenceOf(attempt, accepted),
     alike: outcomesOf(candidates, seats),
   };
   return outcomeFrom(attempt, {

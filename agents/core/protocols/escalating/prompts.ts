@@ -13,7 +13,7 @@ import { letter } from "../../request/kinds.ts";
 import type { Attempt } from "../../types.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-export const VERSION = 13;
+export const VERSION = 14;
 
 /** SG6: what a set of prompts calls a document, and how it asks for a passage of one. */
 interface DocumentWords {

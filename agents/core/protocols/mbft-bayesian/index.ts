@@ -12,7 +12,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, decidedBy } from "./rules.ts";
 
 /** Raise it with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 8;
+const VERSION = 9;
 
 /** BA1: a second round follows where the first decides nothing. */
 const ROUNDS = 2;
@@ -99,7 +99,6 @@ function judgeBayesianRound(book: RoundBook, before: BayesianCarry): JudgedRound
   if (decided === null && round + 1 < ROUNDS) return { carry, outcome: null };
   const winner = decided && {
     answer: decided.answer,
-    confidence: belief.posterior,
     alike: outcomesOf(candidatesOf(book, "closed"), decided.seats),
   };
   return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }) };
