@@ -19,6 +19,12 @@ export const STUDIES: readonly Study[] = [
     load: async () => withFastSignatures(() => import("./eval/command.ts")),
   },
   {
+    name: "confidence",
+    shows:
+      "how often decisions are right, by what stands behind them; writes the table of the certificates' confidence",
+    load: async () => withFastSignatures(() => import("./confidence/command.ts")),
+  },
+  {
     name: "papers",
     shows: "the tables and figures of one of the five papers, done again",
     load: async () => withFastSignatures(() => import("./papers/command.ts")),

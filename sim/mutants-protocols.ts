@@ -270,6 +270,15 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["accountability"],
   },
   {
+    id: "CL7",
+    bug: "an answer decides that no honest seat gave or accepted",
+    file: "agents/core/protocols/clo/rules.ts",
+    find: "isAdmissible: supporters >= supportersNeeded(attempt),",
+    replace: "isAdmissible: supporters > 0,",
+    sim: "--protocol clo --n 4 --byzantine 1 --byzantine-kinds lying --faults model,drop,partition",
+    expect: ["validity"],
+  },
+  {
     id: "UN13",
     bug: "policies are decided by however few answers",
     file: "agents/core/protocols/unanimous/conclude.ts",

@@ -1,7 +1,9 @@
 // Checks of what follows from other entities: statistics, earnings of agents and operators, and that no unit of an
 // escrow is lost.
-import type { Entities, Entity } from "./entities.ts";
-import { rows, type Ledger } from "./ledger.ts";
+import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
+import { isSupermajority } from "../../agents/core/quorum.ts";
+import { find, type Entities, type Entity } from "./entities.ts";
+import { compare, rows, type Ledger } from "./ledger.ts";
 
 const CURRENCIES = ["Token", "Native"] as const;
 const DAY_SECONDS = 86_400;
@@ -10,6 +12,37 @@ export function checkSums(entities: Entities, ledger: Ledger): void {
   checkEscrow(entities, ledger);
   checkEarnings(entities, ledger);
   checkStatistics(entities, ledger);
+  checkReliability(entities, ledger);
+}
+
+const AGREED = ["sureAgreed", "unsureAgreed"] as const;
+const OUTVOTED = ["sureOutvoted", "unsureOutvoted"] as const;
+
+/** Counts each agent's answers again, from the last decisions of settled requests. */
+function checkReliability(entities: Entities, ledger: Ledger): void {
+  const expected = new Map<string, Record<string, number>>();
+  const settled = rows(entities, "Request").filter((one) => one["settled"] === true && one["status"] === "Decided");
+  for (const request of settled) {
+    const decision = entities["Decision"]?.get(String(request["decision"]));
+    const [shares, steps, answered, agreed] = (["shares", "steps", "answered", "agreed"] as const).map(
+      (field) => decision?.[field] as readonly number[],
+    ) as [readonly number[], readonly number[], readonly number[], readonly number[]];
+    const behind = shares.map((share) => share >= SAFE_RIGHT / 2 && share <= SURE_RIGHT);
+    if (!isSupermajority(behind.filter(Boolean).length, shares.length)) continue;
+    const tenth = Math.min(9, Math.floor(Number(decision?.["confidence"]) / 100_000));
+    for (const seat of rows(entities, "Seat").filter((one) => one["decision"] === decision?.id)) {
+      const number = Number(seat["number"]);
+      const isOutvoted = answered.includes(number) && !agreed.includes(number);
+      if (!isOutvoted && behind[number] !== true) continue;
+      const isSure = isOutvoted ? (steps[number] as number) < 0 : shares[number] === SURE_RIGHT;
+      const id = `${String(seat["agent"])}-${tenth}`;
+      const point = expected.get(id) ?? { sureAgreed: 0, sureOutvoted: 0, unsureAgreed: 0, unsureOutvoted: 0 };
+      const field = (isOutvoted ? OUTVOTED : AGREED)[isSure ? 0 : 1] as string;
+      expected.set(id, { ...point, [field]: (point[field] as number) + 1 });
+    }
+  }
+  ledger.equal("number of Reliability", rows(entities, "Reliability").length, expected.size);
+  for (const [id, counts] of expected) compare(ledger, `reliability ${id}`, find(entities, "Reliability", id), counts);
 }
 
 /** SE15: a settled request pays out exactly what it took in. */

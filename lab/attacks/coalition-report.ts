@@ -2,10 +2,10 @@ import { markdownTable } from "../shared/markdown.ts";
 import { playCoalition, STRATEGIES, type CoalitionResult, type Strategy } from "./coalitions.ts";
 
 /** The most that learned skills may cost, in parts of all decisions: what docs/spec/skill.md states. */
-export const LOSS_BOUND = 0.2;
+export const LOSS_BOUND = 0.08;
 
 const SHARES = [0.2, 0.3];
-const SIZES = [7, 13];
+const SIZES = [4, 7, 13];
 const WEEKS = 20;
 
 export interface CoalitionReport {
@@ -21,6 +21,7 @@ const NAMES: Readonly<Record<Strategy, string>> = {
   lies: "lies always",
   sleeps: "honest for ten weeks, then lies",
   farms: "asks its own questions each week, then lies",
+  floods: "asks hard ones until nobody can learn more in the week, then lies",
 };
 
 /** `trials`: measured decisions of a row. */

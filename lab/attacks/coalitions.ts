@@ -6,10 +6,14 @@ import { skillOf, type SkillCounters } from "../../agents/core/skill.ts";
 import { learned } from "../references/skill-counters.ts";
 import type { Outcome, Skill } from "../../agents/core/types.ts";
 import { addRound, attemptWith, type Act } from "../../test/support/core/clo-set.ts";
+import { forget } from "../../sim/fast/memo.ts";
 import { drawAt } from "./random.ts";
 
-/** `none`: everybody is honest. `lies`: always. `sleeps`: honest until the measured half. `farms`: earns its lessons of a week with requests of its own, then lies. */
-export const STRATEGIES = ["none", "lies", "sleeps", "farms"] as const;
+/**
+ * `none`: everybody is honest. `lies`: always. `sleeps`: honest until the measured half. `farms`: earns its lessons of a week with requests
+ * of its own, then lies. `floods`: the same with hard requests, until nobody can learn more in the week: they outvote honest agents.
+ */
+export const STRATEGIES = ["none", "lies", "sleeps", "farms", "floods"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
 export interface World {
@@ -40,8 +44,8 @@ export interface CoalitionResult extends World {
 const AGENTS = 40;
 /** SK5 */
 const WEEKLY_LESSONS = 8;
-/** Most requests of its own that a coalition asks in a week. */
-const MOST_FARMED = 60;
+/** What a coalition asks in a week: at most so many requests, at which honest agents are right so often, as part of how often they are else. */
+const OWN = { farms: { most: 60, knows: 1 }, floods: { most: 200, knows: 0.5 } } as const;
 const RIGHT = "A";
 const LIE = "B";
 /** How often honest agents are right, from the worst to the best. */
@@ -76,19 +80,22 @@ export function playCoalition(world: World): CoalitionResult {
   let farmed = 0;
   for (let week = 0; week < weeks; week++) {
     for (const agent of agents) agent.lessons = 0;
-    if (strategy === "farms")
-      for (let own = 0; own < MOST_FARMED && agents.some(canLearn); own++, farmed++)
+    if (strategy === "farms" || strategy === "floods") {
+      const { most, knows } = OWN[strategy];
+      const pupils = strategy === "floods" ? agents : agents.filter(({ isCoalition }) => isCoalition);
+      for (let own = 0; own < most && pupils.some(canLearn); own++, farmed++)
         settle(committeeOf(agents, seats, seed, week, own, 1), {
           place: [seed, week, own, 1],
           lies: false,
-          isOwn: true,
+          own: knows,
         });
+    }
     const isMeasured = 2 * week >= weeks;
-    const lies = strategy === "lies" || strategy === "farms" || (strategy === "sleeps" && isMeasured);
+    const lies = strategy !== "none" && (strategy !== "sleeps" || isMeasured);
     for (let index = 0; index < requests; index++) {
       const committee = committeeOf(agents, seats, seed, week, index, 0);
       const skills = committee.map(({ counters }) => skillOf(counters));
-      const play = { place: [seed, week, index, 0], lies, isOwn: false };
+      const play = { place: [seed, week, index, 0], lies, own: null };
       const outcome = settle(committee, play);
       if (!isMeasured) continue;
       const counted = decide(
@@ -126,12 +133,12 @@ interface Play {
   readonly place: readonly number[];
   /** The coalition tells its lie. */
   readonly lies: boolean;
-  /** The coalition asked, and all its members know the answer. */
-  readonly isOwn: boolean;
+  /** The coalition asked, and all its members know the answer; others know it so often, as part of what they know else. Null: somebody else asked. */
+  readonly own: number | null;
 }
 
-function canLearn({ isCoalition, lessons }: Agent): boolean {
-  return isCoalition && lessons < WEEKLY_LESSONS;
+function canLearn({ lessons }: Agent): boolean {
+  return lessons < WEEKLY_LESSONS;
 }
 
 /** Draws distinct agents of equal stake. */
@@ -165,6 +172,8 @@ function settle(committee: readonly Agent[], play: Play): Outcome {
 }
 
 function decide(committee: readonly Agent[], skills: readonly Skill[], play: Play): Outcome {
+  // What hashes remember belongs to one decision.
+  forget();
   const attempt = attemptWith(skills);
   let tally = emptyTally;
   for (const round of [0, 1]) {
@@ -178,18 +187,18 @@ function decide(committee: readonly Agent[], skills: readonly Skill[], play: Pla
 /** What the seats say: the same whatever their skills are. */
 function actsOf(
   committee: readonly Agent[],
-  { place: [seed = 0, ...place], lies, isOwn }: Play,
+  { place: [seed = 0, ...place], lies, own }: Play,
   round: number,
 ): readonly Act[] {
   const draw = (...what: readonly number[]): number => drawAt(seed, ...place, round, ...what);
   const answers = committee.map(({ isCoalition, knows }, seat) => {
     if (isCoalition && lies) return LIE;
-    if (isCoalition && isOwn) return RIGHT;
-    if (draw(1, seat) < knows) return RIGHT;
+    if (isCoalition && own !== null) return RIGHT;
+    if (draw(1, seat) < knows * (own ?? 1)) return RIGHT;
     return ["B", "C", "D"][Math.floor(3 * draw(2, seat))] as string;
   });
   const accepts = ({ isCoalition }: Agent, seat: number, answer: string): boolean => {
-    if (isCoalition && (lies || isOwn)) return answer === (lies ? LIE : RIGHT);
+    if (isCoalition && (lies || own !== null)) return answer === (lies ? LIE : RIGHT);
     return draw(3, seat, answer.charCodeAt(0)) < (answer === RIGHT ? ACCEPTS_RIGHT : ACCEPTS_WRONG);
   };
   return committee.map((agent, seat) => ({

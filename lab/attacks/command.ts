@@ -35,7 +35,7 @@ rules: attacks that break the published reference (lab/references/mbft.ts), trie
 \`conclude\` over complete message sets). Four attacks are scripted. The fifth is a Monte Carlo, in which both get the same draws.
 Takes --trials.
 
-coalitions: agents that farm, sleep or lie together to gain skill, by which clo weighs answers (docs/spec/skill.md). The counters
+coalitions: agents that farm, flood, sleep or lie together to gain skill, by which clo weighs answers (docs/spec/skill.md). The counters
 of skill are the real ones. The real \`conclude\` decides each request twice: with the skills that were learned, and with skill 1
 for everybody. Takes --trials. Exit code 1 if learned skills lose more than the stated bound.
 

@@ -171,12 +171,9 @@ function certainLiarUnderSound(): Side {
   );
   const conclusion = mbftBayesian.conclude(attempt, closed.tally);
   if (conclusion.kind !== "final") throw new Error("mbft-bayesian concludes after its one round");
-  const { status, answer, confidence } = conclusion.outcome;
+  const { status, answer } = conclusion.outcome;
   return {
-    summary:
-      status === "hung"
-        ? "no decision"
-        : `decides "${answer}" in round 1 with posterior ${(confidence / 1e6).toFixed(3)}`,
+    summary: status === "hung" ? "no decision" : `decides "${answer}" in round 1`,
     value: status === "hung" ? null : answer,
     rounds: 1,
     reputations: afterDecision(

@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
-import type { Assurance, Ppm, SeatIndex } from "../../agents/core/types.ts";
+import type { Assurance, Decision, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { callsBehind } from "../../sim/batch.ts";
 import { forget } from "../../sim/fast/memo.ts";
@@ -138,20 +138,25 @@ function foreignModels(panel: Panel): ForeignModels {
   };
 }
 
-/**
- * Throws for a seat without a certificate and for two certified answers: both would be bugs, and neither is a result.
- */
 function verdictOf(trace: Trace): Verdict {
+  const { status, answer, confidence, transcript } = certifiedIn(trace);
+  const criticalPath = callsBehind(trace, transcript);
+  return status === "hung"
+    ? { status, answer: null, confidence: null, criticalPath }
+    : { status, answer, confidence, criticalPath };
+}
+
+/**
+ * The decision that the honest seats certified. Throws for a seat without a certificate and for two certified answers: both would be bugs,
+ * and neither is a result.
+ */
+export function certifiedIn(trace: Trace): Decision {
   const honest = honestSeats(trace);
   const certified = honest.flatMap(({ certificates }) => certificates[0]?.certificate ?? []);
   const [first] = certified;
   const name = `${trace.protocol.id}, seed ${trace.seed}, ${JSON.stringify(trace.attempt.request.question)}`;
   if (first === undefined || certified.length < honest.length) throw new Error(`no certificate: ${name}`);
-  const { status, answer, confidence, transcript } = first.decision;
-  if (certified.some(({ decision }) => decision.transcript !== transcript))
+  if (certified.some(({ decision }) => decision.transcript !== first.decision.transcript))
     throw new Error(`two certificates: ${name}`);
-  const criticalPath = callsBehind(trace, transcript);
-  return status === "hung"
-    ? { status, answer: null, confidence: null, criticalPath }
-    : { status, answer, confidence, criticalPath };
+  return first.decision;
 }

@@ -1,6 +1,8 @@
 // One request of the scenario, from asking to settling, with a fate drawn at random.
 import { hexlify, keccak256, toUtf8Bytes } from "ethers";
 
+import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
+import { isSupermajority } from "../../agents/core/quorum.ts";
 import { ABSENT } from "../../agents/core/types.ts";
 import type { Random } from "../../sim/random.ts";
 import {
@@ -27,6 +29,7 @@ import {
 } from "../../test/support/contracts/course.ts";
 import {
   Currency,
+  Status,
   agentOf,
   packTerms,
   word,
@@ -35,6 +38,9 @@ import {
 } from "../../test/support/contracts/typed-data.ts";
 import type { World } from "../../test/support/contracts/world.ts";
 import type { Asker, Economy } from "./economy.ts";
+
+/** What a seat gets: most are right and sure. */
+const SHARES = [SURE_RIGHT, SURE_RIGHT, SURE_RIGHT, SAFE_RIGHT, 0];
 
 /** Fates of requests, and how many of a hundred have each. */
 export const fates = {
@@ -154,7 +160,7 @@ async function silent(world: World, asked: Asked, random: Random): Promise<Asked
 }
 
 /**
- * Commits through one of the relayers, with shares and sometimes a reputation change. Sluggish agents that the quorum
+ * Commits through one of the relayers, with shares, sometimes a reputation change, and lessons where most agree and some do not. Sluggish agents that the quorum
  * does not need do not sign, and it attests that they are absent.
  */
 async function submit(
@@ -170,21 +176,28 @@ async function submit(
     economy.sluggish.some(({ id }) => id === agentOf(drawn.committee[seat]!));
   const seats = Array.from({ length: size }, (_, seat) => seat);
   const signers = [...seats.filter((seat) => !isSluggish(seat)), ...seats.filter(isSluggish)].slice(0, quorum(size));
-  const shares = hexlify(
-    Uint8Array.from(seats, (seat) => {
-      const share = random.below(4);
-      return isSluggish(seat) && !signers.includes(seat) ? ABSENT : share;
-    }),
-  );
+  const merits = seats.map((seat) => {
+    const share = random.pick(SHARES);
+    return isSluggish(seat) && !signers.includes(seat) ? ABSENT : share;
+  });
+  const agreed = seats.filter((seat) => merits[seat] === SURE_RIGHT || merits[seat] === SAFE_RIGHT);
+  const wrong = seats.filter((seat) => merits[seat] === 0);
+  const isContested = decision.status !== Status.Hung && wrong.length > 0 && isSupermajority(agreed.length, size);
+  const lessons = isContested ? { answered: bitsOf([...agreed, ...wrong]), agreed: bitsOf(agreed) } : {};
   const reputationChanges = random.chance(150_000)
     ? hexlify(Uint8Array.of(random.below(size), random.chance(500_000) ? 0xff : 1))
     : "0x";
   const gasPrice = BigInt(random.between(2, 40)) * 10n ** 9n;
-  const signed = decisionFor(drawn, { ...decision, shares, reputationChanges });
+  const shares = hexlify(Uint8Array.from(merits));
+  const signed = decisionFor(drawn, { ...decision, ...lessons, shares, reputationChanges });
   const inOrder = signers.toSorted((left, right) => left - right);
   const args = commitArgs(world, drawn, signed, inOrder);
   const sent = await world.oracle.commit(...args, await priceGas(world, gasPrice));
   return committedBy(world, drawn, signed, await sent.wait());
+}
+
+function bitsOf(seats: readonly number[]): bigint {
+  return seats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 }
 
 function pickFate(random: Random): Fate {

@@ -5,6 +5,9 @@ export const TOKEN = "Token";
 
 /** What stands in place of the share of a seat that said nothing. */
 export const ABSENT = 255;
+/** PY3: the share of an answer that agrees with the decision, at the top tier and below it. */
+export const SURE_SHARE = 240;
+export const SAFE_SHARE = 30;
 
 export function currencyOf(code: i32): string {
   return code == 0 ? TOKEN : "Native";

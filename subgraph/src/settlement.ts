@@ -4,8 +4,8 @@ import { BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
 
 import { CallerPaid, DecisionSettled, FeeRefunded } from "../generated/DecisionOracle/DecisionOracle";
 import { AppealResolved, OutcomeStored, RoundPaid, SettlerPaid } from "../generated/Settlement/Settlement";
-import { Agent, Appeal, Attempt, CallerPay, Decision, Pay, Request, RoundPay } from "../generated/schema";
-import { ABSENT, ZERO, attemptId, eventId, seatId } from "./names";
+import { Agent, Appeal, Attempt, CallerPay, Decision, Pay, Reliability, Request, RoundPay } from "../generated/schema";
+import { ABSENT, SAFE_SHARE, SURE_SHARE, ZERO, attemptId, eventId, seatId } from "./names";
 import { Tally } from "./statistics";
 import { credit, fundSubscription, loadDeployment } from "./stores";
 
@@ -81,6 +81,7 @@ function payRound(
   round.save();
   credit(loadDeployment().treasury!, request.currency, treasuryPay);
   credit(decision.relayer, request.currency, relayerPay);
+  if (request.status == "Decided" && decision.id == request.decision) rateSeats(decision);
 
   const tally = new Tally();
   tally.currency = request.currency;
@@ -116,6 +117,44 @@ function paySeats(request: Request, decision: Decision, pay: BigInt, event: ethe
     earned = earned.plus(amount);
   }
   return earned;
+}
+
+/** See `Reliability`. Seats that agreed earn by their tier (PY3), and who is outvoted at the top tier falls (PY5). */
+function rateSeats(decision: Decision): void {
+  const committee = Attempt.load(decision.attempt)!.committee;
+  const shares = decision.shares;
+  let agreed = 0;
+  for (let seat = 0; seat < shares.length; seat++) if (hasAgreed(shares[seat])) agreed += 1;
+  if (3 * agreed <= 2 * shares.length) return;
+  for (let seat = 0; seat < shares.length; seat++) {
+    const isOutvoted = decision.answered.includes(seat) && !decision.agreed.includes(seat);
+    if (!hasAgreed(shares[seat]) && !isOutvoted) continue;
+    const point = loadReliability(committee[seat], decision.confidence);
+    if (isOutvoted && decision.steps[seat] < 0) point.sureOutvoted += 1;
+    else if (isOutvoted) point.unsureOutvoted += 1;
+    else if (shares[seat] == SURE_SHARE) point.sureAgreed += 1;
+    else point.unsureAgreed += 1;
+    point.save();
+  }
+}
+
+function hasAgreed(share: i32): boolean {
+  return share != ABSENT && 2 * share >= SAFE_SHARE;
+}
+
+function loadReliability(agent: i32, confidence: i32): Reliability {
+  const tenth = min(confidence / 100_000, 9);
+  const id = `${agent}-${tenth}`;
+  const found = Reliability.load(id);
+  if (found != null) return found;
+  const point = new Reliability(id);
+  point.agent = agent.toString();
+  point.tenth = tenth;
+  point.sureAgreed = 0;
+  point.sureOutvoted = 0;
+  point.unsureAgreed = 0;
+  point.unsureOutvoted = 0;
+  return point;
 }
 
 function payCaller(request: Request, caller: Bytes, amount: BigInt, rest: BigInt, event: ethereum.Event): void {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { decisionConfidence } from "../../agents/core/phases/backing.ts";
 import { mostFrequent } from "../../agents/core/phases/samples.ts";
 import type { Verdict } from "../../agents/core/phases/votes.ts";
 import { clo } from "../../agents/core/protocols/clo/index.ts";
@@ -24,6 +25,12 @@ const decided = (attempt: Attempt, ...rounds: readonly (readonly Act[])[]): stri
   return outcome === null ? "open" : outcome.answer;
 };
 
+/** The score of an answer as `explain` says it. */
+function score(attempt: Attempt, acts: readonly Act[], answer: string): number {
+  const lines = clo.explain?.(attempt, addRound(emptyTally, attempt, 0, acts)) ?? [];
+  return Number(lines.find((line) => line.startsWith(`'${answer}'`))?.match(/score (-?\d+)$/)?.[1]);
+}
+
 describe("clo", () => {
   it("CL4: what more than 2/3 answered decides, whatever others' skill and verdicts are", () => {
     const attempt = attemptWith([1, 1, 1, 3]);
@@ -36,19 +43,35 @@ describe("clo", () => {
     assert.equal(decided(attempt, acts), "A");
   });
 
-  it("CL3, CL6: where too few agree, skills are added, and a class of more skill decides", () => {
+  it("CL3, CL6: where too few agree, what seats count is added, and of as many the class without a seat of skill 1 decides", () => {
     const acts = [ask("A"), ask("A"), ask("B"), ask("B")];
-    assert.equal(decided(attemptWith([1, 1, 2, 1]), acts), "B");
-    assert.equal(decided(attemptWith([2, 1, 1, 1]), acts), "A");
+    assert.equal(decided(attemptWith([1, 2, 2, 2]), acts), "B");
+    assert.equal(decided(attemptWith([2, 2, 1, 2]), acts), "A");
   });
 
-  it("CL5: an accept adds at most the lower median of the committee's skills, a reject takes as much", () => {
-    const acts = (vote: Verdict) => [ask("A"), ask("A"), ask("B"), ask("B"), ask(null, { 0: vote })];
-    // The seat without an answer has skill 3; its verdict counts 1. A has 2, B 2 and 1 more with the second skill.
-    assert.equal(decided(attemptWith([1, 1, 1, 1, 3]), acts("accept")), "A");
-    assert.equal(decided(attemptWith([1, 1, 1, 1, 3]), acts("reject")), "B");
-    // With an accept of 1 both have 3: a fresh round.
-    assert.equal(decided(attemptWith([1, 1, 2, 1, 3]), acts("accept")), "open");
+  it("CL3: skill 3 counts as much as skill 2", () => {
+    assert.equal(decided(attemptWith([3, 3, 2, 2]), [ask("A"), ask("A"), ask("B"), ask("B")]), "open");
+  });
+
+  it("CL3: two seats of skill 1 outweigh one of skill 3", () => {
+    const acts = [ask("A"), ask("A"), ask("B"), ask("C"), ask("D")];
+    assert.equal(decided(attemptWith([1, 1, 3, 3, 3]), acts), "A");
+  });
+
+  it("CL3: where more than f + 1 seats have skill 1, all count the same", () => {
+    const seven = [ask("A"), ask("A"), ask("A"), ask("B"), ask("B"), ask("B"), ask(null)];
+    assert.equal(decided(attemptWith([1, 1, 1, 2, 2, 2, 2]), seven), "B");
+    assert.equal(decided(attemptWith([1, 1, 1, 2, 2, 2, 1]), seven), "open");
+  });
+
+  it("CL5: an accept adds what its seat counts, a reject takes as much", () => {
+    const acts = (vote: Verdict) => [ask("A"), ask("A"), ask("B"), ask("B"), ask("C", { 0: vote })];
+    // A has 6 and B 5 of their members, and the verdict counts 3.
+    assert.equal(decided(attemptWith([2, 2, 1, 2, 2]), acts("accept")), "A");
+    assert.equal(decided(attemptWith([2, 2, 1, 2, 2]), acts("reject")), "B");
+    assert.equal(score(attemptWith([1, 2, 2, 2, 2]), acts("accept"), "A"), 8);
+    assert.equal(score(attemptWith([1, 2, 2, 2, 1]), acts("accept"), "A"), 7);
+    assert.equal(score(attemptWith([1, 2, 2, 2, 1]), acts("reject"), "A"), 3);
   });
 
   it("CL5: whoever accepts two answers besides its own has accepted none", () => {
@@ -91,10 +114,15 @@ describe("clo", () => {
     assert.equal(conclude(attemptWith([1, 1, 1, 1]), split, split)?.status, "hung");
   });
 
-  it("CL9: confidence is the part of all skills behind the answer", () => {
+  it("CL9: confidence is that of its backing, by first answers alone", () => {
     const acts = [ask("A"), ask("A"), ask("B"), ask(null, { 0: "accept" })];
-    assert.equal(conclude(attemptWith([3, 2, 2, 3]), acts)?.confidence, 700_000);
-    assert.equal(conclude(attemptWith([1, 1, 1, 1]), [ask("A"), ask("A"), ask("A"), ask("A")])?.confidence, 1_000_000);
+    for (const skills of [
+      [3, 1, 2, 3],
+      [2, 2, 2, 2],
+    ] as const)
+      assert.equal(conclude(attemptWith(skills), acts)?.confidence, decisionConfidence([240, 240, 0, 0]));
+    const all = [ask("A"), ask("A"), ask("A"), ask("A")];
+    assert.equal(conclude(attemptWith([1, 1, 1, 1]), all)?.confidence, decisionConfidence([240, 240, 240, 240]));
   });
 
   it("CL10: the answers of the first round earn, also where the fresh one decides", () => {
@@ -118,7 +146,7 @@ describe("clo", () => {
     const tally = addRound(emptyTally, attempt, 0, [ask("A", { 1: "accept" }), ask("B"), ask("C"), ask("D")]);
     assert.equal(
       clo.explain?.(attempt, tally)?.find((line) => line.startsWith("'B'")),
-      "'B': answered by 1 and accepted by 1 seats, 2 needed; score 3",
+      "'B': answered by 1 and accepted by 1 seats, 2 needed; score 6",
     );
   });
 

@@ -9,6 +9,8 @@ import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
+import { decisionConfidence } from "../../agents/core/phases/backing.ts";
+import { SAFE_RIGHT, SURE_RIGHT } from "../../agents/core/phases/pay.ts";
 import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import { roundSlots, type Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
@@ -29,7 +31,9 @@ import { assertAbove, assertFields, assertIncludes, assertIncludesAll } from "..
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 10, ...terms });
 const letters = { kind: "choice", options: 8 } as const;
-const ppm = (part: number, whole: number) => Math.floor((part * 1_000_000) / whole);
+/** The confidence of a decision that so many seats gave at first, and were sure of. */
+const backedBy = (seats: number, n: number) =>
+  decisionConfidence(Array.from({ length: n }, (_, seat) => (seat < seats ? SURE_RIGHT : 0)));
 const tasks = (run: ReturnType<typeof watched>): Record<string, number> => {
   const counts: Record<string, number> = {};
   for (const { prompt } of run.asked) counts[taskOf(prompt)] = (counts[taskOf(prompt)] ?? 0) + 1;
@@ -127,7 +131,7 @@ describe("escalating over a committee", () => {
 
     it(`ES3, T22: n = ${n}: agreement ends at the council: n calls, 4n messages`, () => {
       const run = watched(escalating, of(n, { callbackGasLimit: 1 }), byRank(of(n), believing("yes"), {}));
-      assertFields(decisionOf(run), { status: "decided", answer: "yes", confidence: 1_000_000 });
+      assertFields(decisionOf(run), { status: "decided", answer: "yes", confidence: backedBy(n, n) });
       assert.deepEqual(tasks(run), { propose: n });
       assert.equal(messagesIn(run), 4 * n);
     });
@@ -152,7 +156,8 @@ describe("escalating over a committee", () => {
     // One holds another view, and nobody is sure of anything: mbft could not commit this.
     const scripts = attempt.committee.map((_, seat) => unsure(turning("ABCDEFG".charAt(seat), seat === 6 ? "G" : "B")));
     const run = watched(escalating, attempt, scripts);
-    assertFields(decisionOf(run), { answer: "B", confidence: ppm(6, 7) });
+    // What a debate made of it is no backing: one answered B by itself, and was not sure.
+    assertFields(decisionOf(run), { answer: "B", confidence: decisionConfidence([SAFE_RIGHT, 0, 0, 0, 0, 0, 0]) });
     assert.deepEqual(tasks(run), { propose: 7, critique: 7, revise: 7 });
     const replies = run.asked.filter(({ prompt }) => taskOf(prompt) === "revise");
     for (const { seat, prompt } of replies) {
@@ -183,7 +188,7 @@ describe("escalating over a committee", () => {
     const decision = decisionOf(run);
     assertFields(decision, { status: "decided", answer: "B" });
     assert.deepEqual(tasks(run), { propose: 7, critique: 7, revise: 7, verify: 7 });
-    assert.equal(decision.confidence, 1_000_000);
+    assert.equal(decision.confidence, backedBy(1, 7));
   });
 
   it("T22: 60 % is too little for the council and too much to be contested: mbft asks anew", () => {
@@ -204,7 +209,7 @@ describe("escalating over a committee", () => {
       const run = watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), ranks));
       assert.equal(decisionOf(run).answer, "yes");
       assert.equal(run.asked.length, calls);
-      if (assurance === "normal") assert.equal(decisionOf(run).confidence, ppm(11, 13));
+      if (assurance === "normal") assert.equal(decisionOf(run).confidence, backedBy(11, 13));
     }
   });
 
@@ -227,7 +232,7 @@ describe("escalating over a committee", () => {
         taskOf(ask.prompt) === "match" ? { fields: { check: "c", verdict: "same" } } : believing(text).answer(ask),
     });
     const run = watched(escalating, attempt, byRank(attempt, agreeing("Yes."), { 0: agreeing("It is so.") }));
-    assertFields(decisionOf(run), { answer: "Yes.", confidence: 1_000_000 });
+    assertFields(decisionOf(run), { answer: "Yes.", confidence: backedBy(4, 4) });
     assert.deepEqual(tasks(run), { propose: 4, match: 4 });
   });
 
@@ -242,7 +247,7 @@ describe("escalating over a committee", () => {
         attempt,
         byRank(attempt, believing(answer), { 0: believing(answer === "12.5" ? "13" : "B") }),
       );
-      assertFields(decisionOf(run), { answer, confidence: answer === "12.5" ? 1_000_000 : 750_000 });
+      assertFields(decisionOf(run), { answer, confidence: backedBy(answer === "12.5" ? 4 : 3, 4) });
     });
 
   it("ES10: a seat that equivocates in the council is slashed, whichever stage decides", () => {

@@ -102,8 +102,6 @@ describe("mbft-bayesian rules", () => {
           if (outcome.status === "hung") return;
           const decided = counted ?? top;
           assert.deepEqual([outcome.answer, decides ? top : decided], [decided, decided]);
-          const share = Math.exp(scores[given.indexOf(decided!)]!) / total;
-          assertAtMost(Math.abs(outcome.confidence - share * 1e6), 1.001);
         },
       ),
       { numRuns: 400 },
@@ -291,7 +289,6 @@ describe("mbft-bayesian rules", () => {
     const outcome = concluded(attempt, put(tally, attempt, slot, commitForm.encode({ commitment: null })));
     assert.deepEqual(outcome.reputationChanges, [{ seat: 0, steps: -1 }]);
     assert.deepEqual(outcome.shares, [0, SURE_RIGHT, SURE_RIGHT, SURE_RIGHT]);
-    assertAbove(outcome.confidence, concluded(attempt, tally).confidence);
   });
 
   it("BA1, BA14: a second round decides by its own reports alone, and pays those of the first", () => {

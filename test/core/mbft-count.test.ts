@@ -119,7 +119,7 @@ describe("mbft: what is counted, and whom a vote supports", () => {
             : { ...act, votes: Object.fromEntries(entries.filter(([, { verdict }]) => verdict !== "accept")) };
         });
         const [one, other] = [finalOf(attempt, plain), finalOf(attempt, without)];
-        assert.deepEqual([one?.answer, one?.confidence], [other?.answer, other?.confidence]);
+        assert.deepEqual([one?.answer, one?.shares], [other?.answer, other?.shares]);
       }),
       { numRuns: 100 },
     );

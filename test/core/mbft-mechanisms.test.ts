@@ -11,7 +11,7 @@ import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
 import { leaderOrder } from "../../agents/core/protocols/mbft/rules.ts";
 import { revealForm, type Candidate } from "../../agents/core/phases/proposals.ts";
 import { withSeen } from "../../agents/core/phases/round-book.ts";
-import { emptyTally } from "../../agents/core/seat/tally.ts";
+import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { addRound, attemptFor, type SeatActs } from "../support/message-set.ts";
 import { assertAbove, assertAtLeast, assertAtMost, assertFields } from "../support/assertions.ts";
@@ -20,11 +20,21 @@ const HIGH = 900_000;
 const tiers = fc.constantFrom(300_000, 700_000, 900_000);
 const quiet: Omit<SeatActs, "answer"> = { tier: HIGH, votes: [], judgements: [] };
 
-function concluded(attempt: Attempt, acts: readonly SeatActs[], rounds = 1): Outcome | null {
+function tallyOf(attempt: Attempt, acts: readonly SeatActs[], rounds = 1): Tally {
   let tally = emptyTally;
   for (let round = 0; round < rounds; round++) tally = addRound(tally, attempt, round, acts);
-  const conclusion = mbft.conclude(attempt, tally);
+  return tally;
+}
+
+function concluded(attempt: Attempt, acts: readonly SeatActs[], rounds = 1): Outcome | null {
+  const conclusion = mbft.conclude(attempt, tallyOf(attempt, acts, rounds));
   return conclusion.kind === "final" ? conclusion.outcome : null;
+}
+
+/** The weight of the only answer of a round, as it is told (PH14). */
+function weightOf(attempt: Attempt, acts: readonly SeatActs[]): number {
+  const lines = mbft.explain?.(attempt, tallyOf(attempt, acts)) ?? [];
+  return Number(lines.join("\n").match(/: weight (-?[\d.]+) of/)?.[1]);
 }
 
 const unanimous = (n: number, tier = HIGH): readonly SeatActs[] =>
@@ -81,10 +91,9 @@ describe("mbft mechanisms", () => {
       { ...quiet, answer: null },
     ];
     const vote = (verdict: "accept" | "reject", tier: number) => [{ accused: 0, verdict, tier }];
-    assert.equal(
-      concluded(attempt, acts(vote("accept", 700_000)))?.confidence,
-      Math.floor((1_900_000 * 1_000_000) / 3_600_000),
-    );
+    assert.equal(weightOf(attempt, acts(vote("accept", 700_000))), 1.9);
+    assert.equal(concluded(attempt, acts(vote("accept", 700_000)))?.answer, "yes");
+    assert.equal(weightOf(attempt, acts(vote("reject", 900_000))), 1.2);
     assert.equal(concluded(attempt, acts(vote("accept", 300_000))), null);
     assert.equal(concluded(attempt, acts(vote("reject", 900_000))), null);
     assert.equal(concluded(attempt, acts([])), null);
@@ -117,9 +126,7 @@ describe("mbft mechanisms", () => {
   it("M17: unanimous and of equal tier: the committed weight does not fall when n grows", () => {
     let before = 0;
     for (let n = 4; n <= 31; n++) {
-      const outcome = concluded(attemptFor(mbft.code, n, "normal"), unanimous(n, 700_000));
-      // Confidence is the sum's share of n tauMax.
-      const sum = Math.round(((outcome?.confidence ?? 0) * n * HIGH) / 1_000_000);
+      const sum = weightOf(attemptFor(mbft.code, n, "normal"), unanimous(n, 700_000));
       assertAtLeast(sum, before);
       before = sum;
     }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CHAIR_VERSION } from "../../agents/core/phases/chair.ts";
+import { BACKING_VERSION } from "../../agents/core/phases/backing-steps.ts";
 import { SOURCES_VERSION } from "../../agents/core/phases/gather.ts";
 import { PAY_VERSION } from "../../agents/core/phases/pay.ts";
 import { SCORES_VERSION } from "../../agents/core/phases/scores.ts";
@@ -13,20 +14,21 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
 const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4, sources: 1 };
+const BACKED = { ...TASKS, backing: 1 };
 const SCORES = { ...TASKS, scores: 3 };
 const CHAIR = { ...TASKS, chair: 7 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 11, TASKS],
-  ["mbft-bayesian", 9, TASKS],
-  ["wbft", 9, SCORES],
+  ["mbft", 12, BACKED],
+  ["mbft-bayesian", 10, BACKED],
+  ["wbft", 10, { ...SCORES, backing: 1 }],
   ["leaderless", 9, SCORES],
   ["hashgraph", 13, TASKS],
   ["unanimous", 9, TASKS],
   ["council", 7, CHAIR],
   ["debate", 7, CHAIR],
   ["adversarial", 7, CHAIR],
-  ["escalating", 13, { ...CHAIR, mbft: 11 }],
-  ["clo", 2, { ...TASKS, mbft: 11 }],
+  ["escalating", 14, { ...CHAIR, mbft: 12, backing: 1 }],
+  ["clo", 3, { ...BACKED, mbft: 12 }],
 ];
 
 function current(name: string): number | undefined {
@@ -38,6 +40,7 @@ function current(name: string): number | undefined {
     sources: SOURCES_VERSION,
     scores: SCORES_VERSION,
     chair: CHAIR_VERSION,
+    backing: BACKING_VERSION,
   };
   return shared[name] ?? protocolById(name)?.version;
 }

@@ -5,17 +5,16 @@ import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { capped, isQuorum, sumOf } from "../../agents/core/protocols/wbft/weights.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { assertAtMost, assertBelow, assertWithin } from "../support/assertions.ts";
-import { attemptFor, type Acts, outcomeOf, all, upTo, yeses } from "../support/core/wbft-acts.ts";
+import { attemptFor, type Acts, all, upTo, weightsIn, yeses } from "../support/core/wbft-acts.ts";
 
 describe("wbft weights", () => {
   it("WB6: two marks of one seat for one answer, by different reveals of it, cancel", () => {
     const attempt = attemptFor(4);
     const views = [{ lead: 0, prepare: all(0), final: upTo(3, 0) }];
-    const confidence = (acts: Partial<Acts>): unknown =>
-      outcomeOf(attempt, { answers: yeses(4), views, ...acts })?.confidence;
-    const silent = confidence({ scores: (seat) => (seat === 1 || seat === 2 ? null : 50) });
-    assert.equal(confidence({ scores: () => 50, twice: [1, 2] }), silent);
-    assert.notEqual(confidence({ scores: () => 50 }), silent);
+    const weights = (acts: Partial<Acts>) => weightsIn(attempt, { answers: yeses(4), views, ...acts });
+    const silent = weights({ scores: (seat) => (seat === 1 || seat === 2 ? null : 50) });
+    assert.deepEqual(weights({ scores: () => 50, twice: [1, 2] }), silent);
+    assert.notDeepEqual(weights({ scores: () => 50 }), silent);
   });
 
   it("WB8: after the cut any f seats weigh less than 1/3, all weights stay positive, none grows, the order is kept", () => {
@@ -96,22 +95,19 @@ describe("wbft weights", () => {
     const vote = (seat: number): number | null => (liars.includes(seat) ? null : first);
     const views = [{ lead: first, prepare: vote, final: vote }];
     const honest = (answer: string): number => (answer === "yes" ? 90 : 10);
-    const confidence = (scores: Acts["scores"]): number => {
-      const outcome = outcomeOf(attempt, { answers, ...(scores && { scores }), views });
-      return outcome?.confidence ?? 0;
-    };
-    // 5 (0.6 + 0.4 * 0.9) of 5 * 0.96 + 2 (0.6 + 0.4 * 0.1): 4.8 of 6.08.
-    const expected = Math.floor((4.8 * 1_000_000) / 6.08);
-    assert.equal(
-      confidence((_, answer) => honest(answer)),
+    const weights = (scores: NonNullable<Acts["scores"]>) => weightsIn(attempt, { answers, scores, views });
+    // 0.6 + 0.4 * 0.9, and 0.6 + 0.4 * 0.1 of a liar.
+    const expected = answers.map((_, seat) => (liars.includes(seat) ? 6_400_000 : 9_600_000));
+    assert.deepEqual(
+      weights((_, answer) => honest(answer)),
       expected,
     );
-    assert.equal(
-      confidence((seat, answer) => (liars.includes(seat) ? 100 - honest(answer) : honest(answer))),
+    assert.deepEqual(
+      weights((seat, answer) => (liars.includes(seat) ? 100 - honest(answer) : honest(answer))),
       expected,
     );
-    assert.equal(
-      confidence((seat, answer) => (liars.includes(seat) ? null : honest(answer))),
+    assert.deepEqual(
+      weights((seat, answer) => (liars.includes(seat) ? null : honest(answer))),
       expected,
     );
   });
@@ -119,24 +115,21 @@ describe("wbft weights", () => {
   it("WB6: the lower median; with most of the others silent it is 0", () => {
     const attempt = attemptFor(4, {}, [500_000, 1_000_000, 1_000_000, 1_000_000]);
     const views = [{ lead: 0, prepare: all(0), final: upTo(3, 0) }];
-    const confidence = (scores: NonNullable<Acts["scores"]>): number =>
-      outcomeOf(attempt, { answers: yeses(4), scores, views })?.confidence ?? 0;
-    // Seat 0 weighs 0.3 + 0.4 q, the others 0.6 + 0.4 q; the last is missing from the final votes.
-    const share = (q: readonly number[]): number => {
-      const weights = q.map((quality, seat) => (seat === 0 ? 3_000_000 : 6_000_000) + 40_000 * quality);
-      return Math.floor((sumOf(weights.slice(0, 3)) * 1_000_000) / sumOf(weights));
-    };
-    assert.equal(
-      confidence(() => 100),
-      share([100, 100, 100, 100]),
+    const weights = (scores: NonNullable<Acts["scores"]>) => weightsIn(attempt, { answers: yeses(4), scores, views });
+    // Seat 0 weighs 0.3 + 0.4 q, the others 0.6 + 0.4 q.
+    const expected = (q: readonly number[]) =>
+      q.map((quality, seat) => (seat === 0 ? 3_000_000 : 6_000_000) + 40_000 * quality);
+    assert.deepEqual(
+      weights(() => 100),
+      expected([100, 100, 100, 100]),
     );
-    assert.equal(
-      confidence((seat) => seat * 10),
-      share([20, 20, 10, 10]),
+    assert.deepEqual(
+      weights((seat) => seat * 10),
+      expected([20, 20, 10, 10]),
     );
-    assert.equal(
-      confidence((seat) => (seat < 2 ? null : 60)),
-      share([60, 60, 0, 0]),
+    assert.deepEqual(
+      weights((seat) => (seat < 2 ? null : 60)),
+      expected([60, 60, 0, 0]),
     );
   });
 });

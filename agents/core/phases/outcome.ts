@@ -1,12 +1,13 @@
 import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
+import { decisionConfidence } from "./backing.ts";
 import { meritsOf, type Blind, type Decided, type Merit } from "./pay.ts";
 
 /** The result of a deliberation, before reputation changes and pay shares follow from it. */
 export interface Resolution {
-  /** The winning answer; null if the attempt is Hung. */
-  readonly winner: (Decided & { readonly confidence: Ppm }) | null;
+  /** The winning answer, with the confidence that the protocol has its own rule for (else CF9); null if the attempt is Hung. */
+  readonly winner: (Decided & { readonly confidence?: Ppm }) | null;
   readonly blind: Blind;
   /** Per seat: the number of slashes it deserves. */
   readonly slashes: readonly number[];
@@ -29,7 +30,7 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
   const common = { reputationChanges, shares, ...lessonsOf(merits) };
   if (winner === null)
     return { ...common, status: "hung", outcome: `0x${"00".repeat(32)}` as Digest, answer: "", confidence: 0 as Ppm };
-  const { answer, confidence } = winner;
+  const { answer, confidence = decisionConfidence(shares) } = winner;
   return { ...common, status: "decided", outcome: answer.outcome, answer: answer.text, confidence };
 }
 

@@ -12,9 +12,10 @@ import {
   scoresForm,
 } from "../../../agents/core/protocols/wbft/payloads.ts";
 import { viewsOf } from "../../../agents/core/protocols/wbft/views.ts";
-import { closeForm } from "../../../agents/core/phases/round-book.ts";
+import { weighedClasses, weightsOf } from "../../../agents/core/protocols/wbft/weights.ts";
+import { closeForm, type RoundBook } from "../../../agents/core/phases/round-book.ts";
 import type { Marks } from "../../../agents/core/phases/scores.ts";
-import { emptyTally, type Tally } from "../../../agents/core/seat/tally.ts";
+import { emptyTally, roundSlots, type Tally } from "../../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Outcome } from "../../../agents/core/types.ts";
 import { attemptOf } from "./committee.ts";
 import { addFormRound, proposalBody, type SaidSoFar } from "./form-rounds.ts";
@@ -44,6 +45,13 @@ export interface Acts {
   /** Seats that mark each answer a second time, by its last reveal. */
   readonly twice?: readonly number[];
   readonly views: readonly ViewActs[];
+}
+
+/** The weights of all seats after view 0 (WB6, WB7, WB8). */
+export function weightsIn(attempt: Attempt, acts: Acts): readonly number[] {
+  const plan = { forms: FORMS, partial: new Set([LEAD]) };
+  const book: RoundBook = { attempt, round: 0, plan, slots: roundSlots(build(attempt, acts), 0) };
+  return weightsOf(book, weighedClasses(book));
 }
 
 /** All seats name the first reveal of each answer when they score. */

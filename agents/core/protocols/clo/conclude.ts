@@ -6,7 +6,7 @@ import { shownAnswer } from "../../phases/reasons.ts";
 import { counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { voteForm } from "../../phases/votes.ts";
 import type { SeatIndex } from "../../types.ts";
-import { confidenceOf, evaluateRound, supportersNeeded } from "./rules.ts";
+import { evaluateRound, supportersNeeded } from "./rules.ts";
 
 /** CL8: the first round and a fresh one. */
 export const ROUNDS = 2;
@@ -34,7 +34,6 @@ export function assessCloRound(book: RoundBook, before: CloCarry): AssessedRound
   if ((winner === null || isTied) && book.round + 1 < ROUNDS) return { carry, outcome: null };
   const won = winner && {
     answer: winner.class.answer,
-    confidence: confidenceOf(attempt, winner),
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
   const completed = candidatesOf(book, "closed")

@@ -5,13 +5,13 @@ import type { Closure, RoundBook } from "../../phases/round-book.ts";
 import { countedClass, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { canonicalRanks } from "../../seat/order.ts";
-import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
+import type { Attempt, SeatIndex } from "../../types.ts";
 
 export interface ClassResult {
   readonly class: AnswerClass;
   /** Seats that did not give the answer and accepted it, and no other. */
   readonly acceptors: readonly SeatIndex[];
-  /** CL6: members' skills and what accepts add, less what rejects take. */
+  /** CL6: what members and accepts count, less what rejects count. */
   readonly score: number;
   /** CL7. */
   readonly isAdmissible: boolean;
@@ -26,15 +26,15 @@ export interface RoundResult {
   readonly isTied: boolean;
 }
 
-/** CL3: what the agreement of a seat counts. */
-function skillOf({ committee }: Attempt, seat: SeatIndex): number {
-  return (committee[seat] as Attempt["committee"][number]).skill;
-}
+/** CL3: what a seat counts, and what it counts with skill 1. */
+const FULL = 3;
+const LESS = 2;
 
-/** CL5: what a verdict of a seat counts: its skill, at most the lower median of the committee's. */
-function verdictOf(attempt: Attempt, seat: SeatIndex): number {
-  const sorted = attempt.committee.map(({ skill }) => skill).toSorted((a, b) => a - b);
-  return Math.min(skillOf(attempt, seat), sorted[Math.floor((sorted.length - 1) / 2)] as number);
+/** CL3: what the answer or a verdict of each seat counts. */
+function weightsOf({ committee }: Attempt): readonly number[] {
+  const low = committee.filter(({ skill }) => skill === 1).length;
+  const isTold = low <= faultTolerance(committee.length) + 1;
+  return committee.map(({ skill }) => (isTold && skill === 1 ? LESS : FULL));
 }
 
 /** CL3: distinct answers, at most `limits.classesPerRound`, those whose members count most first; ties go by canonical order. */
@@ -42,8 +42,9 @@ export function classesOf(book: RoundBook, closure: Closure): readonly AnswerCla
   const { attempt } = book;
   const ranks = canonicalRanks(attempt);
   const rank = ({ seat }: { readonly seat: SeatIndex }): number => ranks[seat] as number;
+  const weights = weightsOf(attempt);
   const candidates = candidatesOf(book, closure).toSorted(
-    (a, b) => skillOf(attempt, b.seat) - skillOf(attempt, a.seat) || rank(a) - rank(b),
+    (a, b) => (weights[b.seat] as number) - (weights[a.seat] as number) || rank(a) - rank(b),
   );
   const classes = answerClasses(book, candidates, closure).map((group): AnswerClass => {
     const members = candidates.filter(({ seat }) => group.seats.includes(seat));
@@ -51,12 +52,12 @@ export function classesOf(book: RoundBook, closure: Closure): readonly AnswerCla
     return { answer: group.representative, members, shown };
   });
   return classes
-    .toSorted((a, b) => skillsOf(attempt, b) - skillsOf(attempt, a) || rankOf(attempt, a) - rankOf(attempt, b))
+    .toSorted((a, b) => weightOf(weights, b) - weightOf(weights, a) || rankOf(attempt, a) - rankOf(attempt, b))
     .slice(0, limits.classesPerRound);
 }
 
-function skillsOf(attempt: Attempt, { members }: AnswerClass): number {
-  return members.reduce((sum, { seat }) => sum + skillOf(attempt, seat), 0);
+function weightOf(weights: readonly number[], { members }: AnswerClass): number {
+  return members.reduce((sum, { seat }) => sum + (weights[seat] as number), 0);
 }
 
 /** The place of a class among equal ones: an author cannot choose a better one by its answer's bytes. */
@@ -82,15 +83,16 @@ export function evaluateRound(book: RoundBook): RoundResult {
 function evaluateClass(attempt: Attempt, one: AnswerClass, votes: readonly SeatVote<AnswerClass>[]): ClassResult {
   const about = votes.filter((vote) => vote.class === one);
   const acceptors = about.flatMap(({ seat, vote }) => (vote.verdict === "accept" ? [seat] : []));
+  const weights = weightsOf(attempt);
   const judged = about.reduce(
-    (sum, { seat, vote }) => sum + verdictOf(attempt, seat) * (vote.verdict === "accept" ? 1 : -1),
+    (sum, { seat, vote }) => sum + (weights[seat] as number) * (vote.verdict === "accept" ? 1 : -1),
     0,
   );
   const supporters = one.members.length + acceptors.length;
   return {
     class: one,
     acceptors,
-    score: skillsOf(attempt, one) + judged,
+    score: weightOf(weights, one) + judged,
     isAdmissible: supporters >= supportersNeeded(attempt),
   };
 }
@@ -99,11 +101,4 @@ function evaluateClass(attempt: Attempt, one: AnswerClass, votes: readonly SeatV
 export function supportersNeeded({ committee, request }: Attempt): number {
   const n = committee.length;
   return request.terms.assurance === "high" ? Math.floor((2 * n) / 3) + 1 : faultTolerance(n) + 1;
-}
-
-/** CL9: the part of all skills that stands behind the winner. */
-export function confidenceOf(attempt: Attempt, { class: won, acceptors }: ClassResult): Ppm {
-  const all = attempt.committee.reduce((sum, { skill }) => sum + skill, 0);
-  const behind = skillsOf(attempt, won) + acceptors.reduce((sum, seat) => sum + verdictOf(attempt, seat), 0);
-  return Math.floor((behind * ONE_PPM) / all) as Ppm;
 }

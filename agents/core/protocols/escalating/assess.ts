@@ -8,7 +8,7 @@ import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Outcome } from "../../types.ts";
 import { initialCarry as initialMbft, assessMbftRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
-import { acceptedOf, agreementIn, isContested, confidenceOf } from "./rules.ts";
+import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { COUNCIL, levelAt, ROUNDS } from "./levels.ts";
 
 export interface EscalatingCarry {
@@ -67,7 +67,6 @@ function accept(
   const { representative, seats } = accepted;
   const winner = {
     answer: representative,
-    confidence: confidenceOf(attempt, accepted),
     alike: outcomesOf(candidates, seats),
   };
   return outcomeFrom(attempt, {

@@ -3,7 +3,7 @@ import { answerClasses } from "../../phases/equivalence.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { RoundBook, Closure } from "../../phases/round-book.ts";
-import { ONE_PPM, type Attempt, type Ppm, type Terms } from "../../types.ts";
+import type { Attempt, Terms } from "../../types.ts";
 
 /** Thresholds in percent of the seats that answered. */
 const ACCEPT_NORMAL = 70;
@@ -44,9 +44,4 @@ export function isTrivial({ assurance, callbackGasLimit }: Terms): boolean {
 /** ES6: true if the answers go to the debate. */
 export function isContested(attempt: Attempt, { best, answered }: Agreement): boolean {
   return !isTrivial(attempt.request.terms) && (best?.seats.length ?? 0) * 100 < CONTESTED * answered;
-}
-
-/** ES9: the part of all seats that is in the class. */
-export function confidenceOf(attempt: Attempt, { seats }: AnswerGroup): Ppm {
-  return Math.floor((seats.length * ONE_PPM) / attempt.committee.length) as Ppm;
 }

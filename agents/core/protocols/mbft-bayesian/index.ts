@@ -13,7 +13,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, countedIn, decidedBy, explainBelief, posteriorOf } from "./rules.ts";
 
 /** Raise it with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
-const VERSION = 9;
+const VERSION = 10;
 
 /** BA1: a second round follows where the first decides nothing. */
 const ROUNDS = 2;
@@ -101,7 +101,6 @@ function assessBayesianRound(book: RoundBook, before: BayesianCarry): AssessedRo
   if (decided === null && round + 1 < ROUNDS) return { carry, outcome: null };
   const winner = decided && {
     answer: decided.answer,
-    confidence: posteriorOf(belief, decided),
     alike: outcomesOf(candidatesOf(book, "closed"), decided.seats),
   };
   return { carry, outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedBy(book, attempt) }) };

@@ -6,7 +6,7 @@ import { blindIn, candidatesOf } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
 import { mbftConfig } from "./config.ts";
-import { applySlashes, confidenceOf, evaluateRound, type RoundResult } from "./rules.ts";
+import { applySlashes, evaluateRound, type RoundResult } from "./rules.ts";
 
 /** What rounds leave behind for later ones. */
 export interface MbftCarry {
@@ -44,7 +44,6 @@ export function assessMbftRound(
   if (winner === null && !isLast) return { carry, outcome: null };
   const won = winner && {
     answer: winner.class.answer,
-    confidence: confidenceOf(winner.sum, reputations),
     alike: winner.class.members.map(({ answer }) => answer.outcome),
   };
   return { carry, outcome: outcomeFrom(attempt, { winner: won, blind, slashes: total, completed: participants }) };

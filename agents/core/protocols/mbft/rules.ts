@@ -5,7 +5,6 @@ import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import { counted, equivocatorsIn, said, type RoundBook, type Closure } from "../../phases/round-book.ts";
-import { TIER_MAX } from "../../phases/tiers.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { SLASH_FACTOR_PPM, type MbftConfig } from "./config.ts";
 import { countedClass, isAbout, voteForm, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
@@ -233,11 +232,4 @@ export function applySlashes(reputations: readonly Ppm[], slashes: readonly numb
       value = Math.max(1, Math.floor((value * SLASH_FACTOR_PPM) / ONE_PPM));
     return value as Ppm;
   });
-}
-
-/** MB18: the winner's sum as a part of the weight of all seats at the top tier. */
-export function confidenceOf(sum: bigint, reputations: readonly Ppm[]): Ppm {
-  const greatest = reputations.reduce((total, reputation) => total + BigInt(reputation) * BigInt(TIER_MAX), 0n);
-  const part = (sum * BigInt(ONE_PPM)) / greatest;
-  return Number(part > BigInt(ONE_PPM) ? BigInt(ONE_PPM) : part) as Ppm;
 }

@@ -6,7 +6,7 @@ import { blindIn, type Candidate } from "../../phases/proposals.ts";
 import { explainClasses, percentText, shownAnswer } from "../../phases/reasons.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
-import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
+import { ONE_PPM, type Attempt, type Digest, type SeatIndex } from "../../types.ts";
 import { finalForm, leadForm, prepareForm } from "./payloads.ts";
 import { weighedClasses, isQuorum, sumOf, weightsOf, type WeighedClass } from "./weights.ts";
 
@@ -120,7 +120,7 @@ export function assessWbftRound(book: RoundBook, before: WbftCarry): AssessedRou
   const locks = before.locks.map((old, seat) => (lock !== null && finalists.includes(seat as SeatIndex) ? lock : old));
   const carry = { classes, weights, blind, certificate: lock ?? before.certificate, locks, slashes };
   if (!isDecided && round + 1 < viewsOf(attempt)) return { carry, outcome: null };
-  const winner = isDecided && led ? winnerOf(weights, led, finalists) : null;
+  const winner = isDecided && led ? winnerOf(led) : null;
   return {
     carry,
     outcome: outcomeFrom(attempt, { winner, blind, slashes, completed: completedIn(book, classes) }),
@@ -153,15 +153,9 @@ function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] 
   );
 }
 
-/** WB15: the winner is the leader's own answer, which the others compared. WB17: its confidence is the part of the weight behind FINAL. */
-function winnerOf(
-  weights: readonly number[],
-  { candidate: { answer }, class: { members } }: Led,
-  finalists: readonly SeatIndex[],
-): NonNullable<Resolution["winner"]> {
-  const weight = sumOf(finalists.map((seat) => weights[seat] as number));
-  const part = (BigInt(weight) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
-  return { answer, confidence: Number(part) as Ppm, alike: members.map((member) => member.answer.outcome) };
+/** WB15: the winner is the leader's own answer, which the others compared. */
+function winnerOf({ candidate: { answer }, class: { members } }: Led): NonNullable<Resolution["winner"]> {
+  return { answer, alike: members.map((member) => member.answer.outcome) };
 }
 
 /** WB17: seats whose answer counted, and whose PREPARE and FINAL count in the last view. */
