@@ -31,12 +31,11 @@ export async function extract(
   ended.addEventListener("abort", stop, { once: true });
   worker.once("message", resolve);
   worker.once("error", (error: unknown) => reject(broken(error)));
-  const watch = setInterval(() => {
-    void buffersOf(worker).then((bytes) => {
-      if (bytes > MAX_BUFFERS)
-        reject(new ReadingError("too-large", `the text takes more than ${MAX_BUFFERS} bytes of buffers`));
-    });
-  }, WATCH_MS);
+  const measure = async (): Promise<void> => {
+    if ((await buffersOf(worker)) > MAX_BUFFERS)
+      reject(new ReadingError("too-large", `the text takes more than ${MAX_BUFFERS} bytes of buffers`));
+  };
+  const watch = setInterval(() => void measure(), WATCH_MS);
   worker.once("exit", () => reject(new ReadingError("undecodable", "the thread that makes the text ended")));
   try {
     const made = await promise;

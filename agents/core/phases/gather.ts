@@ -29,7 +29,7 @@ export const SOURCES_VERSION = 1;
 export const GATHER = 10;
 
 /** SG5: what a seat says of one source: the digests of its passages in order, or why it has none. */
-type Heard = { readonly passages: readonly Digest[] } | { readonly failed: string };
+type Heard = { readonly passages: readonly Digest[] } | { readonly failed: ReadingFailure };
 
 interface Gathering {
   readonly sources: readonly Heard[];

@@ -10,7 +10,7 @@ import { limits } from "../../limits.ts";
 import { renderedBytes } from "../../prompts/prompt.ts";
 import { lineOf, proposePrompt, revisePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import { beliefOf, countedIn, decidedBy, explainBelief, posteriorOf } from "./rules.ts";
+import { beliefOf, countedIn, decidedBy, explainBelief } from "./rules.ts";
 
 /** Raise it with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
 const VERSION = 10;

@@ -118,7 +118,7 @@ function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, 
 }
 
 /** BA7. */
-export function posteriorOf({ hypotheses, size }: Pick<Belief, "hypotheses" | "size">, one: Hypothesis): Ppm {
+function posteriorOf({ hypotheses, size }: Pick<Belief, "hypotheses" | "size">, one: Hypothesis): Ppm {
   const most = hypotheses.reduce((greatest, { weight }) => (weight > greatest ? weight : greatest), 0n);
   const mass = (weight: bigint): bigint => expOfNegative(weight - most, BITS);
   const unnamed = BigInt(size - hypotheses.length) * mass(0n);
