@@ -201,7 +201,7 @@ describe("command line: terms", () => {
       security: "secured",
       appeals: "2",
     };
-    assert.match(refusal(policies as never).message, /agree in part/);
+    assert.match(refusal(policies).message, /agree in part/);
     for (const { id } of protocols) {
       const { code, data, message } = refusal({
         ...kind,

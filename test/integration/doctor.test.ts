@@ -147,7 +147,7 @@ describe("conclave doctor", () => {
     // The fee covers 8 units, and the gas of a commit that pays its seats: 65,000 + 35,000 + 4 x 16,000.
     assert.match(
       priced.message,
-      /^open, list 1: 0\.5 \w+ a unit of pay, 1 \w+ for a coin of gas at up to 20 gwei, 5\.00 % to the treasury; a question to 4 seats costs at least 4\.00328 \w+$/,
+      /^open, list 1: 0\.5 \w+ a unit of pay, 1 \w+ for a coin of gas at up to 20 gwei, 5\.00 % to the treasury; a question to 4 seats costs at least 4\.00456 \w+$/,
     );
     for (const [change, unpaid] of [
       [{ gasRate: 0n }, /; nothing is paid for gas \(its rate or its cap is 0\)$/],
@@ -259,11 +259,16 @@ describe("conclave doctor", () => {
     assert.equal((await examine(...agent, "--rpc", "http://127.0.0.1:1")).has("retention"), false);
   });
 
-  it("fails on too little stake", async () => {
-    await world.enlist("thin", "12");
-    assert.equal((await world.json("agent", "unstake", "--dir", "thin", "--amount", "5")).code, 0);
-    const checks = await examine("--dir", "thin", "--profile", "default");
-    assert.match(checks.get("registration")?.message ?? "", /the operator's stake is 7 .* at least 10 /);
+  it("SC3: warns of a stake that a slice takes below the least, and fails on too little", async () => {
+    await world.enlist("thin", "11");
+    const registration = async () => (await examine("--dir", "thin", "--profile", "default")).get("registration");
+    assert.equal((await registration())?.level, "ok");
+    assert.equal((await world.json("agent", "unstake", "--dir", "thin", "--amount", "0.5")).code, 0);
+    const warned = await registration();
+    assert.equal(warned?.level, "warn");
+    assert.match(warned?.message ?? "", /the operator's stake is 10\.5 .* which a slice .* would take it below/);
+    assert.equal((await world.json("agent", "unstake", "--dir", "thin", "--amount", "3.5")).code, 0);
+    assert.match((await registration())?.message ?? "", /the operator's stake is 7 .* at least 10 /);
   });
 
   it("SE20: warns of an agent that missed its last seats, and fails on one that sleeps", async () => {
