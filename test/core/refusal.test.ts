@@ -39,11 +39,7 @@ const REFUSED: readonly (readonly [id: string, attempt: Attempt, reason: RegExp]
   ["escalating", asking("escalating", 27, {}), /room for 26/],
   ["escalating", asking("escalating", 4, { appeals: 3 }), /room for 26 seats, not 39/],
   ["escalating", asking("escalating", 4, {}, "Why?\nsource: none"), /cannot be read/],
-  [
-    "escalating",
-    asking("escalating", 4, {}, `${NAMED} is what?`),
-    /elsewhere than in its last lines|cannot be read/,
-  ],
+  ["escalating", asking("escalating", 4, {}, `${NAMED} is what?`), /elsewhere than in its last lines|cannot be read/],
 ];
 
 const contextOf = (attempt: Attempt, self: number): SeatContext => ({
