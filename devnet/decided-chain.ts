@@ -61,7 +61,7 @@ const AGENTS_FOR_AN_APPEAL = 13;
 
 const terms = defaultTerms({
   // More than the default prices ask for at their cap on gas.
-  fee: 6n * ONE,
+  fee: 8n * ONE,
   duration: limits.maxDurationSeconds,
   committeeSize: SEATS,
   protocol: mbft.code,
@@ -157,7 +157,7 @@ class Asker {
     await this.#chain.nextEpoch(EPOCH_BLOCKS);
     const asked: Extract<ChainEvent, { kind: "requested" }>[] = [];
     for (let index = first; index < end; index++) {
-      const chosen = index < firstAppealable ? terms : { ...terms, appeals: 1, fee: 20n * ONE };
+      const chosen = index < firstAppealable ? terms : { ...terms, appeals: 1, fee: 28n * ONE };
       asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, chosen, `Is ${index} less than ${index + 1}?`)));
     }
     await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
+import { AUTHORITY, withPages, type Handler } from "../support/pages.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";
@@ -14,9 +15,14 @@ const question = ["--question", "Does an export of 720 need a licence?"] as cons
 const asking = (...more: readonly string[]): readonly string[] =>
   ["request", "--dir", "a", "--kind", "boolean"].concat(more.includes("--question") ? [] : question, more);
 
+const rulesPage: Handler = (_, response) => {
+  const page = `<html><head><title>Customs</title></head><body><main><h1>Customs</h1><p>${RULES}</p></main></body></html>`;
+  response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
+};
+
 let world: CliWorld;
 
-describe("documents from the command line", () => {
+describe("sources from the command line", () => {
   before(async () => {
     world = await startCliWorld();
     for (const name of names) await world.enlist(name, "100");
@@ -48,23 +54,33 @@ describe("documents from the command line", () => {
     assert.match(nobody.message, /^Hand out documents: /);
   });
 
-  it("SG5, SG4: agents fetch the asker's file by content, answer from it, and the transcript holds the passage", async () => {
-    const stop = new AbortController();
-    const agents = names.map((name) =>
-      world.run(["agent", "run", "--dir", name, "--json", "--log-level", "error"], { signal: stop.signal }),
-    );
-    try {
-      await Promise.race([endpoints(), Promise.all(agents).then((ended) => assert.fail(JSON.stringify(ended)))]);
-      const asked = await world.json(...asking("--protocol", "escalating", "--source", "rules.txt"));
-      assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
-      const cid = cidString(sha256(documentBlock(RULES) as Uint8Array));
-      assert.ok(String(asked.value["question"]).endsWith(`\nsource: ${cid}`));
-      const proof = await world.json("verify", "1", "--deployment", "deployment.json");
-      // The transcript holds GATHER and CLOSE of 4 seats, and the council's four phases.
-      assert.deepEqual([proof.value["ok"], proof.value["messages"]], [true, 2 * 4 + 4 * 4]);
-    } finally {
-      stop.abort(new Error("test is over"));
-      await Promise.all(agents);
+  it("SG4, SG5: agents read the asker's file and a page, each for itself, and answer from them; a replay needs neither", async () => {
+    await withPages(rulesPage, async (port) => {
+      const sources = { hosts: { "pages.test": { address: "127.0.0.1", port, ca: AUTHORITY } } };
+      for (const name of names) await world.editConfig(name, (config) => ({ ...config, sources }));
+      const stop = new AbortController();
+      const agents = names.map((name) =>
+        world.run(["agent", "run", "--dir", name, "--json", "--log-level", "error"], { signal: stop.signal }),
+      );
+      try {
+        await Promise.race([endpoints(), Promise.all(agents).then((ended) => assert.fail(JSON.stringify(ended)))]);
+        const file = cidString(sha256(documentBlock(RULES) as Uint8Array));
+        for (const [protocol, source, name] of [
+          ["escalating", "rules.txt", file],
+          ["mbft", "https://pages.test/rules", "https://pages.test/rules"],
+        ] as const) {
+          const asked = await world.json(...asking("--protocol", protocol, "--source", source));
+          assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
+          assert.ok(String(asked.value["question"]).endsWith(`\nsource: ${name}`));
+        }
+      } finally {
+        stop.abort(new Error("test is over"));
+        await Promise.all(agents);
+      }
+    });
+    for (const id of ["1", "2"]) {
+      const proof = await world.json("verify", id, "--deployment", "deployment.json", "--store", "a/data/ipfs");
+      assert.equal(proof.value["ok"], true, JSON.stringify(proof.value));
     }
   });
 });

@@ -70,7 +70,7 @@ function answering(network: Network, signer: Signer, attempts: ReadonlyMap<strin
 
 describe("a question that the protocol refuses", () => {
   for (const [name, question, reason] of [
-    ["a source that is not a CID", refused, /is no CIDv1/],
+    ["a source that is not a CID", refused, /cannot be read/],
     ["bytes that are not text", rawText(Uint8Array.of(0xc3, 0x28)), /not UTF-8/],
   ] as const)
     it(`CE19: ${name}: is certified as Hung and paid without a model call, whatever f seats say; verify says why`, async () => {

@@ -89,7 +89,7 @@ describe("documents of a question, in a session", () => {
     });
     assert.deepEqual(
       await gathered(seat),
-      gatherForm.encode({ sources: [{ failed: "not-found" }, READ, { failed: "not-found" }] }),
+      gatherForm.encode({ sources: [{ failed: "not-found" }, READ, { failed: "timeout" }] }),
     );
     assert.equal(seat.session.silent(), null);
     await seat.session.close();

@@ -4,13 +4,14 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { documentBlock } from "../../core/sources/named.ts";
+import { parseSource } from "../../core/sources/source.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { usage } from "../shared/arguments.ts";
 import type { CliHost } from "../shared/command.ts";
 import { openServingStore } from "../shared/content-source.ts";
 
 export interface QuestionSources {
-  /** The question with a line for each document. */
+  /** The question with a line for each source. */
   readonly question: string;
   /** Serves the documents to agents until it is closed. Throws NETWORK_FAILED. */
   handOut(
@@ -19,10 +20,11 @@ export interface QuestionSources {
   ): Promise<{ readonly close: () => Promise<void> }>;
 }
 
-/** SG1: reads the documents and names them in the question by their content. Throws USAGE. */
-export async function readSources(text: string, files: readonly string[], host: CliHost): Promise<QuestionSources> {
-  const blocks = await Promise.all(files.map((file) => readBlock(file, host)));
-  const lines = blocks.map((block) => `source: ${cidString(sha256(block))}`);
+/** SG1: names the sources in the question, files by their content. Throws USAGE. */
+export async function readSources(text: string, sources: readonly string[], host: CliHost): Promise<QuestionSources> {
+  const named = await Promise.all(sources.map((source) => (isName(source) ? source : readBlock(source, host))));
+  const blocks = named.filter((one) => typeof one !== "string");
+  const lines = named.map((one) => `source: ${typeof one === "string" ? one : cidString(sha256(one))}`);
   const question = lines.length === 0 ? text : [text.trimEnd(), ...lines].join("\n");
   return {
     question,
@@ -33,6 +35,14 @@ export async function readSources(text: string, files: readonly string[], host: 
       return { close: () => store.close() };
     },
   };
+}
+
+/** EV1: true if the text names a source and no file. Throws USAGE for an address that names none. */
+function isName(source: string): boolean {
+  const parsed = parseSource(source);
+  if ("source" in parsed) return true;
+  if (/^(?:https?|eip155|search):/i.test(source)) throw usage("--source", source, parsed.refused);
+  return false;
 }
 
 /** SG3: reads a document's UTF-8 as it is; models could not quote anything else. */

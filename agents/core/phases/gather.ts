@@ -103,8 +103,7 @@ interface GatheredCarry<Inner> {
 /** SG5: the rules of a protocol with a round before its own in which the seats read the sources that the question names. */
 export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<GatheredCarry<Inner>> {
   const books = new WeakMap<RoundBook, RoundBook>();
-  const named = ({ request }: Attempt): readonly string[] => sourcesOf(request.question);
-  const offsetOf = (attempt: Attempt): 0 | 1 => (named(attempt).length > 0 ? 1 : 0);
+  const offsetOf = (attempt: Attempt): 0 | 1 => (grounded(attempt) === attempt ? 0 : 1);
   const isGathering = (attempt: Attempt, round: number): boolean => round < offsetOf(attempt);
   const innerBook = (book: RoundBook, { gathered }: GatheredCarry<Inner>): RoundBook => {
     if (gathered === null) return book;
@@ -148,7 +147,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
       const held = innerBook(answers, carry);
       return rules.explain?.(innerBook(book, carry), carry.inner, held) ?? explainClasses(held);
     },
-    sources: (attempt, round) => (isGathering(attempt, round) ? named(attempt) : []),
+    sources: (attempt, round) => (isGathering(attempt, round) ? sourcesOf(attempt.request.question) : []),
     calls: (view, phase) => {
       if (isGathering(view.attempt, view.round)) return [];
       const inner = innerView(view);
