@@ -22,7 +22,7 @@ export interface QuestionSources {
 
 /** SG1: names the sources in the question, files by their content. Throws USAGE. */
 export async function readSources(text: string, sources: readonly string[], host: CliHost): Promise<QuestionSources> {
-  const named = await Promise.all(sources.map((source) => (isName(source) ? source : readBlock(source, host))));
+  const named = await Promise.all(sources.map(async (source) => (isName(source) ? source : readBlock(source, host))));
   const blocks = named.filter((one) => typeof one !== "string");
   const lines = named.map((one) => `source: ${typeof one === "string" ? one : cidString(sha256(one))}`);
   const question = lines.length === 0 ? text : [text.trimEnd(), ...lines].join("\n");
