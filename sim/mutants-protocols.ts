@@ -30,7 +30,7 @@ export const protocolMutants: readonly Mutant[] = [
     file: RULES,
     find: "...accepts.map(({ seat, vote: { tier } }) => ({ seat, tier }))",
     replace:
-      '...seatsOf(attempt).flatMap((seat) => votes.some((one) => one.seat === seat && one.vote.verdict === "reject") || answerClass.members.some((one) => one.seat === seat) ? [] : { seat, tier: TIER_MAX })',
+      '...seatsOf(attempt).flatMap((seat) => votes.some((one) => one.seat === seat && one.vote.verdict === "reject") || answerClass.members.some((one) => one.seat === seat) ? [] : { seat, tier: 900_000 as Ppm })',
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds lying,sacrificial-vetoer,twin",
     expect: ["validity"],
   },

@@ -83,11 +83,11 @@ const scenes: readonly Scene[] = [
 
 /** Fields of prompts in which texts of the corpus stand, by protocol; of one that is not listed, the question at least. */
 const REACHED: Readonly<Record<string, string>> = {
-  mbft: "counterProof other others proof question",
-  "mbft-bayesian": "counterProof other others proof question",
-  wbft: "answer other proof question",
-  leaderless: "proof question",
-  unanimous: "answer counterProof other others proof question",
+  mbft: "counterProof other others proof question sourceA",
+  "mbft-bayesian": "counterProof other others proof question sourceA",
+  wbft: "answer other proof question sourceA",
+  leaderless: "proof question sourceA",
+  unanimous: "answer counterProof other others proof question sourceA",
   hashgraph: "answer counterProof other others proof question",
   council: "answerA answerB answerC answerD question",
   debate: "answer answerA answerB answerC answerD counterProof others proof question",

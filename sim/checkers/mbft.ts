@@ -1,5 +1,5 @@
-import { digestOf, isMapOf } from "../../agents/core/encoding/codec.ts";
-import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
+import { isMapOf } from "../../agents/core/encoding/codec.ts";
+import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import { isMajority, isSupermajority } from "../../agents/core/quorum.ts";
 import {
   ABSENT,
@@ -11,7 +11,7 @@ import {
 } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { honestSeats, type Trace } from "../trace.ts";
-import { fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
+import { fieldsOf, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -53,18 +53,15 @@ function of(messages: readonly Message[], phase: number, seat: SeatIndex): Messa
 }
 
 /** MB4, PH1, PH4. */
-function unearned({ attempt }: Trace, { certificate, messages }: Decided): readonly string[] {
-  const seats = attempt.committee.length;
+function unearned(trace: Trace, { certificate, messages }: Decided): readonly string[] {
+  const seats = trace.attempt.committee.length;
   return certificate.decision.shares.flatMap((share, index): readonly string[] => {
     const seat = index as SeatIndex;
     const [commit, reveal] = [of(messages, COMMIT, seat), of(messages, REVEAL, seat)];
     if (share === 0 || share === ABSENT) return [];
     if (commit === null || reveal === null) return [`seat ${seat} is paid without an answer`];
     const proposal = fieldsOf(fieldsOf(reveal.payload)["proposal"]);
-    const { attempt: number, round } = reveal.header;
-    const requestId = encodeRequestId(reveal.header.requestId);
-    const { answer = null, proof = null, tier = null, salt = null } = proposal;
-    const opening = digestOf({ requestId, attempt: number, round, seat, answer, proof, tier, salt });
+    const opening = openingOf(trace, reveal.header, reveal.header.round, proposal);
     const commitment = fieldsOf(commit.payload)["commitment"];
     if (!(commitment instanceof Uint8Array) || bytesToHex(commitment) !== opening)
       return [`seat ${seat} is paid for an answer that it had not committed to`];

@@ -1,5 +1,4 @@
-import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
-import { digestOf } from "../../agents/core/encoding/codec.ts";
+import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import {
   ABSENT,
   type Decision,
@@ -10,7 +9,7 @@ import {
 } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
-import { fieldsOf, differingFrom, firstCertificate, transcribed } from "./transcript.ts";
+import { fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -126,7 +125,8 @@ interface Bound {
 }
 
 /** What a seat bound itself to; null if nothing. */
-export function boundTo({ protocol }: Trace, messages: readonly Message[], seat: SeatIndex): Bound | null {
+export function boundTo(trace: Trace, messages: readonly Message[], seat: SeatIndex): Bound | null {
+  const { protocol } = trace;
   if (protocol.id === "adversarial") {
     const draft = messages.find(({ header, payload }) => header.phase === DRAFT && proposalIn(payload) !== null);
     return draft?.header.seat === seat ? { shown: proposalIn(draft.payload) } : null;
@@ -135,11 +135,11 @@ export function boundTo({ protocol }: Trace, messages: readonly Message[], seat:
   if (protocol.id === "hashgraph") {
     const recorded = (stage: number) =>
       own.map(({ payload }) => fieldsOf(fieldsOf(payload)["record"])).find((record) => record["stage"] === stage);
-    return opened(own[0], 0, recorded(0)?.["body"], recorded(1)?.["body"]);
+    return opened(trace, own[0], 0, recorded(0)?.["body"], recorded(1)?.["body"]);
   }
   const first = Math.min(...messages.filter(({ header }) => header.phase === COMMIT).map(({ header }) => header.round));
   const said = (phase: number) => own.find(({ header }) => header.phase === phase && header.round === first)?.payload;
-  return opened(own[0], first, said(COMMIT), said(REVEAL));
+  return opened(trace, own[0], first, said(COMMIT), said(REVEAL));
 }
 
 function proposalIn(payload: Value | undefined): Fields | null {
@@ -149,6 +149,7 @@ function proposalIn(payload: Value | undefined): Fields | null {
 
 /** The commitment, with the revealed answer if it opens it (PH1). */
 function opened(
+  trace: Trace,
   message: Message | undefined,
   round: number,
   commit: Value | undefined,
@@ -157,9 +158,5 @@ function opened(
   const [commitment, proposal] = [fieldsOf(commit)["commitment"], proposalIn(reveal)];
   if (message === undefined || !(commitment instanceof Uint8Array)) return null;
   if (proposal === null) return { shown: null };
-  const { seat, attempt } = message.header;
-  const { answer = null, proof = null, tier = null, salt = null } = proposal;
-  const requestId = encodeRequestId(message.header.requestId);
-  const opening = digestOf({ requestId, attempt, round, seat, answer, proof, tier, salt });
-  return { shown: bytesToHex(commitment) === opening ? proposal : null };
+  return { shown: bytesToHex(commitment) === openingOf(trace, message.header, round, proposal) ? proposal : null };
 }

@@ -1,5 +1,8 @@
+import { encodeRequestId } from "../../agents/core/encoding/bytes.ts";
+import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
-import type { Decision, Message, Value } from "../../agents/core/types.ts";
+import { sourcesOf } from "../../agents/core/sources/named.ts";
+import type { Decision, Digest, Message, Value } from "../../agents/core/types.ts";
 import { honestSeats, type Certified, type Trace } from "../trace.ts";
 
 /** The first certificate that an honest seat announced. */
@@ -31,6 +34,28 @@ export function transcribed(trace: Trace): readonly Message[] | null {
     const bytes = trace.block(digest);
     return (bytes === null ? null : decodeMessage(bytes)) ?? [];
   });
+}
+
+/** PH1, SG4, SG5: the commitment that a raw proposal opens. A commitment counts rounds from after the one in which sources are read. */
+export function openingOf(
+  { attempt: { request } }: Trace,
+  { requestId, attempt, seat }: Message["header"],
+  round: number,
+  proposal: ReturnType<typeof fieldsOf>,
+): Digest {
+  const { answer = null, proof = null, tier = null, salt = null, citations } = proposal;
+  const reading = sourcesOf(request.question).length > 0 ? 1 : 0;
+  const bound = {
+    requestId: encodeRequestId(requestId),
+    attempt,
+    round: round - reading,
+    seat,
+    answer,
+    proof,
+    tier,
+    salt,
+  };
+  return digestOf(citations === undefined ? bound : { ...bound, citations });
 }
 
 /** The fields of a raw value; none if it is no map. */
