@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
-import { encodeAbiParameters, encodeFunctionData, parseAbi } from "viem";
+import { encodeAbiParameters, encodeErrorResult, encodeFunctionData, parseAbi } from "viem";
 import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Reading, ReadingFailure } from "../../agents/core/sources/snapshot.ts";
@@ -64,6 +67,27 @@ describe("reading a call", () => {
     const sent = encodeFunctionData({ abi, args: [CONTRACT] });
     const [transaction, block] = calls.find(({ method }) => method === "eth_call")?.params ?? [];
     assert.deepEqual([transaction, block], [{ to: CONTRACT, data: sent }, "0x5a"]);
+  });
+
+  it("EV13: follows no contract that sends its caller to an address on the web (EIP-3668)", async () => {
+    const asked: string[] = [];
+    const inner = createServer((request, response) => {
+      asked.push(String(request.url));
+      response.end(JSON.stringify({ data: "0x" }));
+    });
+    await once(inner.listen(0, "127.0.0.1"), "listening");
+    try {
+      const { port } = inner.address() as AddressInfo;
+      const abi = parseAbi(["error OffchainLookup(address, string[], bytes, bytes4, bytes)"]);
+      const args = [CONTRACT, [`http://127.0.0.1:${port}/{data}`], "0x", "0x01020304", "0x"] as const;
+      const data = encodeErrorResult({ abi, errorName: "OffchainLookup", args });
+      const reverted = { error: { code: 3, message: "execution reverted", data } };
+      const reason = await failure(BALANCE, chain(reverted));
+      assert.deepEqual(asked, []);
+      assert.equal(reason, "no-such-value");
+    } finally {
+      inner.close();
+    }
   });
 
   it("EV13: encodes each type of argument, and writes each type of value as a source would", async () => {

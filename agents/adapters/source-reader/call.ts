@@ -46,7 +46,9 @@ async function onChain<T>(
   const inTime = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, inTime]);
   try {
-    const client = createPublicClient({ transport: boundedTransport(rpcUrl, maxBytes, ended), cacheTime: 0 });
+    const transport = boundedTransport(rpcUrl, maxBytes, ended);
+    // A contract that an asker names must not choose URLs that the agent fetches (EIP-3668).
+    const client = createPublicClient({ transport, cacheTime: 0, ccipRead: false });
     const served = await client.getChainId();
     if (served !== chainId) throw new ReadingError("rpc-error", `the RPC of chain ${chainId} serves chain ${served}`);
     return await action(client);
