@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { MATCH } from "../../agents/core/phases/equivalence.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Attempt } from "../../agents/core/types.ts";
-import type { SeatScript } from "../support/core/committee.ts";
+import { timing, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -138,6 +139,24 @@ describe("sources: over a committee", () => {
     const alone = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes"), { 0: liar }), 1, stored);
     assertFields(decisionOf(alone), { status: "decided", answer: "yes" });
     assert.match(escalating.explain!(attempt, alone.states[1]!.tally).join("\n"), /quotes nothing that more than 1\/3/);
+  });
+
+  it("SG5: what is read too late does not end the phase in which the seat waits for its model", () => {
+    const attempt = asking(4, [RULES], { kind: "text" });
+    const answer = (text: string): SeatScript => ({
+      answer: (ask) =>
+        taskOf(ask.prompt) === "match"
+          ? { fields: { check: "c", verdict: "same" } }
+          : quoting(LICENCE, text).answer(ask),
+    });
+    // The others read in time, this one after GATHER, and while its model compares the texts.
+    const late = { ...answer("Yes."), readMs: timing.phaseMs + 1_000, thinkMs: 2_000 };
+    const scripts = [late, answer("Yes."), answer("It does."), answer("It does.")];
+    const run = watched(escalating, attempt, scripts, 1, stored, timing.phaseMs - 100);
+    const said = run.effects[0]!.flatMap((effect) => (effect.kind === "send" && effect.phase === MATCH ? [effect] : []));
+    assertAbove(said.length, 0);
+    for (const { payload } of said) assertAbove((payload["matches"] as readonly unknown[]).length, 0);
+    assert.equal(new Set(said.map(({ round }) => round)).size, said.length, "one message a slot");
   });
 
   it("SG5: a seat that says two things of what it read has said nothing", () => {

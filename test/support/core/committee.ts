@@ -105,6 +105,8 @@ export interface SeatScript {
   readonly hoards?: boolean;
   /** True if the seat can read no source. */
   readonly lacks?: boolean;
+  /** Time that its reading takes, if it differs from the others'. */
+  readonly readMs?: number;
   /** What a source shows this seat in place of its text. */
   readonly sees?: (text: string) => string;
 }
@@ -223,7 +225,7 @@ export function runCommittee(
         const seen = text !== null && script.sees ? script.sees(text) : text;
         return readingBlock(memoryReading(source, seen));
       });
-      later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (options.readMs ?? delay()));
+      later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (script.readMs ?? options.readMs ?? delay()));
     } else if (effect.kind === "certified") {
       certificates[seat] = effect.certificate;
       blocks[seat] = effect.blocks;
