@@ -188,13 +188,15 @@ const NOT_IN_TIME = { kind: "failed", reason: "timeout" } as const;
 
 /** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
 function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner>, phase: number): readonly Call[] {
-  if (phase === MATCH) return rules.calls(view, phase);
+  const calls = rules.calls(view, phase);
+  // Excerpts of long texts take time.
+  if (phase === MATCH || calls.length === 0) return calls;
   const { question } = view.attempt.request;
   const texts = (view.read ?? []).map((reading) =>
     reading?.kind === "read" ? excerptOf(reading.text, question, limits.shownSourceBytes) : null,
   );
   if (texts.every((text) => text === null)) return [];
-  return rules.calls(view, phase).map(({ about, prompt }) => {
+  return calls.map(({ about, prompt }) => {
     if (phase === commitForm.phase) return { about, prompt: citing(view.attempt, prompt, texts) };
     const judged = candidatesOf(view.book, "open").filter(({ target }) => about.includes(target));
     const [only] = judged.length === 1 ? judged : [];
