@@ -205,6 +205,20 @@ describe("sources: citations", () => {
     }
   });
 
+  it("SG2: of words that begin too close to the end of a passage, what stands in the next one is cited", () => {
+    const text = Array.from({ length: 300 }, (_, word) => `word${word}`).join(" ");
+    const [first, second] = passagesOf(text) as readonly [string, string];
+    const words = first.slice(-5) + second.slice(0, 40);
+    assert.deepEqual(cite(0, text, words), { source: 0, passage: second, quotation: second.slice(0, 40).trimEnd() });
+  });
+
+  it("SG4: words that a model copies without their line breaks are cited as they stand", () => {
+    const text = "Exports above 500\nneed a licence. Gifts are exempt.";
+    const quotation = "Exports above 500\nneed a licence.";
+    for (const words of [quotation, quotation.replace("\n", " ")])
+      assert.deepEqual(cite(0, text, words), { source: 0, passage: text, quotation });
+  });
+
   it("SG3: words that begin with a byte order mark would come back as others", () => {
     assert.equal(cite(0, "One.\ufeffTwo and three.", "\ufeffTwo and three."), null);
     assert.notEqual(cite(0, "One.\ufeffTwo and three.", "One.\ufeffTwo"), null);

@@ -23,23 +23,29 @@ function isQuoted({ passage, quotation }: Citation): boolean {
 }
 
 /**
- * Cites words at the first place where they stand in a text: models quote, but cannot name places. Of words that run over several
- * passages it cites what stands in the first; of words longer than a quotation their beginning. Null if they stand nowhere.
+ * Cites words at the first place where they stand in a text, a line break for a space or not: models quote, but cannot name places. Of
+ * words that run over several passages it cites what stands in the first that holds enough of them; of words longer than a quotation
+ * their beginning. Null if they stand nowhere.
  */
 export function cite(source: number, text: string, words: string): Citation | null {
-  const at = words === "" ? -1 : text.indexOf(words);
+  const at = words === "" ? -1 : inOneLine(text).indexOf(inOneLine(words));
   if (at < 0) return null;
+  const until = at + words.length;
   let start = 0;
   for (const passage of passagesOf(text)) {
-    const end = start + passage.length;
-    if (at < end) {
-      const inside = passage.slice(at - start, at - start + words.length);
-      const citation = { source, passage, quotation: beginningOf(inside, limits.quotationBytes).trimEnd() };
-      return decodeCitation(encodeCitation(citation));
-    }
-    start = end;
+    if (start >= until) return null;
+    const inside = passage.slice(Math.max(0, at - start), Math.max(0, until - start));
+    const quotation = beginningOf(inside, limits.quotationBytes).trimEnd();
+    const citation = decodeCitation(encodeCitation({ source, passage, quotation }));
+    if (citation !== null) return citation;
+    start += passage.length;
   }
   return null;
+}
+
+/** The text with spaces for its line breaks. Each character keeps its place. */
+function inOneLine(text: string): string {
+  return text.replaceAll("\n", " ");
 }
 
 /** The longest prefix of whole characters that fits. Nothing in it changes, so that it still stands in the text. */
