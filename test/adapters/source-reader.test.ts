@@ -56,6 +56,22 @@ const KINDS = [
 ] as const;
 
 describe("the source reader", () => {
+  it("EV14: documents that nobody has do not keep others from one that is there", async () => {
+    const missing = ["a", "b", "c", "d"].map((text) => cidString(sha256(documentBlock(text) as Uint8Array)));
+    const get = async (digest: Digest, signal?: AbortSignal): Promise<Uint8Array> => {
+      if (digest === sha256(document)) return document;
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(new Error("late"))));
+    };
+    const reader = await openSourceReader({ config: configFor(1), store: { get } });
+    const ended = new AbortController();
+    const waiting = missing.map((text) => reader.read(sourceOf(text), ended.signal).catch(() => null));
+    const found = reader.read(sourceOf(cidString(sha256(document))), ended.signal);
+    const first = await Promise.race([found, waiting[0]]);
+    ended.abort();
+    await Promise.all(waiting);
+    assert.equal(first?.kind, "read");
+  });
+
   for (const [what, text] of KINDS) {
     it(`EV7, EV8: ${what} gives a snapshot that its block holds and its digest names`, async () => {
       await withReader(async (reader) => {

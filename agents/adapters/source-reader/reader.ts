@@ -91,7 +91,8 @@ const OTHERWISE = {
 function hostOf(source: Source): string {
   switch (source.kind) {
     case "document":
-      return "";
+      // No host has it: whoever names what nobody delivers keeps no other document waiting.
+      return source.text;
     case "page":
       return source.host;
     case "call":
