@@ -189,7 +189,7 @@ const NOT_IN_TIME = { kind: "failed", reason: "timeout" } as const;
 /** SG7, SG4: a seat's model sees what the seat itself read, and cites where it answers. Who read nothing neither answers nor judges. */
 function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner>, phase: number): readonly Call[] {
   const calls = rules.calls(view, phase);
-  // Excerpts of long texts take time.
+  // To make excerpts of long texts takes time.
   if (phase === MATCH || calls.length === 0) return calls;
   const { question } = view.attempt.request;
   const texts = (view.read ?? []).map((reading) =>

@@ -6,7 +6,7 @@ import { proposalFrom, type Proposal } from "./proposals.ts";
 import { tierOf } from "./tiers.ts";
 
 /**
- * CL2: the answer that a model gave most often, of those the first to arrive; its tier is the part of all calls that gave it. Null if no
+ * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites; its tier is the part of all calls that gave it. Null if no
  * reply has an answer of the question's kind.
  * @param calls how often the model was asked; a call that failed agrees with none
  */
@@ -25,7 +25,9 @@ export function mostFrequent(
     (a, b) => b.seats.length - a.seats.length || (a.seats[0] as number) - (b.seats[0] as number),
   );
   const [most] = groups;
-  const shown = answers.find(({ answer }) => answer.outcome === most?.representative.outcome);
+  const same = answers.filter(({ answer }) => answer.outcome === most?.representative.outcome);
+  // SG9: without a citation the answer would not count.
+  const shown = same.find(({ seat }) => samples[seat]?.citations?.length !== 0) ?? same[0];
   if (most === undefined || shown === undefined) return null;
   const agreement = Math.floor((most.seats.length * ONE_PPM) / calls) as Ppm;
   return { ...(samples[shown.seat] as Proposal), tier: tierOf(agreement) };
