@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect, type AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
@@ -330,6 +330,32 @@ describe("reading a page", () => {
       assert.equal(asked.length, 1);
     } finally {
       proxy.close();
+    }
+  });
+
+  it("EV6: a proxy takes no certificate's check away, whatever the environment says", async () => {
+    const unsafe = process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+    process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
+    try {
+      await withPages(page("not to be read"), async (port) => {
+        const proxy = createServer();
+        proxy.on("connect", (_, socket) => {
+          const inner = connect(port, "127.0.0.1", () => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
+          for (const one of [inner, socket]) one.on("error", () => undefined);
+          inner.pipe(socket).pipe(inner);
+        });
+        await once(proxy.listen(0, "127.0.0.1"), "listening");
+        const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+        try {
+          const reading = await readOnce("https://elsewhere.test/", { ...configFor(port), proxyUrl });
+          assert.equal(reading.kind === "failed" && reading.reason, "tls");
+        } finally {
+          proxy.close();
+        }
+      });
+    } finally {
+      if (unsafe === undefined) delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+      else process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = unsafe;
     }
   });
 });
