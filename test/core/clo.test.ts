@@ -216,9 +216,16 @@ describe("CL2: the most frequent of several samples", () => {
 
   it("SG9: is one that cites what was read, if any of those that agree does", () => {
     const read = [{ kind: "read", text: "It has four wheels." } as const];
-    const citing = (quote: string) => ({ about: ["propose"], fields: { answer: "4", quote, source: "A" }, confidence: null });
+    const citing = (quote: string) => ({
+      about: ["propose"],
+      fields: { answer: "4", quote, source: "A" },
+      confidence: null,
+    });
     const found = mostFrequent(asked, [citing("stands nowhere"), citing("four wheels")], 3, read);
-    assert.deepEqual(found?.citations?.map(({ quotation }) => quotation), ["four wheels"]);
+    assert.deepEqual(
+      found?.citations?.map(({ quotation }) => quotation),
+      ["four wheels"],
+    );
     assert.deepEqual(mostFrequent(asked, [citing("stands nowhere")], 3, read)?.citations, []);
   });
 

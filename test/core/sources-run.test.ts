@@ -153,7 +153,9 @@ describe("sources: over a committee", () => {
     const late = { ...answer("Yes."), readMs: timing.phaseMs + 1_000, thinkMs: 2_000 };
     const scripts = [late, answer("Yes."), answer("It does."), answer("It does.")];
     const run = watched(escalating, attempt, scripts, 1, stored, timing.phaseMs - 100);
-    const said = run.effects[0]!.flatMap((effect) => (effect.kind === "send" && effect.phase === MATCH ? [effect] : []));
+    const said = run.effects[0]!.flatMap((effect) =>
+      effect.kind === "send" && effect.phase === MATCH ? [effect] : [],
+    );
     assertAbove(said.length, 0);
     for (const { payload } of said) assertAbove((payload["matches"] as readonly unknown[]).length, 0);
     assert.equal(new Set(said.map(({ round }) => round)).size, said.length, "one message a slot");

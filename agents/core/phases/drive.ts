@@ -243,9 +243,7 @@ export class Drive<Carry> {
     if (state.read !== null) return { state, effects: [] };
     const read = { ...state, read: blocks.map((block) => block && readIn(block)) };
     // A reading that comes too late finds the seat in another phase, which waits for its model and not for it.
-    return state.said || state.pending.length > 0
-      ? { state: read, effects: [] }
-      : this.speak(read, context, tally);
+    return state.said || state.pending.length > 0 ? { state: read, effects: [] } : this.speak(read, context, tally);
   }
 
   /** PH9: a failed call leaves nothing but the reason: it can never look like an answer. */
