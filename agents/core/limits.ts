@@ -60,7 +60,7 @@ export const limits = {
   sources: 4,
   /** One document. */
   sourceBytes: 15_360,
-  /** What a prompt shows of one source. */
+  /** What a prompt shows of all sources together. */
   shownSourceBytes: 15_360,
   /** A passage of a source. */
   passageBytes: 1024,

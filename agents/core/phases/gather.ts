@@ -192,9 +192,9 @@ function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner
   // To make excerpts of long texts takes time.
   if (phase === MATCH || calls.length === 0) return calls;
   const { question } = view.attempt.request;
-  const texts = (view.read ?? []).map((reading) =>
-    reading?.kind === "read" ? excerptOf(reading.text, question, limits.shownSourceBytes) : null,
-  );
+  const read = view.read ?? [];
+  const room = Math.floor(limits.shownSourceBytes / read.length);
+  const texts = read.map((reading) => (reading?.kind === "read" ? excerptOf(reading.text, question, room) : null));
   if (texts.every((text) => text === null)) return [];
   return calls.map(({ about, prompt }) => {
     if (phase === commitForm.phase) return { about, prompt: citing(view.attempt, prompt, texts) };

@@ -6,8 +6,8 @@ import { proposalFrom, type Proposal } from "./proposals.ts";
 import { tierOf } from "./tiers.ts";
 
 /**
- * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites; its tier is the part of all calls that gave it. Null if no
- * reply has an answer of the question's kind.
+ * CL2: the answer that a model gave most often, of those the first to arrive, where sources are read the first that cites; its tier is
+ * the part of all calls that gave it. Null if no reply has an answer of the question's kind.
  * @param calls how often the model was asked; a call that failed agrees with none
  */
 export function mostFrequent(
