@@ -24,12 +24,13 @@ contract BookInvariantsTest is WalkTest {
     /// @dev Invariants that nothing exercises prove nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
         _walk(0, 600);
-        bytes32[16] memory actions = [
+        bytes32[17] memory actions = [
             bytes32("create"),
             "bond",
             "unbond",
             "leave",
             "settle",
+            "crowd",
             "anotherBucket",
             "proven",
             "asleep",
@@ -83,7 +84,7 @@ contract BookInvariantsTest is WalkTest {
 
     /// @dev Settlements come up more often than the rest, since agents are proven by sixteen of them.
     function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
-        bytes4[15] memory weighted = [
+        bytes4[16] memory weighted = [
             BookHandler.create.selector,
             BookHandler.bond.selector,
             BookHandler.bond.selector,
@@ -94,6 +95,7 @@ contract BookInvariantsTest is WalkTest {
             BookHandler.settle.selector,
             BookHandler.settle.selector,
             BookHandler.settle.selector,
+            BookHandler.crowd.selector,
             BookHandler.wake.selector,
             BookHandler.slash.selector,
             BookHandler.rotate.selector,

@@ -97,6 +97,21 @@ contract BookHandler is Assertions {
         ++done["settle"];
     }
 
+    /// @dev SK5: more contested decisions in one week than it has room for.
+    function crowd(uint256 agent, uint256 more) external {
+        AgentId id = _id(agent);
+        AgentBook.Record storage record = _book.records[id];
+        vm.warp(vm.getBlockTimestamp() + 7 days);
+        uint256 contested = record.account.contested();
+        Service service = withLesson(ServiceLib.pack(id, 0, false, 1), AgentId.unwrap(id) % 2 == 0);
+        for (uint256 i = 0; i < 9 + (more % 4); ++i) _book.serve(_rules(), Currency.Token, service);
+        // SK4: where they reach 128 they are halved.
+        contested += 8;
+        if (contested >= 128) contested = 64 + contested - 128;
+        assertEq(record.account.contested(), contested, "the lessons of one week");
+        ++done["crowd"];
+    }
+
     function wake(uint256 agent) external {
         for (uint256 i = 0; i < _book.count; ++i) {
             AgentId id = _id((agent % MAX_AGENTS) + i);
