@@ -91,7 +91,7 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
     const ports: SessionPorts = {
       network,
       store,
-      sources: createMemorySourceReader({ store }),
+      sources: createMemorySourceReader(store),
       model: recordedModel(world, seat, model),
       budget: createRequestBudget(plan.tokensPerRequest ?? Infinity),
       signer: simSigner(seat),

@@ -46,7 +46,7 @@ export async function run(
     transactions: { certificate: async () => null },
     network,
     store,
-    sources: createMemorySourceReader({ store }),
+    sources: createMemorySourceReader(store),
     model: createMemoryModel(truthful("yes"), { confidence: () => 900_000 }),
     signer,
     journals,

@@ -41,7 +41,7 @@ export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOp
   const ports: SessionPorts = {
     network,
     store,
-    sources: createMemorySourceReader({ store }),
+    sources: createMemorySourceReader(store),
     model: createMemoryModel(truthful(options.truth ?? "yes"), { confidence: () => 900_000 }),
     budget: createRequestBudget(Infinity),
     signer: keysFromPrivateKey(keyOf(seat)),

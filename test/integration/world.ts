@@ -99,7 +99,7 @@ export function memoryWorld(
         transactions: chain.transactions(),
         network,
         store,
-        sources: createMemorySourceReader({ store }),
+        sources: createMemorySourceReader(store),
         model,
         signer: keys,
         journals,

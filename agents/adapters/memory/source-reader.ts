@@ -5,17 +5,10 @@ import type { Source } from "../../core/sources/source.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import type { SourceReader } from "../../ports/source-reader.ts";
 
-export interface MemorySources {
-  /** Where documents come from. */
-  readonly store: Pick<ContentStore, "get">;
-  /** What a page or a call shows this reader; null if it is not there. If not given, none is. */
-  readonly shows?: (source: Exclude<Source, { readonly kind: "document" }>) => string | null;
-}
-
-/** A source reader without a network, clock or thread, for simulations and tests. */
-export function createMemorySourceReader({ store, shows }: MemorySources): SourceReader {
+/** A source reader without a network, clock or thread, for simulations and tests: it reads the documents of a store, and nothing else. */
+export function createMemorySourceReader(store: Pick<ContentStore, "get">): SourceReader {
   const textOf = async (source: Source, signal: AbortSignal): Promise<string | null> => {
-    if (source.kind !== "document") return shows?.(source) ?? null;
+    if (source.kind !== "document") return null;
     const block = await store.get(source.digest, signal).catch(() => null);
     return block && (readDocument(source.digest, block)?.text ?? null);
   };
