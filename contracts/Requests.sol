@@ -146,8 +146,7 @@ abstract contract Requests is IDecisionOracle {
 
     function _requireStatusDecided(RequestId requestId, RequestState state) internal pure {
         Status status = state.status();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
+        require(status > Status.Requested && status < Status.Refunded, WrongStatus(requestId, status));
     }
 
     /// @dev Reverts unless the request waits for a committee in this round with this seed block.

@@ -97,7 +97,7 @@ contract Settlement is ISettlement {
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
             // A committee that hung and was followed without an appeal has answered nothing that could be wrong.
             bool isOverturned =
-                (isAppealed || PayLib.isDecided(rounds[i].decision)) &&
+                (isAppealed || !PayLib.isHung(rounds[i].decision)) &&
                     PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
@@ -162,7 +162,7 @@ contract Settlement is ISettlement {
         RequestState state = oracle.stateOf(requestId);
         outcome.status = state.status();
         require(
-            outcome.status == Status.Decided || outcome.status == Status.Hung,
+            outcome.status > Status.Requested && outcome.status < Status.Refunded,
             IDecisionOracle.WrongStatus(requestId, outcome.status)
         );
         require(!state.has(RequestStateLib.PROVISIONAL), IDecisionOracle.DecisionIsProvisional(requestId));

@@ -1,6 +1,6 @@
 import type { Violation } from "./checkers/index.ts";
 import { decodeMessage, readRoot } from "../agents/core/encoding/transcript.ts";
-import type { Digest } from "../agents/core/types.ts";
+import type { DecisionStatus, Digest } from "../agents/core/types.ts";
 import { forget } from "./fast/memo.ts";
 import type { SimOptions } from "./options.ts";
 import { createPlan } from "./plan.ts";
@@ -11,7 +11,7 @@ import { runWorld } from "./world.ts";
 export interface SeedResult {
   readonly seed: number;
   readonly hash: string;
-  readonly status: "decided" | "hung" | "stalled";
+  readonly status: DecisionStatus | "stalled";
   readonly violations: readonly Violation[];
   readonly frames: number;
   readonly bytes: number;

@@ -21,11 +21,13 @@ export interface Report {
   readonly firstSeed: number;
   readonly decided: number;
   readonly hung: number;
+  readonly unanswerable: number;
+  readonly tooEarly: number;
   /** Worlds in which some honest seat had no certificate in time. */
   readonly stalled: number;
   readonly violations: readonly ReportedViolation[];
   readonly shrunk: string | null;
-  /** Decided and hung worlds per second of processor time. */
+  /** Worlds that did not stall, per second of processor time. */
   readonly decisionsPerSecondPerCore: number;
   readonly elapsedMs: number;
   readonly messages: number;
@@ -54,7 +56,7 @@ export function buildReport(
   const counts: Record<string, number> = {};
   for (const result of results)
     for (const [what, count] of Object.entries(result.counts)) counts[what] = (counts[what] ?? 0) + count;
-  const decisions = of("decided") + of("hung");
+  const decisions = results.length - of("stalled");
   return {
     protocol: options.protocol,
     n: options.n,
@@ -66,6 +68,8 @@ export function buildReport(
     firstSeed,
     decided: of("decided"),
     hung: of("hung"),
+    unanswerable: of("unanswerable"),
+    tooEarly: of("tooEarly"),
     stalled: of("stalled"),
     violations,
     shrunk: extra.shrunk,
@@ -97,7 +101,7 @@ export function reportText(report: Report): string {
     ...(hidden > 0 ? [`... and ${hidden} more violations`] : []),
     ...(report.shrunk === null ? [] : [`shrunk:\n  ${report.shrunk}`]),
     `${report.protocol} n=${report.n} byzantine=${report.byzantine}: ${report.seeds} seeds from ${report.firstSeed}: ` +
-      `${report.decided} decided, ${report.hung} hung, ${report.stalled} stalled, ${report.violations.length} violations`,
+      `${report.decided} decided, ${report.hung} hung, ${report.unanswerable} unanswerable, ${report.tooEarly} too early, ${report.stalled} stalled, ${report.violations.length} violations`,
     ...(report.beyondF
       ? [`more than f seats misbehave: ${report.checkersOff.join(", ")} are off, or say less (docs/spec/simulator.md)`]
       : []),

@@ -31,6 +31,8 @@ export const ANSWER_KINDS = ["boolean", "choice", "number", "text", "policies"] 
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 export const ASSURANCES = ["normal", "high"] as const;
 export type Assurance = (typeof ASSURANCES)[number];
+/** Whether a decision may say that the question has no answer (docs/spec/answers.md). */
+export const NON_ANSWER_TERMS = ["accepted", "refused"] as const;
 /** Whether the seats' stake stands behind the answer (docs/spec/security.md). */
 export const SECURITIES = ["none", "secured"] as const;
 /** The oracle's fee token, or the chain's coin. */
@@ -40,6 +42,7 @@ export type Currency = (typeof CURRENCIES)[number];
 export const NAMED_TERMS = {
   kind: ANSWER_KINDS,
   assurance: ASSURANCES,
+  nonAnswers: NON_ANSWER_TERMS,
   security: SECURITIES,
   currency: CURRENCIES,
 } as const;
@@ -65,6 +68,8 @@ export interface Terms {
   /** Seats of the first committee. */
   readonly committeeSize: number;
   readonly assurance: Assurance;
+  /** Refused: a committee that finds no answer in the sources hangs. */
+  readonly nonAnswers: (typeof NON_ANSWER_TERMS)[number];
   readonly security: (typeof SECURITIES)[number];
   readonly currency: Currency;
   readonly decimals: number;
@@ -172,14 +177,18 @@ export function shareOf(shares: readonly number[], seat: number): number {
   return share === ABSENT ? 0 : share;
 }
 
-export type DecisionStatus = "decided" | "hung";
+/** In the order of the on-chain codes: an answer, no consensus, and the two non-answers. */
+export const DECISION_STATUSES = ["decided", "hung", "unanswerable", "tooEarly"] as const;
+export type DecisionStatus = (typeof DECISION_STATUSES)[number];
+/** A decision that the question has no answer: the sources do not tell, or what it asks about is still to come. */
+export type NonAnswer = Exclude<DecisionStatus, "decided" | "hung">;
 
 /** The result of a protocol on a message set, before the transcript root and the ballot are known. */
 export interface Outcome {
   readonly status: DecisionStatus;
-  /** Canonical 32-byte value; zero when hung. */
+  /** Canonical 32-byte value; zero when hung, and a constant of request/non-answers.ts for a non-answer. */
   readonly outcome: Digest;
-  /** Canonical answer text; empty when hung. */
+  /** Canonical answer text; empty unless decided. */
   readonly answer: string;
   readonly confidence: Ppm;
   /** Sparse, seats ascending: negative = that many slashes, +1 = one recovery step. */

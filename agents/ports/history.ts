@@ -1,4 +1,4 @@
-import type { Address, AgentId, AnswerKind, Currency, Hex, Ppm, RequestId } from "../core/types.ts";
+import type { Address, AgentId, AnswerKind, Currency, DecisionStatus, Hex, Ppm, RequestId } from "../core/types.ts";
 import type { RequestStatus } from "../core/request/events.ts";
 
 // What happened on chain, for people: from a subgraph, or from the events that were read.
@@ -7,7 +7,7 @@ export type PastStatus = Exclude<RequestStatus, "none">;
 
 /** All fields have to match; null matches anything. */
 export interface HistoryFilter {
-  /** An agent that sat on a committee of the request that decided or hung. */
+  /** An agent that sat on a committee of the request that brought a decision. */
   readonly agentId: AgentId | null;
   readonly consumer: Address | null;
   /** On-chain code. */
@@ -55,8 +55,8 @@ export interface PastRequest {
 
 export interface PastDecision {
   readonly attempt: number;
-  readonly status: "decided" | "hung";
-  /** Empty when hung. */
+  readonly status: DecisionStatus;
+  /** Empty unless decided. */
   readonly answer: string;
   readonly confidence: Ppm;
   /** CID of the transcript's root. */
@@ -89,7 +89,7 @@ export interface AgentHistory {
   readonly commission: Ppm;
   /** All stake behind the agent that was ever slashed. */
   readonly slashed: bigint;
-  /** Seats in committees that decided or hung. */
+  /** Seats in committees that brought a decision. */
   readonly seatCount: number;
   /** Decisions that were submitted with its signature. */
   readonly signatureCount: number;
@@ -122,7 +122,7 @@ export interface PastSeat {
   readonly time: number;
   /** Decision of its committee: the chain names no committee without one. */
   readonly decision: {
-    readonly status: "decided" | "hung";
+    readonly status: DecisionStatus;
     readonly signed: boolean;
     readonly steps: number;
     readonly share: number;
@@ -158,6 +158,8 @@ export interface Sums {
   readonly committees: number;
   readonly decided: number;
   readonly hung: number;
+  readonly unanswerable: number;
+  readonly tooEarly: number;
   readonly refunded: number;
   readonly settled: number;
   readonly appeals: number;

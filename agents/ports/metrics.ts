@@ -1,8 +1,10 @@
+import type { DecisionStatus } from "../core/types.ts";
+
 /**
  * How an attempt ended for a seat. `left`: the seat had no certificate, because others were quicker or the committee
  * was replaced.
  */
-export type AttemptOutcome = "decided" | "hung" | "left";
+export type AttemptOutcome = DecisionStatus | "left";
 
 /** What became of a certificate. `refused`: a try failed, and another one follows. */
 export type RelayOutcome = "committed" | "already" | "refused";

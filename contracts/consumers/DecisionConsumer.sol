@@ -75,6 +75,6 @@ abstract contract DecisionConsumer is IDecisionConsumer {
 
     /// @notice Acts on the end of a request without an answer.
     /// @dev Warning: it must fit into `callbackGasLimit`, too.
-    /// @param status `Hung`, or `Refunded`: then the fee has come back, and a callback that fails is not repeated
+    /// @param status `Hung`, `Unanswerable`, `TooEarly`, or `Refunded`: then the fee has come back, and a callback that fails is not repeated
     function _onNoDecision(RequestId requestId, Status status) internal virtual;
 }

@@ -5,7 +5,8 @@ import {RequestId, Status} from "../types/Types.sol";
 
 /// @title The callback of a contract that asks
 interface IDecisionConsumer {
-    /// @notice Learns how a request ended: `Decided`, with the final decision, or without an answer, `Hung` or `Refunded`.
+    /// @notice Learns how a request ended: `Decided`, with the final decision, or without an answer: `Hung`,
+    /// `Unanswerable`, `TooEarly` or `Refunded`.
     /// The oracle calls it until it succeeds once; for `Refunded` it calls once, whether that succeeds or not.
     /// @dev Warning: only `Decided` is an answer. Otherwise outcome and answer say nothing: check `status` before you read
     /// them. `DecisionConsumer` does.
@@ -16,8 +17,8 @@ interface IDecisionConsumer {
     /// reentrancy guard that makes it fail then loses the news of the refund.
     /// @dev A consumer that cancels its request is not called: it knows.
     /// @param requestId the request
-    /// @param status `Decided`, `Hung` or `Refunded`
-    /// @param outcome see `Decision.outcome`; 0 unless `Decided`
+    /// @param status any but `None` and `Requested`
+    /// @param outcome see `Decision.outcome`; 0 when `Refunded`
     /// @param answer see `Decision.answer`; empty unless `Decided`
     /// @param confidence parts per million; 0 when `Refunded`
     function onDecision(

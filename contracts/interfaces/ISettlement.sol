@@ -59,7 +59,7 @@ interface ISettlement {
 
     /// @notice A final outcome was stored, and contracts can read it.
     /// @param requestId the request
-    /// @param status `Decided` or `Hung`
+    /// @param status `Decided` to `TooEarly`
     /// @param attempt see `Outcome`
     /// @param confidence see `Outcome`
     /// @param value see `Outcome`

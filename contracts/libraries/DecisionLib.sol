@@ -114,12 +114,19 @@ library DecisionLib {
         DecisionHead head = decision.head;
         uint256 status = head.statusCode();
         uint256 length = answerLength(decision);
-        if (status == uint256(Status.Hung)) {
-            bytes32 outcome = decision.outcome;
-            require(outcome == 0, IDecisionOracle.InvalidDecision("outcome", uint256(outcome)));
+        if (status != uint256(Status.Decided)) {
+            uint256 last = terms.nonAnswers() == 0 ? uint256(Status.TooEarly) : uint256(Status.Hung);
+            require(status >= uint256(Status.Hung) && status <= last, IDecisionOracle.InvalidDecision("status", status));
+            uint256 outcome = uint256(decision.outcome);
+            unchecked {
+                // 0 when hung; Reality.eth's constants, the highest words, for the two after it.
+                require(
+                    outcome == uint256(Status.Hung) - status,
+                    IDecisionOracle.InvalidDecision("outcome", outcome)
+                );
+            }
             require(length == 0, IDecisionOracle.InvalidDecision("answer", length));
         } else {
-            require(status == uint256(Status.Decided), IDecisionOracle.InvalidDecision("status", status));
             uint256 longest = terms.kind() == RequestTermsLib.KIND_TEXT ? MAX_ANSWER_BYTES : MAX_SHORT_ANSWER_BYTES;
             require(length <= longest, IDecisionOracle.InvalidDecision("answer", length));
             _validateOutcome(decision, terms);

@@ -2,8 +2,9 @@
 pragma solidity 0.8.34;
 
 import {CONFIDENCE_PERCENT} from "../types/Limits.sol";
-import {Decision, DecisionHead, RequestTerms, Round, Status} from "../types/Types.sol";
+import {Decision, DecisionHead, RequestTerms, Round} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
+import {PayLib} from "./PayLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 import {RoundLib} from "./RoundLib.sol";
 
@@ -24,7 +25,7 @@ library FinalityLib {
     /// @param round the round in which the decision was made
     /// @param decision a valid one, for these terms
     function next(RequestTerms terms, Round round, Decision calldata decision) internal pure returns (Next) {
-        bool isHung = decision.head.statusCode() == uint256(Status.Hung);
+        bool isHung = PayLib.isHung(decision);
         if (isHung && round.hasRetry(terms.retries(), decision.head.attempt())) return Next.Retry;
         if (round.appeals() == terms.appeals()) return Next.Final;
         uint256 finality = terms.finality();

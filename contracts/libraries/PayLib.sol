@@ -17,19 +17,25 @@ library PayLib {
     /// @dev The share of a seat that said nothing.
     uint256 private constant ABSENT = 0xff;
 
+    /// @notice True if a decision is an answer.
     /// @dev The head may be unchecked: dirty bits turn the status into another one, and then the commitment differs.
     function isDecided(Decision calldata decision) internal pure returns (bool) {
         return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Decided);
     }
 
+    /// @notice True if a committee decided nothing. A non-answer is a decision, which costs as much work as an answer.
+    function isHung(Decision calldata decision) internal pure returns (bool) {
+        return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Hung);
+    }
+
     /// @notice Returns the units of pay of a round.
     function units(Decision calldata decision) internal pure returns (uint256) {
         uint256 size = DecisionHeadLib.seats(decision.head);
-        return isDecided(decision) ? DECIDED_UNITS * size : size;
+        return isHung(decision) ? size : DECIDED_UNITS * size;
     }
 
-    /// @notice True if the final decision says that an earlier one was wrong. A hung committee says nothing about
-    /// earlier decisions.
+    /// @notice True if the final decision says that an earlier one was wrong: its answer or non-answer is another one. A hung
+    /// committee says nothing about earlier decisions.
     /// @param terms the terms of the request: numbers agree within their tolerance
     /// @param decision the decision of an earlier round
     /// @param last the final decision
@@ -38,8 +44,8 @@ library PayLib {
         Decision calldata decision,
         Decision calldata last
     ) internal pure returns (bool) {
-        if (!isDecided(last)) return false;
-        if (!isDecided(decision)) return true;
+        if (isHung(last)) return false;
+        if (DecisionHeadLib.statusCode(decision.head) != DecisionHeadLib.statusCode(last.head)) return true;
         if (terms.kind() != RequestTermsLib.KIND_NUMBER) return decision.outcome != last.outcome;
         // The outcomes are two's complement numbers, and their distance may need all 256 bits.
         (int256 left, int256 right) = (int256(uint256(decision.outcome)), int256(uint256(last.outcome)));

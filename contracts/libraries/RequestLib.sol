@@ -54,7 +54,7 @@ library RequestLib {
         }
     }
 
-    /// @notice Returns the commitment that is stored while the request is `Decided` or `Hung`.
+    /// @notice Returns the commitment that is stored while a decision stands.
     /// @dev Computes keccak256(abi.encode(structHash, relay, round)) beyond the free memory pointer. A `Requested`
     /// commitment hashes the same number of bytes; the status beside the commitment tells the two apart.
     /// @param structHash the EIP-712 struct hash of the decision; it covers the request's and the committee's hashes

@@ -7,7 +7,7 @@ import {Status} from "../types/Types.sol";
 /// status uint8. From the highest bit to the lowest. Which hash it is depends on the status:
 ///
 /// * `Requested`: keccak256(abi.encode(requestHash, round, seedBlock))
-/// * `Decided`, `Hung`: keccak256(abi.encode(structHash, relay, round)) with the EIP-712 struct hash of the decision, which
+/// * `Decided` to `TooEarly`: keccak256(abi.encode(structHash, relay, round)) with the EIP-712 struct hash of the decision, which
 /// covers requestHash and committeeHash. If nobody answered a later attempt, it is the last decision's, and the status is `Hung`
 /// whatever that says
 /// * `Refunded`: 0

@@ -30,6 +30,7 @@ library RequestTermsLib {
     uint8 internal constant KIND_POLICIES = 4;
     uint8 internal constant ASSURANCE_HIGH = 1;
     uint8 internal constant SECURED = 1;
+    uint8 internal constant REFUSED = 1;
 
     /// @notice Packs the terms; the inverse of `unpack`.
     /// @dev Cuts the members of four and of two bits to their width: pack only terms that `validate` accepts.
@@ -44,7 +45,8 @@ library RequestTermsLib {
         uint256 low =
             (uint256(terms.callbackGasLimit) << 48) |
                 (uint256(terms.committeeSize) << 40) |
-                (uint256(terms.assurance & 0xf) << 36) |
+                (uint256(terms.assurance & 0x3) << 38) |
+                (uint256(terms.nonAnswers & 0x3) << 36) |
                 (uint256(terms.security & 0x3) << 34) |
                 (uint256(terms.currency & 0x3) << 32) |
                 (uint256(terms.decimals) << 24) |
@@ -65,7 +67,8 @@ library RequestTermsLib {
         terms.tolerance = uint40(tolerance(packed));
         terms.callbackGasLimit = uint32(callbackGasLimit(packed));
         terms.committeeSize = uint8(committeeSize(packed));
-        terms.assurance = uint8(word >> 36) & 0xf;
+        terms.assurance = uint8(word >> 38) & 0x3;
+        terms.nonAnswers = uint8(nonAnswers(packed));
         terms.security = uint8(security(packed));
         terms.currency = uint8(word >> 32) & 0x3;
         terms.decimals = uint8(word >> 24);
@@ -105,6 +108,10 @@ library RequestTermsLib {
 
     function security(RequestTerms packed) internal pure returns (uint256) {
         return (RequestTerms.unwrap(packed) >> 34) & 0x3;
+    }
+
+    function nonAnswers(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 36) & 0x3;
     }
 
     function callbackGasLimit(RequestTerms packed) internal pure returns (uint256) {
@@ -163,8 +170,10 @@ library RequestTermsLib {
         _check(seats <= MAX_REQUEST_SEATS, "seats", seats);
         uint256 callbackGas = callbackGasLimit(packed);
         _check(callbackGas <= MAX_CALLBACK_GAS, "callbackGasLimit", callbackGas);
-        uint256 assurance = (word >> 36) & 0xf;
+        uint256 assurance = (word >> 38) & 0x3;
         _check(assurance <= ASSURANCE_HIGH, "assurance", assurance);
+        uint256 nonAnswers_ = nonAnswers(packed);
+        _check(nonAnswers_ <= REFUSED, "nonAnswers", nonAnswers_);
         uint256 currency_ = (word >> 32) & 0x3;
         _check(currency_ <= uint256(type(Currency).max), "currency", currency_);
         uint256 security_ = security(packed);

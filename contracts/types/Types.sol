@@ -10,7 +10,7 @@ type AgentId is uint32;
 type RequestId is uint256;
 
 /// @notice All numeric terms of a request in one word, see `RequestTermsLib` and `Terms`: fee uint96 | finality uint8 | duration uint24 | appeals uint4
-/// | retries uint4 | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 | assurance uint4 | security uint2 | currency uint2 |
+/// | retries uint4 | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 | assurance uint2 | nonAnswers uint2 | security uint2 | currency uint2 |
 /// decimals uint8 | options uint8 | kind uint8 | protocol uint8. From the highest bit to the lowest.
 type RequestTerms is uint256;
 
@@ -52,13 +52,16 @@ enum Currency {
     Native
 }
 
-/// @notice The state of a request. `Refunded` is final; `Decided` and `Hung` are final unless the decision is provisional. A committee is
+/// @notice The state of a request. `Refunded` is final; what a committee can decide, `Decided` to `TooEarly`, is final unless the decision is
+/// provisional. `Hung`: it found no consensus. `Unanswerable`: the sources do not tell. `TooEarly`: what is asked about is still to come. A committee is
 /// never stored, so nothing tells a request that waits for its seed block from one whose committee is at work.
 enum Status {
     None,
     Requested,
     Decided,
     Hung,
+    Unanswerable,
+    TooEarly,
     Refunded
 }
 
@@ -77,6 +80,7 @@ enum Status {
 /// @param committeeSize the number of seats of the first committee. The committee of the last appeal may have at most
 /// 64 seats, and all committees with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
+/// @param nonAnswers 0 accepted, 1 refused: then no decision says `Unanswerable` or `TooEarly`, and a committee that finds so hangs
 /// @param security 0 none, 1 secured: the seats that certified a decision lose stake if two larger committees overturn it
 /// (docs/spec/security.md). Needs high assurance, at least 2 appeals that somebody pays (a finality of 0), and a fee in the stake token, and all periods together
 /// may last at most seven days
@@ -95,6 +99,7 @@ struct Terms {
     uint32 callbackGasLimit;
     uint8 committeeSize;
     uint8 assurance;
+    uint8 nonAnswers;
     uint8 security;
     uint8 currency;
     uint8 decimals;
@@ -114,9 +119,10 @@ struct Request {
 
 /// @notice What a committee decided. See `DecisionLib` for the EIP-712 type that it signs, where every member stands alone.
 /// @param head status, attempt, seats, round, confidence, answered and agreed, see `DecisionHead`
-/// @param outcome the canonical outcome, by kind as `DecisionLib` and docs/spec/answers.md say; 0 when Hung
+/// @param outcome the canonical outcome, by kind as `DecisionLib` and docs/spec/answers.md say; 0 when `Hung`, 2^256 - 1 when
+/// `Unanswerable`, 2^256 - 2 when `TooEarly`, as Reality.eth writes them. The status tells a non-answer from the number -1
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
-/// @param answer the canonical answer as UTF-8; empty when Hung
+/// @param answer the canonical answer as UTF-8; empty unless `Decided`
 /// @param merits first the shares, one byte per seat: the seat's share, where all may be 0; 255 = the seat was
 /// absent; then the reputation changes, pairs of bytes (seat, int8 steps): -1 to -3 = that many slashes, +1 = one recovery step; seats strictly ascending
 struct Decision {
@@ -182,10 +188,10 @@ struct DecidedRound {
 }
 
 /// @notice What came of a request.
-/// @param status `Decided` or `Hung`; `None` where nobody has stored it
+/// @param status what the last committee decided, or `Hung` where nobody answered after it; `None` where nobody has stored it
 /// @param attempt the latest attempt, from 0
 /// @param confidence parts per million
-/// @param value see `Decision.outcome`; 0 when `Hung`
+/// @param value see `Decision.outcome`
 struct Outcome {
     Status status;
     uint32 attempt;

@@ -141,9 +141,10 @@ function foreignModels(panel: Panel): ForeignModels {
 function verdictOf(trace: Trace): Verdict {
   const { status, answer, confidence, transcript } = certifiedIn(trace);
   const criticalPath = callsBehind(trace, transcript);
-  return status === "hung"
-    ? { status, answer: null, confidence: null, criticalPath }
-    : { status, answer, confidence, criticalPath };
+  // Its questions name no sources, so no committee can say that there is no answer.
+  return status === "decided"
+    ? { status, answer, confidence, criticalPath }
+    : { status: "hung", answer: null, confidence: null, criticalPath };
 }
 
 /**

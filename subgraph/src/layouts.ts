@@ -38,7 +38,11 @@ export function termsCommitteeSize(word: BigInt): i32 {
 }
 
 export function termsAssurance(word: BigInt): i32 {
-  return i32At(word, 36, 4);
+  return i32At(word, 38, 2);
+}
+
+export function termsNonAnswers(word: BigInt): i32 {
+  return i32At(word, 36, 2);
 }
 
 export function termsSecurity(word: BigInt): i32 {

@@ -15,7 +15,9 @@ export function currencyOf(code: i32): string {
 
 /** Status of a decision, which is one of the two. */
 export function statusOf(code: i32): string {
-  return code == 2 ? "Decided" : "Hung";
+  if (code == 2) return "Decided";
+  if (code == 4) return "Unanswerable";
+  return code == 5 ? "TooEarly" : "Hung";
 }
 
 export function faultOf(code: i32): string {

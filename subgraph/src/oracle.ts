@@ -50,6 +50,7 @@ import {
   termsOptions,
   termsProtocol,
   termsRetries,
+  termsNonAnswers,
   termsSecurity,
   termsTolerance,
 } from "./layouts";
@@ -154,6 +155,8 @@ export function handleDecisionCommitted(event: DecisionCommitted): void {
   request.save();
   const tally = new Tally();
   if (decision.status == "Decided") tally.decided = 1;
+  else if (decision.status == "Unanswerable") tally.unanswerable = 1;
+  else if (decision.status == "TooEarly") tally.tooEarly = 1;
   else tally.hung = 1;
   tally.count(request.protocol, event.block.timestamp);
 }
@@ -239,6 +242,7 @@ function readTerms(request: Request, terms: BigInt): void {
   request.committeeSize = termsCommitteeSize(terms);
   request.assurance = termsAssurance(terms);
   request.security = termsSecurity(terms);
+  request.nonAnswers = termsNonAnswers(terms);
   request.currency = currencyOf(termsCurrency(terms));
   request.decimals = termsDecimals(terms);
   request.options = termsOptions(terms);

@@ -13,6 +13,8 @@ export class Tally {
   committees: i32 = 0;
   decided: i32 = 0;
   hung: i32 = 0;
+  unanswerable: i32 = 0;
+  tooEarly: i32 = 0;
   refunded: i32 = 0;
   settled: i32 = 0;
   appeals: i32 = 0;
@@ -46,6 +48,8 @@ export class Tally {
     if (this.committees != 0) sum.committees += this.committees;
     if (this.decided != 0) sum.decided += this.decided;
     if (this.hung != 0) sum.hung += this.hung;
+    if (this.unanswerable != 0) sum.unanswerable += this.unanswerable;
+    if (this.tooEarly != 0) sum.tooEarly += this.tooEarly;
     if (this.refunded != 0) sum.refunded += this.refunded;
     if (this.settled != 0) sum.settled += this.settled;
     if (this.appeals != 0) sum.appeals += this.appeals;
@@ -78,6 +82,8 @@ function create(id: string, scope: string, protocol: i32, day: i32): Statistic {
   sum.committees = 0;
   sum.decided = 0;
   sum.hung = 0;
+  sum.unanswerable = 0;
+  sum.tooEarly = 0;
   sum.refunded = 0;
   sum.settled = 0;
   sum.appeals = 0;

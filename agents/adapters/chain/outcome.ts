@@ -1,14 +1,14 @@
 import { settlementAbi } from "conclave/abi";
-import { statusCode } from "../../core/encoding/words.ts";
+import { decisionStatusOf } from "../../core/encoding/words.ts";
 import type { DecidedRound } from "../../core/request/events.ts";
-import type { Digest, Ppm, Request } from "../../core/types.ts";
+import type { DecisionStatus, Digest, Ppm, Request } from "../../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { aboutLastArguments } from "./encode.ts";
 import { readSettlement } from "./prices.ts";
 
 /** What the settlement contract says came of a final request (SE22). */
 export interface ProvenOutcome {
-  readonly status: "decided" | "hung";
+  readonly status: DecisionStatus;
   /** Later than the attempt of the last decision if nobody answered it; then the status is hung. */
   readonly attempt: number;
   readonly confidence: Ppm;
@@ -33,8 +33,8 @@ export async function readOutcome(
     ]),
   );
   return {
-    // The contract proves no third status.
-    status: outcome.status === statusCode("decided") ? "decided" : "hung",
+    // The contract proves no other status.
+    status: decisionStatusOf(outcome.status) ?? "hung",
     attempt: outcome.attempt,
     confidence: outcome.confidence as Ppm,
     value: outcome.value as Digest,

@@ -1,7 +1,7 @@
 import { numberToHex } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/types.ts";
-import type { ChainEvent, RequestState, RequestStatus } from "../../core/request/events.ts";
+import { REQUEST_STATUSES, type ChainEvent, type RequestState } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
@@ -21,7 +21,6 @@ export interface ReaderOptions extends ChainOptions {
 }
 
 const DEFAULT_BLOCK_RANGE = 2_000n;
-const statuses: readonly RequestStatus[] = ["none", "requested", "decided", "hung", "refunded"];
 
 /** Connects to a node over HTTP JSON-RPC. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createChainReader(options: ReaderOptions, startSignal?: AbortSignal): Promise<ChainReader> {
@@ -72,7 +71,7 @@ export async function readRequestState(
         args: [requestId],
       }),
   );
-  return { status: statuses[status] ?? "none", attempt, provisional, callbackPending, settled };
+  return { status: REQUEST_STATUSES[status] ?? "none", attempt, provisional, callbackPending, settled };
 }
 
 async function readRequestEvents(

@@ -2,6 +2,7 @@ import { bytesToHex, concat, hexToBytes, word } from "../../core/encoding/bytes.
 import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
 import {
   bitsOf,
+  decisionStatusOf,
   decodeReputationChanges,
   decodeShares,
   encodeReputationChanges,
@@ -17,7 +18,6 @@ import {
   type Address,
   type Certificate,
   type Decision,
-  type DecisionStatus,
   type Hex,
   type Outcome,
   type Ppm,
@@ -40,8 +40,6 @@ const MAX_GAS_PRICE = (1n << BigInt(placeOf(LAYOUTS.relay, "gasPrice").bits)) - 
 const CERTIFICATE_HEAD_BYTES = 8;
 const COMPACT_BYTES = 64;
 
-const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 2: "decided", 3: "hung" };
-
 /** Packs the head of a decision. Throws if a member does not fit its bits, which no protocol yields. */
 export function packHead(head: DecisionHead): bigint {
   return packWord(LAYOUTS.decisionHead, {
@@ -56,8 +54,8 @@ export function packHead(head: DecisionHead): bigint {
 export function unpackHead(packed: bigint): DecisionHead | string {
   // The highest member keeps the bits above it, so that they make it an unknown status.
   const code = Number(packed >> STATUS_SHIFT);
-  const status = statusOfCode[code];
-  if (status === undefined) return `the status ${code} is neither decided nor hung`;
+  const status = decisionStatusOf(code);
+  if (status === null) return `the status ${code} is that of no decision`;
   const { attempt, seats, round, confidence, answered, agreed } = unpackWord(LAYOUTS.decisionHead, packed);
   if (confidence > ONE_PPM) return `the confidence ${confidence} exceeds one million`;
   return {

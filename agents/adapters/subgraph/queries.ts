@@ -3,7 +3,7 @@ import { z } from "zod";
 import { bigInt, bytes, day, int, list, requestId, text, time, type Where } from "./scalars.ts";
 import type { Hex } from "../../core/types.ts";
 
-const status = z.enum(["Requested", "Decided", "Hung", "Refunded"]);
+const status = z.enum(["Requested", "Decided", "Hung", "Unanswerable", "TooEarly", "Refunded"]);
 
 const currency = z.enum(["Token", "Native"]);
 
@@ -37,6 +37,7 @@ export type RequestFilter = Where<{
   committeeSize: number;
   assurance: number;
   security: number;
+  nonAnswers: number;
   decimals: number;
   options: number;
   question: string;
@@ -325,6 +326,8 @@ const statisticsAnswer = z.object({
       committees: int,
       decided: int,
       hung: int,
+      unanswerable: int,
+      tooEarly: int,
       refunded: int,
       settled: int,
       appeals: int,
@@ -349,6 +352,8 @@ const statisticsAnswer = z.object({
       committees: int,
       decided: int,
       hung: int,
+      unanswerable: int,
+      tooEarly: int,
       refunded: int,
       settled: int,
       appeals: int,
@@ -374,6 +379,8 @@ const statisticsAnswer = z.object({
       committees: int,
       decided: int,
       hung: int,
+      unanswerable: int,
+      tooEarly: int,
       refunded: int,
       settled: int,
       appeals: int,
@@ -398,7 +405,7 @@ const statisticsAnswer = z.object({
 export type StatisticsAnswer = z.infer<typeof statisticsAnswer>;
 
 const statisticsText =
-  'fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}query Statistics($days:Int!){...Standing all:statistics(first:1 where:{scope:All}){...Sums}protocols:statistics(first:256 where:{scope:Protocol}orderBy:protocol){...Sums protocol}days:statistics(first:$days where:{scope:Day}orderBy:day orderDirection:desc){...Sums day}}fragment Sums on Statistic{requests committees decided hung refunded settled appeals appealsUpheld callbacksFailed evidence feesToken feesNative refundsToken refundsNative payToken payNative treasuryToken treasuryNative relayersToken relayersNative}';
+  'fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}query Statistics($days:Int!){...Standing all:statistics(first:1 where:{scope:All}){...Sums}protocols:statistics(first:256 where:{scope:Protocol}orderBy:protocol){...Sums protocol}days:statistics(first:$days where:{scope:Day}orderBy:day orderDirection:desc){...Sums day}}fragment Sums on Statistic{requests committees decided hung unanswerable tooEarly refunded settled appeals appealsUpheld callbacksFailed evidence feesToken feesNative refundsToken refundsNative payToken payNative treasuryToken treasuryNative relayersToken relayersNative}';
 
 export function statisticsQuery(variables: { readonly days: number }) {
   return { name: "Statistics", text: statisticsText, variables, answer: statisticsAnswer };

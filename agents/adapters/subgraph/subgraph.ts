@@ -5,6 +5,7 @@ import {
   type AgentId,
   type AnswerKind,
   type Currency,
+  type DecisionStatus,
   type Hex,
   type Ppm,
 } from "../../core/types.ts";
@@ -152,7 +153,7 @@ function requestOf(said: RequestsAnswer["requests"][number]): PastRequest {
     currency: currencyOf(said.currency),
     fee,
     question,
-    status: said.status.toLowerCase() as PastStatus,
+    status: uncapital(said.status),
     provisional,
     settled,
     attempt,
@@ -164,7 +165,7 @@ function pastDecisionOf(said: NonNullable<RequestsAnswer["requests"][number]["de
   const { status, answer, confidence, transcript, attempt, signers } = said;
   return {
     attempt: attempt.number,
-    status: statusOf(status),
+    status: uncapital(status) as DecisionStatus,
     answer,
     confidence: confidence as Ppm,
     transcript,
@@ -238,7 +239,7 @@ function seatOf(said: NonNullable<AgentHistoryAnswer["agent"]>["seats"][number])
     protocol: request.protocol,
     time: timestamp,
     decision: {
-      status: statusOf(decision.status),
+      status: uncapital(decision.status) as DecisionStatus,
       signed: decision.signerSeats.includes(seat),
       steps: decision.steps[seat] ?? 0,
       share: shareOf(decision.shares, seat),
@@ -258,18 +259,20 @@ function statisticsOf({ deployment, all, protocols, days }: StatisticsAnswer): S
 }
 
 function sumsOf(said: StatisticsAnswer["all"][number]): Sums {
-  const { requests, committees, decided, hung, refunded, settled, appeals, appealsUpheld, callbacksFailed } = said;
+  const { requests, committees, decided, hung, unanswerable, tooEarly, refunded, settled, appeals } = said;
   const amounts = (token: bigint, native: bigint): Amounts => ({ token, native });
   return {
     requests,
     committees,
     decided,
     hung,
+    unanswerable,
+    tooEarly,
     refunded,
     settled,
     appeals,
-    appealsUpheld,
-    callbacksFailed,
+    appealsUpheld: said.appealsUpheld,
+    callbacksFailed: said.callbacksFailed,
     evidence: said.evidence,
     fees: amounts(said.feesToken, said.feesNative),
     refunds: amounts(said.refundsToken, said.refundsNative),
@@ -283,11 +286,10 @@ function currencyOf(said: "Token" | "Native"): Currency {
   return said === "Token" ? "token" : "native";
 }
 
-/** Returns the status of a decision, which is one of two. */
-function statusOf(said: string): "decided" | "hung" {
-  return said === "Hung" ? "hung" : "decided";
-}
-
 function capital<Text extends string>(text: Text): Capitalize<Text> {
   return (text.charAt(0).toUpperCase() + text.slice(1)) as Capitalize<Text>;
+}
+
+function uncapital<Text extends string>(text: Text): Uncapitalize<Text> {
+  return (text.charAt(0).toLowerCase() + text.slice(1)) as Uncapitalize<Text>;
 }

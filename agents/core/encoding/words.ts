@@ -1,5 +1,5 @@
 import { ConclaveError } from "../errors.ts";
-import { NAMED_TERMS, type NamedTerm } from "../types.ts";
+import { DECISION_STATUSES, NAMED_TERMS, type NamedTerm } from "../types.ts";
 import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
 import { isSkill } from "../skill.ts";
 import { LAYOUTS, type Layout, type Field } from "./layouts.ts";
@@ -91,14 +91,17 @@ export function unpackSeat(packed: bigint): SeatInfo | null {
   };
 }
 
+/** The code of `Status.Decided` in contracts/types/Types.sol: those of other decisions follow. */
+const DECIDED_CODE = 2;
+
 /** The number of `Status` in contracts/types/Types.sol. */
 export function statusCode(status: DecisionStatus): number {
-  switch (status) {
-    case "decided":
-      return 2;
-    case "hung":
-      return 3;
-  }
+  return DECIDED_CODE + DECISION_STATUSES.indexOf(status);
+}
+
+/** Null when the code is that of no decision. */
+export function decisionStatusOf(code: number): DecisionStatus | null {
+  return DECISION_STATUSES[code - DECIDED_CODE] ?? null;
 }
 
 /** Pairs of bytes (seat, int8 steps). Throws unless seats ascend strictly and every step is in -128..-1 or +1. */

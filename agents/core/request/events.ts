@@ -1,3 +1,4 @@
+import { DECISION_STATUSES } from "../types.ts";
 import type { Address, AgentId, Decision, Hex, Request, RequestId, Round, SeatInfo } from "../types.ts";
 
 interface LogPosition {
@@ -74,7 +75,9 @@ export type ChainEvent = LogPosition &
     | { readonly kind: "agentsChanged"; readonly agentId: AgentId }
   );
 
-export type RequestStatus = "none" | "requested" | "decided" | "hung" | "refunded";
+/** In the order of the on-chain codes. */
+export const REQUEST_STATUSES = ["none", "requested", ...DECISION_STATUSES, "refunded"] as const;
+export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 
 export interface RequestState {
   readonly status: RequestStatus;

@@ -35,7 +35,7 @@ export function seatsOfAll({
   return sizes.reduce((sum, size) => sum + size, 0) + retries * committeeSizeAfter(committeeSize, appeals);
 }
 
-/** Units of pay of a seat of a committee that decided; one of a committee that hung has one. As in contracts/types/Limits.sol. */
+/** Units of pay of a seat of a committee that decided, if only that there is no answer; one of a committee that hung has one. As in contracts/types/Limits.sol. */
 const DECIDED_UNITS = 2;
 
 /** The most units of pay that a request can cost (SE11). */
@@ -60,7 +60,7 @@ export function nextAfter(
   if (status === "hung" && hasRetry(round, terms, attempt)) return "retry";
   if (unpackRound(round).appeals === terms.appeals) return "final";
   if (terms.finality === 0) return "provisional";
-  return status === "decided" && confidence >= terms.finality * PERCENT ? "final" : "larger";
+  return status !== "hung" && confidence >= terms.finality * PERCENT ? "final" : "larger";
 }
 
 /** True if another committee may be tried after this attempt. Every attempt but the first follows an appeal or a retry. */

@@ -27,9 +27,9 @@ export function isFinalState(state: RequestState): boolean {
   return isRefunded(state) || (isDecided(state) && !state.provisional);
 }
 
-/** True if the latest attempt has a decision, which may be that it hung. */
+/** True if the latest attempt has a decision, which may be that it hung or that there is no answer. */
 export function isDecided({ status }: RequestState): boolean {
-  return status === "decided" || status === "hung";
+  return status !== "none" && status !== "requested" && status !== "refunded";
 }
 
 /** True if there is a decision whose callback is not pending any more. */

@@ -16,6 +16,7 @@ export function defaultTerms(change: Partial<Terms> & Pick<Terms, "protocol">): 
     callbackGasLimit: 0,
     committeeSize: limits.minCommittee,
     assurance: "normal",
+    nonAnswers: "accepted",
     security: "none",
     currency: "token",
     decimals: 0,

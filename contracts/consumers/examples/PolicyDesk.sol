@@ -175,6 +175,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
             callbackGasLimit: current.callbackGasLimit,
             committeeSize: current.committeeSize,
             assurance: current.assurance,
+            nonAnswers: 0,
             security: 0,
             currency: uint8(Currency.Token),
             decimals: decimals,
