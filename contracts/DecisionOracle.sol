@@ -9,6 +9,7 @@ import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CalldataLib} from "./libraries/CalldataLib.sol";
+import {CommitteeLib} from "./libraries/CommitteeLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {FinalityLib, Next} from "./libraries/FinalityLib.sol";
@@ -114,7 +115,7 @@ contract DecisionOracle is Accounts, Requests {
         require(block.prevrandao >= MIN_PREVRANDAO, ChainHasNoBeacon(block.prevrandao));
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
-        settlement = address(new Settlement());
+        settlement = address(new Settlement(registry_));
         supportedProtocols = supportedProtocols_;
         _isOneToken = address(feeToken_) == address(registry_.stakeToken());
         emit OracleDeployed(registry_, settlement, supportedProtocols_, _epochBlocks);
@@ -160,7 +161,7 @@ contract DecisionOracle is Accounts, Requests {
         Commit memory made;
         {
             bytes32 prevRandao = SeedLib.prevRandaoOnce(requestId, seed.seedBlock, _epochBlocks, seed.header);
-            made.committee = _pick(request_, round, attempt, prevRandao, seed);
+            made.committee = CommitteeLib.pick(registry, _epochBlocks, request_, round, attempt, prevRandao, seed);
         }
         uint64 signers;
         (made.structHash, signers) = _requireCertified(request_, attempt, made.committee, certificate, decision);
