@@ -105,9 +105,9 @@ contract Settlement is ISettlement {
             // Never below 0: the rounds have at most as many units as the fee, less the reserve, was divided by.
             book.rest -= pay;
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
-            // A committee that hung and was followed without an appeal has answered nothing that could be wrong.
+            // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
             bool isOverturned =
-                (isAppealed || !PayLib.isHung(rounds[i].decision)) &&
+                (isAppealed || _isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision)) &&
                     PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
@@ -350,6 +350,10 @@ contract Settlement is ISettlement {
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
         return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
+    }
+
+    function _isFollowedByLarger(DecidedRound[] calldata rounds, uint256 index) private pure returns (bool) {
+        return index + 1 < rounds.length && rounds[index + 1].round.appeals() != rounds[index].round.appeals();
     }
 
     /// @dev True if the commit delivered the decision: it called no other committee and the decision was not

@@ -23,11 +23,11 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     /// @param protocol see `Terms`
     struct Settings {
         uint48 subscriptionId;
-        uint96 fee;
+        uint80 fee;
         uint24 duration;
         uint8 appeals;
         uint8 retries;
-        uint32 callbackGasLimit;
+        uint24 callbackGasLimit;
         uint8 committeeSize;
         uint8 assurance;
         uint8 protocol;
@@ -176,6 +176,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
             committeeSize: current.committeeSize,
             assurance: current.assurance,
             nonAnswers: 0,
+            delay: 0,
             security: 0,
             currency: uint8(Currency.Token),
             decimals: decimals,
