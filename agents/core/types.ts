@@ -52,6 +52,8 @@ export type NamedTerm = keyof typeof NAMED_TERMS;
 export interface Terms {
   /** Covers every committee that may be called, in the smallest unit of the currency. */
   readonly fee: bigint;
+  /** Seconds before the first committee is called; 0 = at once. The wait takes one of the retries (SE25). */
+  readonly delay: number;
   /**
    * 0: a decision waits for an appeal, if the terms allow any. Else it never waits: it is final if its confidence is at least this many
    * percent, otherwise the oracle calls the larger committee that an appeal would call (SE24).

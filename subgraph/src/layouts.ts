@@ -6,31 +6,35 @@ import { bigAt, bytesAt, i32At, u64At } from "./words";
 export const KINDS: string[] = ["Boolean", "Choice", "Number", "Text", "Policies"];
 
 export function termsFee(word: BigInt): BigInt {
-  return bigAt(word, 160, 96);
+  return bigAt(word, 176, 80);
+}
+
+export function termsDelay(word: BigInt): i32 {
+  return i32At(word, 152, 24);
 }
 
 export function termsFinality(word: BigInt): i32 {
-  return i32At(word, 152, 8);
+  return i32At(word, 144, 8);
 }
 
 export function termsDuration(word: BigInt): i32 {
-  return i32At(word, 128, 24);
+  return i32At(word, 120, 24);
 }
 
 export function termsAppeals(word: BigInt): i32 {
-  return i32At(word, 124, 4);
+  return i32At(word, 116, 4);
 }
 
 export function termsRetries(word: BigInt): i32 {
-  return i32At(word, 120, 4);
+  return i32At(word, 112, 4);
 }
 
 export function termsTolerance(word: BigInt): u64 {
-  return u64At(word, 80, 40);
+  return u64At(word, 72, 40);
 }
 
-export function termsCallbackGasLimit(word: BigInt): u64 {
-  return u64At(word, 48, 32);
+export function termsCallbackGasLimit(word: BigInt): i32 {
+  return i32At(word, 48, 24);
 }
 
 export function termsCommitteeSize(word: BigInt): i32 {

@@ -102,7 +102,7 @@ contract AttackTest is ConclaveTest {
         uint64 seedBlock = _appealedLie();
         vm.roll(seedBlock + 1);
         Seed memory seed = _seed(seedBlock);
-        Seat[] memory committee = oracle.committeeOf(_request, _second, seed);
+        Seat[] memory committee = settlement.committeeOf(_request, _second, seed);
         assertEq(committee.length, 9, "nine seats");
         Draft memory truth = decisionFor(9);
         truth.attempt = 1;

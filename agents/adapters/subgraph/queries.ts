@@ -11,7 +11,7 @@ const fault = z.enum(["Messages", "Decisions", "Overturned"]);
 
 const kind = z.enum(["Boolean", "Choice", "Number", "Text", "Policies"]);
 
-const attemptCause = z.enum(["First", "Hung", "Silent", "Unsure", "Appeal"]);
+const attemptCause = z.enum(["First", "Hung", "Silent", "Unsure", "TooEarly", "Waited", "Appeal"]);
 
 const appealState = z.enum(["Open", "Upheld", "Lost", "Unanswered"]);
 
@@ -38,6 +38,7 @@ export type RequestFilter = Where<{
   assurance: number;
   security: number;
   nonAnswers: number;
+  delay: bigint;
   decimals: number;
   options: number;
   question: string;

@@ -383,7 +383,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         uint64 seedBlock,
         bytes memory header
     ) internal view returns (Seat[] memory) {
-        return oracle.committeeOf(request, firstRounds[request.id], Seed(seedBlock, header, new PastRound[](0)));
+        return settlement.committeeOf(request, firstRounds[request.id], Seed(seedBlock, header, new PastRound[](0)));
     }
 
     function commitWith(Request memory request, Decision memory decision, bytes memory certificate) internal {

@@ -270,7 +270,7 @@ contract Handler is ConclaveTest {
         if (isLate) _see(entry);
         if (vm.getBlockNumber() < due) vm.roll(due);
         if (_isExpired(entry)) {
-            try oracle.committeeOf(entry.request, entry.round, _seedOf(entry, true)) {
+            try settlement.committeeOf(entry.request, entry.round, _seedOf(entry, true)) {
                 _break("SE8: a committee of an expired seed");
             } catch {
                 ++done["seedExpired"];
@@ -642,7 +642,7 @@ contract Handler is ConclaveTest {
         uint64 shares,
         uint256 slashed
     ) private returns (Draft memory decision, uint256 signers) {
-        entry.committee = oracle.committeeOf(entry.request, entry.round, seed);
+        entry.committee = settlement.committeeOf(entry.request, entry.round, seed);
         _checkCommittee(entry);
         uint256 size = entry.committee.length;
         signers = _signers(size, random >> 48);
@@ -680,7 +680,7 @@ contract Handler is ConclaveTest {
     function _see(Entry storage entry) private {
         if (vm.getBlockNumber() <= entry.seedBlock) vm.roll(entry.seedBlock + 1);
         if (_isExpired(entry) || vm.getBlockNumber() / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) return;
-        Seat[] memory committee = oracle.committeeOf(entry.request, entry.round, _seedOf(entry, true));
+        Seat[] memory committee = settlement.committeeOf(entry.request, entry.round, _seedOf(entry, true));
         entry.committeeHash = SeatLib.hashMemory(committee);
     }
 
