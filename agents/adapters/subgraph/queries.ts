@@ -24,12 +24,9 @@ export type RequestFilter = Where<{
   consumer: Hex;
   subscription: string;
   priceList: string;
-  protocol: number;
-  kind: z.infer<typeof kind>;
-  currency: z.infer<typeof currency>;
   fee: bigint;
-  duration: bigint;
   finality: number;
+  duration: bigint;
   appeals: number;
   retries: number;
   tolerance: bigint;
@@ -37,8 +34,11 @@ export type RequestFilter = Where<{
   committeeSize: number;
   assurance: number;
   security: number;
+  currency: z.infer<typeof currency>;
   decimals: number;
   options: number;
+  kind: z.infer<typeof kind>;
+  protocol: number;
   question: string;
   questionHash: Hex;
   status: z.infer<typeof status>;
