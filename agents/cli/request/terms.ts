@@ -104,11 +104,11 @@ function checkSecurity(terms: Terms, flags: TermsFlags): void {
       flags.security,
       "it needs --assurance high: otherwise fewer than a quorum decide for all seats",
     );
-  if (kind === "policies")
+  if (KIND_RULES[kind].agreement !== undefined)
     throw invalidTerm(
       "security",
       flags.security,
-      "sets of policies agree in part, so nothing shows who knew; ask another --kind",
+      `answers of --kind ${kind} agree in part, so nothing shows who knew; ask another --kind`,
     );
   if (currency !== "token")
     throw invalidTerm(
