@@ -18,7 +18,6 @@ import {
 import { Appeal, Attempt, Callback, Decision, Request, RequestSubscription, Seat } from "../generated/schema";
 import { cidOf } from "./cid";
 import {
-  KINDS,
   headAttempt,
   headAgreed,
   headAnswered,
@@ -26,6 +25,7 @@ import {
   headRound,
   headSeats,
   headStatus,
+  readTerms,
   relayGasPrice,
   relayRelayer,
   relaySigners,
@@ -37,25 +37,8 @@ import {
   seatReputation,
   seatSkill,
   seatSigner,
-  termsAppeals,
-  termsAssurance,
-  termsCallbackGasLimit,
-  termsCommitteeSize,
-  termsCurrency,
-  termsDecimals,
-  termsDelay,
-  termsDuration,
-  termsFee,
-  termsFinality,
-  termsKind,
-  termsOptions,
-  termsProtocol,
-  termsRetries,
-  termsNonAnswers,
-  termsSecurity,
-  termsTolerance,
 } from "./layouts";
-import { ZERO, attemptId, currencyOf, eventId, isPause, isZero, priceListId, seatId, statusOf } from "./names";
+import { ZERO, attemptId, eventId, isPause, isZero, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
 import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment, spendAllowance } from "./stores";
 import { bytesAt } from "./words";
@@ -229,27 +212,6 @@ export function handleRequestRefunded(event: RequestRefunded): void {
   const tally = new Tally();
   tally.refunded = 1;
   tally.count(request.protocol, event.block.timestamp);
-}
-
-/** See `RequestTerms`. */
-function readTerms(request: Request, terms: BigInt): void {
-  request.fee = termsFee(terms);
-  request.delay = BigInt.fromU64(termsDelay(terms));
-  request.finality = termsFinality(terms);
-  request.duration = BigInt.fromU64(termsDuration(terms));
-  request.appeals = termsAppeals(terms);
-  request.retries = termsRetries(terms);
-  request.tolerance = BigInt.fromU64(termsTolerance(terms));
-  request.callbackGasLimit = BigInt.fromU64(termsCallbackGasLimit(terms));
-  request.committeeSize = termsCommitteeSize(terms);
-  request.assurance = termsAssurance(terms);
-  request.security = termsSecurity(terms);
-  request.nonAnswers = termsNonAnswers(terms);
-  request.currency = currencyOf(termsCurrency(terms));
-  request.decimals = termsDecimals(terms);
-  request.options = termsOptions(terms);
-  request.kind = KINDS[termsKind(terms)];
-  request.protocol = termsProtocol(terms);
 }
 
 /** keccak256(abi.encode(Request)): four words. */

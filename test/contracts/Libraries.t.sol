@@ -57,31 +57,6 @@ contract LibrariesTest is Assertions {
     /// @dev A price list in which every value is zero.
     Prices private constant FREE = Prices.wrap(0);
 
-    function testFuzz_termsSurvivePacking(Terms memory terms) public pure {
-        _cut(terms);
-        Terms memory unpacked = RequestTermsLib.unpack(RequestTermsLib.pack(terms));
-        assertEq(keccak256(abi.encode(unpacked)), keccak256(abi.encode(terms)), "terms");
-    }
-
-    function testFuzz_everyWordIsTerms(uint256 word) public pure {
-        RequestTerms packed = RequestTermsLib.pack(RequestTermsLib.unpack(RequestTerms.wrap(word)));
-        assertEq(RequestTerms.unwrap(packed), word, "word");
-    }
-
-    function testFuzz_accessorsReadTheirMember(Terms memory terms) public pure {
-        _cut(terms);
-        RequestTerms packed = RequestTermsLib.pack(terms);
-        assertEq(RequestTermsLib.fee(packed), terms.fee, "fee");
-        assertEq(RequestTermsLib.duration(packed), terms.duration, "duration");
-        assertEq(RequestTermsLib.appeals(packed), terms.appeals, "appeals");
-        assertEq(RequestTermsLib.retries(packed), terms.retries, "retries");
-        assertEq(RequestTermsLib.tolerance(packed), terms.tolerance, "tolerance");
-        assertEq(RequestTermsLib.callbackGasLimit(packed), terms.callbackGasLimit, "callbackGasLimit");
-        assertEq(RequestTermsLib.committeeSize(packed), terms.committeeSize, "committeeSize");
-        assertEq(RequestTermsLib.options(packed), terms.options, "options");
-        assertEq(RequestTermsLib.kind(packed), terms.kind, "kind");
-    }
-
     function testFuzz_roundSurvivesPacking(uint256 link, uint8 appeals, uint40 deadline, uint40 other) public pure {
         link = bound(link, 0, (1 << 208) - 1);
         Round round = RoundLib.pack(link, appeals, deadline);
@@ -476,15 +451,6 @@ contract LibrariesTest is Assertions {
             sum += last;
         }
         assertEq(RequestTermsLib.agentsNeeded(RequestTermsLib.pack(terms)), sum, "agents");
-    }
-
-    /// @dev Cuts the members that have four or two bits.
-    function _cut(Terms memory terms) private pure {
-        terms.appeals &= 0xf;
-        terms.retries &= 0xf;
-        terms.assurance &= 0xf;
-        terms.security &= 0x3;
-        terms.currency &= 0x3;
     }
 }
 

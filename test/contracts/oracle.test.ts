@@ -2,6 +2,8 @@ import { expect } from "chai";
 import { decodeRlp, encodeBytes32String, getBytes, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
+import { usesTerm } from "../../agents/core/request/kinds.ts";
+import { ANSWER_KINDS } from "../../agents/core/types.ts";
 import {
   ask,
   commitArgs,
@@ -124,7 +126,7 @@ describe("DecisionOracle", () => {
         ["security", { security: 3, assurance: 1, appeals: 2 }],
         // Sets agree in part, so no share shows who knew (SC2).
         ["kind", { security: 1, assurance: 1, appeals: 2, duration: 3_600, kind: 4, options: 2 }],
-        ["kind", { kind: 5 }],
+        ["kind", { kind: ANSWER_KINDS.length }],
         ["options", { kind: 1, options: 1 }],
         ["options", { kind: 1, options: 27 }],
         ["options", { kind: 0, options: 2 }],
@@ -170,11 +172,9 @@ describe("DecisionOracle", () => {
         { committeeSize: 4, appeals: 3, retries: 2 },
         { committeeSize: 64, retries: 1 },
         { committeeSize: 40, retries: 3 },
-        { kind: 1, options: 2 },
+        ...ANSWER_KINDS.map((name, kind) => ({ kind, ...(usesTerm(name, "options") ? { options: 2 } : {}) })),
         { kind: 1, options: 26 },
         { kind: 2, decimals: 18, tolerance: 2 ** 40 - 1 },
-        { kind: 3 },
-        { kind: 4, options: 2 },
         { kind: 4, options: 26 },
       ];
       for (const overrides of valid) await ask(world, overrides);
