@@ -311,7 +311,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         vm.roll((vm.getBlockNumber() / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS);
     }
 
-    function termsFor(uint256 size, uint96 fee) internal pure returns (Terms memory terms) {
+    function termsFor(uint256 size, uint80 fee) internal pure returns (Terms memory terms) {
         terms.fee = fee;
         terms.duration = DURATION;
         terms.committeeSize = uint8(size);
