@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
 import { installHooks } from "../../sim/hooks.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
 import type { PromptSet } from "../../agents/core/prompts/prompt.ts";
 import type { ForeignModels } from "../../sim/model.ts";
 import type { Question } from "../eval/question.ts";
@@ -29,16 +30,22 @@ const ASKED: readonly (readonly [kind: string, truth: string, errors: readonly s
 const DOCUMENT = "Exports above 500 need a licence.";
 const TASKS = "adjudicate cite converge critique match propose revise score synthesize verify";
 
-/** The hash of all that the set asks in these worlds. A change of any wording changes it. */
+/**
+ * Protocols that ask in words that others lack, and those that stand beside them. What any other protocol asks is worded as what these
+ * ask, so a new protocol belongs here only if it brings wording of its own.
+ */
+const WORDED = "mbft mbft-bayesian wbft leaderless unanimous hashgraph debate adversarial escalating clo".split(" ");
+
+/** The hash of all that the set asks in the worlds of these protocols. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "20e230330fa4be36b1a289e82e5725e6317efb7c1d76abd893b386996ce09477",
-  "general@1": "948f153290f61a0238bfeb737790c8592a10aa32204b75b016ebbe67abe30ea3",
+  "small@2": "e6a8c1efe1def8a4c744029ce1d857b3874b55abcb9dca2956e155528a252c6d",
+  "general@1": "693aec32c2768dc464195e81afcfef0b23328d453ab38e9ad1845a708d5d7e7b",
 };
 
-/** Everything that seats ask when they are asked all of that under all protocols. */
-async function promptsOf(set: PromptSet): Promise<ReadonlySet<string>> {
+/** Everything that seats ask when they are asked all of that under the protocols. */
+async function promptsOf(set: PromptSet, asking: readonly Protocol[]): Promise<readonly string[]> {
   const prompts = new Set<string>();
-  for (const protocol of protocols)
+  for (const protocol of asking)
     for (const [kind, truth, errors] of ASKED)
       for (const documents of protocol.id === "escalating" ? [[], [DOCUMENT]] : [[]]) {
         const sources = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`).join("");
@@ -75,16 +82,33 @@ async function promptsOf(set: PromptSet): Promise<ReadonlySet<string>> {
         };
         await runWorld({ ...plan, attempt, model: { failPpm: 0, errorPpm: 1 } }, null, models);
       }
-  return prompts;
+  return [...prompts].toSorted();
+}
+
+/** The prompt without the texts of strangers, and with one field for several of a kind, such as answerA and answerB. */
+function wordingOf(prompt: string): string {
+  const { user, ...rest } = JSON.parse(prompt) as { readonly user: string };
+  const fields = user.split("\n").map((line) => line.replace(/^(.*?)(?:[A-Z]|\[\d+\])?: "(.*)"$/, "$1"));
+  return JSON.stringify({ ...rest, fields: [...new Set(fields)] });
 }
 
 describe("prompt sets (P5)", () => {
   for (const set of PROMPT_SETS)
     it(`${promptsName(set)} asks what it asked when it got its version, in every task`, async () => {
-      const prompts = [...(await promptsOf(set))].toSorted();
+      const prompts = await promptsOf(
+        set,
+        protocols.filter(({ id }) => WORDED.includes(id)),
+      );
       const tasks = new Set(prompts.map((one) => String(/task: (\w+)/.exec(one)?.[1])));
       assert.equal([...tasks].toSorted((a, b) => (a < b ? -1 : 1)).join(" "), TASKS);
       const hash = createHash("sha256").update(prompts.join("\n")).digest("hex");
       assert.equal(hash, HASHES[promptsName(set)], "wording changed: raise PROMPT_VERSIONS, then pin the new hash");
+      const wordings = new Set(prompts.map(wordingOf));
+      for (const other of protocols.filter(({ id }) => !WORDED.includes(id)))
+        for (const prompt of await promptsOf(set, [other]))
+          assert.ok(
+            wordings.has(wordingOf(prompt)),
+            `${other.id} has a wording of its own: name it in WORDED\n${prompt}`,
+          );
     });
 });
