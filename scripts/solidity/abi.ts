@@ -1,5 +1,5 @@
-// The package entry `conclave/abi`: the ABIs of the contracts, every custom error, and where the contracts are deployed. Plain
-// JavaScript, because Node strips no types from installed packages; it needs no Solidity compiler at run time.
+// The package entry `@conclave/contracts/abi`: the ABIs of the contracts, every custom error, and where the contracts are deployed.
+// It is plain JavaScript, because Node strips no types from installed packages; it needs no Solidity compiler at run time.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
@@ -90,8 +90,8 @@ export function generateAbi(): Readonly<Record<string, string>> {
   );
   const deployments = `export const deployments = ${JSON.stringify(readDeployments(), null, 2)};\n`;
   return {
-    "abi/index.js": [NOTICE, ...values, deployments].join("\n"),
-    "abi/index.d.ts": [NOTICE, ...types, DEPLOYMENT_TYPE].join("\n"),
+    "contracts/abi/index.js": [NOTICE, ...values, deployments].join("\n"),
+    "contracts/abi/index.d.ts": [NOTICE, ...types, DEPLOYMENT_TYPE].join("\n"),
   };
 }
 

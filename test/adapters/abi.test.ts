@@ -8,7 +8,7 @@ import {
   settlementAbi,
   slasherAbi,
   type Deployment,
-} from "conclave/abi";
+} from "@conclave/contracts/abi";
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ import { generateAbi } from "../../scripts/solidity/abi.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-describe("conclave/abi", () => {
+describe("@conclave/contracts/abi", () => {
   it("equals the ABI that the contracts compile to", () => {
     for (const [path, text] of Object.entries(generateAbi()))
       assert.equal(readFileSync(join(root, path), "utf8"), text);

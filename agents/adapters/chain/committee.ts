@@ -1,5 +1,5 @@
 import type { PublicClient } from "viem";
-import { decisionOracleAbi, agentRegistryAbi } from "conclave/abi";
+import { decisionOracleAbi, agentRegistryAbi } from "@conclave/contracts/abi";
 import { ConclaveError } from "../../core/errors.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Request, SeatInfo } from "../../core/types.ts";
