@@ -16,6 +16,7 @@ import {RequestState, RequestStateLib} from "../libraries/RequestState.sol";
 import {RequestTermsLib} from "../libraries/RequestTermsLib.sol";
 import {RoundLib} from "../libraries/RoundLib.sol";
 import {
+    APPEAL_REWARD_DIVISOR,
     CALLBACK_RESERVE_GAS,
     CANCEL_BLOCKS,
     CONFIDENCE_ONE,
@@ -24,6 +25,7 @@ import {
     GAS_RATE_WEI,
     MAX_ANSWER_BYTES,
     MAX_QUESTION_BYTES,
+    PPM_ONE,
     SEED_DELAY
 } from "../types/Limits.sol";
 import {
@@ -54,7 +56,8 @@ import {MockFeeToken} from "./MockFeeToken.sol";
 /// @dev Subscriptions, allowances, prices, credits, terms, ids, `cancel` and the gas of callbacks are those of the oracle, and one
 /// suite of tests runs on both. There are no agents, committees, certificates, deadlines or bonds: what only committees
 /// and relayers call reverts with `NotMocked`. Everything is free until `setPrices`, which anybody may call here.
-/// @dev A committee that answered costs its units of pay; nobody is paid for gas.
+/// @dev Committees that answer cost what they cost at the oracle if the seats' shares are equal, and nobody is paid for gas. The rest of
+/// the fee comes back when the request ends; at the oracle, that of a request with appeals comes back when somebody settles it.
 /// @dev Warning: for tests only. Anybody can end any request.
 contract MockDecisionOracle is Accounts, IDecisionOracle {
     using PricesLib for Prices;
@@ -65,13 +68,13 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
 
     /// @dev What the oracle keeps as a hash, and what its committees did.
     /// @param appeals how many larger committees were called
-    /// @param units what the committees earned, in units of pay
+    /// @param cost what the committees so far cost the asker, in the smallest unit of the currency
     struct Entry {
         address consumer;
         RequestTerms terms;
         Round round;
         uint8 appeals;
-        uint32 units;
+        uint256 cost;
         Verdict verdict;
     }
 
@@ -164,6 +167,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         Entry storage entry = _provisional(requestId);
         Verdict memory verdict = _verdictOf(entry.terms, value, confidence);
         require(verdict.outcome != entry.verdict.outcome, SameAnswer(requestId, verdict.outcome));
+        _charge(requestId, entry, Status.Decided, true);
         _callLarger(requestId, entry, msg.sender);
         _judge(requestId, entry, verdict);
         _end(requestId, entry);
@@ -179,7 +183,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         Entry storage entry = _running(requestId);
         Verdict memory hung = Verdict(Status.Hung, 0, "", 0);
         for (uint256 left = entry.terms.retries(); left > 0; --left) {
-            _pay(entry, Status.Hung);
+            _charge(requestId, entry, Status.Hung, false);
             _reopen(requestId, entry, address(0));
         }
         _judge(requestId, entry, hung);
@@ -348,15 +352,14 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     }
 
     /// @dev Records what a committee said, which is provisional if anybody can appeal. Where the confidence stays below the finality
-    /// of the terms, each larger committee says the same.
+    /// of the terms, each larger committee says the same (SE24).
     function _judge(RequestId requestId, Entry storage entry, Verdict memory verdict) private {
         entry.verdict = verdict;
-        _pay(entry, verdict.status);
         uint256 finality = entry.terms.finality();
         if (finality != 0 && (verdict.status == Status.Hung || verdict.confidence < finality * CONFIDENCE_PERCENT)) {
             for (uint256 left = entry.terms.appeals(); left > 0; --left) {
+                _charge(requestId, entry, verdict.status, false);
                 _callLarger(requestId, entry, address(0));
-                _pay(entry, verdict.status);
             }
         }
         RequestState state = RequestStateLib.make(verdict.status, _states[requestId].attempt(), 0);
@@ -368,14 +371,15 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         }
     }
 
-    /// @dev Makes the last verdict final: every end but a refund comes here.
+    /// @dev Makes the last verdict final. Every request ends here, unless its fee is given back.
     function _end(RequestId requestId, Entry storage entry) private {
         RequestState state = _states[requestId];
         if (state.has(RequestStateLib.PROVISIONAL)) emit DecisionFinalized(requestId, state.attempt());
         _states[requestId] = state.clear(RequestStateLib.PROVISIONAL).set(RequestStateLib.SETTLED);
-        Prices prices = priceListOf(entry.terms.currency(), requestId.priceVersion());
-        _return(requestId, entry, entry.terms.fee() - prices.unitOf(entry.terms) * entry.units);
+        _charge(requestId, entry, state.status(), false);
+        _return(requestId, entry, entry.terms.fee() - entry.cost);
         if (_call(requestId, entry, entry.verdict)) return;
+        // A failed call reverted all its changes.
         _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
         emit CallbackFailed(requestId);
     }
@@ -426,10 +430,17 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         emit RequestReopened(requestId, attempt, round, uint64(block.number + SEED_DELAY), appellant, 0);
     }
 
-    function _pay(Entry storage entry, Status status) private {
-        uint256 size = RoundLib.sizeAfter(entry.terms.committeeSize(), entry.appeals);
-        // All committees together have at most 160 seats.
-        entry.units += uint32(status == Status.Decided ? DECIDED_UNITS * size : size);
+    /// @dev Charges what a committee earns: the treasury's part, and as much for each seat (SE10, SE11). Of the pay of an
+    /// overturned committee the appellant gets a part instead (SE12).
+    function _charge(RequestId requestId, Entry storage entry, Status status, bool overturned) private {
+        RequestTerms terms = entry.terms;
+        Prices prices = priceListOf(terms.currency(), requestId.priceVersion());
+        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), entry.appeals);
+        uint256 unit = entry.appeals == 0 ? prices.unitOf(terms) : prices.appealUnitOf(terms);
+        uint256 pay = unit * size * (status == Status.Decided ? DECIDED_UNITS : 1);
+        uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
+        pay -= treasuryPay;
+        entry.cost += treasuryPay + (overturned ? pay / APPEAL_REWARD_DIVISOR : (pay / size) * size);
     }
 
     function _emitCommitted(RequestId requestId, Entry storage entry, uint32 attempt) private {

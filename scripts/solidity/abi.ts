@@ -189,7 +189,7 @@ function itemAs({ type, name, inputs = [], outputs = [], stateMutability }: AbiI
 }
 
 function listAs(parameters: readonly AbiParameter[], brackets: Brackets): string {
-  return `[${parameters.map((parameter) => parameterAs(parameter, brackets)).join(", ")}]`;
+  return `[${parameters.map((parameter) => parameterAs(parameter, brackets)).join(",")}]`;
 }
 
 function parameterAs({ type, name, components, indexed }: AbiParameter, brackets: Brackets): string {
@@ -204,7 +204,7 @@ function parameterAs({ type, name, components, indexed }: AbiParameter, brackets
 
 function applied(name: string, parts: readonly string[], brackets: Brackets): string {
   const [open, close] = brackets;
-  return `${name}${open}${parts.join(", ")}${close}`;
+  return `${name}${open}${parts.join(",")}${close}`;
 }
 
 function fail(message: string): never {
