@@ -63,7 +63,11 @@ export async function createProject(): Promise<Project> {
       await npm(folder, "install", ...packages, "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline");
     },
     run: async (program, ...args) => {
-      const { stdout } = await execute(program === process.execPath ? program : join(folder, "node_modules/.bin", program), args, folder);
+      const { stdout } = await execute(
+        program === process.execPath ? program : join(folder, "node_modules/.bin", program),
+        args,
+        folder,
+      );
       return stdout;
     },
     installedBytes: () =>
