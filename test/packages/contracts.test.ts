@@ -1,6 +1,6 @@
 // `@conclave/contracts` as a contract developer meets it: installed from the tarball into an empty project.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
@@ -79,12 +79,11 @@ describe("@conclave/contracts", () => {
   });
 
   it("allows a range of compilers in all that it packs, and pins the compiler of all else", () => {
-    const pragmaOf = (path: string) =>
-      /^pragma solidity (.*);$/m.exec(readFileSync(join(root, "contracts", path), "utf8"))?.[1];
-    for (const path of paths.filter((name) => name.endsWith(".sol")))
-      assert.equal(pragmaOf(path), `^${oldestSolc}`, path);
-    for (const path of ["DecisionOracle.sol", "Settlement.sol", "interfaces/ISlasher.sol"])
-      assert.equal(pragmaOf(path), devDependencies["solc"], path);
+    const folder = join(root, "contracts");
+    for (const path of globSync("**/*.sol", { cwd: folder })) {
+      const [, pragma] = /^pragma solidity (.*);$/m.exec(readFileSync(join(folder, path), "utf8")) ?? [];
+      assert.equal(pragma, paths.includes(path) ? `^${oldestSolc}` : devDependencies["solc"], path);
+    }
   });
 
   it("installs with OpenZeppelin alone, in less than 15 MB", async (test) => {
@@ -124,6 +123,15 @@ describe("@conclave/contracts", () => {
     assert.notEqual(broken, consumer);
     await project.write("contracts/Insurance.sol", broken);
     await assert.rejects(project.run("hardhat", "test", "solidity"), /due/);
+  });
+
+  it("is where the remappings of its README lead Foundry", () => {
+    const remappings = [...readme.matchAll(/^(@[\w/]+\/)=(.+)$/gm)];
+    assert.equal(remappings.length, 2);
+    for (const [, name = "", path = ""] of remappings) {
+      assert.equal(path, `node_modules/${name}`);
+      assert.ok(existsSync(join(project.folder, path)), path);
+    }
   });
 
   it("builds its mock and its example by name", async () => {
