@@ -79,7 +79,7 @@ export const termsFor = (overrides: Partial<Terms> = {}): Terms => ({
 
 /** Asks from the world's subscription, unless `by` does otherwise, and reads the request back from its event. */
 export async function ask(
-  world: World,
+  world: Pick<World, "oracle">,
   overrides: Partial<Terms> = {},
   question = "Is 17 a prime number?",
   by: Ask = (terms, bytes) => world.oracle.request(subscription, terms, bytes),
