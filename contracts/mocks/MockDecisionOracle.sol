@@ -218,7 +218,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     function storeOutcome(RequestId requestId) external {
         RequestState state = _states[requestId];
         Status status = state.status();
-        require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
+        require(status > Status.Requested && status < Status.Refunded, WrongStatus(requestId, status));
         require(!state.has(RequestStateLib.PROVISIONAL), DecisionIsProvisional(requestId));
         Verdict storage verdict = _entries[requestId].verdict;
         Outcome memory outcome = Outcome(status, state.attempt(), verdict.confidence, verdict.outcome);
@@ -342,11 +342,6 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     }
 
     /// @inheritdoc IDecisionOracle
-    function committeeOf(Request calldata, Round, Seed calldata) external pure returns (Seat[] memory) {
-        revert NotMocked();
-    }
-
-    /// @inheritdoc IDecisionOracle
     function registry() external pure returns (IAgentRegistry) {
         revert NotMocked();
     }
@@ -437,7 +432,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         Prices prices = priceListOf(terms.currency(), requestId.priceVersion());
         uint256 size = RoundLib.sizeAfter(terms.committeeSize(), entry.appeals);
         uint256 unit = entry.appeals == 0 ? prices.unitOf(terms) : prices.appealUnitOf(terms);
-        uint256 pay = unit * size * (status == Status.Decided ? DECIDED_UNITS : 1);
+        uint256 pay = unit * size * (status == Status.Hung ? 1 : DECIDED_UNITS);
         uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
         pay -= treasuryPay;
         entry.cost += treasuryPay + (overturned ? pay / APPEAL_REWARD_DIVISOR : (pay / size) * size);
