@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import { MATCH } from "../../agents/core/phases/equivalence.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Attempt } from "../../agents/core/types.ts";
-import { timing, type SeatScript } from "../support/core/committee.ts";
+import { runCommittee, timing, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -84,6 +85,24 @@ describe("sources: over a committee", () => {
         const attempt = askingUnder(protocol, 4, [RULES]);
         const run = watched(protocol, attempt, byRank(attempt, quoting("It needs no licence.", "no"), {}), 1, stored);
         assertFields(decisionOf(run), { status: "hung" });
+      });
+
+      it("SG5: a liar that denies what it heard, and an honest seat nearly a phase late, do not hang the attempt", () => {
+        const attempt = askingUnder(protocol, 4, [PAGE]);
+        const deaf: SeatScript = {
+          ...shipped,
+          say: (effect) => {
+            const isDenial = effect.round === 0 && effect.phase === CLOSE;
+            const seen = [attempt.committee.map(() => null)];
+            return [isDenial ? { ...effect, payload: { ...effect.payload, seen } } : effect];
+          },
+        };
+        for (const late of [1, 2, 3]) {
+          const delayOf = (from: number): number => (from === late ? timing.phaseMs - 1_000 : 5);
+          const scripts = [deaf, shipped, shipped, shipped];
+          const run = runCommittee(protocol, attempt, scripts, { texts: standing(PAGE), delayOf, readMs: 5 });
+          assertFields(decisionOf(run), { status: "decided", answer: "yes" });
+        }
       });
 
       it("SG5: a question without sources has no round of reading", () => {

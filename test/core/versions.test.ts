@@ -13,22 +13,23 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
-const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4, sources: 1 };
-const BACKED = { ...TASKS, backing: 1 };
-const SCORES = { ...TASKS, scores: 3 };
+const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4 };
+const READING = { ...TASKS, sources: 2 };
+const BACKED = { ...READING, backing: 1 };
+const SCORES = { ...READING, scores: 3 };
 const CHAIR = { ...TASKS, chair: 7 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 12, BACKED],
-  ["mbft-bayesian", 10, BACKED],
-  ["wbft", 10, { ...SCORES, backing: 1 }],
-  ["leaderless", 9, SCORES],
+  ["mbft", 13, BACKED],
+  ["mbft-bayesian", 11, BACKED],
+  ["wbft", 11, { ...SCORES, backing: 1 }],
+  ["leaderless", 10, SCORES],
   ["hashgraph", 13, TASKS],
-  ["unanimous", 9, TASKS],
+  ["unanimous", 10, READING],
   ["council", 7, CHAIR],
   ["debate", 7, CHAIR],
   ["adversarial", 7, CHAIR],
-  ["escalating", 14, { ...CHAIR, mbft: 12, backing: 1 }],
-  ["clo", 3, { ...BACKED, mbft: 12 }],
+  ["escalating", 15, { ...READING, ...CHAIR, mbft: 13, backing: 1 }],
+  ["clo", 4, { ...BACKED, mbft: 13 }],
 ];
 
 function current(name: string): number | undefined {

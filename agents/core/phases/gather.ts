@@ -8,11 +8,11 @@ import { asDigest, listOf } from "../encoding/payload.ts";
 import { limits } from "../limits.ts";
 import { citing, withSources } from "../prompts/source-prompt.ts";
 import { holdsHonest } from "../quorum.ts";
+import { seatsOf } from "../seat/order.ts";
 import type { Citation } from "../sources/citations.ts";
 import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
 import { READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
-import { passagesOf } from "../sources/passages.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 import { MATCH } from "./equivalence.ts";
 import { outcomeFrom } from "./outcome.ts";
@@ -20,10 +20,10 @@ import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
 import { explainClasses } from "./reasons.ts";
-import { allCounted, closeForm, type Form, type Gathered, type RoundBook } from "./round-book.ts";
+import { closeForm, holdersOf, said, type Form, type Gathered, type RoundBook, type Said } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 1;
+export const SOURCES_VERSION = 2;
 
 /** SG5: the phase of the round in which seats say what they read. */
 export const GATHER = 10;
@@ -56,6 +56,17 @@ function decodeHeard(value: Value): Heard | null {
   return passages === null ? null : { passages };
 }
 
+/**
+ * SG5: what counts of what seats say that they read: what an honest seat held when it closed the phase. The readings lose nothing if f
+ * liars deny what they heard.
+ */
+function heardIn(book: RoundBook): readonly Said<Gathering>[] {
+  return seatsOf(book.attempt).flatMap((seat) => {
+    const one = said(book, gatherForm, seat);
+    return one !== null && holdsHonest(holdersOf(book, gatherForm, one), book.attempt.committee.length) ? one : [];
+  });
+}
+
 /** What the seats read, counted: per source and passage, the seats that named it. */
 class Readings implements Gathered {
   private readonly attempt: Attempt;
@@ -64,7 +75,7 @@ class Readings implements Gathered {
 
   constructor(book: RoundBook) {
     this.attempt = book.attempt;
-    const heard = allCounted(book, gatherForm, "closed");
+    const heard = heardIn(book);
     this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
       const seats = new Map<Digest, number>();
       for (const { body } of heard) {
@@ -179,7 +190,7 @@ function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
     const reading = read?.[index] ?? NOT_IN_TIME;
     return reading.kind === "failed"
       ? { failed: reading.reason }
-      : { passages: passagesOf(reading.text).map(digestOf) };
+      : { passages: reading.passages.map(digestOf) };
   });
   return { sources };
 }
@@ -194,7 +205,7 @@ function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner
   const { question } = view.attempt.request;
   const read = view.read ?? [];
   const room = Math.floor(limits.shownSourceBytes / read.length);
-  const texts = read.map((reading) => (reading?.kind === "read" ? excerptOf(reading.text, question, room) : null));
+  const texts = read.map((reading) => (reading?.kind === "read" ? excerptOf(reading, question, room) : null));
   if (texts.every((text) => text === null)) return [];
   return calls.map(({ about, prompt }) => {
     if (phase === commitForm.phase) return { about, prompt: citing(view.attempt, prompt, texts) };
@@ -205,7 +216,7 @@ function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner
 }
 
 function explainGathering(book: RoundBook): readonly string[] {
-  const heard = allCounted(book, gatherForm, "closed");
+  const heard = heardIn(book);
   const { length } = book.attempt.committee;
   return sourcesOf(book.attempt.request.question).map((source, index) => {
     const failures = heard.flatMap(({ body }) => {

@@ -117,7 +117,7 @@ export function proposalFrom(
 function citedIn(read: readonly (Read | null)[], fields: Readonly<Record<string, string>>): readonly Citation[] {
   const source = namedSource(fields["source"] ?? "");
   const reading = read[source];
-  const found = reading?.kind === "read" ? cite(source, reading.text, fields["quote"] ?? "") : null;
+  const found = reading?.kind === "read" ? cite(source, reading, fields["quote"] ?? "") : null;
   return found === null ? [] : [found];
 }
 

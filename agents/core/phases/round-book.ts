@@ -128,8 +128,13 @@ export function equivocatorsIn(book: RoundBook): readonly SeatIndex[] {
 }
 
 /** PH4: true if more than half of the seats held the message when they closed its phase. A message withheld then does not count later. */
-export function isWitnessed(book: RoundBook, form: AnyForm, { seat, digest }: Said<unknown>): boolean {
-  return isMajority(witnessesOf(book, form)[seat]?.get(digest) ?? 0, book.attempt.committee.length);
+export function isWitnessed(book: RoundBook, form: AnyForm, one: Said<unknown>): boolean {
+  return isMajority(holdersOf(book, form, one), book.attempt.committee.length);
+}
+
+/** PH3: how many seats state in the next full phase that they held the message. */
+export function holdersOf(book: RoundBook, form: AnyForm, { seat, digest }: Said<unknown>): number {
+  return witnessesOf(book, form)[seat]?.get(digest) ?? 0;
 }
 
 type Witnesses = readonly ReadonlyMap<Digest, number>[];
