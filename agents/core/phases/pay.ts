@@ -1,5 +1,6 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { policiesOf, type CanonicalAnswer } from "../request/kinds.ts";
+import { nonAnswerIn } from "../request/non-answers.ts";
 import { isSupermajority } from "../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../types.ts";
 import { TIER_MAX } from "./tiers.ts";
@@ -63,9 +64,10 @@ export function scoreOf(tier: Ppm, agreement: Ppm): number {
     : Math.floor((SAFE_RIGHT * agreement) / ONE_PPM);
 }
 
-/** PY2: how far an answer agrees with the decided one: all or nothing, but sets of policies by what they have in common. */
+/** PY2: how far an answer agrees with the decided one: all or nothing, but sets of policies by what they have in common. EQ6: a non-answer is no set. */
 export function agreementWith({ request: { terms } }: Attempt, { answer, alike }: Decided, own: CanonicalAnswer): Ppm {
-  if (terms.kind === "policies") return overlap(policiesOf(own.outcome), policiesOf(answer.outcome));
+  const areSets = terms.kind === "policies" && [own, answer].every((one) => nonAnswerIn(one) === null);
+  if (areSets) return overlap(policiesOf(own.outcome), policiesOf(answer.outcome));
   return isSameAnswer(terms, own, answer) || alike?.includes(own.outcome) === true ? ONE_PPM : (0 as Ppm);
 }
 

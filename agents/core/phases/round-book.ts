@@ -6,6 +6,7 @@ import { asDigest, isPayloadMap, listOf } from "../encoding/payload.ts";
 import type { PayloadMap, Reading } from "../protocol.ts";
 import { isMajority } from "../quorum.ts";
 import { spokenIn, variantsIn, type RoundSlots } from "../seat/tally.ts";
+import type { CanonicalAnswer } from "../request/kinds.ts";
 import type { Citation } from "../sources/citations.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../types.ts";
 
@@ -45,8 +46,8 @@ export interface Said<Body> {
 
 /** SG9: what the seats read, as answers are held against it. */
 export interface Gathered {
-  /** True if the citations are some, and an honest seat read the passage of each. */
-  bears(citations: readonly Citation[]): boolean;
+  /** True if an honest seat read the passage of each citation, and there are some; SG10: of a non-answer, if there are none. */
+  bears(answer: CanonicalAnswer, citations: readonly Citation[]): boolean;
 }
 
 /** One round of a message set. Messages are read on demand and remembered, so a new book costs nothing. */
