@@ -66,21 +66,6 @@ describe("sources: over a committee", () => {
           }
         });
 
-      it("SG9, EV-4: a page that shows every seat something else decides nothing", () => {
-        const attempt = askingUnder(protocol, 4, [PAGE]);
-        const scripts = attempt.committee.map((_, seat) => ({ ...shipped, sees: () => `${PAGE} Seen by ${seat}.` }));
-        const run = watched(protocol, attempt, scripts, 1, standing(PAGE));
-        assertFields(decisionOf(run), { status: "hung" });
-        assert.deepEqual(tasks(run), [], "nobody asks a model about what cannot be cited");
-      });
-
-      it("SG8: a page that is gone decides nothing, without a model call", () => {
-        const attempt = askingUnder(protocol, 4, [PAGE]);
-        const run = watched(protocol, attempt, byRank(attempt, shipped, {}), 1, standing(OTHER));
-        assertFields(decisionOf(run), { status: "hung" });
-        assert.equal(run.asked.length, 0);
-      });
-
       it("SG9: answers that quote what stands nowhere do not count, however many give them", () => {
         const attempt = askingUnder(protocol, 4, [RULES]);
         const run = watched(protocol, attempt, byRank(attempt, quoting("It needs no licence.", "no"), {}), 1, stored);

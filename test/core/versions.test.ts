@@ -14,22 +14,22 @@ import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
  * protocol of version 1 needs no row: it counts as built on all that protocols share.
  */
 const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4 };
-const READING = { ...TASKS, sources: 2 };
+const READING = { ...TASKS, sources: 3 };
 const BACKED = { ...READING, backing: 1 };
 const SCORES = { ...READING, scores: 3 };
 const CHAIR = { ...TASKS, chair: 7 };
 const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 13, BACKED],
-  ["mbft-bayesian", 11, BACKED],
-  ["wbft", 11, { ...SCORES, backing: 1 }],
-  ["leaderless", 10, SCORES],
+  ["mbft", 14, BACKED],
+  ["mbft-bayesian", 12, BACKED],
+  ["wbft", 12, { ...SCORES, backing: 1 }],
+  ["leaderless", 11, SCORES],
   ["hashgraph", 13, TASKS],
-  ["unanimous", 10, READING],
+  ["unanimous", 11, READING],
   ["council", 7, CHAIR],
   ["debate", 7, CHAIR],
   ["adversarial", 7, CHAIR],
-  ["escalating", 15, { ...READING, ...CHAIR, mbft: 13, backing: 1 }],
-  ["clo", 4, { ...BACKED, mbft: 13 }],
+  ["escalating", 16, { ...READING, ...CHAIR, mbft: 14, backing: 1 }],
+  ["clo", 5, { ...BACKED, mbft: 14 }],
 ];
 
 function current(name: string): number | undefined {

@@ -140,7 +140,9 @@ export function classesBy(
   if (terms.kind !== "text" || groups.length < 2) return groups;
   const classes: { representative: CanonicalAnswer; seats: readonly SeatIndex[] }[] = [];
   for (const { representative: text, seats } of bySupport(attempt, groups)) {
-    const found = classes.find(({ representative }) => areTexts(representative, text) && judgements.areSame(representative, text));
+    const found = classes.find(
+      ({ representative }) => areTexts(representative, text) && judgements.areSame(representative, text),
+    );
     const deniers = found === undefined ? [] : judgements.deniers(found.representative, text);
     const apart = found === undefined ? seats : seats.filter((seat) => deniers.includes(seat));
     if (found !== undefined)

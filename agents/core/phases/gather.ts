@@ -26,7 +26,7 @@ import { explainClasses } from "./reasons.ts";
 import { closeForm, holdersOf, said, type Form, type Gathered, type RoundBook, type Said } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 2;
+export const SOURCES_VERSION = 3;
 
 /** SG5: the phase of the round in which seats say what they read. */
 export const GATHER = 10;
@@ -209,7 +209,10 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
 
 function assessGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): AssessedRound<GatheredCarry<Inner>> {
   const gathered = new Readings(book);
-  return { carry: { ...carry, gathered }, outcome: gathered.holdsAny() ? null : outcomeWithout(book.attempt, gathered) };
+  return {
+    carry: { ...carry, gathered },
+    outcome: gathered.holdsAny() ? null : outcomeWithout(book.attempt, gathered),
+  };
 }
 
 /** SG8: what cannot be cited cannot be answered from. Nobody is asked anything, and nobody earns. */
@@ -235,9 +238,7 @@ function assessInner<Inner>(
 function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
   const sources = sourcesOf(attempt.request.question).map((_, index): Heard => {
     const reading = read?.[index] ?? NOT_IN_TIME;
-    return reading.kind === "failed"
-      ? { failed: reading.reason }
-      : { passages: reading.passages.map(digestOf) };
+    return reading.kind === "failed" ? { failed: reading.reason } : { passages: reading.passages.map(digestOf) };
   });
   return { sources };
 }

@@ -176,7 +176,9 @@ export function candidatesOf(book: RoundBook, closure: Closure): readonly Candid
 function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[] {
   const opened = openedIn(book, closure);
   const { gathered } = book;
-  return gathered === undefined ? opened : opened.filter(({ answer, citations }) => gathered.bears(answer, citations ?? []));
+  return gathered === undefined
+    ? opened
+    : opened.filter(({ answer, citations }) => gathered.bears(answer, citations ?? []));
 }
 
 function openedIn(book: RoundBook, closure: Closure): readonly Candidate[] {

@@ -1,5 +1,6 @@
 import { memoryReading } from "../../../agents/adapters/memory/source-reader.ts";
 import { readingBlock } from "../../../agents/core/sources/reading.ts";
+import type { ReadingFailure } from "../../../agents/core/sources/snapshot.ts";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
@@ -105,6 +106,8 @@ export interface SeatScript {
   readonly hoards?: boolean;
   /** True if the seat can read no source. */
   readonly lacks?: boolean;
+  /** Why the seat reads no source. */
+  readonly fails?: ReadingFailure;
   /** Time that its reading takes, if it differs from the others'. */
   readonly readMs?: number;
   /** What a source shows this seat in place of its text. */
@@ -223,7 +226,11 @@ export function runCommittee(
       const read = effect.sources.map((source) => {
         const text = script.lacks ? null : (options.texts?.get(source) ?? null);
         const seen = text !== null && script.sees ? script.sees(text) : text;
-        return readingBlock(memoryReading(source, seen));
+        return readingBlock(
+          script.fails === undefined
+            ? memoryReading(source, seen)
+            : { kind: "failed", reason: script.fails, detail: "by the script" },
+        );
       });
       later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (script.readMs ?? options.readMs ?? delay()));
     } else if (effect.kind === "certified") {
