@@ -9,6 +9,7 @@ import type { Question } from "../eval/question.ts";
 // Installed before anything of the core is loaded.
 installHooks({ realSignatures: false, mutant: null });
 const { cidString, digestOf } = await import("../../agents/core/encoding/codec.ts");
+const { SOURCES_VERSION } = await import("../../agents/core/phases/gather.ts");
 const { PROMPT_SETS, promptsName } = await import("../../agents/core/prompts/prompt.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
@@ -27,64 +28,75 @@ const ASKED: readonly (readonly [kind: string, truth: string, errors: readonly s
   ["policies A-D", "A,C", ["B", "A,B"]],
 ];
 const DOCUMENT = "Exports above 500 need a licence.";
-const TASKS = "adjudicate cite converge critique match propose revise score synthesize verify";
+const TASKS = "adjudicate converge critique match propose revise score synthesize verify";
+const TASKS_WITH_SOURCES = "adjudicate cite critique match revise verify";
 
-/** The hash of all that the set asks in these worlds. A change of any wording changes it. */
+/** The hash of all that the set asks in these worlds, without sources and with them. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "20e230330fa4be36b1a289e82e5725e6317efb7c1d76abd893b386996ce09477",
-  "general@1": "948f153290f61a0238bfeb737790c8592a10aa32204b75b016ebbe67abe30ea3",
+  "small@2": "",
+  "general@1": "",
+  "small@2 sources@3": "",
+  "general@1 sources@3": "",
 };
 
-/** Everything that seats ask when they are asked all of that under all protocols. */
-async function promptsOf(set: PromptSet): Promise<ReadonlySet<string>> {
+/** Everything that seats ask when they are asked all of that under all protocols, or with these documents under one that asks all of it. */
+async function promptsOf(set: PromptSet, documents: readonly string[]): Promise<ReadonlySet<string>> {
   const prompts = new Set<string>();
-  for (const protocol of protocols)
-    for (const [kind, truth, errors] of ASKED)
-      for (const documents of protocol.id === "escalating" ? [[], [DOCUMENT]] : [[]]) {
-        const sources = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`).join("");
-        const question: Question = {
-          suite: "policy",
-          text: `Does an export of 720 need a licence?${sources}`,
-          form: formOf(kind),
-          truth,
-          lie: { answer: errors[0] as string, proof: "" },
-          drawnBy: "one question",
-          documents,
-        };
-        const committee = { seats: 4, bad: new Map(), misled: new Set<never>(), assurance: "normal" } as const;
-        const plan = planFor(protocol, question, committee, 1);
-        // High stakes make escalating escalate.
-        const stakes = protocol.id === "escalating" ? 100_000 : 0;
-        const terms = { ...plan.attempt.request.terms, callbackGasLimit: stakes };
-        const attempt = { ...plan.attempt, request: { ...plan.attempt.request, terms } };
-        const models: ForeignModels = {
-          of: (seat, clock) =>
-            createMemoryModel(
-              async (request) => {
-                await new Promise<void>((resolve) => void clock.schedule(100, resolve));
-                const { system, user, schema, confidenceOf } = request;
-                const props = schema.properties.map(({ name, enum: e, maxLength }) => ({ name, e, maxLength }));
-                prompts.add(JSON.stringify({ system, user, props, confidenceOf }));
-                const errs = /propose|cite|revise/.test(readPrompt(user).get("task") ?? "") && seat > 0;
-                const answer = errs ? (errors[seat % errors.length] as string) : truth;
-                return respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
-              },
-              { prompts: set, confidence: () => 900_000 },
-            ),
-          idle: async () => {},
-        };
-        await runWorld({ ...plan, attempt, model: { failPpm: 0, errorPpm: 1 } }, null, models);
-      }
+  for (const protocol of protocols.filter(({ id }) => documents.length === 0 || id === "escalating"))
+    for (const [kind, truth, errors] of ASKED) {
+      const sources = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`).join("");
+      const question: Question = {
+        suite: "policy",
+        text: `Does an export of 720 need a licence?${sources}`,
+        form: formOf(kind),
+        truth,
+        lie: { answer: errors[0] as string, proof: "" },
+        drawnBy: "one question",
+        documents,
+      };
+      const committee = { seats: 4, bad: new Map(), misled: new Set<never>(), assurance: "normal" } as const;
+      const plan = planFor(protocol, question, committee, 1);
+      // High stakes make escalating escalate.
+      const stakes = protocol.id === "escalating" ? 100_000 : 0;
+      const terms = { ...plan.attempt.request.terms, callbackGasLimit: stakes };
+      const attempt = { ...plan.attempt, request: { ...plan.attempt.request, terms } };
+      const models: ForeignModels = {
+        of: (seat, clock) =>
+          createMemoryModel(
+            async (request) => {
+              await new Promise<void>((resolve) => void clock.schedule(100, resolve));
+              const { system, user, schema, confidenceOf } = request;
+              const props = schema.properties.map(({ name, enum: e, maxLength, words }) => ({
+                name,
+                e,
+                maxLength,
+                words,
+              }));
+              prompts.add(JSON.stringify({ system, user, props, confidenceOf }));
+              const errs = /propose|cite|revise/.test(readPrompt(user).get("task") ?? "") && seat > 0;
+              const answer = errs ? (errors[seat % errors.length] as string) : truth;
+              return respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
+            },
+            { prompts: set, confidence: () => 900_000 },
+          ),
+        idle: async () => {},
+      };
+      await runWorld({ ...plan, attempt, model: { failPpm: 0, errorPpm: 1 } }, null, models);
+    }
   return prompts;
 }
 
 describe("prompt sets (P5)", () => {
   for (const set of PROMPT_SETS)
-    it(`${promptsName(set)} asks what it asked when it got its version, in every task`, async () => {
-      const prompts = [...(await promptsOf(set))].toSorted();
-      const tasks = new Set(prompts.map((one) => String(/task: (\w+)/.exec(one)?.[1])));
-      assert.equal([...tasks].toSorted((a, b) => (a < b ? -1 : 1)).join(" "), TASKS);
-      const hash = createHash("sha256").update(prompts.join("\n")).digest("hex");
-      assert.equal(hash, HASHES[promptsName(set)], "wording changed: raise PROMPT_VERSIONS, then pin the new hash");
-    });
+    for (const [name, documents, asked, version] of [
+      [promptsName(set), [], TASKS, "PROMPT_VERSIONS"],
+      [`${promptsName(set)} sources@${SOURCES_VERSION}`, [DOCUMENT], TASKS_WITH_SOURCES, "SOURCES_VERSION"],
+    ] as const)
+      it(`${name} asks what it asked when it got its version, in every task`, async () => {
+        const prompts = [...(await promptsOf(set, documents))].toSorted();
+        const tasks = new Set(prompts.map((one) => String(/task: (\w+)/.exec(one)?.[1])));
+        assert.equal([...tasks].toSorted((a, b) => (a < b ? -1 : 1)).join(" "), asked);
+        const hash = createHash("sha256").update(prompts.join("\n")).digest("hex");
+        assert.equal(hash, HASHES[name], `wording changed: raise ${version}, then pin the new hash`);
+      });
 });
