@@ -13,14 +13,14 @@ import type { Citation } from "../sources/citations.ts";
 import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
 import { READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
-import type { Attempt, Digest, Value } from "../types.ts";
+import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
 import { MATCH } from "./equivalence.ts";
 import { outcomeFrom } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
 import { explainClasses } from "./reasons.ts";
-import { closeForm, holdersOf, said, type Form, type Gathered, type RoundBook, type Said } from "./round-book.ts";
+import { closeForm, equivocatorsIn, holdersOf, said, type Form, type Gathered, type RoundBook, type Said } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
 export const SOURCES_VERSION = 2;
@@ -69,12 +69,14 @@ function heardIn(book: RoundBook): readonly Said<Gathering>[] {
 
 /** What the seats read, counted: per source and passage, the seats that named it. */
 class Readings implements Gathered {
+  readonly equivocators: readonly SeatIndex[];
   private readonly attempt: Attempt;
   /** Per source: how many seats named a passage. */
   private readonly named: readonly ReadonlyMap<Digest, number>[];
 
   constructor(book: RoundBook) {
     this.attempt = book.attempt;
+    this.equivocators = equivocatorsIn(book);
     const heard = heardIn(book);
     this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
       const seats = new Map<Digest, number>();
@@ -173,7 +175,8 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
 
 function assessGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): AssessedRound<GatheredCarry<Inner>> {
   const gathered = new Readings(book);
-  const nobody = { winner: null, blind: NOBODY_BLIND, slashes: book.attempt.committee.map(() => 0), completed: [] };
+  const slashes = seatsOf(book.attempt).map((seat) => (gathered.equivocators.includes(seat) ? 1 : 0));
+  const nobody = { winner: null, blind: NOBODY_BLIND, slashes, completed: [] };
   // SG8: what nobody could read cannot be answered from.
   return { carry: { ...carry, gathered }, outcome: gathered.holdsAny() ? null : outcomeFrom(book.attempt, nobody) };
 }
