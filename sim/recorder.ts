@@ -1,7 +1,7 @@
 import type { DecisionConflict, Digest, Evidence, Hex, Message, SeatIndex } from "../agents/core/types.ts";
 import type { Certificate } from "../agents/core/types.ts";
 import { decodeMessage } from "../agents/core/encoding/transcript.ts";
-import { slotOf, type Certified } from "./trace.ts";
+import { slotOf, type Certified, type ReadAt } from "./trace.ts";
 
 /** Watches a world from outside; nothing in the world depends on it. */
 export interface Recorder {
@@ -10,6 +10,10 @@ export interface Recorder {
   asked(seat: SeatIndex): void;
   answered(seat: SeatIndex, answer: string): void;
   approved(seat: SeatIndex, answer: string): void;
+  /** A seat read a source, by its place in the question; null: it got nothing. */
+  read(seat: SeatIndex, source: number, text: string | null): void;
+  /** A seat's model was shown a text as what its seat read at a source. */
+  shown(seat: SeatIndex, source: number, text: string): void;
   certified(seat: SeatIndex, certificate: Certificate): void;
   evidence(seat: SeatIndex, evidence: Evidence): void;
   conflict(seat: SeatIndex, conflict: DecisionConflict): void;
@@ -30,6 +34,8 @@ export interface RecordedSeat {
   readonly conflicts: DecisionConflict[];
   readonly answers: string[];
   readonly approved: string[];
+  readonly read: ReadAt[];
+  readonly shown: ReadAt[];
   modelCalls: number;
   /** Time at which it last took a message in, by the message's signature. */
   readonly takenAt: Map<Hex, number>;
@@ -91,6 +97,14 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
       const { approved } = at(seat);
       if (!approved.includes(answer)) approved.push(answer);
     },
+    read(seat, source, text) {
+      tell(() => `${seat} reads ${text === null ? "nothing" : `${text.length} characters`} at source ${source}`);
+      if (text !== null) at(seat).read.push({ source, text });
+    },
+    shown(seat, source, text) {
+      const { shown } = at(seat);
+      if (!shown.some((one) => one.source === source && one.text === text)) shown.push({ source, text });
+    },
     certified(seat, certificate) {
       tell(() => `${seat} is certified: ${describeDecision(certificate)}`);
       hash.number(now());
@@ -125,6 +139,8 @@ function emptySeat(): RecordedSeat {
     conflicts: [],
     answers: [],
     approved: [],
+    read: [],
+    shown: [],
     modelCalls: 0,
     takenAt: new Map(),
   };

@@ -15,7 +15,8 @@ export function checkTermination(trace: Trace): readonly string[] {
   });
 }
 
-/** True if the world has no fault, no Byzantine seat, and models that do not err. */
-function isCalm({ faults, seats, truthful }: Trace): boolean {
-  return truthful && faults.length === 0 && seats.every(({ byzantine }) => byzantine === null);
+/** True if the world has no fault, no Byzantine seat, models that do not err, and pages that show everybody the truth. */
+function isCalm({ faults, seats, sources, truthful }: Trace): boolean {
+  const isRight = sources === null || sources.pages.every(({ fault }) => fault === "right");
+  return isRight && truthful && faults.length === 0 && seats.every(({ byzantine }) => byzantine === null);
 }

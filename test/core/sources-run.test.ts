@@ -8,6 +8,7 @@ import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { runCommittee, timing, type SeatScript } from "../support/core/committee.ts";
 import {
@@ -165,13 +166,17 @@ describe("sources: over a committee", () => {
     assert.equal(new Set(said.map(({ round }) => round)).size, said.length, "one message a slot");
   });
 
-  it("SG5: a seat that says two things of what it read has said nothing", () => {
-    const attempt = asking(4, [RULES]);
-    const other = gatherForm.encode({ sources: [{ passages: passagesOf(OTHER).map(digestOf) }] });
-    const twin = equivocatingIn(quoting(LICENCE, "yes"), GATHER, other);
-    const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes"), { 0: twin }), 1, stored);
-    assertFields(decisionOf(run), { status: "decided", answer: "yes" });
-  });
+  for (const protocol of READERS)
+    it(`SG5, PH8: ${protocol.id}: a seat that says two things of what it read has said nothing, and is slashed once`, () => {
+      const attempt = askingUnder(protocol, 4, [PAGE]);
+      const other = gatherForm.encode({ sources: [{ passages: passagesOf(OTHER).map(digestOf) }] });
+      const ranks = { 0: equivocatingIn(shipped, GATHER, other) };
+      const slashed = [{ seat: canonicalOrder(attempt)[0], steps: -1 }];
+      const run = watched(protocol, attempt, byRank(attempt, shipped, ranks), 1, standing(PAGE));
+      assertFields(decisionOf(run), { status: "decided", answer: "yes", reputationChanges: slashed });
+      const gone = watched(protocol, attempt, byRank(attempt, shipped, ranks), 1, standing(OTHER));
+      assertFields(decisionOf(gone), { status: "hung", reputationChanges: slashed });
+    });
 
   it("SG7, T27: a seat that verifies sees the passage that the claim cites, and what it read itself", () => {
     // Three of five are too few to be counted (MB20).

@@ -27,7 +27,7 @@ describe("checkers", () => {
   let good: Trace;
   before(async () => {
     const options = { protocol: "mbft", n: 4, byzantine: 1, faults: [], byzantineKinds: ["lying"] as const };
-    good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0 }, 4));
+    good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0, sources: [] }, 4));
     assert.deepEqual(judge(good), []);
   });
 

@@ -26,6 +26,7 @@ const options: SimOptions = {
   byzantineKinds: BYZANTINE_KINDS,
   kind: null,
   errorPpm: 0,
+  sources: [],
 };
 
 describe("npm run sim", () => {

@@ -26,6 +26,7 @@ export const options: SimOptions = {
   byzantineKinds: BYZANTINE_KINDS,
   kind: null,
   errorPpm: 0,
+  sources: [],
 };
 export const seeds = (count: number, first = 1): readonly number[] =>
   Array.from({ length: count }, (_, index) => first + index);

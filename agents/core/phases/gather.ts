@@ -16,14 +16,32 @@ import type { Citation } from "../sources/citations.ts";
 import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
 import { LASTING_FAILURES, PENDING_FAILURES, READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
-import { ONE_PPM, type Attempt, type Digest, type NonAnswer, type Outcome, type Ppm, type Value } from "../types.ts";
+import {
+  ONE_PPM,
+  type Attempt,
+  type Digest,
+  type NonAnswer,
+  type Outcome,
+  type Ppm,
+  type SeatIndex,
+  type Value,
+} from "../types.ts";
 import { MATCH } from "./equivalence.ts";
 import { outcomeFrom } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
 import { explainClasses } from "./reasons.ts";
-import { closeForm, holdersOf, said, type Form, type Gathered, type RoundBook, type Said } from "./round-book.ts";
+import {
+  closeForm,
+  equivocatorsIn,
+  holdersOf,
+  said,
+  type Form,
+  type Gathered,
+  type RoundBook,
+  type Said,
+} from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
 export const SOURCES_VERSION = 3;
@@ -72,6 +90,7 @@ function heardIn(book: RoundBook): readonly Said<Gathering>[] {
 
 /** What the seats read, counted: per source and passage, the seats that named it. */
 class Readings implements Gathered {
+  readonly equivocators: readonly SeatIndex[];
   private readonly attempt: Attempt;
   private readonly heard: readonly Gathering[];
   /** Per source: how many seats named a passage. */
@@ -79,6 +98,7 @@ class Readings implements Gathered {
 
   constructor(book: RoundBook) {
     this.attempt = book.attempt;
+    this.equivocators = equivocatorsIn(book);
     this.heard = heardIn(book).map(({ body }) => body);
     this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
       const seats = new Map<Digest, number>();
@@ -224,8 +244,8 @@ function outcomeWithout(attempt: Attempt, gathered: Readings): Outcome {
     confidence: Math.floor((verdict.seats * ONE_PPM) / length) as Ppm,
     alike: [],
   };
-  const nobody = { blind: NOBODY_BLIND, slashes: attempt.committee.map(() => 0), completed: [] };
-  return outcomeFrom(attempt, { winner, ...nobody });
+  const slashes = seatsOf(attempt).map((seat) => (gathered.equivocators.includes(seat) ? 1 : 0));
+  return outcomeFrom(attempt, { winner, blind: NOBODY_BLIND, slashes, completed: [] });
 }
 
 function assessInner<Inner>(

@@ -46,6 +46,8 @@ export interface Said<Body> {
 
 /** SG9: what the seats read, as answers are held against it. */
 export interface Gathered {
+  /** PH8: seats that said two things in one slot of the round in which sources are read. */
+  readonly equivocators: readonly SeatIndex[];
   /** True if an honest seat read the passage of each citation, and there are some; SG10: of a non-answer, if there are none. */
   bears(answer: CanonicalAnswer, citations: readonly Citation[]): boolean;
 }
@@ -121,10 +123,11 @@ export function allVariants<Body>(book: RoundBook, form: Form<Body>, seat: SeatI
   return variantsIn(book.slots, form.phase, seat).flatMap((message) => readMessage(book, form, message) ?? []);
 }
 
-/** Seats that said two things in one slot of the round, ascending. */
-export function equivocatorsIn(book: RoundBook): readonly SeatIndex[] {
-  return seatsOf(book.attempt).filter((seat) =>
-    book.plan.forms.some((form) => spokenIn(book.slots, form.phase, seat) === "void"),
+/** PH8: seats that said two things in one slot of the round, ascending; in the first round also in the one before it (SG5). */
+export function equivocatorsIn({ attempt, round, plan, slots, gathered }: RoundBook): readonly SeatIndex[] {
+  const before = round === 0 ? (gathered?.equivocators ?? []) : [];
+  return seatsOf(attempt).filter(
+    (seat) => before.includes(seat) || plan.forms.some((form) => spokenIn(slots, form.phase, seat) === "void"),
   );
 }
 
