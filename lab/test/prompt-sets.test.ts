@@ -33,10 +33,10 @@ const TASKS_WITH_SOURCES = "adjudicate cite critique match revise verify";
 
 /** The hash of all that the set asks in these worlds, without sources and with them. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "",
-  "general@1": "",
-  "small@2 sources@3": "",
-  "general@1 sources@3": "",
+  "small@2": "5fbaeecb0fcdfb2333f7bf59c18de91794391d0feb8b297ff16f3ac152b382e5",
+  "general@1": "ddd4b6a53ac1afe18b3ab75a299b7a7b8ad4cd98c2f398480948701cb27f0f43",
+  "small@2 sources@3": "57624a7a57394d2285279d09db1bcc44391b28188d2bf4584a643c06fca12d9b",
+  "general@1 sources@3": "a0f131e0b9a7eb387ceb3ed929783880fde9a54c98925d29ac42ad333d5b4dc5",
 };
 
 /** Everything that seats ask when they are asked all of that under all protocols, or with these documents under one that asks all of it. */
@@ -75,7 +75,8 @@ async function promptsOf(set: PromptSet, documents: readonly string[]): Promise<
               prompts.add(JSON.stringify({ system, user, props, confidenceOf }));
               const errs = /propose|cite|revise/.test(readPrompt(user).get("task") ?? "") && seat > 0;
               const answer = errs ? (errors[seat % errors.length] as string) : truth;
-              return respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
+              const quoted = { words: DOCUMENT, source: set === "small" ? "A" : "1" };
+              return respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer), quoted });
             },
             { prompts: set, confidence: () => 900_000 },
           ),
