@@ -42,10 +42,10 @@ export function checkLessons(trace: Trace): readonly string[] {
       // A seat that is slashed is taught nothing.
       if (isForked(seat) || (OWN_SLASHES.includes(trace.protocol.id) && hasFallen(decision, seat))) return [];
       const own = boundTo(trace, messages, seat);
-      // SG9: an answer that no source bears teaches nothing.
-      const isBound = own !== null && (own.shown === null || bears(own.shown));
       const differs = (other: SeatIndex): boolean => !isSame(terms, answerBy[other], answerBy[seat]);
-      const couldBe = isBound && !right.includes(seat) && isMost(right.filter(differs));
+      const couldBe = own !== null && !right.includes(seat) && isMost(right.filter(differs));
+      // SG9: an answer that no source bears teaches nothing, unless it was shown too late (PY10).
+      const isBound = own !== null && (own.shown === null || bears(own.shown));
       const mustBe = isBound && !right.includes(seat) && isMost(paid.filter(differs));
       if (outvoted.includes(seat)) return couldBe ? [] : [`seat ${seat} is outvoted, and was not`];
       if (mustBe) return [`seat ${seat} is not outvoted, and was`];
