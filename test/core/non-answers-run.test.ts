@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import { revealForm } from "../../agents/core/phases/proposals.ts";
+import { commitForm, commitmentOf, revealForm } from "../../agents/core/phases/proposals.ts";
+import { TIER_MAX } from "../../agents/core/phases/tiers.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { NON_ANSWER_OUTCOMES } from "../../agents/core/request/non-answers.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import type { ReadingFailure } from "../../agents/core/sources/snapshot.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import type { Attempt, Digest, NonAnswer, Terms } from "../../agents/core/types.ts";
+import type { Attempt, Digest, NonAnswer, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { believing, byRank, decisionOf, taskOf, watched } from "../support/core/council-scripts.ts";
-import { asking, quoting, standing } from "../support/core/sources-scripts.ts";
+import { asking, nameOf, quoting, standing } from "../support/core/sources-scripts.ts";
 import { assertAbove, assertFields } from "../support/assertions.ts";
 import type { SeatScript } from "../support/core/committee.ts";
 
@@ -38,6 +41,9 @@ function deciding(
 
 /** A seat whose model answers with a quotation of the page, whatever it answers. */
 const saying = (answer: string): SeatScript => quoting(PAGE, answer);
+
+/** A seat that can read no source. */
+const failing = (reason: ReadingFailure): SeatScript => ({ ...saying("yes"), failsAt: () => reason });
 
 const nonAnswer = (status: NonAnswer) => ({ status, outcome: NON_ANSWER_OUTCOMES[status], answer: "" });
 
@@ -88,7 +94,7 @@ describe("non-answers: over a committee", () => {
       it("SG8: what fails only now hangs, and what is still to come is too early; f liars change neither", () => {
         const attempt = askingUnder(protocol, 4, [PAGE]);
         const ends = (fails: ReadingFailure, lie: ReadingFailure) =>
-          decisionOf(deciding(protocol, attempt, [], { ...saying("yes"), fails }, [{ ...saying("yes"), fails: lie }]));
+          decisionOf(deciding(protocol, attempt, [], failing(fails), [failing(lie)]));
         for (const passing of ["timeout", "unreachable", "server-error", "no-rpc"] as const)
           assertFields(ends(passing, "not-found"), { status: "hung" });
         for (const pending of ["not-final", "not-there"] as const)
@@ -141,6 +147,65 @@ describe("non-answers: over a committee", () => {
         for (const citations of cited) assert.deepEqual(citations, []);
       });
     });
+
+  it("SG8: two thirds of the seats are too few to call a question unanswerable or too early", () => {
+    for (const [n, looking] of [
+      [4, 2],
+      [6, 4],
+      [7, 4],
+    ] as const)
+      for (const [fails, status] of [
+        ["not-found", "unanswerable"],
+        ["not-final", "tooEarly"],
+      ] as const) {
+        const attempt = askingUnder(mbft, n, [PAGE]);
+        const ends = (seats: number) => {
+          const told = Array.from({ length: seats }, () => failing(fails));
+          return decisionOf(deciding(mbft, attempt, [PAGE], failing("timeout"), told)).status;
+        };
+        assert.equal(ends(looking), "hung");
+        assert.equal(ends(looking + 1), status);
+      }
+  });
+
+  it("SG8: sources that are still to come, each for other seats, are not too early", () => {
+    const attempt = askingUnder(mbft, 4, [PAGE, DENIAL]);
+    const scripts = attempt.committee.map((_, seat) => ({
+      ...saying("yes"),
+      failsAt: (source: string): ReadingFailure => ((source === nameOf(PAGE)) === seat < 2 ? "not-final" : "not-found"),
+    }));
+    assertFields(decisionOf(watched(mbft, attempt, scripts, 1, standing())), { status: "hung" });
+  });
+
+  it("SG10: a non-answer that cites a witnessed passage does not count", () => {
+    const attempt = askingUnder(mbft, 4, [PAGE]);
+    const salt = new Uint8Array(32);
+    const citations = [{ source: 0, passage: PAGE, quotation: PAGE }];
+    const quoted = { answer: "unanswerable", proof: "", tier: TIER_MAX, citations };
+    const [first] = canonicalOrder(attempt);
+    const insisting: SeatScript = {
+      ...saying("unanswerable"),
+      saysToItself: true,
+      say: (effect) => {
+        if (effect.phase !== commitForm.phase && effect.phase !== revealForm.phase) return [effect];
+        const { seen } = effect.payload;
+        const commitment = commitmentOf(attempt, effect.round - 1, first as SeatIndex, quoted, salt);
+        const isCommit = effect.phase === commitForm.phase;
+        const body = isCommit
+          ? commitForm.encode({ commitment })
+          : revealForm.encode({ proposal: { ...quoted, salt } });
+        return [{ ...effect, payload: { ...body, ...(seen !== undefined && { seen }) } }];
+      },
+    };
+    const run = deciding(mbft, attempt, [PAGE], saying("unanswerable"), [insisting]);
+    assertFields(decisionOf(run), { ...nonAnswer("unanswerable") });
+    const [, other] = canonicalOrder(attempt);
+    assert.match(
+      mbft.explain!(attempt, run.states[other as SeatIndex]!.tally).join("\n"),
+      new RegExp(`seat ${first}: its answer 'unanswerable' quotes a source, though it rests on none`),
+    );
+    assert.equal(decisionOf(run).shares[first as SeatIndex], 0);
+  });
 
   it("EQ6: no judgement of texts makes a text a non-answer, though all seats say that they are the same", () => {
     for (const protocol of READERS.filter(({ id }) => id !== "leaderless")) {

@@ -97,6 +97,8 @@ export interface SeatScript {
   readonly answer: (ask: AskEffect) => { readonly fields: Record<string, string>; readonly confidence?: number } | null;
   /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
   readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
+  /** True if the seat itself holds what it says instead, so that it equivocates to nobody. */
+  readonly saysToItself?: boolean;
   /** Called with every message that reaches the seat. */
   readonly hear?: (message: Message) => void;
   readonly crashed?: boolean;
@@ -106,8 +108,8 @@ export interface SeatScript {
   readonly hoards?: boolean;
   /** True if the seat can read no source. */
   readonly lacks?: boolean;
-  /** Why the seat reads no source. */
-  readonly fails?: ReadingFailure;
+  /** Why the seat cannot read a source. */
+  readonly failsAt?: (source: string) => ReadingFailure;
   /** Time that its reading takes, if it differs from the others'. */
   readonly readMs?: number;
   /** What a source shows this seat in place of its text. */
@@ -210,7 +212,7 @@ export function runCommittee(
       later(seat, { kind: "observed", ask: effect.ask, observation }, script.thinkMs ?? 50 + delay());
     } else if (effect.kind === "send") {
       for (let to = 0; to < seats; to++) {
-        for (const sent of script.say && to !== seat ? script.say(effect, to) : [effect]) {
+        for (const sent of script.say && (to !== seat || script.saysToItself) ? script.say(effect, to) : [effect]) {
           const message = sign(seat, sent);
           deliver(to, message, to === seat ? 0 : onTheWay(seat, to));
         }
@@ -227,9 +229,9 @@ export function runCommittee(
         const text = script.lacks ? null : (options.texts?.get(source) ?? null);
         const seen = text !== null && script.sees ? script.sees(text) : text;
         return readingBlock(
-          script.fails === undefined
+          script.failsAt === undefined
             ? memoryReading(source, seen)
-            : { kind: "failed", reason: script.fails, detail: "by the script" },
+            : { kind: "failed", reason: script.failsAt(source), detail: "by the script" },
         );
       });
       later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (script.readMs ?? options.readMs ?? delay()));
