@@ -9,6 +9,7 @@ import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CalldataLib} from "./libraries/CalldataLib.sol";
+import {CommitteeLib} from "./libraries/CommitteeLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {FinalityLib, Next} from "./libraries/FinalityLib.sol";
@@ -31,8 +32,10 @@ import {
     MAX_CALLS,
     MAX_QUESTION_BYTES,
     MIN_PREVRANDAO,
+    NO_SEED_BLOCK,
     PPM_ONE,
-    REPLACE_GAS
+    REPLACE_GAS,
+    TOO_EARLY_PAUSE
 } from "./types/Limits.sol";
 import {
     Currency,
@@ -73,11 +76,13 @@ contract DecisionOracle is Accounts, Requests {
     /// @dev What leads to the next round.
     /// @param appeals number of appeals so far, with this one
     /// @param appellant the account that appealed; 0 if the oracle called the committee itself: then there is no bond
+    /// @param pause seconds before a committee is called, or 0
     struct RoundStep {
         uint256 link;
         uint256 appeals;
         address appellant;
         uint256 bond;
+        uint256 pause;
     }
 
     /// @dev What a commit has proven.
@@ -114,7 +119,7 @@ contract DecisionOracle is Accounts, Requests {
         require(block.prevrandao >= MIN_PREVRANDAO, ChainHasNoBeacon(block.prevrandao));
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
-        settlement = address(new Settlement());
+        settlement = address(new Settlement(registry_));
         supportedProtocols = supportedProtocols_;
         _isOneToken = address(feeToken_) == address(registry_.stakeToken());
         emit OracleDeployed(registry_, settlement, supportedProtocols_, _epochBlocks);
@@ -134,8 +139,7 @@ contract DecisionOracle is Accounts, Requests {
 
         (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
         requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
-        uint64 seedBlock = SeedLib.next(_epochBlocks);
-        Round round = RoundLib.pack(0, 0, _deadlineOf(terms));
+        (Round round, uint64 seedBlock) = _begin(terms, RoundStep(0, 0, address(0), 0, terms.delay()));
         bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, question.hash());
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
@@ -160,7 +164,7 @@ contract DecisionOracle is Accounts, Requests {
         Commit memory made;
         {
             bytes32 prevRandao = SeedLib.prevRandaoOnce(requestId, seed.seedBlock, _epochBlocks, seed.header);
-            made.committee = _pick(request_, round, attempt, prevRandao, seed);
+            made.committee = CommitteeLib.pick(registry, _epochBlocks, request_, round, attempt, prevRandao, seed);
         }
         uint64 signers;
         (made.structHash, signers) = _requireCertified(request_, attempt, made.committee, certificate, decision);
@@ -187,7 +191,7 @@ contract DecisionOracle is Accounts, Requests {
         uint256 link = round.linkAfter(committeeHash, structHash, relay, msg.sender);
         unchecked {
             // Both are bytes.
-            _reopen(request_, decision.head.attempt() + 1, RoundStep(link, round.appeals() + 1, msg.sender, bond));
+            _reopen(request_, decision.head.attempt() + 1, RoundStep(link, round.appeals() + 1, msg.sender, bond, 0));
         }
     }
 
@@ -267,7 +271,7 @@ contract DecisionOracle is Accounts, Requests {
         require(round.hasRetry(request_.terms.retries(), attempt), NoRetriesLeft(request_.id));
         unchecked {
             // The attempt is a byte.
-            _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0));
+            _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0, 0));
         }
         _payCaller(request_, REPLACE_GAS, REPLACE_GAS, 0);
     }
@@ -348,12 +352,18 @@ contract DecisionOracle is Accounts, Requests {
             unchecked {
                 // Both are bytes.
                 uint256 appeals = round.appeals() + (next == Next.Larger ? 1 : 0);
-                _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
+                uint256 pause = next == Next.Later ? TOO_EARLY_PAUSE : 0;
+                _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0, pause));
             }
             return false;
         }
         isFinal = next == Next.Final;
-        if (!isFinal) round = round.withDeadline(_deadlineOf(terms));
+        if (!isFinal) {
+            unchecked {
+                // The duration is a uint24.
+                round = round.withDeadline(block.timestamp + terms.duration());
+            }
+        }
         RequestState state = RequestStateLib.make(
             head.status(),
             attempt,
@@ -379,7 +389,7 @@ contract DecisionOracle is Accounts, Requests {
         uint256 pay = prices.unitOf(terms);
         uint256 treasuryPay;
         unchecked {
-            // The pay is at most the fee, which is a uint96, and the part is below one.
+            // The pay is at most the fee, which is a uint80, and the part is below one.
             pay *= PayLib.units(decision);
             treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
             pay -= treasuryPay;
@@ -409,18 +419,22 @@ contract DecisionOracle is Accounts, Requests {
         registry.recordServices(currency, services);
     }
 
-    /// @dev Returns the end of a period that begins now.
-    function _deadlineOf(RequestTerms terms) private view returns (uint256) {
+    /// @dev Returns what an attempt begins with. One that waits has no committee; `replace` calls one after the pause (SE25).
+    /// @return round the attempt's round; its deadline is the end of the committee's period, or of the pause
+    /// @return seedBlock `NO_SEED_BLOCK` while it waits
+    function _begin(RequestTerms terms, RoundStep memory step) private view returns (Round round, uint64 seedBlock) {
+        uint256 period = step.pause;
+        seedBlock = NO_SEED_BLOCK;
+        if (period == 0) (period, seedBlock) = (terms.duration(), SeedLib.next(_epochBlocks));
         unchecked {
-            // The duration is a uint24.
-            return block.timestamp + terms.duration();
+            // The period is a uint24.
+            round = RoundLib.pack(step.link, step.appeals, block.timestamp + period);
         }
     }
 
     function _reopen(Request calldata request_, uint256 attempt, RoundStep memory step) private {
         RequestId requestId = request_.id;
-        Round round = RoundLib.pack(step.link, step.appeals, _deadlineOf(request_.terms));
-        uint64 seedBlock = SeedLib.next(_epochBlocks);
+        (Round round, uint64 seedBlock) = _begin(request_.terms, step);
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
             attempt,

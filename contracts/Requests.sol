@@ -7,7 +7,6 @@ import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {DomainLib} from "./libraries/DomainLib.sol";
-import {HistoryLib} from "./libraries/HistoryLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
@@ -69,37 +68,6 @@ abstract contract Requests is IDecisionOracle {
         return _states[requestId];
     }
 
-    /// @inheritdoc IDecisionOracle
-    function committeeOf(
-        Request calldata request_,
-        Round round,
-        Seed calldata seed
-    ) external view returns (Seat[] memory) {
-        RequestState state = _requireRunning(request_, round, seed.seedBlock);
-        bytes32 prevRandao = SeedLib.prevRandao(request_.id, seed.seedBlock, _epochBlocks, seed.header);
-        return _pick(request_, round, state.attempt(), prevRandao, seed);
-    }
-
-    /// @dev Returns the committee of an attempt. An agent of an earlier committee sits again only if too few others
-    /// remain (SE3).
-    /// @param prevRandao the randomness of the seed block
-    function _pick(
-        Request calldata request_,
-        Round round,
-        uint32 attempt,
-        bytes32 prevRandao,
-        Seed calldata seed
-    ) internal view returns (Seat[] memory) {
-        RequestId requestId = request_.id;
-        return
-            registry.committee(
-                keccak256(abi.encode(prevRandao, requestId, attempt)),
-                uint64(seed.seedBlock / _epochBlocks),
-                RoundLib.sizeAfter(request_.terms.committeeSize(), round.appeals()),
-                HistoryLib.agents(requestId, round, seed.past)
-            );
-    }
-
     /// @dev Reverts unless more than two thirds of the committee signed this decision of this attempt, and may make it.
     /// @return structHash the EIP-712 struct hash of the decision
     /// @return signers bit i set = seat i signed
@@ -155,15 +123,8 @@ abstract contract Requests is IDecisionOracle {
         Round round,
         uint64 seedBlock
     ) internal view returns (RequestState state) {
-        RequestId requestId = request_.id;
-        state = _states[requestId];
-        Status status = state.status();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == Status.Requested, WrongStatus(requestId, status));
-        RequestLib.requireMatch(
-            requestId,
-            state.covers(RequestLib.requestedCommitment(request_.hash(), round, seedBlock))
-        );
+        state = _states[request_.id];
+        request_.requireRunning(state, round, seedBlock);
     }
 
     /// @dev Reverts unless nobody can answer the running attempt any more.

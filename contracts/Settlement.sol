@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISettlement} from "./interfaces/ISettlement.sol";
+import {CommitteeLib} from "./libraries/CommitteeLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {FinalityLib, Next} from "./libraries/FinalityLib.sol";
@@ -15,6 +17,7 @@ import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
+import {SeedLib} from "./libraries/SeedLib.sol";
 import {APPEAL_REWARD_DIVISOR, PPM_ONE} from "./types/Limits.sol";
 import {
     DecidedRound,
@@ -29,11 +32,13 @@ import {
     RequestId,
     RequestTerms,
     Round,
+    Seat,
+    Seed,
     Service,
     Status
 } from "./types/Types.sol";
 
-/// @title Computes what the rounds of a request pay (SE10 to SE15), and proves what came of it (SE22)
+/// @title Computes what the rounds of a request pay (SE10 to SE15), tells who sits (SE3), and proves what came of it (SE22)
 /// @dev Holds no money, and no state but outcomes, which nothing here reads. The oracle trusts this contract with everything except the record itself: it
 /// compares the record's commitment with its own. So the commitment must cover everything that this contract reads of a
 /// round. Decisions that are final in the first round are paid by the oracle's commit.
@@ -76,12 +81,17 @@ contract Settlement is ISettlement {
 
     /// @inheritdoc ISettlement
     IDecisionOracle public immutable oracle;
+    IAgentRegistry private immutable _registry;
+    uint256 private immutable _epochBlocks;
 
     mapping(RequestId requestId => Outcome outcome) private _outcomes;
 
     /// @dev The oracle deploys this contract.
-    constructor() {
+    /// @param registry the oracle's registry, which the oracle cannot be asked for while it deploys
+    constructor(IAgentRegistry registry) {
         oracle = IDecisionOracle(msg.sender);
+        _registry = registry;
+        _epochBlocks = registry.epochBlocks();
     }
 
     /// @inheritdoc ISettlement
@@ -95,9 +105,9 @@ contract Settlement is ISettlement {
             // Never below 0: the rounds have at most as many units as the fee, less the reserve, was divided by.
             book.rest -= pay;
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
-            // A committee that hung and was followed without an appeal has answered nothing that could be wrong.
+            // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
             bool isOverturned =
-                (isAppealed || !PayLib.isHung(rounds[i].decision)) &&
+                (isAppealed || _isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision)) &&
                     PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
@@ -177,6 +187,18 @@ contract Settlement is ISettlement {
             outcome.confidence = decision.head.confidence();
             outcome.value = decision.outcome;
         }
+    }
+
+    /// @inheritdoc ISettlement
+    function committeeOf(
+        Request calldata request,
+        Round round,
+        Seed calldata seed
+    ) external view returns (Seat[] memory) {
+        RequestState state = oracle.stateOf(request.id);
+        request.requireRunning(state, round, seed.seedBlock);
+        bytes32 prevRandao = SeedLib.prevRandao(request.id, seed.seedBlock, _epochBlocks, seed.header);
+        return CommitteeLib.pick(_registry, _epochBlocks, request, round, state.attempt(), prevRandao, seed);
     }
 
     /// @dev Notes the pay of the seats of a round that stands (SE11), and what changes for their agents.
@@ -328,6 +350,10 @@ contract Settlement is ISettlement {
 
     function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
         return PayLib.units(round.decision) * (round.round.appeals() == 0 ? book.unit : book.appealUnit);
+    }
+
+    function _isFollowedByLarger(DecidedRound[] calldata rounds, uint256 index) private pure returns (bool) {
+        return index + 1 < rounds.length && rounds[index + 1].round.appeals() != rounds[index].round.appeals();
     }
 
     /// @dev True if the commit delivered the decision: it called no other committee and the decision was not

@@ -3,9 +3,20 @@
  * the contracts and the core. `npm run generate` writes them; with `--check` this exits 1 if one differs.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { SigningKey, TypedDataEncoder, ZeroAddress, hexlify, id, keccak256, sha256, toUtf8Bytes } from "ethers";
+import {
+  AbiCoder,
+  SigningKey,
+  TypedDataEncoder,
+  ZeroAddress,
+  hexlify,
+  id,
+  keccak256,
+  sha256,
+  toUtf8Bytes,
+} from "ethers";
 import type { TypedDataDomain, TypedDataField } from "ethers";
 
+import { LAYOUTS } from "../agents/core/encoding/layouts.ts";
 import {
   Status,
   addressOf,
@@ -59,6 +70,11 @@ const makeRequest = (requestId: bigint, consumer: string, terms: Terms, question
     id: requestId.toString(),
     consumer,
     terms,
+    // abi.encode(Terms): the members in the order of the layout, a word each.
+    termsStruct: AbiCoder.defaultAbiCoder().encode(
+      LAYOUTS.requestTerms.map(([, bits]) => `uint${8 * Math.ceil(bits / 8)}`),
+      LAYOUTS.requestTerms.map(([name]) => terms[name]),
+    ),
     termsWord,
     question,
     questionHash,
@@ -91,6 +107,14 @@ const base: Terms = {
   committeeSize: 4,
   protocol: 1,
 };
+/** A high value for every term. Those of neighbours with the same width differ, so that a swap shows. */
+const highTerms = Object.fromEntries(
+  LAYOUTS.requestTerms.map(([name, bits], index) => {
+    const most = (1n << BigInt(bits)) - 1n;
+    const value = most - (BigInt(index) % most);
+    return [name, name === "fee" ? value.toString() : Number(value)];
+  }),
+) as unknown as Terms;
 const requests = [
   makeRequest(1n, "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0", base, "Is 17 a prime number?", 12n),
   makeRequest(
@@ -103,24 +127,7 @@ const requests = [
   makeRequest(
     (1n << 200n) + 3n,
     "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
-    {
-      ...zeroTerms,
-      fee: ((1n << 96n) - 1n).toString(),
-      finality: 254,
-      duration: 2 ** 24 - 2,
-      appeals: 15,
-      retries: 14,
-      tolerance: 2 ** 40 - 2,
-      callbackGasLimit: 2 ** 32 - 1,
-      committeeSize: 255,
-      assurance: 13,
-      security: 2,
-      currency: 3,
-      decimals: 253,
-      options: 252,
-      kind: 251,
-      protocol: 250,
-    },
+    highTerms,
     "Zwei und zwei — §1 ✓ 数",
     1n,
   ),
@@ -345,6 +352,7 @@ const vectors = {
     Possession: typeHash("Possession", possessionTypes),
   },
   requestIds,
+  termBits: LAYOUTS.requestTerms.map(([, bits]) => bits),
   requests,
   committees,
   rounds,

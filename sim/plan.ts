@@ -23,7 +23,7 @@ import { BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptio
 import { createRandom, type Random } from "./random.ts";
 import { simSigner } from "./signer.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
-import { usesTerm } from "../agents/core/request/kinds.ts";
+import { KIND_RULES, usesTerm } from "../agents/core/request/kinds.ts";
 
 /** One crash: the process dies after a number of effects, for some time. */
 export interface CrashPlan {
@@ -287,36 +287,16 @@ function termsFor(
     tolerance: usesTerm(kind, "tolerance") ? BigInt(random.pick([0, 10])) : 0n,
     committeeSize,
     assurance,
-    decimals: usesTerm(kind, "decimals") ? 2 : 0,
-    options: usesTerm(kind, "options") ? 4 : 0,
+    ...KIND_RULES[kind].samples.terms,
     kind,
     protocol: protocol.code,
   });
 }
 
-const TEXTS = ["the treaty was signed in Lisbon", "the treaty was signed in Vienna", "nothing was signed", "no treaty"];
-
 function answersFor(terms: Terms, random: Random): { readonly truth: string; readonly lies: readonly string[] } {
-  const all = answersOf(terms, random);
+  const all = KIND_RULES[terms.kind].samples.valid((least, most) => random.between(least, most));
   const [truth = "", ...lies] = random.shuffled(all);
   return { truth, lies };
-}
-
-function answersOf(terms: Terms, random: Random): readonly string[] {
-  switch (terms.kind) {
-    case "boolean":
-      return ["yes", "no"];
-    case "choice":
-      return ["A", "B", "C", "D"];
-    case "number": {
-      const base = random.between(-50, 5_000);
-      return [base, base + 1, base + 10, -base - 7].map(String);
-    }
-    case "text":
-      return TEXTS;
-    case "policies":
-      return ["A", "A,B", "C,D", "B,C,D"];
-  }
 }
 
 /** True if a text is an answer that agrees with another one under the terms. */

@@ -19,6 +19,8 @@ export const limits = {
   /** Shortest and longest period of a request. */
   minDurationSeconds: 1_800,
   maxDurationSeconds: 604_800,
+  /** Longest wait of a request before its first committee. */
+  maxDelaySeconds: 15_552_000,
   /** Decimals of a number. */
   decimals: 18,
   /** Options of a choice or of policies. */

@@ -52,6 +52,8 @@ export type NamedTerm = keyof typeof NAMED_TERMS;
 export interface Terms {
   /** Covers every committee that may be called, in the smallest unit of the currency. */
   readonly fee: bigint;
+  /** Seconds before the first committee is called; 0 = at once. The wait takes one of the retries (SE25). */
+  readonly delay: number;
   /**
    * 0: a decision waits for an appeal, if the terms allow any. Else it never waits: it is final if its confidence is at least this many
    * percent, otherwise the oracle calls the larger committee that an appeal would call (SE24).
@@ -59,20 +61,26 @@ export interface Terms {
   readonly finality: number;
   /** Seconds that each committee has to decide, and that a decision then waits for an appeal. */
   readonly duration: number;
+  /** The most appeals. */
   readonly appeals: number;
-  /** Number of further committees that may be called after hung ones. */
+  /** The most hung or silent committees that are replaced. */
   readonly retries: number;
-  /** Numbers only, in units of 10^-decimals. */
+  /** Numbers only: answers agree if they differ by at most this much, in units of 10^-decimals. */
   readonly tolerance: bigint;
+  /** Gas for the consumer's callback; 0: no callback. */
   readonly callbackGasLimit: number;
   /** Seats of the first committee. */
   readonly committeeSize: number;
+  /** How many seats must accept the answer. */
   readonly assurance: Assurance;
-  /** Refused: a committee that finds no answer in the sources hangs. */
+  /** Whether a decision may be that there is no answer; if refused, a committee that finds so hangs. */
   readonly nonAnswers: (typeof NON_ANSWER_TERMS)[number];
+  /** Whether stake stands behind the answer. */
   readonly security: (typeof SECURITIES)[number];
   readonly currency: Currency;
+  /** Numbers only: how many decimals count. */
   readonly decimals: number;
+  /** How many options the question lists, if its kind has options. */
   readonly options: number;
   readonly kind: AnswerKind;
   /** On-chain code of the protocol. */

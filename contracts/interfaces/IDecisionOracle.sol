@@ -31,8 +31,8 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// this contract.
 /// @dev The committee of an attempt is a function of what the chain holds: prevrandao of the seed block picks from the
 /// registry as it was when the epoch of that block began. Whoever knows the seed can change neither of them. Nobody
-/// sends a draw: `commit` proves the committee, and `committeeOf` tells it to everybody from the block after the seed
-/// block on (docs/adr/016-committees-proven-at-the-commit.md).
+/// sends a draw: `commit` proves the committee, and `ISettlement.committeeOf` tells it to everybody from the block
+/// after the seed block on (docs/adr/016-committees-proven-at-the-commit.md).
 /// @dev An attempt is running until its deadline, or until its seed can no longer be proven if that comes first: the
 /// registry shows the running epoch and the one before, and the chain serves the hashes of 8191 blocks (256 without
 /// EIP-2935). While it runs only `commit` ends it; in the first blocks of the first attempt `cancel` can, too. Afterwards
@@ -379,23 +379,6 @@ interface IDecisionOracle is IAccounts {
     /// @param seedBlock as in the same event
     /// @param last the round before
     function fallBack(Request calldata request_, Round round, uint64 seedBlock, HashedRound calldata last) external;
-
-    /// @notice The committee of a running attempt, proven as `commit` proves it. The same arguments give the same
-    /// committee for as long as the seed can be proven.
-    /// @dev The seed of the registry's draw is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The
-    /// seed block is the first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it;
-    /// that is at most 32 blocks ahead.
-    /// @dev An agent of an earlier committee of the request that decided or hung sits again only if too few others remain.
-    /// Reverts with the registry's `TooFewAgents` if the registry has fewer agents than seats.
-    /// @param request_ as in the `Requested` event
-    /// @param round as in the latest `Requested` or `RequestReopened` event
-    /// @param seed what proves the committee, see `Seed`
-    /// @return the seats in order
-    function committeeOf(
-        Request calldata request_,
-        Round round,
-        Seed calldata seed
-    ) external view returns (Seat[] memory);
 
     /// @notice The state of a request.
     /// @param requestId any number; the status of an unused id is `None`

@@ -10,13 +10,15 @@ import {
     RequestId,
     RequestTerms,
     Round,
+    Seat,
+    Seed,
     Status
 } from "../types/Types.sol";
 import {IDecisionOracle} from "./IDecisionOracle.sol";
 
-/// @title Computes what the rounds of a request pay, and shows what came of it
+/// @title Computes what the rounds of a request pay, and shows who sits and what came of it
 /// @notice Computes once, from the whole record of a final request, how its escrow is divided: the oracle holds the money and checks
-/// the record (docs/spec/settlement.md, SE10 to SE15). And it proves final outcomes to contracts, and stores those that somebody pays
+/// the record (docs/spec/settlement.md, SE10 to SE15). It tells the committee of a running attempt (SE3). And it proves final outcomes to contracts, and stores those that somebody pays
 /// for (SE22).
 interface ISettlement {
     /// @notice A round was paid. What each seat earned follows from the shares of its decision: pay x share / sum of the
@@ -113,6 +115,23 @@ interface ISettlement {
     /// @param requestId any number
     /// @return the outcome; its status is `None` where nobody has stored one
     function storedOutcome(RequestId requestId) external view returns (Outcome memory);
+
+    /// @notice The committee of a running attempt, proven as `commit` proves it. The same arguments give the same
+    /// committee for as long as the seed can be proven.
+    /// @dev The seed of the registry's draw is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The
+    /// seed block is the first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it;
+    /// that is at most 32 blocks ahead.
+    /// @dev An agent of an earlier committee of the request that decided or hung sits again only if too few others remain.
+    /// Reverts with the registry's `TooFewAgents` if the registry has fewer agents than seats.
+    /// @param request_ as in the `Requested` event
+    /// @param round as in the latest `Requested` or `RequestReopened` event
+    /// @param seed what proves the committee, see `Seed`
+    /// @return the seats in order
+    function committeeOf(
+        Request calldata request_,
+        Round round,
+        Seed calldata seed
+    ) external view returns (Seat[] memory);
 
     /// @notice The oracle whose requests this contract settles.
     /// @return the oracle, which deployed this

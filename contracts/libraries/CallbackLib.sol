@@ -75,7 +75,7 @@ library CallbackLib {
         uint256 available = gasleft();
         uint256 required;
         unchecked {
-            // Rounds up, in favour of the consumer. The limit is a uint32, so nothing overflows.
+            // Rounds up, in favour of the consumer. The limit is a uint24, so nothing overflows.
             required = (gasLimit * 64) / 63 + 1 + CALLBACK_RESERVE_GAS;
         }
         require(available >= required, IDecisionOracle.InsufficientCallbackGas(available, required));

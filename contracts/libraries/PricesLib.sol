@@ -154,7 +154,7 @@ library PricesLib {
     /// the reserve holds it.
     function fallBackGas(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
-            // The limit is a uint32.
+            // The limit is a uint24.
             return FALL_BACK_GAS + terms.callbackGasLimit();
         }
     }
@@ -162,7 +162,7 @@ library PricesLib {
     /// @notice Returns the gas for which the caller of `finalize` or `refund` is paid, with the callback.
     function deliveryGas(RequestTerms terms) internal pure returns (uint256) {
         unchecked {
-            // The limit is a uint32.
+            // The limit is a uint24.
             return DELIVERY_GAS + terms.callbackGasLimit();
         }
     }
@@ -211,7 +211,7 @@ library PricesLib {
     /// @param changes how many reputations it changes
     function settlingGas(RequestTerms terms, uint256 length, uint256 changes) internal pure returns (uint256) {
         unchecked {
-            // The limit is a uint32.
+            // The limit is a uint24.
             uint256 size = terms.committeeSize();
             return relayGas(size, 0) + answerGas(terms, length) + payGas(size, changes) + terms.callbackGasLimit();
         }

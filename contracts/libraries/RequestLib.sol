@@ -2,13 +2,24 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {Relay, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
+import {Relay, Request, RequestId, RequestTerms, Round, Status} from "../types/Types.sol";
+import {RequestState} from "./RequestState.sol";
 
 /// @title The hash of a request, and the commitments in the oracle's storage word
 library RequestLib {
     /// @notice Reverts with `WitnessMismatch` unless the calldata matches the stored hash.
     function requireMatch(RequestId requestId, bool matches) internal pure {
         require(matches, IDecisionOracle.WitnessMismatch(requestId));
+    }
+
+    /// @notice Reverts unless the request waits for a committee in this round with this seed block.
+    /// @param state the request's word
+    function requireRunning(Request calldata request, RequestState state, Round round, uint64 seedBlock) internal pure {
+        RequestId requestId = request.id;
+        Status status = state.status();
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
+        require(status == Status.Requested, IDecisionOracle.WrongStatus(requestId, status));
+        requireMatch(requestId, state.covers(requestedCommitment(hash(request), round, seedBlock)));
     }
 
     /// @notice Returns keccak256(abi.encode(Request)).

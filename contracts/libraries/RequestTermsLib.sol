@@ -7,6 +7,7 @@ import {
     MAX_CALLBACK_GAS,
     MAX_COMMITTEE,
     MAX_DECIMALS,
+    MAX_DELAY,
     MAX_DURATION,
     MAX_FINALITY,
     MAX_OPTIONS,
@@ -36,12 +37,13 @@ library RequestTermsLib {
     /// @dev Cuts the members of four and of two bits to their width: pack only terms that `validate` accepts.
     function pack(Terms memory terms) internal pure returns (RequestTerms) {
         uint256 high =
-            (uint256(terms.fee) << 160) |
-                (uint256(terms.finality) << 152) |
-                (uint256(terms.duration) << 128) |
-                (uint256(terms.appeals & 0xf) << 124) |
-                (uint256(terms.retries & 0xf) << 120) |
-                (uint256(terms.tolerance) << 80);
+            (uint256(terms.fee) << 176) |
+                (uint256(terms.delay) << 152) |
+                (uint256(terms.finality) << 144) |
+                (uint256(terms.duration) << 120) |
+                (uint256(terms.appeals & 0xf) << 116) |
+                (uint256(terms.retries & 0xf) << 112) |
+                (uint256(terms.tolerance) << 72);
         uint256 low =
             (uint256(terms.callbackGasLimit) << 48) |
                 (uint256(terms.committeeSize) << 40) |
@@ -59,13 +61,14 @@ library RequestTermsLib {
     /// @notice Unpacks a word. Every word is a packed `Terms`.
     function unpack(RequestTerms packed) internal pure returns (Terms memory terms) {
         uint256 word = RequestTerms.unwrap(packed);
-        terms.fee = uint96(fee(packed));
+        terms.fee = uint80(fee(packed));
+        terms.delay = uint24(delay(packed));
         terms.finality = uint8(finality(packed));
         terms.duration = uint24(duration(packed));
         terms.appeals = uint8(appeals(packed));
         terms.retries = uint8(retries(packed));
         terms.tolerance = uint40(tolerance(packed));
-        terms.callbackGasLimit = uint32(callbackGasLimit(packed));
+        terms.callbackGasLimit = uint24(callbackGasLimit(packed));
         terms.committeeSize = uint8(committeeSize(packed));
         terms.assurance = uint8(word >> 38) & 0x3;
         terms.nonAnswers = uint8(nonAnswers(packed));
@@ -78,27 +81,31 @@ library RequestTermsLib {
     }
 
     function fee(RequestTerms packed) internal pure returns (uint256) {
-        return RequestTerms.unwrap(packed) >> 160;
+        return RequestTerms.unwrap(packed) >> 176;
+    }
+
+    function delay(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 152) & 0xffffff;
     }
 
     function finality(RequestTerms packed) internal pure returns (uint256) {
-        return (RequestTerms.unwrap(packed) >> 152) & 0xff;
+        return (RequestTerms.unwrap(packed) >> 144) & 0xff;
     }
 
     function duration(RequestTerms packed) internal pure returns (uint256) {
-        return (RequestTerms.unwrap(packed) >> 128) & 0xffffff;
+        return (RequestTerms.unwrap(packed) >> 120) & 0xffffff;
     }
 
     function appeals(RequestTerms packed) internal pure returns (uint256) {
-        return (RequestTerms.unwrap(packed) >> 124) & 0xf;
+        return (RequestTerms.unwrap(packed) >> 116) & 0xf;
     }
 
     function retries(RequestTerms packed) internal pure returns (uint256) {
-        return (RequestTerms.unwrap(packed) >> 120) & 0xf;
+        return (RequestTerms.unwrap(packed) >> 112) & 0xf;
     }
 
     function tolerance(RequestTerms packed) internal pure returns (uint256) {
-        return (RequestTerms.unwrap(packed) >> 80) & 0xffffffffff;
+        return (RequestTerms.unwrap(packed) >> 72) & 0xffffffffff;
     }
 
     /// @dev Panics unless the terms are valid.
@@ -115,7 +122,7 @@ library RequestTermsLib {
     }
 
     function callbackGasLimit(RequestTerms packed) internal pure returns (uint256) {
-        return (RequestTerms.unwrap(packed) >> 48) & 0xffffffff;
+        return (RequestTerms.unwrap(packed) >> 48) & 0xffffff;
     }
 
     function committeeSize(RequestTerms packed) internal pure returns (uint256) {
@@ -172,8 +179,6 @@ library RequestTermsLib {
         _check(callbackGas <= MAX_CALLBACK_GAS, "callbackGasLimit", callbackGas);
         uint256 assurance = (word >> 38) & 0x3;
         _check(assurance <= ASSURANCE_HIGH, "assurance", assurance);
-        uint256 nonAnswers_ = nonAnswers(packed);
-        _check(nonAnswers_ <= REFUSED, "nonAnswers", nonAnswers_);
         uint256 currency_ = (word >> 32) & 0x3;
         _check(currency_ <= uint256(type(Currency).max), "currency", currency_);
         uint256 security_ = security(packed);
@@ -189,10 +194,19 @@ library RequestTermsLib {
             "security",
             security_
         );
+        _validateDelay(packed, retries_);
         _validateKind(packed, word);
     }
 
+    /// @dev The wait is an attempt, so a committee after it is a retry.
+    function _validateDelay(RequestTerms packed, uint256 retries_) private pure {
+        uint256 delay_ = delay(packed);
+        _check(delay_ == 0 || (delay_ <= MAX_DELAY && retries_ != 0), "delay", delay_);
+    }
+
     function _validateKind(RequestTerms packed, uint256 word) private pure {
+        uint256 nonAnswers_ = nonAnswers(packed);
+        _check(nonAnswers_ <= REFUSED, "nonAnswers", nonAnswers_);
         uint256 kind_ = kind(packed);
         // Sets of policies agree in part, so no share shows who knew the answer (SC1).
         _check(kind_ <= (security(packed) == SECURED ? KIND_TEXT : KIND_POLICIES), "kind", kind_);

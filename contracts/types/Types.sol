@@ -9,8 +9,8 @@ type AgentId is uint32;
 /// the bits above are 0.
 type RequestId is uint256;
 
-/// @notice All numeric terms of a request in one word, see `RequestTermsLib` and `Terms`: fee uint96 | finality uint8 | duration uint24 | appeals uint4
-/// | retries uint4 | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 | assurance uint2 | nonAnswers uint2 | security uint2 | currency uint2 |
+/// @notice All numeric terms of a request in one word, see `RequestTermsLib` and `Terms`: fee uint80 | delay uint24 | finality uint8 | duration uint24 | appeals uint4
+/// | retries uint4 | tolerance uint40 | callbackGasLimit uint24 | committeeSize uint8 | assurance uint2 | nonAnswers uint2 | security uint2 | currency uint2 |
 /// decimals uint8 | options uint8 | kind uint8 | protocol uint8. From the highest bit to the lowest.
 type RequestTerms is uint256;
 
@@ -68,12 +68,15 @@ enum Status {
 /// @notice The unpacked form of `RequestTerms`.
 /// @param fee the amount that the asker escrows for all rounds that can follow, in the smallest unit of the currency;
 /// at least `quote`
+/// @param delay seconds before the first committee is called, at most 180 days; 0 = at once. The wait takes one of the retries: whoever calls
+/// `replace` after it is paid for that
 /// @param finality 0 = a decision waits for an appeal, if the terms allow any. 1 to 100 = it never waits: it is final at once if its confidence is
 /// at least this many percent, otherwise the oracle calls the larger committee that an appeal would call, until `appeals` were called
 /// @param duration seconds that each committee has to decide, and that an appealable decision waits for an appeal
 /// @param appeals the most appeals, 0 to 3; 0 = the first decision is final. Each appeal calls a committee of twice the
 /// size plus one. Must be 0 for texts: a contract cannot tell whether two committees' texts agree
-/// @param retries how often another committee of the same size replaces one that hung or stayed silent, 0 to 3
+/// @param retries how often another committee of the same size replaces one that hung or stayed silent, 0 to 3. Before any appeal, two of them
+/// ask again a day after a committee found that it is too early
 /// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals.
 /// Choose it above 0 with appeals: with 0, a committee whose answer differs in the last digit overturns the one before
 /// @param callbackGasLimit the gas that the callback gets; 0 = no callback
@@ -90,13 +93,14 @@ enum Status {
 /// @param kind `RequestTermsLib.KIND_BOOLEAN` and the constants after it
 /// @param protocol the on-chain code of the deliberation protocol
 struct Terms {
-    uint96 fee;
+    uint80 fee;
+    uint24 delay;
     uint8 finality;
     uint24 duration;
     uint8 appeals;
     uint8 retries;
     uint40 tolerance;
-    uint32 callbackGasLimit;
+    uint24 callbackGasLimit;
     uint8 committeeSize;
     uint8 assurance;
     uint8 nonAnswers;
@@ -149,7 +153,8 @@ struct Seed {
 /// @param committee the seats in order
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
 /// @param relay as in the `DecisionCommitted` event
-/// @param appellant who appealed against the decision; 0 if it hung and was retried, or was not sure enough (SE24)
+/// @param appellant who appealed against the decision; 0 if another committee of the same size followed, or a larger
+/// one because it was not sure enough (SE24)
 struct PastRound {
     Round round;
     Seat[] committee;
@@ -163,7 +168,8 @@ struct PastRound {
 /// @param committeeHash the hash of its committee, see `SeatLib`
 /// @param structHash the EIP-712 struct hash of the decision, see `DecisionLib`
 /// @param relay as in the `DecisionCommitted` event
-/// @param appellant who appealed against the decision; 0 if it hung and was retried, or was not sure enough (SE24)
+/// @param appellant who appealed against the decision; 0 if another committee of the same size followed, or a larger
+/// one because it was not sure enough (SE24)
 struct HashedRound {
     Round round;
     bytes32 committeeHash;
@@ -177,7 +183,8 @@ struct HashedRound {
 /// @param committee the seats in order
 /// @param decision as in the `DecisionCommitted` event
 /// @param relay as in the `DecisionCommitted` event
-/// @param appellant who appealed against the decision; 0 if it hung and was retried, or was not sure enough (SE24); ignored for the last
+/// @param appellant who appealed against the decision; 0 if another committee of the same size followed, or a larger
+/// one because it was not sure enough (SE24); ignored for the last
 /// round
 struct DecidedRound {
     Round round;

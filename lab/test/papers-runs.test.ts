@@ -18,6 +18,7 @@ const { createUnanimous } = await import("../../agents/core/protocols/unanimous/
 const { createAnswerBook } = await import("../eval/answer-book.ts");
 const { attemptFor } = await import("../eval/attempt.ts");
 const { createPanel } = await import("../eval/panel.ts");
+const { KIND_RULES } = await import("../../agents/core/request/kinds.ts");
 const { proposePrompt } = await import("../../agents/core/prompts/task-prompt.ts");
 const { deliberateOn } = await import("../papers/deliberations.ts");
 const { courseOf, hashgraphStudy } = await import("../papers/hashgraph.ts");
@@ -69,7 +70,7 @@ const minded = (answer: string): Mind => ({ answer, approves: (other) => other =
 /** A mind that answers every task, the same for all seats. */
 const fixed = (user: string): Mind => {
   const { kind } = kindOf(user).form;
-  return minded({ boolean: "yes", choice: "A", number: "7", text: "Refund due.", policies: "A" }[kind]);
+  return minded(KIND_RULES[kind].samples.valid(() => 7)[0] ?? "");
 };
 const setting = (book: AnswerBook) => {
   return { isQuick: true, size: 1, seed: 1, tell: () => {}, book: () => Promise.resolve(book) };

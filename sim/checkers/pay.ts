@@ -7,6 +7,7 @@ import {
   type Terms,
   type Value,
 } from "../../agents/core/types.ts";
+import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
 import { bearing, fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
@@ -101,7 +102,8 @@ export function paidFor({ status, shares }: Pick<Decision, "status" | "shares">)
 
 /** True if one can tell by the answers alone whether two agree. */
 export function canTell({ kind }: Terms): boolean {
-  return kind !== "text" && kind !== "policies";
+  const { appealable, agreement } = KIND_RULES[kind];
+  return appealable && agreement === undefined;
 }
 
 export function isSame(terms: Terms, answer: Value | undefined, other: Value | undefined): boolean {

@@ -1,72 +1,31 @@
 // Generated from agents/core/encoding/layouts.ts and agents/core/types.ts by scripts/words.ts; `npm run check` compares. Do not edit.
 import { BigInt, Bytes } from "@graphprotocol/graph-ts";
+import { Request } from "../generated/schema";
+import { currencyOf } from "./names";
 import { bigAt, bytesAt, i32At, u64At } from "./words";
 
 /** The schema's names of answer kinds, by their codes. */
-export const KINDS: string[] = ["Boolean", "Choice", "Number", "Text", "Policies"];
+const KINDS: string[] = ["Boolean", "Choice", "Number", "Text", "Policies"];
 
-export function termsFee(word: BigInt): BigInt {
-  return bigAt(word, 160, 96);
-}
-
-export function termsFinality(word: BigInt): i32 {
-  return i32At(word, 152, 8);
-}
-
-export function termsDuration(word: BigInt): i32 {
-  return i32At(word, 128, 24);
-}
-
-export function termsAppeals(word: BigInt): i32 {
-  return i32At(word, 124, 4);
-}
-
-export function termsRetries(word: BigInt): i32 {
-  return i32At(word, 120, 4);
-}
-
-export function termsTolerance(word: BigInt): u64 {
-  return u64At(word, 80, 40);
-}
-
-export function termsCallbackGasLimit(word: BigInt): u64 {
-  return u64At(word, 48, 32);
-}
-
-export function termsCommitteeSize(word: BigInt): i32 {
-  return i32At(word, 40, 8);
-}
-
-export function termsAssurance(word: BigInt): i32 {
-  return i32At(word, 38, 2);
-}
-
-export function termsNonAnswers(word: BigInt): i32 {
-  return i32At(word, 36, 2);
-}
-
-export function termsSecurity(word: BigInt): i32 {
-  return i32At(word, 34, 2);
-}
-
-export function termsCurrency(word: BigInt): i32 {
-  return i32At(word, 32, 2);
-}
-
-export function termsDecimals(word: BigInt): i32 {
-  return i32At(word, 24, 8);
-}
-
-export function termsOptions(word: BigInt): i32 {
-  return i32At(word, 16, 8);
-}
-
-export function termsKind(word: BigInt): i32 {
-  return i32At(word, 8, 8);
-}
-
-export function termsProtocol(word: BigInt): i32 {
-  return i32At(word, 0, 8);
+/** Writes every term into the request. */
+export function readTerms(request: Request, word: BigInt): void {
+  request.fee = bigAt(word, 176, 80);
+  request.delay = BigInt.fromU64(i32At(word, 152, 24));
+  request.finality = i32At(word, 144, 8);
+  request.duration = BigInt.fromU64(i32At(word, 120, 24));
+  request.appeals = i32At(word, 116, 4);
+  request.retries = i32At(word, 112, 4);
+  request.tolerance = BigInt.fromU64(u64At(word, 72, 40));
+  request.callbackGasLimit = i32At(word, 48, 24);
+  request.committeeSize = i32At(word, 40, 8);
+  request.assurance = i32At(word, 38, 2);
+  request.nonAnswers = i32At(word, 36, 2);
+  request.security = i32At(word, 34, 2);
+  request.currency = currencyOf(i32At(word, 32, 2));
+  request.decimals = i32At(word, 24, 8);
+  request.options = i32At(word, 16, 8);
+  request.kind = KINDS[i32At(word, 8, 8)];
+  request.protocol = i32At(word, 0, 8);
 }
 
 export function requestIdPriceVersion(word: BigInt): i32 {

@@ -20,6 +20,11 @@ export function statusOf(code: i32): string {
   return code == 5 ? "TooEarly" : "Hung";
 }
 
+/** True for the seed block of an attempt that waits and has no committee (SE25). */
+export function isPause(seedBlock: BigInt): boolean {
+  return seedBlock.equals(BigInt.fromU64(0xffffffffffff));
+}
+
 export function faultOf(code: i32): string {
   return code == 0 ? "Messages" : "Decisions";
 }

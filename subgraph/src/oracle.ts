@@ -18,7 +18,6 @@ import {
 import { Appeal, Attempt, Callback, Decision, Request, RequestSubscription, Seat } from "../generated/schema";
 import { cidOf } from "./cid";
 import {
-  KINDS,
   headAttempt,
   headAgreed,
   headAnswered,
@@ -26,6 +25,7 @@ import {
   headRound,
   headSeats,
   headStatus,
+  readTerms,
   relayGasPrice,
   relayRelayer,
   relaySigners,
@@ -37,24 +37,8 @@ import {
   seatReputation,
   seatSkill,
   seatSigner,
-  termsAppeals,
-  termsAssurance,
-  termsCallbackGasLimit,
-  termsCommitteeSize,
-  termsCurrency,
-  termsDecimals,
-  termsDuration,
-  termsFee,
-  termsFinality,
-  termsKind,
-  termsOptions,
-  termsProtocol,
-  termsRetries,
-  termsNonAnswers,
-  termsSecurity,
-  termsTolerance,
 } from "./layouts";
-import { ZERO, attemptId, currencyOf, eventId, isZero, priceListId, seatId, statusOf } from "./names";
+import { ZERO, attemptId, eventId, isPause, isZero, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
 import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment, spendAllowance } from "./stores";
 import { bytesAt } from "./words";
@@ -129,7 +113,7 @@ export function handleRequestReopened(event: RequestReopened): void {
   request.status = "Requested";
   request.provisional = false;
   request.deadline = BigInt.fromU64(roundDeadline(event.params.round));
-  let cause = causeAfter(before);
+  let cause = causeAfter(before, event.params.seedBlock);
   if (!isZero(event.params.appellant)) {
     cause = "Appeal";
     request.appeal = createAppeal(request, before.id, event).id;
@@ -230,26 +214,6 @@ export function handleRequestRefunded(event: RequestRefunded): void {
   tally.count(request.protocol, event.block.timestamp);
 }
 
-/** See `RequestTerms`. */
-function readTerms(request: Request, terms: BigInt): void {
-  request.fee = termsFee(terms);
-  request.finality = termsFinality(terms);
-  request.duration = BigInt.fromU64(termsDuration(terms));
-  request.appeals = termsAppeals(terms);
-  request.retries = termsRetries(terms);
-  request.tolerance = BigInt.fromU64(termsTolerance(terms));
-  request.callbackGasLimit = BigInt.fromU64(termsCallbackGasLimit(terms));
-  request.committeeSize = termsCommitteeSize(terms);
-  request.assurance = termsAssurance(terms);
-  request.security = termsSecurity(terms);
-  request.nonAnswers = termsNonAnswers(terms);
-  request.currency = currencyOf(termsCurrency(terms));
-  request.decimals = termsDecimals(terms);
-  request.options = termsOptions(terms);
-  request.kind = KINDS[termsKind(terms)];
-  request.protocol = termsProtocol(terms);
-}
-
 /** keccak256(abi.encode(Request)): four words. */
 function hashOf(requestId: BigInt, consumer: Bytes, terms: BigInt, questionHash: Bytes): Bytes {
   const encoded: ByteArray = bytesAt(requestId, 32)
@@ -290,14 +254,16 @@ function createAttempt(request: Request, cause: string, round: BigInt, seedBlock
   attempt.block = event.block.number;
   attempt.transaction = event.transaction.hash;
   attempt.save();
+  if (isPause(seedBlock)) return;
   const tally = new Tally();
   tally.committees = 1;
   tally.count(request.protocol, event.block.timestamp);
 }
 
 /** Why another committee follows this attempt, where nobody appealed. */
-function causeAfter(attempt: Attempt): string {
-  if (attempt.decision == null) return "Silent";
+function causeAfter(attempt: Attempt, seedBlock: BigInt): string {
+  if (attempt.decision == null) return isPause(attempt.seedBlock) ? "Waited" : "Silent";
+  if (isPause(seedBlock)) return "TooEarly";
   return Decision.load(attempt.decision!)!.status == "Hung" ? "Hung" : "Unsure";
 }
 
@@ -404,10 +370,12 @@ function readSigners(decision: Decision, attempt: Attempt, bitmap: u64): void {
   decision.signerSeats = numbers;
 }
 
-/** Whether a commit delivers (SE4, SE24): no retry of a hung committee is left, and no appeal, or the decision is sure enough. */
+/** Whether a commit delivers (SE4, SE24, SE25): no retry of a hung or early committee is left, and no appeal, or the decision is sure enough. */
 function isFinal(request: Request, attempt: Attempt, decision: Decision): boolean {
   const isHung = decision.status == "Hung";
   if (isHung && attempt.number - attempt.appealsBefore < request.retries) return false;
+  const canWait = attempt.appealsBefore == 0 && attempt.number + 1 < request.retries;
+  if (decision.status == "TooEarly" && canWait) return false;
   if (attempt.appealsBefore == request.appeals) return true;
   return !isHung && request.finality != 0 && decision.confidence >= request.finality * CONFIDENCE_PERCENT;
 }

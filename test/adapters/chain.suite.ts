@@ -4,7 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
-import type { RequestId, Terms } from "../../agents/core/types.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { KIND_RULES } from "../../agents/core/request/kinds.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
+import { ANSWER_KINDS, type AnswerKind, type RequestId, type Terms } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { dueOf } from "../../agents/core/request/progress.ts";
@@ -208,6 +211,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         [{ kind: "text" }, "true", [0n, 1n], BigInt(keccak256(utf8("true")))],
         [{ kind: "policies", options: 4 }, "A,C", [0n, 0b1_0000n, 0b1_0101n, 2n ** 255n + 1n], 0b0101n],
         [{ kind: "policies", options: 26 }, "Z", [2n ** 26n], 2n ** 25n],
+        ...ANSWER_KINDS.map(sampleOf),
       ];
       for (const [terms, answer, unfit, outcome] of cases) {
         const { request, awaited, certifying } = await drawn(harness, terms);
@@ -368,6 +372,16 @@ export function startFollowing(reader: ChainReader, from: Cursor | null): Follow
       ),
     stop,
   };
+}
+
+/** A question of the kind: its terms, an answer, the highest outcome if it fits no answer of the kind, and that of the answer. */
+function sampleOf(kind: AnswerKind): [Partial<Terms>, string, readonly bigint[], bigint] {
+  const { samples, fits } = KIND_RULES[kind];
+  const terms = defaultTerms({ protocol: 1, kind, ...samples.terms });
+  const [answer = ""] = samples.valid(() => 7);
+  const highest = 2n ** 256n - 1n;
+  const outcome = canonicalAnswer({ terms, question: "" }, answer)?.outcome ?? assert.fail(answer);
+  return [{ kind, ...samples.terms }, answer, fits(highest, terms, answer) ? [] : [highest], BigInt(outcome)];
 }
 
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {

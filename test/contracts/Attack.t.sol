@@ -60,7 +60,7 @@ contract AttackTest is ConclaveTest {
         oracle.setPrices(Currency.Token, PriceTerms(1e15, 1e18, 20 gwei, 0));
         Terms memory terms = termsFor(40, 0);
         (terms.retries, terms.duration) = (3, 7 days);
-        terms.fee = uint96(oracle.quote(RequestTermsLib.pack(terms)));
+        terms.fee = uint80(oracle.quote(RequestTermsLib.pack(terms)));
         RequestTerms packed = RequestTermsLib.pack(terms);
         vm.prank(MALLORY);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.TooFewAgents.selector, 13, 40));
@@ -74,7 +74,7 @@ contract AttackTest is ConclaveTest {
         fund(1e24);
         Terms memory terms = termsFor(7, 0);
         terms.retries = 3;
-        terms.fee = uint96(oracle.quote(RequestTermsLib.pack(terms)));
+        terms.fee = uint80(oracle.quote(RequestTermsLib.pack(terms)));
         (Request memory request, uint64 seedBlock) = ask(terms);
         Round round = firstRounds[request.id];
         vm.fee(19 gwei);
@@ -102,7 +102,7 @@ contract AttackTest is ConclaveTest {
         uint64 seedBlock = _appealedLie();
         vm.roll(seedBlock + 1);
         Seed memory seed = _seed(seedBlock);
-        Seat[] memory committee = oracle.committeeOf(_request, _second, seed);
+        Seat[] memory committee = settlement.committeeOf(_request, _second, seed);
         assertEq(committee.length, 9, "nine seats");
         Draft memory truth = decisionFor(9);
         truth.attempt = 1;

@@ -21,7 +21,7 @@ contract BondTest is ConclaveTest {
         assertEq(_bondAt(260_000 ether), 36 ether, "at ten thousand times the list price");
     }
 
-    function _bondAt(uint96 fee) private returns (uint256) {
+    function _bondAt(uint80 fee) private returns (uint256) {
         Terms memory terms = termsFor(4, fee);
         terms.appeals = 1;
         (Request memory request, ) = ask(terms);

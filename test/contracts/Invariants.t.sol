@@ -123,7 +123,7 @@ contract ShapesTest is Rules {
     mapping(bytes32 action => uint256 count) private _counts;
 
     function setUp() public {
-        bytes32[75] memory expected = _expected();
+        bytes32[82] memory expected = _expected();
         for (uint256 walk = 0; walk < WALKS; ++walk) {
             _handler = new Handler();
             _walk(walk, 500);
@@ -133,14 +133,14 @@ contract ShapesTest is Rules {
     }
 
     function test_everyShapeIsReached() public view {
-        bytes32[75] memory expected = _expected();
+        bytes32[82] memory expected = _expected();
         string memory missing = "";
         for (uint256 i = 0; i < expected.length; ++i)
             if (_counts[expected[i]] == 0) missing = string(abi.encodePacked(missing, expected[i], " "));
         assertTrue(bytes(missing).length == 0, missing);
     }
 
-    function _expected() private pure returns (bytes32[75] memory) {
+    function _expected() private pure returns (bytes32[82] memory) {
         return
             [
                 bytes32("fund"),
@@ -151,6 +151,7 @@ contract ShapesTest is Rules {
                 "setPrices",
                 "ask",
                 "askDirect",
+                "askLater",
                 "tooFewAgents",
                 "seedExpired",
                 "sitAgain",
@@ -166,6 +167,8 @@ contract ShapesTest is Rules {
                 "finalizeTooEarly",
                 "endTooEarly",
                 "replace",
+                "replace after a pause",
+                "later",
                 "callerPaid",
                 "settleAgain",
                 "retryCallback",
@@ -180,9 +183,11 @@ contract ShapesTest is Rules {
                 "refundHeard",
                 "refundNotHeard",
                 "cancel",
+                "cancel in the pause",
                 "cancelTooLate",
                 "atOnce:decided",
                 "atOnce:hung",
+                "atOnce:no answer",
                 "atOnce:replaced",
                 "unanswered:appeal",
                 "unanswered:retry",
@@ -193,9 +198,11 @@ contract ShapesTest is Rules {
                 "settled in coins",
                 "last decided",
                 "last hung",
+                "last without an answer",
                 "no answer came",
                 "no retry came",
                 "retried",
+                "asked again later",
                 "retried inside an appeal",
                 "against a hung, upheld",
                 "against a hung, lost",

@@ -57,31 +57,6 @@ contract LibrariesTest is Assertions {
     /// @dev A price list in which every value is zero.
     Prices private constant FREE = Prices.wrap(0);
 
-    function testFuzz_termsSurvivePacking(Terms memory terms) public pure {
-        _cut(terms);
-        Terms memory unpacked = RequestTermsLib.unpack(RequestTermsLib.pack(terms));
-        assertEq(keccak256(abi.encode(unpacked)), keccak256(abi.encode(terms)), "terms");
-    }
-
-    function testFuzz_everyWordIsTerms(uint256 word) public pure {
-        RequestTerms packed = RequestTermsLib.pack(RequestTermsLib.unpack(RequestTerms.wrap(word)));
-        assertEq(RequestTerms.unwrap(packed), word, "word");
-    }
-
-    function testFuzz_accessorsReadTheirMember(Terms memory terms) public pure {
-        _cut(terms);
-        RequestTerms packed = RequestTermsLib.pack(terms);
-        assertEq(RequestTermsLib.fee(packed), terms.fee, "fee");
-        assertEq(RequestTermsLib.duration(packed), terms.duration, "duration");
-        assertEq(RequestTermsLib.appeals(packed), terms.appeals, "appeals");
-        assertEq(RequestTermsLib.retries(packed), terms.retries, "retries");
-        assertEq(RequestTermsLib.tolerance(packed), terms.tolerance, "tolerance");
-        assertEq(RequestTermsLib.callbackGasLimit(packed), terms.callbackGasLimit, "callbackGasLimit");
-        assertEq(RequestTermsLib.committeeSize(packed), terms.committeeSize, "committeeSize");
-        assertEq(RequestTermsLib.options(packed), terms.options, "options");
-        assertEq(RequestTermsLib.kind(packed), terms.kind, "kind");
-    }
-
     function testFuzz_roundSurvivesPacking(uint256 link, uint8 appeals, uint40 deadline, uint40 other) public pure {
         link = bound(link, 0, (1 << 208) - 1);
         Round round = RoundLib.pack(link, appeals, deadline);
@@ -137,7 +112,7 @@ contract LibrariesTest is Assertions {
 
     /// @dev SE10: U is the sum over all committees. Each bond is the most that the committee and its retries can earn
     /// if gas costs nothing.
-    function testFuzz_unitsAddUp(uint8 size, uint8 appeals, uint8 retries, uint96 fee) public pure {
+    function testFuzz_unitsAddUp(uint8 size, uint8 appeals, uint8 retries, uint80 fee) public pure {
         appeals = uint8(bound(appeals, 0, 3));
         size = uint8(bound(size, 4, (65 >> appeals) - 1));
         retries = uint8(bound(retries, 0, 3));
@@ -168,19 +143,19 @@ contract LibrariesTest is Assertions {
     function testFuzz_everyCourseIsPaidFor(
         uint256 random,
         PriceTerms memory list,
-        uint32 callbackGas,
+        uint24 callbackGas,
         uint8 size
     ) public pure {
         Terms memory terms;
         terms.appeals = uint8(random % 4);
         terms.retries = uint8((random >> 2) % 4);
         terms.committeeSize = uint8(bound(size, 4, (65 >> terms.appeals) - 1));
-        terms.callbackGasLimit = uint32(bound(callbackGas, 0, 2_000_000));
+        terms.callbackGasLimit = uint24(bound(callbackGas, 0, 2_000_000));
         list.gasRate = uint80(bound(list.gasRate, 0, 1e21));
         list.gasPriceCap = uint64(bound(list.gasPriceCap, 0, 1e6)) * 1e6;
         list.unitPrice = uint80(bound(list.unitPrice, 0, 1e20));
         Prices prices = PricesLib.pack(list, 0, true);
-        terms.fee = uint96(PricesLib.quote(prices, RequestTermsLib.pack(terms)) + ((random >> 4) % 1e20));
+        terms.fee = uint80(PricesLib.quote(prices, RequestTermsLib.pack(terms)) + ((random >> 4) % 1e20));
         _play(prices, RequestTermsLib.pack(terms), random >> 100);
     }
 
@@ -236,13 +211,13 @@ contract LibrariesTest is Assertions {
     /// cap, rounded down.
     function testFuzz_quoteAddsUp(
         PriceTerms memory prices,
-        uint32 callbackGas,
+        uint24 callbackGas,
         uint8 appeals,
         uint8 retries
     ) public pure {
         appeals = uint8(bound(appeals, 0, 2));
         retries = uint8(bound(retries, 0, 3));
-        callbackGas = uint32(bound(callbackGas, 0, 2_000_000));
+        callbackGas = uint24(bound(callbackGas, 0, 2_000_000));
         prices.gasPriceCap = uint64(bound(prices.gasPriceCap, 0, type(uint32).max)) * 1e6;
         Terms memory terms;
         (terms.committeeSize, terms.appeals, terms.retries, terms.callbackGasLimit) = (
@@ -275,7 +250,7 @@ contract LibrariesTest is Assertions {
     /// @dev SE13: whoever refunds is paid out of the reserve, as are all calls of `replace` before, each rounded on its own.
     function testFuzz_reserveHoldsARefund(
         PriceTerms memory prices,
-        uint32 callbackGas,
+        uint24 callbackGas,
         uint8 size,
         uint8 appeals,
         uint8 retries
@@ -285,7 +260,7 @@ contract LibrariesTest is Assertions {
         terms.committeeSize = uint8(bound(size, 4, 64));
         terms.appeals = uint8(bound(appeals, 0, 3));
         terms.retries = uint8(bound(retries, 0, 3));
-        terms.callbackGasLimit = uint32(bound(callbackGas, 0, 2_000_000));
+        terms.callbackGasLimit = uint24(bound(callbackGas, 0, 2_000_000));
         (Prices list, RequestTerms packed) = (PricesLib.pack(prices, 0, true), RequestTermsLib.pack(terms));
         uint256 taken =
             PricesLib.replaceReserve(list, terms.retries) + PricesLib.atCap(list, PricesLib.deliveryGas(packed));
@@ -477,15 +452,6 @@ contract LibrariesTest is Assertions {
         }
         assertEq(RequestTermsLib.agentsNeeded(RequestTermsLib.pack(terms)), sum, "agents");
     }
-
-    /// @dev Cuts the members that have four or two bits.
-    function _cut(Terms memory terms) private pure {
-        terms.appeals &= 0xf;
-        terms.retries &= 0xf;
-        terms.assurance &= 0xf;
-        terms.security &= 0x3;
-        terms.currency &= 0x3;
-    }
 }
 
 /// @dev Compares the quorum with plain arithmetic. One key sits on every seat.
@@ -676,10 +642,32 @@ contract DecisionRulesTest is Assertions {
 
     function testFuzz_statusIsFinal(uint8 status) public {
         Draft memory decision = _hung();
-        status = uint8(bound(status, 0, 4));
+        status = uint8(bound(status, 0, 6));
         decision.status = Status(status);
-        if (status != 2 && status != 3) _refused("status", status);
+        unchecked {
+            // 0, 2^256 - 1 and 2^256 - 2.
+            decision.outcome = bytes32(3 - uint256(status));
+        }
+        if (status == 2) decision.outcome = 0;
+        if (status < 2 || status == 6) _refused("status", status);
         this.validate(decision.packed(), BOOLEAN, 4);
+    }
+
+    function testFuzz_nonAnswersHaveTheirOutcomeAlone(uint256 outcome, bool isTooEarly) public {
+        Draft memory decision = _hung();
+        decision.status = isTooEarly ? Status.TooEarly : Status.Unanswerable;
+        decision.outcome = bytes32(outcome);
+        uint256 own = type(uint256).max - (isTooEarly ? 1 : 0);
+        if (outcome != own) _refused("outcome", outcome);
+        this.validate(decision.packed(), BOOLEAN, 4);
+        decision.outcome = bytes32(own);
+        decision.answer = "no";
+        _refused("answer", 2);
+        this.validate(decision.packed(), BOOLEAN, 4);
+        decision.answer = "";
+        // Terms may refuse them.
+        _refused("status", uint256(decision.status));
+        this.validate(decision.packed(), RequestTerms.wrap(1 << 36), 4);
     }
 
     function test_bounds() public {

@@ -226,8 +226,8 @@ contract OracleTest is ConclaveTest {
     }
 
     /// @dev The commit pays everything at once, to the last unit.
-    function testFuzz_payReachesOperatorsOrConsumer(uint96 fee, bytes32 shares, bool hung) public {
-        fee = uint96(bound(fee, 0, 1e23));
+    function testFuzz_payReachesOperatorsOrConsumer(uint80 fee, bytes32 shares, bool hung) public {
+        fee = uint80(bound(fee, 0, 1e23));
         uint256 before = balance();
         (Request memory request, Seat[] memory committee) = _drawn(7, fee);
         assertEq(balance(), before - fee, "in escrow");
@@ -460,7 +460,7 @@ contract OracleTest is ConclaveTest {
         return abi.encodeCall(oracle.commit, (request, firstRounds[request.id], seed, certificate, decision.packed()));
     }
 
-    function _drawn(uint256 size, uint96 fee) private returns (Request memory request, Seat[] memory committee) {
+    function _drawn(uint256 size, uint80 fee) private returns (Request memory request, Seat[] memory committee) {
         uint64 seedBlock;
         (request, seedBlock) = ask(termsFor(size, fee));
         committee = drawCommittee(request, seedBlock);

@@ -35,9 +35,12 @@ contract VectorsTest is Assertions {
     using SeatLib for Seat;
 
     string private _json;
+    /// @dev The widths of all terms, from the highest bits to the lowest.
+    uint256[] private _termBits;
 
     function setUp() public {
         _json = vm.readFile("test/vectors/eip712.json");
+        _termBits = vm.parseJsonUintArray(_json, ".termBits");
     }
 
     function test_typeHashes() public view {
@@ -50,7 +53,10 @@ contract VectorsTest is Assertions {
         uint256 count = 0;
         for (; _exists("requests", count); ++count) {
             string memory at = _at("requests", count);
-            assertEq(RequestTerms.unwrap(RequestTermsLib.pack(_terms(at))), _word(at, ".termsWord"), "terms");
+            bytes memory members = _bytes(at, ".termsStruct");
+            RequestTerms packed = RequestTermsLib.pack(abi.decode(members, (Terms)));
+            assertEq(RequestTerms.unwrap(packed), _word(at, ".termsWord"), "pack");
+            assertEq(keccak256(abi.encode(RequestTermsLib.unpack(packed))), keccak256(members), "unpack");
             bytes32 requestHash = this.hashRequest(_request(at));
             assertEq(requestHash, _bytes32(_join(at, ".requestHash")), "requestHash");
             assertEq(
@@ -64,6 +70,19 @@ contract VectorsTest is Assertions {
             );
         }
         assertEq(count, 4, "requests read");
+    }
+
+    function testFuzz_everyWordIsTerms(uint256 word) public view {
+        bytes memory members = "";
+        uint256 shift = 256;
+        for (uint256 i = 0; i < _termBits.length; ++i) {
+            shift -= _termBits[i];
+            members = bytes.concat(members, bytes32((word >> shift) & ((1 << _termBits[i]) - 1)));
+        }
+        assertEq(shift, 0, "the terms fill the word");
+        Terms memory terms = RequestTermsLib.unpack(RequestTerms.wrap(word));
+        assertEq(keccak256(abi.encode(terms)), keccak256(members), "unpack");
+        assertEq(RequestTerms.unwrap(RequestTermsLib.pack(terms)), word, "pack");
     }
 
     function test_requestIds() public view {
@@ -246,24 +265,6 @@ contract VectorsTest is Assertions {
             uint256 link = RoundLib.linkAfter(round, committeeHash, structHash, relay, appellant);
             assertEq(link, _word(one, ".link"), "link");
         }
-    }
-
-    function _terms(string memory at) private view returns (Terms memory terms) {
-        terms.fee = uint96(_decimal(at, ".terms.fee"));
-        terms.finality = uint8(_number(at, ".terms.finality"));
-        terms.duration = uint24(_number(at, ".terms.duration"));
-        terms.appeals = uint8(_number(at, ".terms.appeals"));
-        terms.retries = uint8(_number(at, ".terms.retries"));
-        terms.currency = uint8(_number(at, ".terms.currency"));
-        terms.tolerance = uint40(_number(at, ".terms.tolerance"));
-        terms.callbackGasLimit = uint32(_number(at, ".terms.callbackGasLimit"));
-        terms.committeeSize = uint8(_number(at, ".terms.committeeSize"));
-        terms.assurance = uint8(_number(at, ".terms.assurance"));
-        terms.security = uint8(_number(at, ".terms.security"));
-        terms.decimals = uint8(_number(at, ".terms.decimals"));
-        terms.options = uint8(_number(at, ".terms.options"));
-        terms.kind = uint8(_number(at, ".terms.kind"));
-        terms.protocol = uint8(_number(at, ".terms.protocol"));
     }
 
     function _request(string memory at) private view returns (Request memory) {

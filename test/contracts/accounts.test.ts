@@ -376,7 +376,7 @@ describe("payOut", () => {
         .to.be.revertedWithCustomError(oracle, "NotSettlement")
         .withArgs(account.address);
     }
-    const fake = await ethers.deployContract("Settlement");
+    const fake = await ethers.deployContract("Settlement", [world.registry]);
     expect(await fake.getFunction("oracle")()).to.equal(world.deployer.address);
   });
 });

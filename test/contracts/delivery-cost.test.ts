@@ -50,7 +50,7 @@ type Asker = (typeof askers)[number];
 
 /** Terms with few zero bytes: in calldata they cost four times as much as zeros. */
 const DENSE = {
-  fee: BigInt(`0x02${"01".repeat(11)}`),
+  fee: BigInt(`0x02${"01".repeat(9)}`),
   kind: 2,
   decimals: 18,
   tolerance: 0x0101010101,

@@ -2,6 +2,8 @@ import { expect } from "chai";
 import { decodeRlp, encodeBytes32String, getBytes, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
+import { usesTerm } from "../../agents/core/request/kinds.ts";
+import { ANSWER_KINDS } from "../../agents/core/types.ts";
 import {
   ask,
   commitArgs,
@@ -124,7 +126,7 @@ describe("DecisionOracle", () => {
         ["security", { security: 3, assurance: 1, appeals: 2 }],
         // Sets agree in part, so no share shows who knew (SC2).
         ["kind", { security: 1, assurance: 1, appeals: 2, duration: 3_600, kind: 4, options: 2 }],
-        ["kind", { kind: 5 }],
+        ["kind", { kind: ANSWER_KINDS.length }],
         ["options", { kind: 1, options: 1 }],
         ["options", { kind: 1, options: 27 }],
         ["options", { kind: 0, options: 2 }],
@@ -170,11 +172,9 @@ describe("DecisionOracle", () => {
         { committeeSize: 4, appeals: 3, retries: 2 },
         { committeeSize: 64, retries: 1 },
         { committeeSize: 40, retries: 3 },
-        { kind: 1, options: 2 },
+        ...ANSWER_KINDS.map((name, kind) => ({ kind, ...(usesTerm(name, "options") ? { options: 2 } : {}) })),
         { kind: 1, options: 26 },
         { kind: 2, decimals: 18, tolerance: 2 ** 40 - 1 },
-        { kind: 3 },
-        { kind: 4, options: 2 },
         { kind: 4, options: 26 },
       ];
       for (const overrides of valid) await ask(world, overrides);
@@ -223,7 +223,7 @@ describe("DecisionOracle", () => {
       // The deadline does not hide who should have answered.
       expect((await draw(world, request)).committee).to.deep.equal(drawn.committee);
       await oracle.refund(...refundArgs(request));
-      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, header)))
+      await expect(world.settlement.committeeOf(request.request, request.round, seedOf(request, header)))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
         .withArgs(id, Status.Refunded);
     });
@@ -233,21 +233,21 @@ describe("DecisionOracle", () => {
       const { id } = request.request;
       const other = await mineSeed(world, request.seedBlock - 1n);
       const header = await mineSeed(world, request.seedBlock);
-      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, other)))
+      await expect(world.settlement.committeeOf(request.request, request.round, seedOf(request, other)))
         .to.be.revertedWithCustomError(oracle, "HeaderMismatch")
         .withArgs(id, ethers.keccak256(header), ethers.keccak256(other));
       const next = await ask(world);
       await mineTo(world, next.seedBlock - 1n);
       await networkHelpers.setPrevRandao(0);
       const empty = await mineSeed(world, next.seedBlock);
-      await expect(oracle.committeeOf(next.request, next.round, seedOf(next, empty)))
+      await expect(world.settlement.committeeOf(next.request, next.round, seedOf(next, empty)))
         .to.be.revertedWithCustomError(oracle, "NoBeacon")
         .withArgs(next.request.id, next.seedBlock);
     });
 
     it("waits for the seed block", async () => {
-      const { oracle, request } = await loadFixture(asked);
-      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, "0x")))
+      const { world, oracle, request } = await loadFixture(asked);
+      await expect(world.settlement.committeeOf(request.request, request.round, seedOf(request, "0x")))
         .to.be.revertedWithCustomError(oracle, "SeedNotReady")
         .withArgs(request.request.id, request.seedBlock);
     });
@@ -261,7 +261,7 @@ describe("DecisionOracle", () => {
       const snapshot = await networkHelpers.takeSnapshot();
       await mineTo(world, end);
       for (const call of [
-        oracle.committeeOf(request.request, request.round, seedOf(request, drawn.header)),
+        world.settlement.committeeOf(request.request, request.round, seedOf(request, drawn.header)),
         oracle.commit(...commitArgs(world, drawn, decisionFor(drawn))),
       ]) {
         await expect(call)
@@ -300,7 +300,7 @@ describe("DecisionOracle", () => {
       const request = await ask(world, { committeeSize: 6 });
       for (let agent = 1; agent <= 5; agent++) await world.registry.connect(operator).startUnbonding(agent, maxStake);
       const header = await mineSeed(world, request.seedBlock);
-      await expect(oracle.committeeOf(request.request, request.round, seedOf(request, header)))
+      await expect(world.settlement.committeeOf(request.request, request.round, seedOf(request, header)))
         .to.be.revertedWithCustomError(world.registry, "TooFewAgents")
         .withArgs(5, 6);
       await passDeadline(world, request.round);

@@ -87,13 +87,13 @@ describe("a hung committee", () => {
       [one, { ...two, round: one.round }],
     ];
     for (const history of wrong) {
-      await expect(oracle.committeeOf(request, asked.round, { seedBlock, header, past: history }))
+      await expect(world.settlement.committeeOf(request, asked.round, { seedBlock, header, past: history }))
         .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
         .withArgs(request.id);
     }
     const seed = { seedBlock, header, past };
-    await expect(oracle.committeeOf(request, one.round, seed)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
-    expect(await oracle.committeeOf(request, asked.round, seed)).to.have.length(4);
+    await expect(world.settlement.committeeOf(request, one.round, seed)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
+    expect(await world.settlement.committeeOf(request, asked.round, seed)).to.have.length(4);
   });
 
   it("SE4: is provisional if no retries but appeals are left", async () => {

@@ -6,8 +6,16 @@ import { KIND_RULES, policiesOf, type CanonicalAnswer } from "../../agents/core/
 import { composeText } from "../../agents/core/request/text.ts";
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
-import type { Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
+import {
+  ANSWER_KINDS,
+  ONE_PPM,
+  type AnswerKind,
+  type Digest,
+  type SeatIndex,
+  type Terms,
+} from "../../agents/core/types.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
+import { assertAtLeast, assertWithin } from "../support/assertions.ts";
 
 const base = defaultTerms({ protocol: 1 });
 const booleanTerms = base;
@@ -21,6 +29,11 @@ function canonicalAnswer(terms: Terms, text: string, question = ""): CanonicalAn
 
 function answersListed(terms: Terms): readonly string[] | null {
   return KIND_RULES[terms.kind].listed(terms);
+}
+
+/** The terms of the samples of the kind. */
+function termsOf(kind: AnswerKind): Terms {
+  return { ...base, kind, ...KIND_RULES[kind].samples.terms };
 }
 
 function numberTerms(decimals: number, tolerance = 0n): Terms {
@@ -178,6 +191,35 @@ describe("answer: canonical form", () => {
     );
   });
 
+  it("reads the samples of every kind: the valid ones fit it and are not all the same", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...ANSWER_KINDS), fc.integer({ min: -50, max: 5_000 }), (kind, number) => {
+        const { samples, fits } = KIND_RULES[kind];
+        const terms = termsOf(kind);
+        const answers = samples.valid(() => number).map((text) => canonicalAnswer(terms, text) ?? assert.fail(text));
+        assertAtLeast(new Set(answers.map(({ outcome: value }) => value)).size, 2);
+        for (const { text, outcome: value } of answers) assert.ok(fits(BigInt(value), terms, text), `${kind} ${text}`);
+        assertAtLeast(samples.invalid.length, 1);
+        for (const text of samples.invalid) assert.equal(canonicalAnswer(terms, text), null, `${kind} ${text}`);
+      }),
+    );
+  });
+
+  it("PY2 agrees in part with itself in whole, and with another one in no more than a part", () => {
+    for (const kind of ANSWER_KINDS) {
+      const { agreement, samples } = KIND_RULES[kind];
+      const texts = agreement === undefined ? [] : samples.valid(() => 7);
+      const outcomes = texts.map((text) => canonicalAnswer(termsOf(kind), text)?.outcome ?? assert.fail(text));
+      for (const own of outcomes)
+        for (const decided of outcomes) {
+          const part = agreement?.(own, decided) ?? assert.fail(kind);
+          assert.equal(part, agreement?.(decided, own));
+          if (own === decided) assert.equal(part, ONE_PPM);
+          else assertWithin(part, 0, ONE_PPM - 1);
+        }
+    }
+  });
+
   it("composes a model's text into Unicode's composed form before its author signs it", () => {
     assert.equal(composeText("E\u0301\ud800"), "É\ufffd");
     assert.notEqual(canonicalAnswer(textTerms, composeText("\ud800x")), null);
@@ -288,21 +330,11 @@ describe("answer: groups", () => {
   });
 
   it("does not depend on the order of the answers, and puts every seat in one class", () => {
-    const terms = fc.constantFrom(
-      booleanTerms,
-      choiceTerms,
-      textTerms,
-      policyTerms,
-      numberTerms(1),
-      numberTerms(1, 7n),
-      numberTerms(0, 3n),
-    );
-    const text = (kind: Terms["kind"]): fc.Arbitrary<string> => {
-      if (kind === "boolean") return fc.constantFrom("yes", "no");
-      if (kind === "choice") return fc.constantFrom("A", "B", "C");
-      if (kind === "policies") return fc.constantFrom("A", "A,B", "b a", "D", "C A");
-      return kind === "text" ? fc.constantFrom("one", "two", "three") : fc.integer({ min: -12, max: 12 }).map(String);
-    };
+    const terms = fc.constantFrom(...ANSWER_KINDS.map(termsOf), numberTerms(1), numberTerms(1, 7n), numberTerms(0, 3n));
+    const text = (kind: Terms["kind"]): fc.Arbitrary<string> =>
+      kind === "number"
+        ? fc.integer({ min: -12, max: 12 }).map(String)
+        : fc.constantFrom(...KIND_RULES[kind].samples.valid(() => 7));
     const inputs = terms.chain((kind) =>
       fc.array(text(kind.kind), { maxLength: 12 }).chain((texts) => {
         const given = entries(kind, texts);

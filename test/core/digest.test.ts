@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import fc from "fast-check";
@@ -50,7 +51,7 @@ import type {
   Terms,
 } from "../../agents/core/types.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
-import { NAMED_TERMS } from "../../agents/core/types.ts";
+import { ANSWER_KINDS, NAMED_TERMS } from "../../agents/core/types.ts";
 
 const digests = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytesToHex(bytes) as Digest);
 const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytesToHex(bytes) as Address);
@@ -262,10 +263,19 @@ describe("digest: packing", () => {
     );
   });
 
-  it("knows the answer kinds 0 to 4", () => {
+  it("knows the answer kinds by the codes that RequestTermsLib.sol and docs/asking.md name", () => {
     const kinds = Array.from({ length: 256 }, (_, kind) => unpackTerms(BigInt(kind) << 8n)?.kind ?? null);
-    assert.deepEqual(kinds.slice(0, 5), ["boolean", "choice", "number", "text", "policies"]);
-    assert.ok(kinds.slice(5).every((kind) => kind === null));
+    assert.deepEqual(kinds.slice(0, ANSWER_KINDS.length), ANSWER_KINDS);
+    assert.ok(kinds.slice(ANSWER_KINDS.length).every((kind) => kind === null));
+    const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+    const inSolidity = read("contracts/libraries/RequestTermsLib.sol").matchAll(/ constant KIND_(\w+) = (\d+);/g);
+    const inDocs = read("docs/asking.md").matchAll(/^\| (\w+) \| (\d+) \|/gm);
+    const expected = ANSWER_KINDS.map((kind, code) => [kind, String(code)]);
+    for (const found of [inSolidity, inDocs])
+      assert.deepEqual(
+        [...found].map(([, name = "", code]) => [name.toLowerCase(), code]),
+        expected,
+      );
   });
 
   it("names the field of terms that do not fit", () => {

@@ -1,5 +1,5 @@
 import type { PublicClient } from "viem";
-import { decisionOracleAbi, agentRegistryAbi } from "conclave/abi";
+import { agentRegistryAbi, settlementAbi } from "conclave/abi";
 import { ConclaveError } from "../../core/errors.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Request, SeatInfo } from "../../core/types.ts";
@@ -7,6 +7,7 @@ import type { Connection } from "./connection.ts";
 import { unpackCommittee } from "./decode.ts";
 import { committeeArguments } from "./encode.ts";
 import { readHeader } from "./header.ts";
+import { readSettlement } from "./prices.ts";
 
 /** How long a chain can prove a seed, as contracts/libraries/SeedLib.sol checks it. */
 export interface SeedWindow {
@@ -20,7 +21,7 @@ const HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935";
 const HISTORY_HASHES = 8_191n;
 const OPCODE_HASHES = 256n;
 
-/** Implements `ChainReader.committee`: the oracle computes the committee, and changes nothing. */
+/** Implements `ChainReader.committee`: the settlement computes the committee, and changes nothing. */
 export async function readCommittee(
   connection: Connection,
   request: Request,
@@ -28,18 +29,21 @@ export async function readCommittee(
   signal?: AbortSignal,
 ): Promise<readonly SeatInfo[]> {
   const doing = `Find the committee of request ${request.id}`;
-  const header = await readHeader(connection, awaited.seedBlock, signal);
+  const [header, address] = await Promise.all([
+    readHeader(connection, awaited.seedBlock, signal),
+    readSettlement(connection, signal),
+  ]);
   const words = await connection.call(doing, signal, (client) =>
     client.readContract({
-      address: connection.domain.oracle,
-      abi: decisionOracleAbi,
+      address,
+      abi: settlementAbi,
       functionName: "committeeOf",
       args: committeeArguments(request, awaited, header),
     }),
   );
   const committee = unpackCommittee(words);
   if (typeof committee !== "string") return committee;
-  throw new ConclaveError("CHAIN_REVERTED", `${doing}: the oracle answered with nonsense: ${committee}`, {
+  throw new ConclaveError("CHAIN_REVERTED", `${doing}: the settlement answered with nonsense: ${committee}`, {
     error: "none",
   });
 }

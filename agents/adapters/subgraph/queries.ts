@@ -11,7 +11,7 @@ const fault = z.enum(["Messages", "Decisions", "Overturned"]);
 
 const kind = z.enum(["Boolean", "Choice", "Number", "Text", "Policies"]);
 
-const attemptCause = z.enum(["First", "Hung", "Silent", "Unsure", "Appeal"]);
+const attemptCause = z.enum(["First", "Hung", "Silent", "Unsure", "TooEarly", "Waited", "Appeal"]);
 
 const appealState = z.enum(["Open", "Upheld", "Lost", "Unanswered"]);
 
@@ -24,22 +24,23 @@ export type RequestFilter = Where<{
   consumer: Hex;
   subscription: string;
   priceList: string;
-  protocol: number;
-  kind: z.infer<typeof kind>;
-  currency: z.infer<typeof currency>;
   fee: bigint;
-  duration: bigint;
+  delay: bigint;
   finality: number;
+  duration: bigint;
   appeals: number;
   retries: number;
   tolerance: bigint;
-  callbackGasLimit: bigint;
+  callbackGasLimit: number;
   committeeSize: number;
   assurance: number;
-  security: number;
   nonAnswers: number;
+  security: number;
+  currency: z.infer<typeof currency>;
   decimals: number;
   options: number;
+  kind: z.infer<typeof kind>;
+  protocol: number;
   question: string;
   questionHash: Hex;
   status: z.infer<typeof status>;

@@ -2,10 +2,8 @@ import { createOperatorActions } from "../../adapters/chain/operator.ts";
 import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import { protocols } from "../../core/protocols/index.ts";
 import { seatsOfAll } from "../../core/request/rounds.ts";
-import { usesTerm, type KindTerm } from "../../core/request/kinds.ts";
-import { ANSWER_KINDS, type Terms } from "../../core/types.ts";
+import type { Terms } from "../../core/types.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
@@ -16,11 +14,9 @@ import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
 import { securityOf, sharedModel, securityRows } from "./security.ts";
-import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
+import { termOptions, type TermsFlags } from "./term-options.ts";
+import { requireTakers, termsOf } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
-
-/** e.g. "choice and policies". */
-const kindsWith = (term: KindTerm): string => ANSWER_KINDS.filter((kind) => usesTerm(kind, term)).join(" and ");
 
 interface Options extends AccountFlags, TermsFlags {
   readonly question: string;
@@ -39,67 +35,8 @@ export const request: CommandSpec<Options> = {
     'conclave request --question "Is 720 more than 500?" --kind boolean --security secured --assurance high --appeals 2 --dry-run',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
-    {
-      flags: "--kind <kind>",
-      description: `${ANSWER_KINDS.join(", ")}; docs/asking.md says what each is`,
-      required: true,
-    },
-    { flags: "--options <number>", description: `${kindsWith("options")}: how many letters, from A` },
-    { flags: "--decimals <number>", description: `${kindsWith("decimals")}: decimals that count` },
-    {
-      flags: "--tolerance <number>",
-      description: `${kindsWith("tolerance")}: answers this close to each other agree, e.g. 0.5`,
-    },
-    {
-      flags: "--protocol <id>",
-      description: protocols.map(({ id }) => id).join(", "),
-      default: protocols[0]?.id ?? "",
-    },
-    {
-      flags: "--committee <seats>",
-      description: `${limits.minCommittee} to ${limits.maxCommittee}`,
-      default: String(limits.minCommittee),
-    },
-    { flags: "--fee <amount>", description: "in whole units of the currency, e.g. 12.5 (default: the least)" },
-    { flags: "--currency <currency>", description: "token or native, the chain's coin", default: "token" },
+    ...termOptions,
     { flags: "--subscription <id>", description: "subscription that pays the fee (default: the account pays it now)" },
-    {
-      flags: "--duration <duration>",
-      description: "time for a committee to decide, and for an appeal, e.g. 30m, 2h or 1d; 30m to 7d",
-      default: "30m",
-    },
-    {
-      flags: "--appeals <number>",
-      description: `0 to ${limits.maxAppeals}; 0: the first decision is final`,
-      default: "0",
-    },
-    {
-      flags: "--retries <number>",
-      description: `0 to ${limits.maxRetries} committees that are replaced when they hang or do not answer in time`,
-      default: "0",
-    },
-    {
-      flags: "--assurance <level>",
-      description: "normal or high; high only where the protocol's certificate is byzantine",
-      default: "normal",
-    },
-    {
-      flags: "--finality <percent>",
-      description:
-        "0: a decision waits for an appeal, if --appeals allows any. 1 to 100: it is final at once with this confidence, otherwise a larger committee follows; needs --appeals 1",
-      default: "0",
-    },
-    {
-      flags: "--security <class>",
-      description:
-        "none, or secured: who certifies an answer that two larger committees overturn loses stake; needs --assurance high and --appeals 2",
-      default: "none",
-    },
-    {
-      flags: "--callback-gas <gas>",
-      description: "gas for a consumer's callback; an account has no callback",
-      default: "0",
-    },
     {
       flags: "--source <source...>",
       description:

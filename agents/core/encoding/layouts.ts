@@ -10,13 +10,14 @@ export type Layout = readonly (readonly [name: string, bits: number])[];
 export const LAYOUTS = {
   /** See RequestTermsLib.sol. */
   requestTerms: [
-    ["fee", 96],
+    ["fee", 80],
+    ["delay", 24],
     ["finality", 8],
     ["duration", 24],
     ["appeals", 4],
     ["retries", 4],
     ["tolerance", 40],
-    ["callbackGasLimit", 32],
+    ["callbackGasLimit", 24],
     ["committeeSize", 8],
     ["assurance", 2],
     ["nonAnswers", 2],

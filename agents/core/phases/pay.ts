@@ -1,5 +1,5 @@
 import { isSameAnswer } from "../request/answer.ts";
-import { policiesOf, type CanonicalAnswer } from "../request/kinds.ts";
+import { KIND_RULES, type CanonicalAnswer } from "../request/kinds.ts";
 import { nonAnswerIn } from "../request/non-answers.ts";
 import { isSupermajority } from "../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../types.ts";
@@ -64,17 +64,12 @@ export function scoreOf(tier: Ppm, agreement: Ppm): number {
     : Math.floor((SAFE_RIGHT * agreement) / ONE_PPM);
 }
 
-/** PY2: how far an answer agrees with the decided one: all or nothing, but sets of policies by what they have in common. EQ6: a non-answer is no set. */
+/** PY2: how far an answer agrees with the decided one: all or nothing, unless answers of its kind agree in part. EQ6: non-answers never do. */
 export function agreementWith({ request: { terms } }: Attempt, { answer, alike }: Decided, own: CanonicalAnswer): Ppm {
-  const areSets = terms.kind === "policies" && [own, answer].every((one) => nonAnswerIn(one) === null);
-  if (areSets) return overlap(policiesOf(own.outcome), policiesOf(answer.outcome));
+  const { agreement } = KIND_RULES[terms.kind];
+  const areAnswers = [own, answer].every((one) => nonAnswerIn(one) === null);
+  if (agreement !== undefined && areAnswers) return agreement(own.outcome, answer.outcome);
   return isSameAnswer(terms, own, answer) || alike?.includes(own.outcome) === true ? ONE_PPM : (0 as Ppm);
-}
-
-/** |both| / |either|, rounded down. */
-function overlap(own: readonly number[], decided: readonly number[]): Ppm {
-  const both = own.filter((policy) => decided.includes(policy)).length;
-  return Math.floor((ONE_PPM * both) / (own.length + decided.length - both)) as Ppm;
 }
 
 /** What it brings a seat that it bound itself to an answer. */

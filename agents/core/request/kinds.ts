@@ -1,6 +1,6 @@
 import { keccak256, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
-import type { AnswerKind, Digest, Request, Terms } from "../types.ts";
+import { ONE_PPM, type AnswerKind, type Digest, type Ppm, type Request, type Terms } from "../types.ts";
 import type { TextForm } from "../prompts/prompt.ts";
 import { readNumber } from "./number.ts";
 import { isReadable } from "./text.ts";
@@ -27,6 +27,15 @@ interface Example {
 
 /** Terms that only some kinds use; they are 0 for the others. */
 export type KindTerm = "options" | "decimals" | "tolerance";
+
+/** Answers of one kind, for simulations and tests. */
+interface Samples {
+  /** The kind's own terms, under which the answers below are valid or not. */
+  readonly terms: Partial<Pick<Terms, KindTerm>>;
+  /** Answers with at least two outcomes. `between` draws an integer from a range, which includes both bounds. */
+  valid(between: (least: number, most: number) => number): readonly string[];
+  readonly invalid: readonly string[];
+}
 
 /** All that the system knows of one kind of answer. */
 export interface KindRules {
@@ -55,6 +64,9 @@ export interface KindRules {
   readonly trial: string;
   /** Whether the contract takes the outcome of a decided request, as contracts/libraries/DecisionLib.sol. */
   fits(outcome: bigint, terms: Terms, answer: string): boolean;
+  /** PY2: how far an outcome agrees with a decided one. Absent where answers agree or do not, and nothing lies between. */
+  readonly agreement?: (own: Digest, decided: Digest) => Ppm;
+  readonly samples: Samples;
 }
 
 /** A to Z. */
@@ -81,6 +93,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     example: () => ({ question: "Is 12 more than 10?", proof: "12 - 10 = 2, and 2 is more than 0", answer: "yes" }),
     trial: "Is Paris the capital of France?",
     fits: (outcome) => outcome <= 1n,
+    samples: { terms: {}, valid: () => ["yes", "no"], invalid: ["maybe", "yes and no"] },
   },
   choice: {
     uses: ["options"],
@@ -95,6 +108,7 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     example: () => ({ question: "Which is larger? A) 3 B) 9", proof: "9 - 3 = 6, so 9 is larger: B", answer: "B" }),
     trial: "Which of these is a fruit? (A) chair (B) apple (C) stone",
     fits: (outcome, { options }) => outcome < BigInt(options),
+    samples: { terms: { options: 4 }, valid: () => ["A", "B", "C", "D"], invalid: ["E", "A B"] },
   },
   number: {
     uses: ["decimals", "tolerance"],
@@ -114,6 +128,14 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
         : { question: "What do 3 books of 400.5 cost?", proof: "3 x 400.5 = 1201.5", answer: "1201.5" },
     trial: "What is 2 + 2?",
     fits: () => true,
+    samples: {
+      terms: { decimals: 2 },
+      valid: (between) => {
+        const base = between(-50, 5_000);
+        return [base, base + 1, base + 10, -base - 7].map(String);
+      },
+      invalid: ["seven", "0.125"],
+    },
   },
   text: {
     uses: [],
@@ -129,6 +151,16 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     example: () => ({ question: "another question", proof: "...", answer: "..." }),
     trial: "What is the capital of Germany? Answer with one word.",
     fits: (outcome, _, answer) => outcome === BigInt(keccak256(utf8(answer))),
+    samples: {
+      terms: {},
+      valid: () => [
+        "the treaty was signed in Lisbon",
+        "the treaty was signed in Vienna",
+        "nothing was signed",
+        "no treaty",
+      ],
+      invalid: ["", "\u202eno"],
+    },
   },
   policies: {
     uses: ["options"],
@@ -149,6 +181,8 @@ export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
     }),
     trial: "Which of these are colours? (A) red (B) seven (C) blue",
     fits: (outcome, { options }) => outcome !== 0n && outcome < 1n << BigInt(options),
+    agreement: (own, decided) => overlap(policiesOf(own), policiesOf(decided)),
+    samples: { terms: { options: 4 }, valid: () => ["A", "A,B", "C,D", "B,C,D"], invalid: ["A,A", "E", "none"] },
   },
 };
 
@@ -160,6 +194,12 @@ export function usesTerm(kind: AnswerKind, term: KindTerm): boolean {
 export function policiesOf(outcome: Digest): readonly number[] {
   const bits = BigInt(outcome);
   return Array.from({ length: LETTERS }, (_, index) => index).filter((index) => ((bits >> BigInt(index)) & 1n) === 1n);
+}
+
+/** |both| / |either|, rounded down. */
+function overlap(own: readonly number[], decided: readonly number[]): Ppm {
+  const both = own.filter((policy) => decided.includes(policy)).length;
+  return Math.floor((ONE_PPM * both) / (own.length + decided.length - both)) as Ppm;
 }
 
 /** A for 0. */

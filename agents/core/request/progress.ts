@@ -1,6 +1,6 @@
 import type { Decision, Request, Round, SeatInfo } from "../types.ts";
 import type { AwaitedRound, ChainEvent, CommittedDecision, DecidedRound, Relay } from "./events.ts";
-import { hasRetry, nextAfter, unpackRound } from "./rounds.ts";
+import { NO_SEED_BLOCK, hasRetry, nextAfter, unpackRound } from "./rounds.ts";
 
 /** The progress of a request, derived from its events; `drawn` is the one stage that no event brings (`withCommittee`). */
 export interface Progress {
@@ -134,6 +134,11 @@ export function recordOf(events: readonly ChainEvent[]): RequestRecord {
 export function awaitedOf({ stage, round, attempt, past }: Progress): AwaitedRound | null {
   if (stage.kind !== "requested" && stage.kind !== "drawn") return null;
   return { round, attempt, seedBlock: stage.seedBlock, past };
+}
+
+/** SE25: true if the attempt waits and has no committee until somebody calls one after its deadline. */
+export function isPause({ seedBlock }: Pick<AwaitedRound, "seedBlock">): boolean {
+  return seedBlock === NO_SEED_BLOCK;
 }
 
 /** SE3, SE8: true if no decision of this attempt can be committed any more. */

@@ -48,17 +48,25 @@ export function mostUnits({
   return BigInt(DECIDED_UNITS * decided + retries * committeeSizeAfter(committeeSize, appeals));
 }
 
-/** What follows a decision: nothing, an appeal if somebody makes one, another committee of the same size, or a larger one. */
-export type Next = "final" | "provisional" | "retry" | "larger";
+/** Stands for the seed block while a request waits and has no committee (SE25). As in contracts/types/Limits.sol. */
+export const NO_SEED_BLOCK = (1n << 48n) - 1n;
+/** Seconds that a request waits after a committee found that it is too early to answer (SE25). As in contracts/types/Limits.sol. */
+export const TOO_EARLY_PAUSE = 86_400;
 
-/** What follows a decision of this round (SE4, SE24), as contracts/libraries/FinalityLib.sol says. */
+/** What follows a decision: nothing, an appeal if somebody makes one, another committee of the same size, a larger one, or one after a pause. */
+export type Next = "final" | "provisional" | "retry" | "larger" | "later";
+
+/** What follows a decision of this round (SE4, SE24, SE25), as contracts/libraries/FinalityLib.sol says. */
 export function nextAfter(
   terms: Terms,
   round: Round,
   { status, attempt, confidence }: Pick<Decision, "status" | "attempt" | "confidence">,
 ): Next {
   if (status === "hung" && hasRetry(round, terms, attempt)) return "retry";
-  if (unpackRound(round).appeals === terms.appeals) return "final";
+  const { appeals } = unpackRound(round);
+  // The pause is an attempt of its own, and so is the committee after it.
+  if (status === "tooEarly" && appeals === 0 && hasRetry(round, terms, attempt + 1)) return "later";
+  if (appeals === terms.appeals) return "final";
   if (terms.finality === 0) return "provisional";
   return status !== "hung" && confidence >= terms.finality * PERCENT ? "final" : "larger";
 }

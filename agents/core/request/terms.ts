@@ -8,6 +8,7 @@ import type { Terms } from "../types.ts";
 export function defaultTerms(change: Partial<Terms> & Pick<Terms, "protocol">): Terms {
   return {
     fee: 0n,
+    delay: 0,
     finality: 0,
     duration: 3_600,
     appeals: 0,

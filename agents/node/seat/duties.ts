@@ -56,7 +56,13 @@ export class Duties {
   private readonly duties = new Map<RequestId, Duty>();
   /** Journals of requests, those of earlier runs included. */
   private readonly journals = new Set<string>();
-  private readonly attempts: Record<AttemptOutcome, number> = { decided: 0, hung: 0, unanswerable: 0, tooEarly: 0, left: 0 };
+  private readonly attempts: Record<AttemptOutcome, number> = {
+    decided: 0,
+    hung: 0,
+    unanswerable: 0,
+    tooEarly: 0,
+    left: 0,
+  };
   /** Signatures that seats withheld before they were left. */
   private withheldBefore = 0;
   /** Answers of the model that were no answers of the question's kind. */

@@ -23,11 +23,11 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     /// @param protocol see `Terms`
     struct Settings {
         uint48 subscriptionId;
-        uint96 fee;
+        uint80 fee;
         uint24 duration;
         uint8 appeals;
         uint8 retries;
-        uint32 callbackGasLimit;
+        uint24 callbackGasLimit;
         uint8 committeeSize;
         uint8 assurance;
         uint8 protocol;
@@ -165,24 +165,21 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         string calldata question
     ) private returns (RequestId requestId) {
         Settings memory current = settings;
-        Terms memory terms = Terms({
-            fee: current.fee,
-            finality: 0,
-            duration: current.duration,
-            appeals: kind == RequestTermsLib.KIND_TEXT ? 0 : current.appeals,
-            retries: current.retries,
-            tolerance: tolerance,
-            callbackGasLimit: current.callbackGasLimit,
-            committeeSize: current.committeeSize,
-            assurance: current.assurance,
-            nonAnswers: 0,
-            security: 0,
-            currency: uint8(Currency.Token),
-            decimals: decimals,
-            options: options,
-            kind: kind,
-            protocol: current.protocol
-        });
+        // What is not named is 0, the default of every other term.
+        Terms memory terms;
+        terms.fee = current.fee;
+        terms.duration = current.duration;
+        terms.appeals = kind == RequestTermsLib.KIND_TEXT ? 0 : current.appeals;
+        terms.retries = current.retries;
+        terms.tolerance = tolerance;
+        terms.callbackGasLimit = current.callbackGasLimit;
+        terms.committeeSize = current.committeeSize;
+        terms.assurance = current.assurance;
+        terms.currency = uint8(Currency.Token);
+        terms.decimals = decimals;
+        terms.options = options;
+        terms.kind = kind;
+        terms.protocol = current.protocol;
         requestId = _ask(current.subscriptionId, terms, bytes(question));
         emit Asked(requestId, kind, question);
     }

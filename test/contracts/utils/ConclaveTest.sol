@@ -311,7 +311,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         vm.roll((vm.getBlockNumber() / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS);
     }
 
-    function termsFor(uint256 size, uint96 fee) internal pure returns (Terms memory terms) {
+    function termsFor(uint256 size, uint80 fee) internal pure returns (Terms memory terms) {
         terms.fee = fee;
         terms.duration = DURATION;
         terms.committeeSize = uint8(size);
@@ -383,7 +383,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         uint64 seedBlock,
         bytes memory header
     ) internal view returns (Seat[] memory) {
-        return oracle.committeeOf(request, firstRounds[request.id], Seed(seedBlock, header, new PastRound[](0)));
+        return settlement.committeeOf(request, firstRounds[request.id], Seed(seedBlock, header, new PastRound[](0)));
     }
 
     function commitWith(Request memory request, Decision memory decision, bytes memory certificate) internal {

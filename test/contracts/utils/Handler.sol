@@ -50,6 +50,8 @@ contract Handler is ConclaveTest {
     /// @dev What a credit takes more where the account had none before.
     uint256 private constant FIRST_CREDIT_GAS = 17_100;
     uint256 private constant AT_CAP = type(uint256).max;
+    /// @dev Stands for the seed block of a request that waits (SE25).
+    uint64 private constant NO_SEED_BLOCK = type(uint48).max;
 
     /// @param round the running round
     /// @param attempt the attempt of the round
@@ -222,7 +224,7 @@ contract Handler is ConclaveTest {
         ++done["setPrices"];
     }
 
-    function ask(uint256 random, uint96 fee, uint256 mode) external step {
+    function ask(uint256 random, uint80 fee, uint256 mode) external step {
         if (_open.length == MAX_OPEN || _entries.length == MAX_REQUESTS) return;
         random = _mix(random);
         Terms memory terms = _terms(random);
@@ -234,7 +236,7 @@ contract Handler is ConclaveTest {
         if (least > most) return;
         // Fees from the quote to four times the quote, and one in four from any range.
         if (fee % 4 != 0 && 4 * least < most) most = 4 * least;
-        terms.fee = uint96(bound(_mix(fee), least, most));
+        terms.fee = uint80(bound(_mix(fee), least, most));
         // SE2: every committee that appeals can call has enough agents.
         uint256 needed = 0;
         for (uint256 j = 0; j <= terms.appeals; ++j) needed += _model.sizeAfter(terms.committeeSize, j);
@@ -270,7 +272,7 @@ contract Handler is ConclaveTest {
         if (isLate) _see(entry);
         if (vm.getBlockNumber() < due) vm.roll(due);
         if (_isExpired(entry)) {
-            try oracle.committeeOf(entry.request, entry.round, _seedOf(entry, true)) {
+            try settlement.committeeOf(entry.request, entry.round, _seedOf(entry, true)) {
                 _break("SE8: a committee of an expired seed");
             } catch {
                 ++done["seedExpired"];
@@ -325,7 +327,7 @@ contract Handler is ConclaveTest {
         entry.paid[entry.paid.length - 1].appellant = appellant;
         entry.provisional = false;
         ++entry.attempt;
-        _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals() + 1, _deadline(entry)));
+        _opened(entry, _linkAfter(entry), entry.round.appeals() + 1, 0);
         ++done["appeal"];
     }
 
@@ -429,7 +431,7 @@ contract Handler is ConclaveTest {
     }
 
     /// @dev Liveness: without a committee, an asker or an appellant, third parties bring every open request to its end,
-    /// each within (retries + 2) durations, each call at bounded gas and paid.
+    /// each within (retries + 2) durations and the pause that runs, each call at bounded gas and paid.
     function endAll() external {
         // Nobody answers any more.
         address keeper = accounts[5];
@@ -437,6 +439,8 @@ contract Handler is ConclaveTest {
             Entry storage entry = _entries[_open[_open.length - 1]];
             entry.waited = 0;
             uint256 calls = 0;
+            uint256 most = (uint256(entry.terms.retries) + 1) * (entry.terms.duration + 1);
+            if (_isPause(entry) && !_isOverdue(entry)) most += entry.round.deadline() + 1 - vm.getBlockTimestamp();
             while (_stageOf(entry) != Stage.Over) {
                 _gasPriceOf(7 gwei, 8 gwei);
                 Stage stage = _stageOf(entry);
@@ -447,8 +451,7 @@ contract Handler is ConclaveTest {
                 ++calls;
             }
             if (calls > uint256(entry.terms.retries) + 2) _break("liveness: too many calls");
-            if (entry.waited > (uint256(entry.terms.retries) + 1) * (entry.terms.duration + 1))
-                _break("liveness: too long");
+            if (entry.waited > most) _break("liveness: too long");
         }
         ++done["endAll"];
     }
@@ -525,6 +528,9 @@ contract Handler is ConclaveTest {
         terms.callbackGasLimit = (random >> 28) % 2 == 0 ? 0 : 100_000;
         uint256 last = RoundLib.sizeAfter(terms.committeeSize, terms.appeals);
         while (RoundLib.seatsUpTo(terms.committeeSize, terms.appeals) + terms.retries * last > 160) --terms.retries;
+        if (terms.retries != 0 && (random >> 32) % 4 == 0)
+            terms.delay = [uint24(1), 2 days, 180 days][(random >> 34) % 3];
+        terms.nonAnswers = (random >> 36) % 4 == 0 ? 1 : 0;
     }
 
     function _ask(Terms memory terms, PriceTerms memory prices, bool direct, uint256 mode, uint256 random) private {
@@ -545,7 +551,8 @@ contract Handler is ConclaveTest {
             entry.request.id = oracle.request{value: value}(direct ? 0 : subscriptionId, packed, "question");
         }
         if (!direct) _subscription[terms.currency] -= terms.fee;
-        _opened(entry, RoundLib.pack(0, 0, _deadline(entry)));
+        _opened(entry, 0, 0, terms.delay);
+        if (terms.delay != 0) ++done["askLater"];
         ++done[direct ? bytes32("askDirect") : bytes32("ask")];
     }
 
@@ -642,7 +649,7 @@ contract Handler is ConclaveTest {
         uint64 shares,
         uint256 slashed
     ) private returns (Draft memory decision, uint256 signers) {
-        entry.committee = oracle.committeeOf(entry.request, entry.round, seed);
+        entry.committee = settlement.committeeOf(entry.request, entry.round, seed);
         _checkCommittee(entry);
         uint256 size = entry.committee.length;
         signers = _signers(size, random >> 48);
@@ -651,6 +658,7 @@ contract Handler is ConclaveTest {
         decision.outcome = bytes32((entry.plan >> (8 + entry.round.appeals())) & 1);
         // One in four committees hangs.
         if (random % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        else if ((random >> 4) % 4 == 0 && entry.terms.nonAnswers == 0) _saysNoAnswer(decision, (random >> 6) % 3 == 0);
         decision.confidence = [uint32(0), 900_000, 909_999, 910_000, 1_000_000][(random >> 2) % 5];
         for (uint256 i = 0; i < size; ++i) {
             decision.shares[i] = bytes8(shares)[i % 8];
@@ -670,6 +678,13 @@ contract Handler is ConclaveTest {
         }
     }
 
+    /// @dev Two in three non-answers are that it is too early.
+    function _saysNoAnswer(Draft memory decision, bool isUnanswerable) private pure {
+        decision.status = isUnanswerable ? Status.Unanswerable : Status.TooEarly;
+        decision.outcome = bytes32(type(uint256).max - (isUnanswerable ? 0 : 1));
+        decision.answer = "";
+    }
+
     /// @dev Returns all seats, or a quorum that begins at any seat.
     function _signers(uint256 size, uint256 random) private pure returns (uint256 signers) {
         uint256 count = random % 4 == 0 ? size : (size * 2) / 3 + 1;
@@ -680,7 +695,7 @@ contract Handler is ConclaveTest {
     function _see(Entry storage entry) private {
         if (vm.getBlockNumber() <= entry.seedBlock) vm.roll(entry.seedBlock + 1);
         if (_isExpired(entry) || vm.getBlockNumber() / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) return;
-        Seat[] memory committee = oracle.committeeOf(entry.request, entry.round, _seedOf(entry, true));
+        Seat[] memory committee = settlement.committeeOf(entry.request, entry.round, _seedOf(entry, true));
         entry.committeeHash = SeatLib.hashMemory(committee);
     }
 
@@ -724,30 +739,38 @@ contract Handler is ConclaveTest {
         // SE24: without a provisional decision, a larger committee follows one that hung or was not sure enough.
         uint256 finality = entry.terms.finality;
         bool last = entry.round.appeals() == entry.terms.appeals;
-        bool unsure = !last && finality != 0 && (hung || decision.confidence < finality * 10_000);
-        entry.provisional = !retried && !last && finality == 0;
+        // SE25: before any appeal, two retries ask again a day later.
+        bool later =
+            decision.status == Status.TooEarly && entry.round.appeals() == 0 && entry.attempt + 1 < entry.terms.retries;
+        bool unsure = !later && !last && finality != 0 && (hung || decision.confidence < finality * 10_000);
+        entry.provisional = !retried && !later && !last && finality == 0;
         if (entry.provisional) entry.round = entry.round.withDeadline(_deadline(entry));
         entry.status = decision.status;
         Relay relay = RelayLib.pack(uint64(signers), _paidPrice(), relayer);
         entry.rounds.push(DecidedRound(entry.round, entry.committee, decision.packed(), relay, address(0)));
         entry.structHashes.push(_tool.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1]));
         _note(entry, decision, signers, relayer);
-        entry.paid[entry.paid.length - 1].delivers = !retried && !unsure && !entry.provisional;
+        entry.paid[entry.paid.length - 1].delivers = !retried && !later && !unsure && !entry.provisional;
         if (retried) {
             ++entry.attempt;
-            _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals(), _deadline(entry)));
+            _opened(entry, _linkAfter(entry), entry.round.appeals(), 0);
             ++done["retry"];
+        } else if (later) {
+            ++entry.attempt;
+            _opened(entry, _linkAfter(entry), 0, 1 days);
+            ++done["later"];
         } else if (unsure) {
             ++entry.attempt;
-            _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals() + 1, _deadline(entry)));
+            _opened(entry, _linkAfter(entry), entry.round.appeals() + 1, 0);
             ++done[hung ? bytes32("larger after a hung") : bytes32("larger after an unsure")];
         }
-        if (retried || unsure || entry.provisional) return;
+        if (retried || later || unsure || entry.provisional) return;
         _delivered(entry);
         // SE21: the first round is paid by its commit.
         if (entry.rounds.length != 1) return;
         _pay(entry, _caseOf(entry, true, address(0)));
-        ++done[hung ? bytes32("atOnce:hung") : bytes32("atOnce:decided")];
+        if (decision.status > Status.Hung) ++done["atOnce:no answer"];
+        else ++done[hung ? bytes32("atOnce:hung") : bytes32("atOnce:decided")];
         if (entry.replaced != 0) ++done["atOnce:replaced"];
         if (finality != 0) ++done["atOnce:sure"];
     }
@@ -755,7 +778,7 @@ contract Handler is ConclaveTest {
     function _note(Entry storage entry, Draft memory decision, uint256 signers, address relayer) private {
         PaidRound storage note = entry.paid.push();
         note.appeals = entry.round.appeals();
-        note.decided = decision.status == Status.Decided;
+        note.status = decision.status;
         (note.outcome, note.shares, note.signers) = (decision.outcome, decision.shares, signers);
         note.changes = decision.reputationChanges.length / 2;
         (note.relayer, note.gasPrice) = (relayer, (_paidPrice() / 1e6) * 1e6);
@@ -787,8 +810,8 @@ contract Handler is ConclaveTest {
         _paid(entry, caller, REPLACE_GAS, REPLACE_GAS, _callAs(caller, address(oracle), call));
         ++entry.attempt;
         ++entry.replaced;
-        _opened(entry, RoundLib.pack(entry.round.link(), entry.round.appeals(), _deadline(entry)));
-        ++done["replace"];
+        ++done[_isPause(entry) ? bytes32("replace after a pause") : bytes32("replace")];
+        _opened(entry, entry.round.link(), entry.round.appeals(), 0);
     }
 
     function _refund(Entry storage entry, address caller) private {
@@ -809,8 +832,8 @@ contract Handler is ConclaveTest {
 
     function _cancelled(Entry storage entry) private {
         if (!_isCancellable(entry)) _break("SE23: cancelled when the committee could be known");
+        ++done[_isPause(entry) ? bytes32("cancel in the pause") : bytes32("cancel")];
         _givenBack(entry);
-        ++done["cancel"];
     }
 
     function _requireTooLate(Entry storage entry) private {
@@ -914,21 +937,24 @@ contract Handler is ConclaveTest {
         bytes memory appeals = "appeals:";
         for (uint256 i = 0; i + 1 < count; ++i) {
             PaidRound memory note = entry.paid[i];
-            if (note.appellant == address(0) && note.decided) {
-                bool stands = !last.decided || note.outcome == last.outcome;
-                ++done[stands ? bytes32("unsure, stands") : bytes32("unsure, overturned")];
+            bool wasLarger = entry.paid[i + 1].appeals != note.appeals;
+            if (note.appellant == address(0) && note.status != Status.Hung && wasLarger) {
+                ++done[!_model.differs(note, last) ? bytes32("unsure, stands") : bytes32("unsure, overturned")];
                 continue;
             }
             if (note.appellant == address(0)) {
-                ++done[note.appeals == 0 ? bytes32("retried") : bytes32("retried inside an appeal")];
+                if (note.status == Status.TooEarly) ++done["asked again later"];
+                else ++done[note.appeals == 0 ? bytes32("retried") : bytes32("retried inside an appeal")];
                 continue;
             }
-            bool upheld = last.decided && (!note.decided || note.outcome != last.outcome);
+            bool upheld = _model.differs(note, last);
             appeals = bytes.concat(appeals, upheld ? bytes1("U") : bytes1("L"));
-            if (!note.decided) ++done[upheld ? bytes32("against a hung, upheld") : bytes32("against a hung, lost")];
+            if (note.status == Status.Hung)
+                ++done[upheld ? bytes32("against a hung, upheld") : bytes32("against a hung, lost")];
         }
         ++done[bytes32(appeals)];
-        ++done[last.decided ? bytes32("last decided") : bytes32("last hung")];
+        if (last.status > Status.Hung) ++done["last without an answer"];
+        else ++done[last.status == Status.Hung ? bytes32("last hung") : bytes32("last decided")];
         if (entry.unanswered)
             ++done[last.appellant == address(0) ? bytes32("no retry came") : bytes32("no answer came")];
         if (entry.replaced != 0) ++done["settled, replaced before"];
@@ -964,11 +990,12 @@ contract Handler is ConclaveTest {
         }
     }
 
-    /// @dev Begins a round that waits for its committee.
-    function _opened(Entry storage entry, Round round) private {
+    /// @dev Begins a round that waits for its committee, or for the end of a pause.
+    function _opened(Entry storage entry, uint256 link, uint256 appeals, uint256 pause) private {
         entry.status = Status.Requested;
-        entry.round = round;
-        entry.seedBlock = seedBlockAfter(vm.getBlockNumber());
+        uint256 period = pause == 0 ? entry.terms.duration : pause;
+        entry.round = RoundLib.pack(link, appeals, vm.getBlockTimestamp() + period);
+        entry.seedBlock = pause == 0 ? seedBlockAfter(vm.getBlockNumber()) : NO_SEED_BLOCK;
         entry.committeeHash = 0;
         delete entry.committee;
     }
@@ -1082,6 +1109,11 @@ contract Handler is ConclaveTest {
         return vm.getBlockTimestamp() + entry.terms.duration;
     }
 
+    /// @dev SE25: true while the request waits and has no committee.
+    function _isPause(Entry storage entry) private view returns (bool) {
+        return entry.status == Status.Requested && entry.seedBlock == NO_SEED_BLOCK;
+    }
+
     /// @dev SE8: silent and hung committees use up the same retries.
     function _hasRetry(Entry storage entry) private view returns (bool) {
         return entry.attempt - entry.round.appeals() < entry.terms.retries;
@@ -1108,6 +1140,7 @@ contract Handler is ConclaveTest {
         uint64 seedBlock = type(uint64).max;
         for (uint256 i = 0; i < _open.length; ++i) {
             Entry storage entry = _entries[_open[i]];
+            if (_isPause(entry)) continue;
             if (_stageOf(entry) != stage || _isOverdue(entry) || entry.seedBlock >= seedBlock) continue;
             (found, index, seedBlock) = (true, _open[i], entry.seedBlock);
         }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {PriceTerms, Terms} from "../../../contracts/types/Types.sol";
+import {PriceTerms, Status, Terms} from "../../../contracts/types/Types.sol";
 import {payShareOf} from "./Draft.sol";
 
-/// @dev A decided or hung round, as far as pay depends on it.
+/// @dev A round with a decision, as far as pay depends on it.
 /// @param appeals appeals before the round
 /// @param signers bit i set = seat i signed
 /// @param changes how many reputations it changes if it stands
 /// @param gasPrice wei per gas that the relayer is paid
-/// @param appellant 0 if the committee hung and was retried, or was not sure enough
+/// @param appellant 0 if another committee followed without an appeal
 /// @param delivers true if the commit called the consumer back
 struct PaidRound {
     uint256 appeals;
-    bool decided;
+    Status status;
     bytes32 outcome;
     bytes shares;
     uint256 changes;
@@ -125,6 +125,12 @@ contract PayModel {
         return size;
     }
 
+    /// @return true if the last round says something else than an earlier one
+    function differs(PaidRound memory round, PaidRound memory last) public pure returns (bool) {
+        if (last.status == Status.Hung) return false;
+        return round.status != last.status || round.outcome != last.outcome;
+    }
+
     /// @param past seats of earlier rounds
     function relayGas(uint256 size, uint256 past) public pure returns (uint256) {
         return 65_000 + 8_000 * size + 5_000 * past;
@@ -151,7 +157,9 @@ contract PayModel {
         sums.spent += treasury + bill.relayers[i];
         bill.seats[i] = new uint256[](size);
         bool appealed = i + 1 < c.rounds.length && round.appellant != address(0);
-        bill.overturned[i] = last.decided && (round.decided ? round.outcome != last.outcome : appealed);
+        // Nobody was wrong who was followed by a committee of the same size: it hung, or it was too early to answer.
+        bool larger = i + 1 < c.rounds.length && c.rounds[i + 1].appeals != round.appeals;
+        bill.overturned[i] = differs(round, last) && (appealed || (larger && round.status != Status.Hung));
         if (bill.overturned[i]) {
             // SE24: nobody appealed against an unsure decision, and its whole pay goes back.
             if (!appealed) return;
@@ -211,6 +219,6 @@ contract PayModel {
     }
 
     function _payOf(PaidRound memory round, Sums memory sums) private pure returns (uint256) {
-        return (round.decided ? 2 : 1) * round.shares.length * (round.appeals == 0 ? sums.q : sums.a);
+        return (round.status == Status.Hung ? 1 : 2) * round.shares.length * (round.appeals == 0 ? sums.q : sums.a);
     }
 }

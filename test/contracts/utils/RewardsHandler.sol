@@ -138,7 +138,7 @@ contract RewardsHandler is ConclaveTest {
     /// pay, nor does stake that is bonded after it.
     /// @param leaver names a seat of the committee whose agent loses all its stake, or gets more, before the pay
     function serve(uint256 fee, uint256 currency, uint64 shares, uint256 leaver) external {
-        Terms memory terms = termsFor(SEATS, uint96(bound(fee, 0, fee % 2 == 0 ? 100 : 100 ether)));
+        Terms memory terms = termsFor(SEATS, uint80(bound(fee, 0, fee % 2 == 0 ? 100 : 100 ether)));
         terms.currency = uint8(currency % 2);
         // SE2: one and a half times as many agents as seats.
         if (2 * registry.drawableCount() < 3 * SEATS) return;

@@ -111,7 +111,7 @@ export const seedOf = (asked: Asked, header: string) => ({ seedBlock: asked.seed
 /** Mines past the seed block and reads the committee. */
 export async function draw(world: World, asked: Asked): Promise<Drawn> {
   const header = await mineSeed(world, asked.seedBlock);
-  const seats: bigint[] = await world.oracle.committeeOf(asked.request, asked.round, seedOf(asked, header));
+  const seats: bigint[] = await world.settlement.committeeOf(asked.request, asked.round, seedOf(asked, header));
   return { ...asked, header, committee: [...seats].map(word) };
 }
 

@@ -55,14 +55,15 @@ export type Oracle = WithMethods<
   | "refund"
   | "cancel"
   | "fallBack"
-  | "committeeOf"
   | "statusOf"
   | "stateOf"
   | "registry"
   | "settlement"
   | "supportedProtocols"
 >;
-export type Settlement = WithMethods<"settle" | "bondOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle">;
+export type Settlement = WithMethods<
+  "settle" | "bondOf" | "committeeOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle"
+>;
 export type Registry = WithMethods<
   | "register"
   | "registerWithPermit"

@@ -3,6 +3,8 @@ import { committeeHash, decisionStructHash, requestHash } from "../../../agents/
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import { isTimeUp } from "../../../agents/core/request/progress.ts";
 import {
+  NO_SEED_BLOCK,
+  TOO_EARLY_PAUSE,
   committeeSizeAfter,
   hasRetry,
   nextAfter,
@@ -12,6 +14,7 @@ import {
 import { linkAfter, packRound } from "./rounds.ts";
 import {
   ABSENT,
+  DECISION_STATUSES,
   type Address,
   type AgentId,
   type Decision,
@@ -28,7 +31,15 @@ import { PROVEN_SERVICES, type CertifiedDecision, type Receipt } from "../../../
 import { oldestSeedAt, type SeedWindow } from "../../../agents/adapters/chain/committee.ts";
 import { packRelay } from "../../../agents/adapters/chain/settlement.ts";
 import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
-import { drawSeats, refused, requireDuration, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
+import {
+  drawSeats,
+  refused,
+  requirePeriods,
+  requireOutcome,
+  verifyCertificate,
+  withReputation,
+  NO_OUTCOME,
+} from "./rules.ts";
 import {
   append,
   certificateKey,
@@ -58,21 +69,19 @@ const SLASHING_COMMITTEE = 13;
 /** An agent that misses so many seats in a row sleeps. */
 const MAX_MISSES = 3;
 const WEEK_SECONDS = 604_800;
-const NO_OUTCOME = `0x${"00".repeat(32)}` as Digest;
 
 export function ask(state: State, consumer: Address, terms: Terms, question: string): AskedRequest {
-  requireDuration(terms);
+  requirePeriods(terms);
   const [drawable, needed] = [activeCount(state), seatsOfAll({ ...terms, retries: 0 })];
   if (drawable < needed) throw refused("TooFewAgents", { drawable, needed });
   const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
-  const round = roundFrom(state, request, 0n, 0);
-  const seedBlock = nextSeedBlock(state);
+  const { round, seedBlock } = begin(state, request, { link: 0n, appeals: 0, pause: terms.delay });
   state.requests.set(request.id, standing("requested", 0, requestedCommitment(request, round, seedBlock)));
   append(state, [{ kind: "requested", request, round, seedBlock }]);
   return { request, round, seedBlock };
 }
 
-/** The committee as contracts/Requests.sol finds it, by the agents at the seed block. */
+/** The committee as contracts/libraries/CommitteeLib.sol finds it, by the agents at the seed block. */
 export function committeeOf(state: State, request: Request, awaited: AwaitedRound): readonly SeatInfo[] {
   const { id, terms } = request;
   const { attempt } = requireAwaited(state, request, awaited);
@@ -151,7 +160,7 @@ export function appeal(state: State, appellant: Address, request: Request, last:
   const { appeals } = unpackRound(last.round);
   const bond = bondOf(request.terms, last.round);
   const link = linkOf(request, { ...last, appellant });
-  const step = { attempt: last.decision.attempt + 1, link, appeals: appeals + 1, appellant, bond };
+  const step = { attempt: last.decision.attempt + 1, link, appeals: appeals + 1, appellant, bond, pause: 0 };
   return append(state, [reopen(state, request, step)]);
 }
 
@@ -166,7 +175,7 @@ export function finalize(state: State, request: Request, last: DecidedRound): Re
 
 export function retryCallback(state: State, request: Request, last: DecidedRound): Receipt {
   const { id } = request;
-  const entry = requireEntry(state, id, ["decided", "hung"], settledCommitment(request, last));
+  const entry = requireEntry(state, id, DECISION_STATUSES, settledCommitment(request, last));
   if (!entry.callbackPending) throw refused("CallbackNotPending", { requestId: String(id) });
   if (!callBack(state, request, toldOf(entry, last.decision)))
     throw refused("CallbackStillFails", { requestId: String(id) });
@@ -179,7 +188,7 @@ export function settle(state: State, request: Request, rounds: readonly DecidedR
   const last = rounds.at(-1);
   if (last === undefined) throw refused("WitnessMismatch", { requestId: String(id) });
   requireHistory(request, last.round, rounds.slice(0, -1));
-  const entry = requireEntry(state, id, ["decided", "hung"], settledCommitment(request, last));
+  const entry = requireEntry(state, id, DECISION_STATUSES, settledCommitment(request, last));
   if (entry.provisional) throw refused("DecisionIsProvisional", { requestId: String(id) });
   if (entry.settled) throw refused("AlreadySettled", { requestId: String(id) });
   state.requests.set(id, { ...entry, settled: true });
@@ -201,7 +210,9 @@ export function replace(state: State, request: Request, awaited: AwaitedRound): 
   const { round } = awaited;
   if (!hasRetry(round, request.terms, attempt)) throw refused("NoRetriesLeft", { requestId: String(request.id) });
   const { link, appeals } = unpackRound(round);
-  return append(state, [reopen(state, request, { attempt: attempt + 1, link, appeals, appellant: null, bond: 0n })]);
+  return append(state, [
+    reopen(state, request, { attempt: attempt + 1, link, appeals, appellant: null, bond: 0n, pause: 0 }),
+  ]);
 }
 
 export function refund(state: State, request: Request, awaited: AwaitedRound): Receipt {
@@ -233,9 +244,17 @@ function advance(state: State, request: Request, decided: DecidedRound): readonl
   const { round, decision } = decided;
   const { appeals: before, ...fields } = unpackRound(round);
   const next = nextAfter(terms, round, decision);
-  if (next === "retry" || next === "larger") {
+  if (next === "retry" || next === "larger" || next === "later") {
     const appeals = next === "larger" ? before + 1 : before;
-    const step = { attempt: decision.attempt + 1, link: linkOf(request, decided), appeals, appellant: null, bond: 0n };
+    const pause = next === "later" ? TOO_EARLY_PAUSE : 0;
+    const step = {
+      attempt: decision.attempt + 1,
+      link: linkOf(request, decided),
+      appeals,
+      appellant: null,
+      bond: 0n,
+      pause,
+    };
     return [reopen(state, request, step)];
   }
   if (next === "final") {
@@ -259,17 +278,28 @@ interface Step {
   readonly appeals: number;
   readonly appellant: Address | null;
   readonly bond: bigint;
+  /** Seconds before a committee is called, or 0. */
+  readonly pause: number;
 }
 
-function reopen(state: State, request: Request, { attempt, link, appeals, appellant, bond }: Step): Body {
-  const round = roundFrom(state, request, link, appeals);
-  const seedBlock = nextSeedBlock(state);
+function reopen(state: State, request: Request, step: Step): Body {
+  const { attempt, appellant, bond } = step;
+  const { round, seedBlock } = begin(state, request, step);
   state.requests.set(request.id, standing("requested", attempt, requestedCommitment(request, round, seedBlock)));
   return { kind: "requestReopened", requestId: request.id, attempt, round, seedBlock, appellant, bond };
 }
 
-function roundFrom(state: State, { terms }: Request, link: bigint, appeals: number): Round {
-  return packRound({ link, appeals, deadline: nextTimestamp(state) + terms.duration });
+/** What an attempt begins with. One that waits has no committee. */
+function begin(
+  state: State,
+  { terms }: Request,
+  { link, appeals, pause }: Pick<Step, "link" | "appeals" | "pause">,
+): Pick<AskedRequest, "round" | "seedBlock"> {
+  const period = pause === 0 ? terms.duration : pause;
+  return {
+    round: packRound({ link, appeals, deadline: nextTimestamp(state) + period }),
+    seedBlock: pause === 0 ? nextSeedBlock(state) : NO_SEED_BLOCK,
+  };
 }
 
 /** Seed block as contracts/DecisionOracle.sol computes it. */
@@ -362,7 +392,7 @@ function requireEntry(
 }
 
 function requireProvisional(state: State, request: Request, last: DecidedRound): RequestEntry {
-  const entry = requireEntry(state, request.id, ["decided", "hung"], settledCommitment(request, last));
+  const entry = requireEntry(state, request.id, DECISION_STATUSES, settledCommitment(request, last));
   if (!entry.provisional) throw refused("DecisionIsFinal", { requestId: String(request.id) });
   return entry;
 }

@@ -18,9 +18,12 @@ import type {
   Terms,
 } from "../../../agents/core/types.ts";
 import type { AgentRecord, EquivocationProof, SignedDecisionHash, SignedPayload } from "../../../agents/ports/chain.ts";
+import { NON_ANSWER_OUTCOMES, isNonAnswer } from "../../../agents/core/request/non-answers.ts";
 import { KIND_RULES } from "../../../agents/core/request/kinds.ts";
 import { decisionSlotDigest, slotDigest } from "./slot-digests.ts";
 
+/** The outcome of a committee that hung. */
+export const NO_OUTCOME = `0x${"00".repeat(32)}` as Digest;
 const REPUTATION_FLOOR = 10_000;
 const EXIT_REPUTATION = 100_000;
 const SLASH_PPM = 800_000;
@@ -31,20 +34,26 @@ export function refused(error: string, data: Readonly<Record<string, string | nu
   return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
 }
 
-/** SE1: checks the duration like contracts/libraries/RequestTermsLib.sol. */
-export function requireDuration({ duration }: Terms): void {
+/** SE1, SE25: checks duration and delay like contracts/libraries/RequestTermsLib.sol. */
+export function requirePeriods({ duration, delay, retries }: Terms): void {
+  if (delay > 0 && (delay > limits.maxDelaySeconds || retries === 0))
+    throw refused("InvalidTerms", { field: "delay", value: delay });
   if (duration < limits.minDurationSeconds || duration > limits.maxDurationSeconds)
     throw refused("InvalidTerms", { field: "duration", value: duration });
 }
 
 /**
- * Checks the outcome like contracts/libraries/DecisionLib.sol: a hung decision has none, any other has one that fits
- * the kind.
+ * Checks the outcome like contracts/libraries/DecisionLib.sol: a hung decision has none, a non-answer has its own and is
+ * not refused, any other has one that fits the kind.
  */
-export function requireOutcome(terms: Terms, decision: Decision): void {
-  const outcome = BigInt(decision.outcome);
-  const { kind } = terms;
-  const fits = decision.status === "hung" ? outcome === 0n : KIND_RULES[kind].fits(outcome, terms, decision.answer);
+export function requireOutcome(terms: Terms, { status, answer, outcome: digest }: Decision): void {
+  if (isNonAnswer(status) && terms.nonAnswers === "refused")
+    throw refused("InvalidDecision", { field: "status", value: status });
+  const outcome = BigInt(digest);
+  const fits =
+    status === "decided"
+      ? KIND_RULES[terms.kind].fits(outcome, terms, answer)
+      : answer === "" && digest === (isNonAnswer(status) ? NON_ANSWER_OUTCOMES[status] : NO_OUTCOME);
   if (!fits) throw refused("InvalidDecision", { field: "outcome", value: String(outcome) });
 }
 
