@@ -70,7 +70,11 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .option("--byzantine-kinds <list>", `all, or some of ${BYZANTINE_KINDS.join(",")}`, "all")
     .option("--kind <kind>", `answer kind (${ANSWER_KINDS.join(", ")}); without it each seed draws one`, kind)
     .option("--error-ppm <ppm>", "how often an honest model is wrong, parts per million", integer, 0)
-    .option("--sources <list>", `how pages that the question names show themselves: none, all, or some of ${SOURCE_FAULTS.join(",")}`, "none")
+    .option(
+      "--sources <list>",
+      `how pages that the question names show themselves: none, all, or some of ${SOURCE_FAULTS.join(",")}`,
+      "none",
+    )
     .option("--jobs <threads>", "worker threads", integer, availableParallelism())
     .option("--real-signatures", "secp256k1 and Keccak instead of the simulated scheme (slow)")
     .option("--mutant <id>", "plant one of the bugs of sim/mutants.ts")

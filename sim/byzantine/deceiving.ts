@@ -1,7 +1,13 @@
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { GATHER } from "../../agents/core/phases/gather.ts";
-import { commitForm, commitmentOf, encodeProposal, revealForm, type Proposal } from "../../agents/core/phases/proposals.ts";
+import {
+  commitForm,
+  commitmentOf,
+  encodeProposal,
+  revealForm,
+  type Proposal,
+} from "../../agents/core/phases/proposals.ts";
 import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import type { Effect, PayloadMap, Protocol, Step } from "../../agents/core/protocol.ts";
 import type { Citation } from "../../agents/core/sources/citations.ts";
@@ -26,7 +32,6 @@ export function deceiving(protocol: Protocol, { pages }: SourcesPlan, culprit: C
   const { attempt } = plan;
   const isNaming = random.chance(600_000);
   const isDeaf = random.chance(300_000);
-  const citing = random.pick(CITING);
   const shared = createRandom(plan.seed, "deceit");
   const answer = shared.pick([plan.truth, plan.lies[0] ?? plan.truth]);
   const invented = `${tellingLine(answer)} Nobody was shown this.`;
@@ -46,7 +51,7 @@ export function deceiving(protocol: Protocol, { pages }: SourcesPlan, culprit: C
     misquoted: [misquoted, misquoted],
     exchanged: [whole(invented), whole(foreign)],
   };
-  const lie = cited[citing];
+  const lie = cited[random.pick(CITING)];
   const proposing = (citation: Citation): Proposal => {
     return { answer, proof: "it stands there", tier: 900_000 as Ppm, citations: [citation] };
   };
@@ -77,7 +82,7 @@ export function deceiving(protocol: Protocol, { pages }: SourcesPlan, culprit: C
   const revealed = (payload: PayloadMap, round: number): PayloadMap => {
     const salt = salts.get(round);
     if (lie === null || salt === undefined) return payload;
-    recorder.count(citing === "exchanged" ? "changed citation" : "false citation");
+    recorder.count(lie[0].passage === lie[1].passage ? "false citation" : "changed citation");
     const { why: _, ...rest } = payload;
     return { ...rest, proposal: { ...encodeProposal(proposing(lie[1])), salt } };
   };

@@ -31,7 +31,10 @@ export function checkNoHonestSlash(trace: Trace): readonly string[] {
     (isSlow || trace.faults.some((fault) => HIDING.includes(fault))) && boundTo(trace, messages, seat)?.shown === null;
   const slashed = honestSeats(trace).flatMap(({ seat, certificates }) =>
     (certificates.at(-1)?.certificate.decision.reputationChanges ?? [])
-      .filter(({ seat: of, steps }) => steps < 0 && honest.has(of) && trace.sources?.fooled.has(of) !== true && !(steps === -1 && isHidden(of)))
+      .filter(
+        ({ seat: of, steps }) =>
+          steps < 0 && honest.has(of) && trace.sources?.fooled.has(of) !== true && !(steps === -1 && isHidden(of)),
+      )
       .map((change) => `the certificate of seat ${seat} slashes honest seat ${change.seat} by ${-change.steps}`),
   );
   return [...doubled, ...accused, ...slashed];

@@ -153,8 +153,14 @@ describe("sources: passages", () => {
   });
 
   it("SG6: long lines that differ in one word share all passages but those around it", () => {
-    const entries = Array.from({ length: 900 }, (_, index) => ({ id: index, of: sha256(utf8(`${index}`)).slice(2, 14) }));
-    const prose = entries.map(({ of }, index) => `${of.slice(0, 3 + (index % 8))} `).join("").repeat(2);
+    const entries = Array.from({ length: 900 }, (_, index) => ({
+      id: index,
+      of: sha256(utf8(`${index}`)).slice(2, 14),
+    }));
+    const prose = entries
+      .map(({ of }, index) => `${of.slice(0, 3 + (index % 8))} `)
+      .join("")
+      .repeat(2);
     for (const page of [JSON.stringify(entries), prose]) {
       const own = passagesOf(page);
       assertAbove(own.length, 20);
@@ -225,7 +231,11 @@ describe("sources: citations", () => {
     const text = Array.from({ length: 300 }, (_, word) => `word${word}`).join(" ");
     const [first, second] = passagesOf(text) as readonly [string, string];
     const words = first.slice(-5) + second.slice(0, 40);
-    assert.deepEqual(cite(0, readText(text), words), { source: 0, passage: second, quotation: second.slice(0, 40).trimEnd() });
+    assert.deepEqual(cite(0, readText(text), words), {
+      source: 0,
+      passage: second,
+      quotation: second.slice(0, 40).trimEnd(),
+    });
   });
 
   it("SG4: words that a model copies without their line breaks are cited as they stand", () => {

@@ -20,7 +20,16 @@ import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
 import { explainClasses } from "./reasons.ts";
-import { closeForm, equivocatorsIn, holdersOf, said, type Form, type Gathered, type RoundBook, type Said } from "./round-book.ts";
+import {
+  closeForm,
+  equivocatorsIn,
+  holdersOf,
+  said,
+  type Form,
+  type Gathered,
+  type RoundBook,
+  type Said,
+} from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
 export const SOURCES_VERSION = 2;
@@ -191,9 +200,7 @@ function assessInner<Inner>(
 function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
   const sources = sourcesOf(attempt.request.question).map((_, index): Heard => {
     const reading = read?.[index] ?? NOT_IN_TIME;
-    return reading.kind === "failed"
-      ? { failed: reading.reason }
-      : { passages: reading.passages.map(digestOf) };
+    return reading.kind === "failed" ? { failed: reading.reason } : { passages: reading.passages.map(digestOf) };
   });
   return { sources };
 }

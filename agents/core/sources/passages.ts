@@ -36,7 +36,9 @@ function isLast(piece: string, bytes: number): boolean {
 
 /** The lines with their line ends; of a line that is longer than a passage the words, and of such a word the characters. */
 function piecesOf(text: string): readonly string[] {
-  return text.split(/(?<=\n)/).flatMap((line) => (fits(line) ? line : line.split(/(?<=[ ,])/).flatMap(charactersIfLong)));
+  return text
+    .split(/(?<=\n)/)
+    .flatMap((line) => (fits(line) ? line : line.split(/(?<=[ ,])/).flatMap(charactersIfLong)));
 }
 
 function charactersIfLong(word: string): readonly string[] {
