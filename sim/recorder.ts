@@ -10,10 +10,10 @@ export interface Recorder {
   asked(seat: SeatIndex): void;
   answered(seat: SeatIndex, answer: string): void;
   approved(seat: SeatIndex, answer: string): void;
-  /** A seat read a source, by its place in the question; null: it got nothing. */
-  read(seat: SeatIndex, source: number, text: string | null): void;
+  /** A seat read a text at a source. */
+  read(seat: SeatIndex, text: ReadAt): void;
   /** A seat's model was shown a text as what its seat read at a source. */
-  shown(seat: SeatIndex, source: number, text: string): void;
+  shown(seat: SeatIndex, text: ReadAt): void;
   certified(seat: SeatIndex, certificate: Certificate): void;
   evidence(seat: SeatIndex, evidence: Evidence): void;
   conflict(seat: SeatIndex, conflict: DecisionConflict): void;
@@ -97,14 +97,8 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
       const { approved } = at(seat);
       if (!approved.includes(answer)) approved.push(answer);
     },
-    read(seat, source, text) {
-      tell(() => `${seat} reads ${text === null ? "nothing" : `${text.length} characters`} at source ${source}`);
-      if (text !== null) at(seat).read.push({ source, text });
-    },
-    shown(seat, source, text) {
-      const { shown } = at(seat);
-      if (!shown.some((one) => one.source === source && one.text === text)) shown.push({ source, text });
-    },
+    read: (seat, text) => void at(seat).read.push(text),
+    shown: (seat, text) => noteOnce(at(seat).shown, text),
     certified(seat, certificate) {
       tell(() => `${seat} is certified: ${describeDecision(certificate)}`);
       hash.number(now());
@@ -130,6 +124,10 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
     contested: () => contested,
     hash: hash.digest,
   };
+}
+
+function noteOnce(noted: ReadAt[], { source, text }: ReadAt): void {
+  if (!noted.some((one) => one.source === source && one.text === text)) noted.push({ source, text });
 }
 
 function emptySeat(): RecordedSeat {

@@ -17,7 +17,7 @@ import { deceiving } from "./byzantine/deceiving.ts";
 import { createSimDisk } from "./disk.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
-import { simSourceReader } from "./sources.ts";
+import { simSourceReader } from "./source-reader.ts";
 import { honestModel, readPrompt, sourcesIn, type ForeignModels } from "./model.ts";
 import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -186,7 +186,8 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
     ...model,
     async ask(request, signal) {
       world.recorder.asked(seat);
-      for (const { place, text } of sourcesIn(readPrompt(request.user))) world.recorder.shown(seat, place, text);
+      for (const { place, text } of sourcesIn(readPrompt(request.user)))
+        world.recorder.shown(seat, { source: place, text });
       const response = await model.ask(request, signal);
       const { answer, derived } = response.fields;
       if (answer !== undefined) world.recorder.answered(seat, answer);

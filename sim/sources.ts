@@ -1,11 +1,7 @@
-import { memoryReading } from "../agents/adapters/memory/source-reader.ts";
 import { faultTolerance } from "../agents/core/quorum.ts";
 import type { Attempt, SeatIndex } from "../agents/core/types.ts";
-import { sleep, type Clock } from "../agents/ports/clock.ts";
-import type { SourceReader } from "../agents/ports/source-reader.ts";
 import { SOURCE_FAULTS, type SourceFault } from "./options.ts";
 import type { Random } from "./random.ts";
-import type { Recorder } from "./recorder.ts";
 
 /** SM8: a page that the question names, as it shows itself to each seat. */
 export interface SourcePlan {
@@ -63,11 +59,8 @@ export function planSources(names: readonly string[], world: SourcesOf, random: 
   const fooled = new Set(world.order.slice(0, faultTolerance(world.attempt.committee.length)));
   const drawn = names.map((name, index) => {
     const own = random.fork(`page ${index}`);
-    const allowed = own
-      .fork("fault")
-      .shuffled(SOURCE_FAULTS)
-      .filter((one) => world.faults.includes(one));
-    const fault = allowed[0] as SourceFault;
+    const order = own.fork("fault").shuffled(SOURCE_FAULTS);
+    const fault = order.find((one) => world.faults.includes(one)) as SourceFault;
     return { name, fault, ...drawPage(fault, world, fooled, own) };
   });
   return {
@@ -122,24 +115,7 @@ function drawPage(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<Seat
   }
 }
 
-interface Eyes {
-  readonly clock: Clock;
-  readonly recorder: Recorder;
-  readonly latencyMs: () => number;
-}
-
-/** Reads the pages of a plan with one seat's eyes, on the virtual clock. */
-export function simSourceReader({ pages }: SourcesPlan, seat: SeatIndex, eyes: Eyes): SourceReader {
-  const { clock, recorder, latencyMs } = eyes;
-  return {
-    async read(source, signal) {
-      const place = pages.findIndex(({ name }) => name === source.text);
-      const { fault, texts, delaysMs } = pages[place] as SourcePlan;
-      await sleep(clock, (delaysMs[seat] as number) + latencyMs(), signal);
-      const text = texts[seat]?.replace(MOMENT, `${clock.now()} by ${seat}`) ?? null;
-      recorder.read(seat, place, text);
-      recorder.count(`page ${text === null ? "gone" : fault}`);
-      return memoryReading(source.text, text);
-    },
-  };
+/** What a page shows a seat at a moment; null if it gets nothing. */
+export function shownBy({ texts }: SourcePlan, seat: SeatIndex, moment: number): string | null {
+  return texts[seat]?.replace(MOMENT, `${moment} by ${seat}`) ?? null;
 }

@@ -10,53 +10,50 @@ import {
 } from "../../agents/core/phases/proposals.ts";
 import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import type { Effect, PayloadMap, Protocol, Step } from "../../agents/core/protocol.ts";
-import { encodeCitation, type Citation } from "../../agents/core/sources/citations.ts";
+import type { Citation } from "../../agents/core/sources/citations.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Ppm, Value } from "../../agents/core/types.ts";
+import { createRandom } from "../random.ts";
 import { tellingLine, type SourcesPlan } from "../sources.ts";
 import type { Culprit } from "./culprit.ts";
 
 type Send = Extract<Effect, { kind: "send" }>;
 
-/** What a proposal of this seat cites: what its runtime does, or a lie of one kind. */
+/** What a proposal of this seat cites: what its runtime does, or what no honest seat would. */
 const CITING = ["own", "invented", "another's", "misquoted", "exchanged"] as const;
-
-/** An answer that this seat made itself, in place of its runtime's. */
-interface Made {
-  readonly proposal: Proposal;
-  readonly salt: Uint8Array;
-  /** What it shows with the answer; other citations than those it committed to, or ones that say what does not stand there. */
-  readonly shown: readonly PayloadMap[];
-}
 
 /**
  * SM9: bends what a Byzantine seat says of sources before it signs it: it names passages that it never read, denies what it heard, and cites
- * what nobody read, what only another seat was shown, or words that do not stand there. It knows all pages. All liars of a world invent the
- * same passage.
+ * what nobody read, what only another seat was shown, or words that do not stand there. It knows all pages. All liars of a world tell
+ * the same lie of the same passages.
  */
 export function deceiving(protocol: Protocol, { pages }: SourcesPlan, culprit: Culprit): Protocol {
   const { plan, seat, random, recorder } = culprit;
   const { attempt } = plan;
   const isNaming = random.chance(600_000);
   const isDeaf = random.chance(300_000);
-  const citing = random.pick(CITING);
-  const answer = random.pick([plan.truth, plan.lies[0] ?? plan.truth]);
+  const shared = createRandom(plan.seed, "deceit");
+  const answer = shared.pick([plan.truth, plan.lies[0] ?? plan.truth]);
   const invented = `${tellingLine(answer)} Nobody was shown this.`;
-  const [place, page] = random.pick([...pages.entries()]);
+  const [place, page] = shared.pick([...pages.entries()]);
   const passages = page.texts.flatMap((text) => (text === null ? [] : passagesOf(text)));
-  const foreign = passages.length === 0 ? invented : random.pick(passages);
-  const made = new Map<number, Made>();
+  const foreign = passages.length === 0 ? invented : shared.pick(passages);
+  /** By round: the salt of the commitment to an answer of its own. */
+  const salts = new Map<number, Uint8Array>();
 
   const whole = (passage: string): Citation => ({ source: place, passage, quotation: passage.slice(0, 64).trimEnd() });
-  const make = (): Made => {
-    const bound = whole(citing === "another's" || citing === "misquoted" ? foreign : invented);
-    const proposal = { answer, proof: "it stands there", tier: 900_000 as Ppm, citations: [bound] };
-    const shown = {
-      misquoted: { ...bound, quotation: tellingLine(`${answer}, as everybody knows`) },
-      exchanged: whole(foreign),
-    };
-    const said = citing === "misquoted" || citing === "exchanged" ? shown[citing] : bound;
-    return { proposal, salt: random.bytes(32), shown: [encodeCitation(said)] };
+  const misquoted = { ...whole(foreign), quotation: tellingLine(`${answer}, as everybody knows`) };
+  /** What it cites when it commits, and when it reveals; null: what its runtime does. */
+  const cited: Readonly<Record<(typeof CITING)[number], readonly [Citation, Citation] | null>> = {
+    own: null,
+    invented: [whole(invented), whole(invented)],
+    "another's": [whole(foreign), whole(foreign)],
+    misquoted: [misquoted, misquoted],
+    exchanged: [whole(invented), whole(foreign)],
+  };
+  const lie = cited[random.pick(CITING)];
+  const proposing = (citation: Citation): Proposal => {
+    return { answer, proof: "it stands there", tier: 900_000 as Ppm, citations: [citation] };
   };
 
   const gathered = (payload: PayloadMap): PayloadMap => {
@@ -75,19 +72,19 @@ export function deceiving(protocol: Protocol, { pages }: SourcesPlan, culprit: C
     return { ...payload, seen: [attempt.committee.map(() => null)] };
   };
   const committed = (payload: PayloadMap, round: number): PayloadMap => {
-    if (citing === "own" || !("commitment" in payload)) return payload;
-    const own = make();
-    made.set(round, own);
+    if (lie === null || !("commitment" in payload)) return payload;
+    const salt = random.bytes(32);
+    salts.set(round, salt);
     // SG5: a commitment counts rounds from after the one in which sources are read.
-    const commitment = commitmentOf(attempt, round - 1, seat, own.proposal, own.salt);
+    const commitment = commitmentOf(attempt, round - 1, seat, proposing(lie[0]), salt);
     return { ...payload, commitment: hexToBytes(commitment) };
   };
   const revealed = (payload: PayloadMap, round: number): PayloadMap => {
-    const own = made.get(round);
-    if (own === undefined) return payload;
-    recorder.count(citing === "exchanged" ? "changed citation" : "false citation");
+    const salt = salts.get(round);
+    if (lie === null || salt === undefined) return payload;
+    recorder.count(lie[0].passage === lie[1].passage ? "false citation" : "changed citation");
     const { why: _, ...rest } = payload;
-    return { ...rest, proposal: { ...encodeProposal(own.proposal), citations: own.shown, salt: own.salt } };
+    return { ...rest, proposal: { ...encodeProposal(proposing(lie[1])), salt } };
   };
 
   const bent = ({ phase, round, payload }: Send): PayloadMap => {

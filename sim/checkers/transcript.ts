@@ -78,9 +78,10 @@ interface RawCitation {
 /** SG4: the citations of a raw proposal. */
 export function citationsIn(proposal: ReturnType<typeof fieldsOf>): readonly RawCitation[] {
   const list = proposal["citations"];
-  return (Array.isArray(list) ? (list as readonly Value[]) : []).map((one) => {
+  return (Array.isArray(list) ? (list as readonly Value[]) : []).flatMap((one) => {
     const { source, passage, quotation } = fieldsOf(one);
-    return { source: Number(source), passage: String(passage), quotation: String(quotation) };
+    if (typeof source !== "number" || typeof passage !== "string" || typeof quotation !== "string") return [];
+    return { source, passage, quotation };
   });
 }
 

@@ -20,7 +20,6 @@ const READERS = protocols.filter(({ readsSources }) => readsSources);
 
 const PAGE = "The team shipped version 2 on 3 March, says its release page.";
 const DENIAL = "The team never shipped version 2, says the paper of the day.";
-const PLAN = "The team plans to ship version 2 by the end of next year.";
 const WORDS = { unanswerable: "unanswerable", tooEarly: "too early" } as const;
 
 function askingUnder(protocol: Protocol, n: number, texts: readonly string[], terms: Partial<Terms> = {}): Attempt {
