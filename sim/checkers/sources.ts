@@ -1,3 +1,5 @@
+import { isNonAnswer } from "../../agents/core/request/non-answers.ts";
+import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Decision, Message, SeatIndex } from "../../agents/core/types.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 import { boundTo, canTell, isSame } from "./pay.ts";
@@ -11,7 +13,8 @@ const FLAT = 1;
  * SI13: a decision of a question with sources rests on what was read. By the raw messages of the certified transcript, some answer that bears
  * the decision cites passages that more than 1/3 of the seats named in time (SG9), and so does whoever is paid for an answer. With at most f
  * Byzantine seats an honest seat read each such passage at its source (EV-2). In every world a model is shown what its own seat read
- * and nothing else (SG7), and who read nothing neither answers nor accepts an answer.
+ * and nothing else (SG7), and who read nothing neither answers nor accepts an answer. A question is unanswerable only if no passage was read
+ * by all honest seats (SG8).
  */
 export function checkSources(trace: Trace): readonly string[] {
   if (trace.sources === null) return [];
@@ -23,13 +26,26 @@ export function checkSources(trace: Trace): readonly string[] {
   ]);
   const decision = firstCertificate(trace)?.decision;
   const messages = transcribed(trace);
-  if (decision === undefined || messages === null || decision.status !== "decided") return foreign;
+  if (decision === undefined || messages === null) return foreign;
+  if (isNonAnswer(decision.status)) return [...foreign, ...(trace.tolerable ? overlooked(trace) : [])];
+  if (decision.status === "hung") return foreign;
   const bears = bearing(trace, messages);
   return [
     ...foreign,
     ...unborne(trace, decision, messages, bears),
     ...(trace.tolerable ? unread(trace, messages, bears) : []),
   ];
+}
+
+/** SG8: honest models give an answer, so only readings make a question unanswerable. What all honest seats read, they could have cited. */
+function overlooked(trace: Trace): readonly string[] {
+  const [first = new Set<string>(), ...others] = honestSeats(trace).map(
+    ({ read }) => new Set(read.flatMap(({ source, text }) => passagesOf(text).map((one) => `${source} ${one}`))),
+  );
+  const common = [...first].find((passage) => others.every((passages) => passages.has(passage)));
+  return common === undefined
+    ? []
+    : [`all honest seats read ${JSON.stringify(common.slice(0, 40))}, and none could cite it`];
 }
 
 function unborne(

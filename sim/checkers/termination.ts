@@ -2,7 +2,7 @@ import { honestSeats, type Trace } from "../trace.ts";
 
 /**
  * SI6: with at most f Byzantine seats every honest seat has a certificate by the stated time after the heal. In a
- * world without any fault it certifies an answer: no protocol's rules excuse Hung there.
+ * world without any fault it certifies an answer: no protocol's rules excuse Hung there, nor a non-answer (SG10).
  */
 export function checkTermination(trace: Trace): readonly string[] {
   if (!trace.tolerable) return [];
@@ -11,7 +11,8 @@ export function checkTermination(trace: Trace): readonly string[] {
     const decision = certificates[0]?.certificate.decision;
     if (decision === undefined)
       return [`seat ${seat} has no certificate at ${trace.endedAt} ms (due ${trace.dueAt}, healed ${trace.healAt})`];
-    return decision.status === "hung" && isCalm(trace) ? [`seat ${seat} holds Hung, and nothing went wrong`] : [];
+    const isAnswered = decision.status === "decided";
+    return !isAnswered && isCalm(trace) ? [`seat ${seat} holds ${decision.status}, and nothing went wrong`] : [];
   });
 }
 

@@ -65,10 +65,19 @@ describe("checkers of worlds with sources", () => {
     );
   });
 
+  it("SI13: reports a non-answer where all honest seats read the same passage, and none where they did not", () => {
+    const none = decide({ status: "unanswerable" });
+    assertIncludes(says("sources", none), "and none could cite it");
+    const apart = none.seats.map((one) => ({ ...one, read: [{ source: 0, text: `Read by ${one.seat}.` }], shown: [] }));
+    assert.equal(says("sources", { ...none, seats: apart }), "");
+    const calm = { ...none, seats: none.seats.map((one) => ({ ...one, byzantine: null })) };
+    assertIncludes(says("termination", calm), "holds unanswerable, and nothing went wrong");
+  });
+
   it("SI6: Hung is excused by a page that does not show everybody the truth, and by nothing less", () => {
     const hung = decide({ status: "hung" });
     const calm = { ...hung, seats: hung.seats.map((one) => ({ ...one, byzantine: null })) };
-    assertIncludes(says("termination", calm), "holds Hung, and nothing went wrong");
+    assertIncludes(says("termination", calm), "holds hung, and nothing went wrong");
     const pages = good.sources!.pages.map((page) => ({ ...page, fault: "gone" }) as const);
     assert.equal(says("termination", { ...calm, sources: { ...good.sources!, pages } }), "");
   });

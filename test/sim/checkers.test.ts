@@ -213,7 +213,7 @@ describe("checkers", () => {
     const hung = decide({ status: "hung" });
     assert.equal(says("termination", hung), "");
     const calm = { ...hung, seats: hung.seats.map((one) => ({ ...one, byzantine: null })) };
-    assertIncludes(says("termination", calm), "holds Hung, and nothing went wrong");
+    assertIncludes(says("termination", calm), "holds hung, and nothing went wrong");
     assert.equal(says("termination", { ...calm, faults: ["skew"] }), "");
     assert.equal(says("termination", { ...calm, truthful: false }), "");
   });
