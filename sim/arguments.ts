@@ -1,6 +1,6 @@
 import { ANSWER_KINDS } from "../agents/core/types.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
-import { BYZANTINE_KINDS, FAULTS, parseList, type SimOptions } from "./options.ts";
+import { BYZANTINE_KINDS, FAULTS, SOURCE_FAULTS, parseList, type SimOptions } from "./options.ts";
 
 /** Values of the flags of `npm run sim`. */
 export interface SimFlags {
@@ -11,6 +11,7 @@ export interface SimFlags {
   readonly byzantineKinds: string;
   readonly kind?: AnswerKind;
   readonly errorPpm: number;
+  readonly sources: string;
 }
 
 export function optionsFrom(flags: SimFlags): SimOptions {
@@ -22,6 +23,7 @@ export function optionsFrom(flags: SimFlags): SimOptions {
     byzantineKinds: parseList("byzantine-kinds", flags.byzantineKinds, BYZANTINE_KINDS),
     kind: flags.kind ?? null,
     errorPpm: flags.errorPpm,
+    sources: parseList("sources", flags.sources, SOURCE_FAULTS),
   };
 }
 
@@ -40,6 +42,7 @@ export function optionsOf(text: string): SimOptions {
     faults: value("faults", "all"),
     byzantineKinds: value("byzantine-kinds", "all"),
     errorPpm: Number(value("error-ppm", "0")),
+    sources: value("sources", "none"),
     ...(kind === undefined ? {} : { kind }),
   });
 }

@@ -1,4 +1,4 @@
-import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "./options.ts";
+import { BYZANTINE_KINDS, FAULTS, SOURCE_FAULTS, type SimOptions } from "./options.ts";
 
 /** Returns the command that runs exactly this seed again. */
 export function commandFor(options: SimOptions, seed: number, mutant: string | null = null): string {
@@ -16,6 +16,7 @@ export function commandFor(options: SimOptions, seed: number, mutant: string | n
   if (options.byzantine > 0) parts.push(`--byzantine-kinds ${list(options.byzantineKinds, BYZANTINE_KINDS)}`);
   if (options.kind !== null) parts.push(`--kind ${options.kind}`);
   if (options.errorPpm > 0) parts.push(`--error-ppm ${options.errorPpm}`);
+  if (options.sources.length > 0) parts.push(`--sources ${list(options.sources, SOURCE_FAULTS)}`);
   if (mutant !== null) parts.push(`--mutant ${mutant}`);
   return parts.join(" ");
 }

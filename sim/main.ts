@@ -10,7 +10,7 @@ import type { SeedResult } from "./batch.ts";
 import { commandFor } from "./command.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants } from "./mutants.ts";
-import { BYZANTINE_KINDS, FAULTS, checkOptions, isBeyondTolerance, type SimOptions } from "./options.ts";
+import { BYZANTINE_KINDS, FAULTS, SOURCE_FAULTS, checkOptions, isBeyondTolerance, type SimOptions } from "./options.ts";
 import { createPlan } from "./plan.ts";
 import { createPool, type Pool } from "./pool.ts";
 import { buildReport, reportText } from "./report.ts";
@@ -34,6 +34,9 @@ Names after "struck:" and in "counts", each with the number of times that it hap
   first twin, second twin     frames to the first or second of two runtimes under one key
   censored, doctored, not relayed    proposals that leave messages out; changed roots; messages kept back
   silent, late, malformed, replay, replay elsewhere    frames not sent; sent late; malformed; old; in another slot
+  page right, page gone, ...  readings of a page, by how it shows itself
+  false reading, deaf         GATHER messages that name what their seat never read; CLOSE messages that deny what it heard
+  false citation, changed citation    answers that cite what nobody read, or misquote; answers shown with another citation than committed to
   free claim                  events of a hashgraph seat that claims to be done, or all its events at once
 `;
 
@@ -67,6 +70,11 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .option("--byzantine-kinds <list>", `all, or some of ${BYZANTINE_KINDS.join(",")}`, "all")
     .option("--kind <kind>", `answer kind (${ANSWER_KINDS.join(", ")}); without it each seed draws one`, kind)
     .option("--error-ppm <ppm>", "how often an honest model is wrong, parts per million", integer, 0)
+    .option(
+      "--sources <list>",
+      `how pages that the question names show themselves: none, all, or some of ${SOURCE_FAULTS.join(",")}`,
+      "none",
+    )
     .option("--jobs <threads>", "worker threads", integer, availableParallelism())
     .option("--real-signatures", "secp256k1 and Keccak instead of the simulated scheme (slow)")
     .option("--mutant <id>", "plant one of the bugs of sim/mutants.ts")

@@ -6,6 +6,7 @@ import type { Clock } from "../agents/ports/clock.ts";
 import type { Model, ModelRequest } from "../agents/ports/model.ts";
 import { agrees, type Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
+import { toldBy } from "./sources.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
@@ -36,6 +37,19 @@ export interface Mind {
   readonly words?: string;
   /** Its derivation of its answer; it replaces its free texts. */
   readonly proof?: string;
+  /** The words of a source that it quotes, and what the prompt calls the source. */
+  readonly quoted?: { readonly words: string; readonly source: string };
+}
+
+/** SG7: the texts that a prompt shows as what the seat read, and what a reply calls their sources. */
+export function sourcesIn(
+  prompt: ReadonlyMap<string, string>,
+): readonly { readonly name: string; readonly place: number; readonly text: string }[] {
+  return [...prompt].flatMap(([field, text]) => {
+    const [, letter, number] = /^(?:source([A-Z])|\[(\d)\])$/.exec(field) ?? [];
+    if (letter !== undefined) return { name: letter, place: letter.charCodeAt(0) - "A".charCodeAt(0), text };
+    return number === undefined ? [] : { name: number, place: Number(number) - 1, text };
+  });
 }
 
 /** Words for yes and no in the verdicts of all tasks. */
@@ -59,6 +73,8 @@ export function respond(request: ModelRequest, terms: Terms, mind: Mind): Fields
     request.schema.properties.map(({ name, enum: allowed, maxLength }) => {
       // A mind approves of what it derived itself.
       if (name === "derived") return [name, approved ? judged : mind.answer];
+      if (mind.quoted !== undefined && name === "quote") return [name, mind.quoted.words];
+      if (mind.quoted !== undefined && name === "source") return [name, mind.quoted.source];
       if (name === "answer") return [name, allowed === undefined ? mind.answer : oneOf(allowed, [mind.answer])];
       if (allowed !== undefined) return [name, verdict(allowed, approved, isMatch)];
       if (/score|^[a-z]+Score$|\d$/.test(name)) return [name, String(approved ? BEST_SCORE : WORST_SCORE)];
@@ -108,12 +124,25 @@ export function honestModel(
       const fails = random.chance(model.failPpm) && clock.now() < plan.healAt;
       await new Promise<void>((resolve) => void clock.schedule(thinking, resolve));
       if (fails) return fail(random, onFailure);
-      const mind = honestMind(attempt, truth, errs ? random.pick(lies) : null);
+      const told = firstTold(request);
+      const mind = honestMind(attempt, told?.answer ?? truth, errs ? random.pick(lies) : null);
       // No two calls of a model yield the same words, so a second try gets other ones.
-      return respond(request, attempt.request.terms, { ...mind, words: `(${random.below(1_000_000)})` });
+      const words = `(${random.below(1_000_000)})`;
+      return respond(request, attempt.request.terms, { ...mind, words, ...(told !== null && { quoted: told.quoted }) });
     },
     { descriptor: "simulated", prompts, confidence: () => 900_000 },
   );
+}
+
+/** SM6: what the first text that a prompt shows tells, if any does: an honest model believes it. */
+function firstTold(
+  request: ModelRequest,
+): { readonly answer: string; readonly quoted: NonNullable<Mind["quoted"]> } | null {
+  const told = sourcesIn(readPrompt(request.user)).flatMap(({ name, text }) => {
+    const found = toldBy(text);
+    return found === null ? [] : { answer: found.answer, quoted: { words: found.words, source: name } };
+  });
+  return told[0] ?? null;
 }
 
 /** `error`: the answer that it takes for the truth instead. */

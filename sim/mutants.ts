@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 import { payMutants } from "./mutants-pay.ts";
 import { protocolMutants } from "./mutants-protocols.ts";
+import { sourceMutants } from "./mutants-sources.ts";
 
 const CERTIFY = "agents/core/seat/certify/certify.ts";
 const RULES = "agents/core/seat/certify/rules.ts";
@@ -13,7 +14,8 @@ const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
 /**
  * Planted bugs: each switches one safety rule off. A new one needs a text that occurs once in the file, its
  * replacement, arguments under which `npm run sim -- --mutant ID` notices, and the checkers that must notice. Bugs of
- * single protocols stand in mutants-protocols.ts, those of pay and skill in mutants-pay.ts.
+ * single protocols stand in mutants-protocols.ts, those of pay and skill in mutants-pay.ts, those of sources in
+ * mutants-sources.ts.
  */
 export const mutants: readonly Mutant[] = [
   {
@@ -153,4 +155,5 @@ export const mutants: readonly Mutant[] = [
   },
   ...payMutants,
   ...protocolMutants,
+  ...sourceMutants,
 ];

@@ -37,6 +37,10 @@ export const BYZANTINE_KINDS = [
 ] as const;
 export type ByzantineKind = (typeof BYZANTINE_KINDS)[number];
 
+/** SM8: how a page that the question names shows itself. */
+export const SOURCE_FAULTS = ["right", "poisoned", "differing", "moving", "gone", "slow"] as const;
+export type SourceFault = (typeof SOURCE_FAULTS)[number];
+
 /** One kind of world; with a seed it is one world. */
 export interface SimOptions {
   readonly protocol: string;
@@ -48,7 +52,11 @@ export interface SimOptions {
   readonly kind: AnswerKind | null;
   /** Rate at which an honest model is wrong, parts per million. */
   readonly errorPpm: number;
+  /** SM8: how the sources of the question may show themselves; empty: the question names none. */
+  readonly sources: readonly SourceFault[];
 }
+
+const READERS = protocols.filter(({ readsSources }) => readsSources).map(({ id }) => id);
 
 /** Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE, with the field, its value and a way out. */
 export function checkOptions(options: SimOptions): void {
@@ -61,6 +69,12 @@ export function checkOptions(options: SimOptions): void {
       { field: "protocol", value: options.protocol },
     );
   }
+  if (options.sources.length > 0 && protocolById(options.protocol)?.readsSources === false)
+    throw new ConclaveError(
+      "USAGE",
+      `Correct --sources: ${options.protocol} reads none; leave it out, or choose one of ${READERS.join(", ")}`,
+      { field: "sources", value: options.sources.join(",") },
+    );
   if (!Number.isSafeInteger(n) || n < 1)
     throw invalid("n", n, "the committee is empty; take at least 4 seats, e.g. --n 4");
   if (n > limits.maxCommittee) throw invalid("n", n, `a committee has at most ${limits.maxCommittee} seats`);

@@ -16,6 +16,8 @@ import type {
   Skill,
   Terms,
 } from "../agents/core/types.ts";
+import { sourcesOf } from "../agents/core/sources/named.ts";
+import { planSources, sourceNames, type SourcesPlan } from "./sources.ts";
 import { phasesOf } from "./phases.ts";
 import { BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -77,6 +79,8 @@ export interface Plan {
   readonly lies: readonly string[];
   /** Text by which liars prove the first of them; if absent, words without content. */
   readonly lieProof?: string;
+  /** SM8: the pages that the question names; absent: it names none. */
+  readonly sources?: SourcesPlan;
   /** Blocks that every seat's store holds from the start: the documents that the question names. */
   readonly documents?: readonly Uint8Array[];
   readonly byzantine: ReadonlyMap<SeatIndex, ByzantineKind>;
@@ -123,6 +127,8 @@ export function createPlan(options: SimOptions, seed: number): Plan {
   const has = (fault: Fault): boolean => faults.includes(fault);
   const healAt = faults.length === 0 ? 0 : random.fork("heal").between(has("storm") ? 8_000 : 1_000, 16_000);
   const { truth, lies } = answersFor(attempt.request.terms, random.fork("truth"));
+  const named = sourcesOf(attempt.request.question);
+  const world = { faults: options.sources, attempt, order, truth, lies, phaseMs: TIMING.phaseMs };
   return {
     seed,
     protocol,
@@ -130,6 +136,7 @@ export function createPlan(options: SimOptions, seed: number): Plan {
     timing: TIMING,
     truth,
     lies,
+    ...(named.length > 0 && { sources: planSources(named, world, random.fork("sources")) }),
     byzantine,
     healAt,
     faults,
@@ -248,6 +255,8 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
     reputation: (hasFullReputation ? ONE_PPM : random.fork(`seat ${seat}`).between(700_000, ONE_PPM)) as Ppm,
     skill: random.fork(`skill ${seat}`).between(1, 3) as Skill,
   }));
+  const named = options.sources.length === 0 ? [] : sourceNames(random.fork("sources"));
+  const question = ["What holds?", ...named.map((name) => `source: ${name}`)].join("\n");
   const id = BigInt(random.between(1, 0x7fff_ffff)) as RequestId;
   let refused = "";
   for (const kind of kinds)
@@ -255,7 +264,7 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
       const terms = termsFor(kind, protocol, options.n, assurance, random.fork("terms"));
       const attempt: Attempt = {
         domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
-        request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question: "What holds?" },
+        request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question },
         attempt: 0,
         committee,
       };

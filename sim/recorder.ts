@@ -1,7 +1,7 @@
 import type { DecisionConflict, Digest, Evidence, Hex, Message, SeatIndex } from "../agents/core/types.ts";
 import type { Certificate } from "../agents/core/types.ts";
 import { decodeMessage } from "../agents/core/encoding/transcript.ts";
-import { slotOf, type Certified } from "./trace.ts";
+import { slotOf, type Certified, type ReadAt } from "./trace.ts";
 
 /** Watches a world from outside; nothing in the world depends on it. */
 export interface Recorder {
@@ -10,6 +10,10 @@ export interface Recorder {
   asked(seat: SeatIndex): void;
   answered(seat: SeatIndex, answer: string): void;
   approved(seat: SeatIndex, answer: string): void;
+  /** A seat read a text at a source. */
+  read(seat: SeatIndex, text: ReadAt): void;
+  /** A seat's model was shown a text as what its seat read at a source. */
+  shown(seat: SeatIndex, text: ReadAt): void;
   certified(seat: SeatIndex, certificate: Certificate): void;
   evidence(seat: SeatIndex, evidence: Evidence): void;
   conflict(seat: SeatIndex, conflict: DecisionConflict): void;
@@ -30,6 +34,8 @@ export interface RecordedSeat {
   readonly conflicts: DecisionConflict[];
   readonly answers: string[];
   readonly approved: string[];
+  readonly read: ReadAt[];
+  readonly shown: ReadAt[];
   modelCalls: number;
   /** Time at which it last took a message in, by the message's signature. */
   readonly takenAt: Map<Hex, number>;
@@ -91,6 +97,8 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
       const { approved } = at(seat);
       if (!approved.includes(answer)) approved.push(answer);
     },
+    read: (seat, text) => void at(seat).read.push(text),
+    shown: (seat, text) => noteOnce(at(seat).shown, text),
     certified(seat, certificate) {
       tell(() => `${seat} is certified: ${describeDecision(certificate)}`);
       hash.number(now());
@@ -118,6 +126,10 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
   };
 }
 
+function noteOnce(noted: ReadAt[], { source, text }: ReadAt): void {
+  if (!noted.some((one) => one.source === source && one.text === text)) noted.push({ source, text });
+}
+
 function emptySeat(): RecordedSeat {
   return {
     certificates: [],
@@ -125,6 +137,8 @@ function emptySeat(): RecordedSeat {
     conflicts: [],
     answers: [],
     approved: [],
+    read: [],
+    shown: [],
     modelCalls: 0,
     takenAt: new Map(),
   };

@@ -13,10 +13,12 @@ import type { Clock } from "../agents/ports/clock.ts";
 import type { Log } from "../agents/ports/log.ts";
 import type { Network } from "../agents/ports/network.ts";
 import { misbehave } from "./byzantine/index.ts";
+import { deceiving } from "./byzantine/deceiving.ts";
 import { createSimDisk } from "./disk.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
-import { honestModel, readPrompt, type ForeignModels } from "./model.ts";
+import { simSourceReader } from "./source-reader.ts";
+import { honestModel, readPrompt, sourcesIn, type ForeignModels } from "./model.ts";
 import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { RecordedSeat, Recorder } from "./recorder.ts";
@@ -66,6 +68,7 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
     honestModel(plan, PROMPT_SETS[seat % 2] as PromptSet, clock, random.fork(`model ${seat}`), (kind) =>
       recorder.count(`model ${kind}`),
     );
+  const reading = random.fork(`reading ${seat}`);
   let sessions: readonly Session[] = [];
 
   const start = (): void => {
@@ -91,7 +94,14 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
     const ports: SessionPorts = {
       network,
       store,
-      sources: createMemorySourceReader(store),
+      sources:
+        plan.sources === undefined
+          ? createMemorySourceReader(store)
+          : simSourceReader(plan.sources, seat, {
+              clock,
+              recorder,
+              latencyMs: () => 1 + reading.below(2 * plan.latencyMs),
+            }),
       model: recordedModel(world, seat, model),
       budget: createRequestBudget(plan.tokensPerRequest ?? Infinity),
       signer: simSigner(seat),
@@ -128,10 +138,8 @@ async function connect(
   const { plan, recorder } = world;
   const kind = plan.byzantine.get(seat) ?? null;
   const guarded = life.guard(ports);
-  const lives =
-    kind === null
-      ? [guarded]
-      : await misbehave(kind, guarded, { plan, seat, recorder, random: world.random.fork(`byzantine ${seat}`) });
+  const random = world.random.fork(`byzantine ${seat}`);
+  const lives = kind === null ? [guarded] : await misbehave(kind, guarded, { plan, seat, recorder, random });
   const opened: Session[] = [];
   const lifetime = new AbortController();
   for (const own of lives) {
@@ -143,7 +151,11 @@ async function connect(
     if (own === lives[0]) network.setPeers(peersOf(plan));
     const watched = world.watch.session(seat, plan.protocol, own.signer);
     const sessionPorts = { ...own, signer: watched.signer };
-    const session = await openSession(watched.protocol, plan.attempt, seat, plan.timing, sessionPorts, {
+    const protocol =
+      kind === null || plan.sources === undefined
+        ? watched.protocol
+        : deceiving(watched.protocol, plan.sources, { plan, seat, recorder, random: random.fork("sources") });
+    const session = await openSession(protocol, plan.attempt, seat, plan.timing, sessionPorts, {
       onCertified: (certificate) => recorder.certified(seat, certificate),
       onEvidence: (evidence) => recorder.evidence(seat, evidence),
       onConflict: (conflict) => recorder.conflict(seat, conflict),
@@ -174,6 +186,8 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
     ...model,
     async ask(request, signal) {
       world.recorder.asked(seat);
+      for (const { place, text } of sourcesIn(readPrompt(request.user)))
+        world.recorder.shown(seat, { source: place, text });
       const response = await model.ask(request, signal);
       const { answer, derived } = response.fields;
       if (answer !== undefined) world.recorder.answered(seat, answer);

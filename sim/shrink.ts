@@ -16,7 +16,7 @@ const MOST_TRIES = 150;
 /** A smaller committee is another world, so a few seeds from the failing one on are tried. */
 const SEEDS_PER_STEP = 4;
 
-/** Removes greedily, as long as the failure stays: faults, kinds, Byzantine seats, seats of the committee. */
+/** Removes greedily, as long as the failure stays: faults, kinds, Byzantine seats, seats of the committee, sources. */
 export async function shrink(options: SimOptions, seed: number, stillFails: StillFails): Promise<Shrunk> {
   let best = { options, seed };
   let tries = 0;
@@ -39,7 +39,7 @@ export async function shrink(options: SimOptions, seed: number, stillFails: Stil
 
 /** Smaller worlds, the strongest cuts first. */
 function smaller(options: SimOptions): readonly SimOptions[] {
-  const { n, byzantine, faults, byzantineKinds, kind } = options;
+  const { n, byzantine, faults, byzantineKinds, kind, sources } = options;
   const without = <T>(list: readonly T[], one: T): readonly T[] => list.filter((other) => other !== one);
   const halves = <T>(list: readonly T[]): readonly (readonly T[])[] =>
     list.length < 4 ? [] : [list.slice(0, list.length >> 1), list.slice(list.length >> 1)];
@@ -55,6 +55,8 @@ function smaller(options: SimOptions): readonly SimOptions[] {
     ...(byzantineKinds.length > 1
       ? byzantineKinds.map((one) => ({ ...options, byzantineKinds: without(byzantineKinds, one) }))
       : []),
+    ...(sources.length > 0 ? [{ ...options, sources: [] }] : []),
+    ...(sources.length > 1 ? sources.map((one) => ({ ...options, sources: [one] })) : []),
     ...(kind === null ? ANSWER_KINDS.map((one) => ({ ...options, kind: one })) : []),
   ];
 }

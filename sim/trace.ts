@@ -10,6 +10,7 @@ import type {
   SeatIndex,
 } from "../agents/core/types.ts";
 import type { ByzantineKind, Fault } from "./options.ts";
+import type { SourcesPlan } from "./sources.ts";
 
 /** What the observer saw of one seat. */
 export interface SeatTrace {
@@ -29,11 +30,21 @@ export interface SeatTrace {
   readonly answers: readonly string[];
   /** Others' answers that its model accepted. */
   readonly approved: readonly string[];
+  /** What it read at the sources of the question, in all its lives. */
+  readonly read: readonly ReadAt[];
+  /** What its model was shown as what it read. */
+  readonly shown: readonly ReadAt[];
   readonly journalBytes: number;
   readonly backlog: number;
   /** Reason why it fell silent, which no honest seat may. */
   readonly silent: string | null;
   readonly modelCalls: number;
+}
+
+/** A text of a source, by the source's place in the question. */
+export interface ReadAt {
+  readonly source: number;
+  readonly text: string;
 }
 
 export interface Certified {
@@ -53,8 +64,10 @@ export interface Trace {
   readonly truth: string;
   /** True if K <= f, so that the protocol's promises hold. */
   readonly tolerable: boolean;
-  /** True if honest models never err. */
+  /** True if honest models never err, and no page tells seats different answers. */
   readonly truthful: boolean;
+  /** Null: the question names no source. */
+  readonly sources: SourcesPlan | null;
   readonly faults: readonly Fault[];
   readonly healAt: number;
   readonly endedAt: number;

@@ -93,6 +93,8 @@ export interface Request {
   readonly terms: Terms;
   /** UTF-8 text; its keccak256 is the on-chain questionHash. */
   readonly question: string;
+  /** SG10: given where a seat may answer that there is no answer. It follows from the question and the terms (`grounded`). */
+  readonly admitsNonAnswers?: true;
 }
 
 /** `Request` of contracts/types/Types.sol: a request as the contracts take it. */

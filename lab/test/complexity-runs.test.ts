@@ -45,6 +45,7 @@ describe("complexity: the simulator counts what docs/spec/complexity.md states",
           byzantineKinds: [],
           kind: "boolean",
           errorPpm: 0,
+          sources: [],
         };
         const stated = {
           modelCalls: agree.modelCalls.of(n),

@@ -10,6 +10,7 @@ import type { Question } from "../eval/question.ts";
 // Installed before anything of the core is loaded.
 installHooks({ realSignatures: false, mutant: null });
 const { cidString, digestOf } = await import("../../agents/core/encoding/codec.ts");
+const { SOURCES_VERSION } = await import("../../agents/core/phases/gather.ts");
 const { PROMPT_SETS, promptsName } = await import("../../agents/core/prompts/prompt.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
@@ -28,7 +29,8 @@ const ASKED: readonly (readonly [kind: string, truth: string, errors: readonly s
   ["policies A-D", "A,C", ["B", "A,B"]],
 ];
 const DOCUMENT = "Exports above 500 need a licence.";
-const TASKS = "adjudicate cite converge critique match propose revise score synthesize verify";
+const TASKS = "adjudicate converge critique match propose revise score synthesize verify";
+const TASKS_WITH_SOURCES = "adjudicate cite critique match revise verify";
 
 /**
  * Protocols that ask in words that others lack, and those that stand beside them. What any other protocol asks is worded as what these
@@ -36,52 +38,63 @@ const TASKS = "adjudicate cite converge critique match propose revise score synt
  */
 const WORDED = "mbft mbft-bayesian wbft leaderless unanimous hashgraph debate adversarial escalating clo".split(" ");
 
-/** The hash of all that the set asks in the worlds of these protocols. A change of any wording changes it. */
+/** The hash of all that the set asks in the worlds of these protocols, without sources and with them. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "e6a8c1efe1def8a4c744029ce1d857b3874b55abcb9dca2956e155528a252c6d",
-  "general@1": "693aec32c2768dc464195e81afcfef0b23328d453ab38e9ad1845a708d5d7e7b",
+  "small@2": "5fbaeecb0fcdfb2333f7bf59c18de91794391d0feb8b297ff16f3ac152b382e5",
+  "general@1": "ddd4b6a53ac1afe18b3ab75a299b7a7b8ad4cd98c2f398480948701cb27f0f43",
+  "small@2 sources@3": "57624a7a57394d2285279d09db1bcc44391b28188d2bf4584a643c06fca12d9b",
+  "general@1 sources@3": "a0f131e0b9a7eb387ceb3ed929783880fde9a54c98925d29ac42ad333d5b4dc5",
 };
 
-/** Everything that seats ask when they are asked all of that under the protocols. */
-async function promptsOf(set: PromptSet, asking: readonly Protocol[]): Promise<readonly string[]> {
+/** Everything that seats ask when they are asked all of that under the protocols, about these documents. */
+async function promptsOf(
+  set: PromptSet,
+  asking: readonly Protocol[],
+  documents: readonly string[],
+): Promise<readonly string[]> {
   const prompts = new Set<string>();
   for (const protocol of asking)
-    for (const [kind, truth, errors] of ASKED)
-      for (const documents of protocol.id === "escalating" ? [[], [DOCUMENT]] : [[]]) {
-        const sources = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`).join("");
-        const question: Question = {
-          suite: "policy",
-          text: `Does an export of 720 need a licence?${sources}`,
-          form: formOf(kind),
-          truth,
-          lie: { answer: errors[0] as string, proof: "" },
-          drawnBy: "one question",
-          documents,
-        };
-        const committee = { seats: 4, bad: new Map(), misled: new Set<never>(), assurance: "normal" } as const;
-        const plan = planFor(protocol, question, committee, 1);
-        // High stakes make escalating escalate.
-        const stakes = protocol.id === "escalating" ? 100_000 : 0;
-        const terms = { ...plan.attempt.request.terms, callbackGasLimit: stakes };
-        const attempt = { ...plan.attempt, request: { ...plan.attempt.request, terms } };
-        const models: ForeignModels = {
-          of: (seat, clock) =>
-            createMemoryModel(
-              async (request) => {
-                await new Promise<void>((resolve) => void clock.schedule(100, resolve));
-                const { system, user, schema, confidenceOf } = request;
-                const props = schema.properties.map(({ name, enum: e, maxLength }) => ({ name, e, maxLength }));
-                prompts.add(JSON.stringify({ system, user, props, confidenceOf }));
-                const errs = /propose|cite|revise/.test(readPrompt(user).get("task") ?? "") && seat > 0;
-                const answer = errs ? (errors[seat % errors.length] as string) : truth;
-                return respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
-              },
-              { prompts: set, confidence: () => 900_000 },
-            ),
-          idle: async () => {},
-        };
-        await runWorld({ ...plan, attempt, model: { failPpm: 0, errorPpm: 1 } }, null, models);
-      }
+    for (const [kind, truth, errors] of ASKED) {
+      const sources = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`).join("");
+      const question: Question = {
+        suite: "policy",
+        text: `Does an export of 720 need a licence?${sources}`,
+        form: formOf(kind),
+        truth,
+        lie: { answer: errors[0] as string, proof: "" },
+        drawnBy: "one question",
+        documents,
+      };
+      const committee = { seats: 4, bad: new Map(), misled: new Set<never>(), assurance: "normal" } as const;
+      const plan = planFor(protocol, question, committee, 1);
+      // High stakes make escalating escalate.
+      const stakes = protocol.id === "escalating" ? 100_000 : 0;
+      const terms = { ...plan.attempt.request.terms, callbackGasLimit: stakes };
+      const attempt = { ...plan.attempt, request: { ...plan.attempt.request, terms } };
+      const models: ForeignModels = {
+        of: (seat, clock) =>
+          createMemoryModel(
+            async (request) => {
+              await new Promise<void>((resolve) => void clock.schedule(100, resolve));
+              const { system, user, schema, confidenceOf } = request;
+              const props = schema.properties.map(({ name, enum: e, maxLength, words }) => ({
+                name,
+                e,
+                maxLength,
+                words,
+              }));
+              prompts.add(JSON.stringify({ system, user, props, confidenceOf }));
+              const errs = /propose|cite|revise/.test(readPrompt(user).get("task") ?? "") && seat > 0;
+              const answer = errs ? (errors[seat % errors.length] as string) : truth;
+              const quoted = { words: DOCUMENT, source: set === "small" ? "A" : "1" };
+              return respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer), quoted });
+            },
+            { prompts: set, confidence: () => 900_000 },
+          ),
+        idle: async () => {},
+      };
+      await runWorld({ ...plan, attempt, model: { failPpm: 0, errorPpm: 1 } }, null, models);
+    }
   return [...prompts].toSorted();
 }
 
@@ -92,20 +105,36 @@ function wordingOf(prompt: string): string {
   return JSON.stringify({ ...rest, fields: [...new Set(fields)] });
 }
 
+const isOneOf =
+  (ids: readonly string[]) =>
+  ({ id }: Protocol): boolean =>
+    ids.includes(id);
+
 describe("prompt sets (P5)", () => {
   for (const set of PROMPT_SETS)
-    it(`${promptsName(set)} asks what it asked when it got its version, in every task`, async () => {
-      const prompts = await promptsOf(
-        set,
-        protocols.filter(({ id }) => WORDED.includes(id)),
-      );
-      const tasks = new Set(prompts.map((one) => String(/task: (\w+)/.exec(one)?.[1])));
-      assert.equal([...tasks].toSorted((a, b) => (a < b ? -1 : 1)).join(" "), TASKS);
-      const hash = createHash("sha256").update(prompts.join("\n")).digest("hex");
-      assert.equal(hash, HASHES[promptsName(set)], "wording changed: raise PROMPT_VERSIONS, then pin the new hash");
-      const wordings = new Set(prompts.map(wordingOf));
-      for (const other of protocols.filter(({ id }) => !WORDED.includes(id)))
-        for (const prompt of await promptsOf(set, [other]))
+    for (const [name, asking, documents, asked, version] of [
+      [promptsName(set), WORDED, [], TASKS, "PROMPT_VERSIONS"],
+      [
+        `${promptsName(set)} sources@${SOURCES_VERSION}`,
+        ["escalating"],
+        [DOCUMENT],
+        TASKS_WITH_SOURCES,
+        "SOURCES_VERSION",
+      ],
+    ] as const)
+      it(`${name} asks what it asked when it got its version, in every task`, async () => {
+        const prompts = await promptsOf(set, protocols.filter(isOneOf(asking)), documents);
+        const tasks = new Set(prompts.map((one) => String(/task: (\w+)/.exec(one)?.[1])));
+        assert.equal([...tasks].toSorted((a, b) => (a < b ? -1 : 1)).join(" "), asked);
+        const hash = createHash("sha256").update(prompts.join("\n")).digest("hex");
+        assert.equal(hash, HASHES[name], `wording changed: raise ${version}, then pin the new hash`);
+      });
+
+  for (const set of PROMPT_SETS)
+    it(`${promptsName(set)} has the wording of all that other protocols ask`, async () => {
+      const wordings = new Set((await promptsOf(set, protocols.filter(isOneOf(WORDED)), [])).map(wordingOf));
+      for (const other of protocols.filter((one) => !isOneOf(WORDED)(one)))
+        for (const prompt of await promptsOf(set, [other], []))
           assert.ok(
             wordings.has(wordingOf(prompt)),
             `${other.id} has a wording of its own: name it in WORDED\n${prompt}`,

@@ -9,6 +9,7 @@ import { checkMbft } from "./mbft.ts";
 import { checkOmission } from "./omission.ts";
 import { checkPay } from "./pay.ts";
 import { checkReplay } from "./replay.ts";
+import { checkSources } from "./sources.ts";
 import { checkTermination } from "./termination.ts";
 import { checkValidity } from "./validity.ts";
 
@@ -29,6 +30,7 @@ export const checkers = {
   mbft: checkMbft,
   pay: checkPay,
   lessons: checkLessons,
+  sources: checkSources,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof checkers;

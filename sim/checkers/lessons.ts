@@ -1,7 +1,7 @@
 import type { Decision, SeatIndex } from "../../agents/core/types.ts";
 import { slotOf, type Trace } from "../trace.ts";
 import { OWN_SLASHES, boundTo, canTell, isSame, paidFor } from "./pay.ts";
-import { differingFrom, firstCertificate, transcribed } from "./transcript.ts";
+import { bearing, differingFrom, firstCertificate, transcribed } from "./transcript.ts";
 
 /**
  * SI12: all certificates teach about the same seats. A Hung decision teaches about nobody, any other about nobody or about one outvoted
@@ -31,6 +31,7 @@ export function checkLessons(trace: Trace): readonly string[] {
       ({ header }, at) => header.seat === seat && slots.indexOf(slots[at]!) !== slots.lastIndexOf(slots[at]!),
     );
   const seats = trace.attempt.committee.map((_, seat) => seat as SeatIndex);
+  const bears = bearing(trace, messages);
   const answerBy = seats.map((seat) => boundTo(trace, messages, seat)?.shown?.["answer"]);
   const paid = paidFor(decision);
   const isMost = (those: readonly SeatIndex[]): boolean => 3 * those.length > 2 * seats.length;
@@ -40,9 +41,11 @@ export function checkLessons(trace: Trace): readonly string[] {
     ...seats.flatMap((seat): readonly string[] => {
       // A seat that is slashed is taught nothing.
       if (isForked(seat) || (OWN_SLASHES.includes(trace.protocol.id) && hasFallen(decision, seat))) return [];
-      const isBound = boundTo(trace, messages, seat) !== null;
+      const own = boundTo(trace, messages, seat);
       const differs = (other: SeatIndex): boolean => !isSame(terms, answerBy[other], answerBy[seat]);
-      const couldBe = isBound && !right.includes(seat) && isMost(right.filter(differs));
+      const couldBe = own !== null && !right.includes(seat) && isMost(right.filter(differs));
+      // SG9: an answer that no source bears teaches nothing, unless it was shown too late (PY10).
+      const isBound = own !== null && (own.shown === null || bears(own.shown));
       const mustBe = isBound && !right.includes(seat) && isMost(paid.filter(differs));
       if (outvoted.includes(seat)) return couldBe ? [] : [`seat ${seat} is outvoted, and was not`];
       if (mustBe) return [`seat ${seat} is not outvoted, and was`];

@@ -11,7 +11,7 @@ import {
 } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
 import { honestSeats, type Trace } from "../trace.ts";
-import { fieldsOf, firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { bearing, fieldsOf, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -22,6 +22,8 @@ const JUDGE = 11;
 interface Decided {
   readonly certificate: Certificate;
   readonly messages: readonly Message[];
+  /** The messages of all rounds. */
+  readonly all: readonly Message[];
 }
 
 /**
@@ -45,7 +47,7 @@ function deciding(trace: Trace): Decided | null {
   const all = transcribed(trace);
   if (certificate === null || all === null) return null;
   const round = all.at(-1)?.header.round ?? 0;
-  return { certificate, messages: all.filter(({ header }) => header.round === round) };
+  return { certificate, messages: all.filter(({ header }) => header.round === round), all };
 }
 
 function of(messages: readonly Message[], phase: number, seat: SeatIndex): Message | null {
@@ -106,8 +108,8 @@ function unsupported(trace: Trace, { certificate: { decision } }: Decided): read
 }
 
 /** MB13: in the first round reputations are those of the draw. MB20: no veto stands against the count. */
-function overruled({ attempt }: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
-  if (decision.status !== "decided" || messages[0]?.header.round !== 0) return [];
+function overruled({ attempt, sources }: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
+  if (decision.status !== "decided" || messages[0]?.header.round !== (sources === null ? 0 : 1)) return [];
   const { terms } = attempt.request;
   const reveals = messages.filter(({ header }) => header.phase === REVEAL);
   const members = reveals.filter((reveal) => agrees(terms, answerIn(reveal) ?? "", decision.answer));
@@ -142,7 +144,7 @@ function overruled({ attempt }: Trace, { certificate: { decision }, messages }: 
  * MB20: what more than 2/3 of the seats answered in the same words is decided: honest seats, which open what they committed to. A message
  * of a void slot tells nothing (PH4).
  */
-function outvoted(trace: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
+function outvoted(trace: Trace, { certificate: { decision }, messages, all }: Decided): readonly string[] {
   const { attempt } = trace;
   const seats = attempt.committee.length;
   const valid = messages.filter(({ header }) => messages.filter((one) => sameSlot(one, header)).length === 1);
@@ -152,7 +154,9 @@ function outvoted(trace: Trace, { certificate: { decision }, messages }: Decided
     const reveal = of(valid, REVEAL, seat);
     return reveal !== null && isHeard(reveal) && isHeard(of(valid, COMMIT, seat)) ? reveal : [];
   });
-  const answers = heard.flatMap((reveal) => answerIn(reveal) ?? []);
+  const bears = bearing(trace, all);
+  const borne = heard.filter(({ payload }) => bears(fieldsOf(fieldsOf(payload)["proposal"])));
+  const answers = borne.flatMap((reveal) => answerIn(reveal) ?? []);
   const counted = answers.find((answer) => isSupermajority(answers.filter((one) => one === answer).length, seats));
   const ended = new Set(messages.flatMap(({ header: { phase, seat } }) => (phase === JUDGE ? seat : [])));
   const isComplete = isSupermajority(ended.size, seats);

@@ -9,7 +9,7 @@ const HIDING: readonly Fault[] = ["crash", "partition", "drop", "delay", "reorde
 
 /**
  * SI4: with at most f Byzantine seats and honest models that do not err, no certificate lowers the reputation of an
- * honest seat; only a fault that hid its answer costs it one step (PY10). In every world, no honest seat signs two
+ * honest seat; only a fault that hid its answer costs it one step (PY10), and a page that lied to it what it was sure of (SM8). In every world, no honest seat signs two
  * payloads for one slot, or two decisions in one ballot.
  */
 export function checkNoHonestSlash(trace: Trace): readonly string[] {
@@ -26,11 +26,15 @@ export function checkNoHonestSlash(trace: Trace): readonly string[] {
   );
   if (!trace.tolerable || !trace.truthful) return [...doubled, ...accused];
   const messages = transcribed(trace) ?? [];
+  const isSlow = trace.sources?.pages.some(({ fault }) => fault === "slow") === true;
   const isHidden = (seat: SeatIndex): boolean =>
-    trace.faults.some((fault) => HIDING.includes(fault)) && boundTo(trace, messages, seat)?.shown === null;
+    (isSlow || trace.faults.some((fault) => HIDING.includes(fault))) && boundTo(trace, messages, seat)?.shown === null;
   const slashed = honestSeats(trace).flatMap(({ seat, certificates }) =>
     (certificates.at(-1)?.certificate.decision.reputationChanges ?? [])
-      .filter(({ seat: of, steps }) => steps < 0 && honest.has(of) && !(steps === -1 && isHidden(of)))
+      .filter(
+        ({ seat: of, steps }) =>
+          steps < 0 && honest.has(of) && trace.sources?.fooled.has(of) !== true && !(steps === -1 && isHidden(of)),
+      )
       .map((change) => `the certificate of seat ${seat} slashes honest seat ${change.seat} by ${-change.steps}`),
   );
   return [...doubled, ...accused, ...slashed];

@@ -10,7 +10,7 @@ import {
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
-import { fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { bearing, fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -68,6 +68,7 @@ function fallsIn(
   const shownBy = (seat: number): Fields | null => bound[seat]?.shown ?? null;
   const seats = attempt.committee.map((_, seat) => seat);
   const paid = paidFor({ status, shares });
+  const bears = bearing(trace, messages);
   const right = seats.filter((seat) => status === "decided" && isSame(terms, shownBy(seat)?.["answer"], answer));
   const slots = messages.map((message) => slotOf(message));
   const isForked = ({ header }: Message, index: number, seat: number): boolean =>
@@ -81,7 +82,8 @@ function fallsIn(
     const isWrong = shown === null || (shown["tier"] === TOP_TIER && !isSame(terms, shown["answer"], answer));
     const falls = reputationChanges.some((change) => change.seat === seat && change.steps < 0);
     if (!falls)
-      return own !== null && isWrong && isMost(paid.filter(differs))
+      // SG9: an answer that no source bears earns nothing, and costs nothing.
+      return own !== null && isWrong && isMost(paid.filter(differs)) && (shown === null || bears(shown))
         ? [`seat ${seat} ${shown === null ? "never showed what it bound itself to" : "was wrong when sure"}, and stays`]
         : [];
     if (OWN_SLASHES.includes(protocol.id) || !canTell(terms)) return [];

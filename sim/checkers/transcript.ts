@@ -1,9 +1,12 @@
-import { encodeRequestId } from "../../agents/core/encoding/bytes.ts";
+import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import { sourcesOf } from "../../agents/core/sources/named.ts";
 import type { Decision, Digest, Message, Value } from "../../agents/core/types.ts";
 import { honestSeats, type Certified, type Trace } from "../trace.ts";
+
+/** SG5: the phases of the round in which sources are read. */
+const [GATHER, CLOSE] = [10, 200];
 
 /** The first certificate that an honest seat announced. */
 export function firstCertificate(trace: Trace): Certified["certificate"] | null {
@@ -63,4 +66,62 @@ export function fieldsOf(value: Value | undefined): { readonly [key: string]: Va
   return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array)
     ? (value as { readonly [key: string]: Value })
     : {};
+}
+
+/** A citation as a raw proposal has it. */
+interface RawCitation {
+  readonly source: number;
+  readonly passage: string;
+  readonly quotation: string;
+}
+
+/** SG4: the citations of a raw proposal. */
+export function citationsIn(proposal: ReturnType<typeof fieldsOf>): readonly RawCitation[] {
+  const list = proposal["citations"];
+  return (Array.isArray(list) ? (list as readonly Value[]) : []).flatMap((one) => {
+    const { source, passage, quotation } = fieldsOf(one);
+    if (typeof source !== "number" || typeof passage !== "string" || typeof quotation !== "string") return [];
+    return { source, passage, quotation };
+  });
+}
+
+/**
+ * SG9: tells of raw proposals whether more than 1/3 of the seats named every passage that it cites, and the words stand there. True of every
+ * proposal where the question names no source.
+ */
+export function bearing(
+  trace: Trace,
+  messages: readonly Message[],
+): (proposal: ReturnType<typeof fieldsOf>) => boolean {
+  if (trace.sources === null) return () => true;
+  const seats = trace.attempt.committee.length;
+  const said = (phase: number): readonly Message[] => {
+    const all = messages.filter(({ header }) => header.round === 0 && header.phase === phase);
+    return all.filter(({ header }) => all.filter((one) => one.header.seat === header.seat).length === 1);
+  };
+  const held = said(CLOSE).map(({ payload }) => (fieldsOf(payload)["seen"] as readonly (readonly Value[])[])[0] ?? []);
+  const isHeld = ({ header: { seat, payloadDigest } }: Message): boolean =>
+    3 * held.filter((list) => digestIn(list[seat]) === payloadDigest).length > seats;
+  const named = said(GATHER)
+    .filter(isHeld)
+    .map(({ payload }) =>
+      (fieldsOf(payload)["sources"] as readonly Value[]).map((one) => {
+        const passages = (fieldsOf(one)["passages"] ?? []) as readonly Value[];
+        return new Set(passages.map(digestIn));
+      }),
+    );
+  return (proposal) => {
+    const citations = citationsIn(proposal);
+    return (
+      citations.length > 0 &&
+      citations.every(({ source, passage, quotation }) => {
+        const readers = named.filter((sources) => sources[source]?.has(digestOf(passage)) === true).length;
+        return 3 * readers > seats && quotation !== "" && passage.includes(quotation);
+      })
+    );
+  };
+}
+
+function digestIn(value: Value | undefined): Digest | null {
+  return value instanceof Uint8Array ? (bytesToHex(value) as Digest) : null;
 }

@@ -31,13 +31,17 @@ const numbers = [0, 1, 2, 6, 18].map((decimals): Terms => ({ ...base, kind: "num
 const policies = [2, 3, 4, 26].map((options): Terms => ({ ...base, kind: "policies", options }));
 
 /** Tells whether the engine's own parser takes a text by the grammar, and whether a JSON schema's pattern does. */
-async function accepts(terms: Terms): Promise<(answer: string) => readonly [boolean, boolean]> {
+async function accepts(
+  terms: Terms,
+  words: readonly string[] = [],
+): Promise<(answer: string) => readonly [boolean, boolean]> {
   const form = KIND_RULES[terms.kind].form?.(terms);
   assert.ok(form !== undefined);
-  const schema = answerSchema(terms);
+  const properties = answerSchema(terms).properties.map((one) => (one.form ? { ...one, words } : one));
+  const schema: OutputSchema = { properties };
   const grammar = await llama.createGrammar({ grammar: grammarOf(partsOf(schema)) });
   const { _testText } = grammar as unknown as { _testText(this: LlamaGrammar, text: string): boolean };
-  const pattern = new RegExp(formRules(form).pattern, "u");
+  const pattern = new RegExp(formRules(form, words).pattern, "u");
   return (answer) => [_testText.call(grammar, `{"proof":"p","answer":"${answer}"}`), pattern.test(answer)];
 }
 
@@ -110,6 +114,29 @@ describe("model: forms of answers", () => {
     for (const text of ["", ",", "A,", ",A", "A,A", "B,A", "D", "a", "A, B", "AB"])
       assert.deepEqual(letters(text), [false, false], text);
     for (const text of ["A", "C", "A,C", "A,B,C"]) assert.deepEqual(letters(text), [true, true], text);
+  });
+
+  it("take the words that may stand in their place, and nothing between the two", async () => {
+    const words = ["unanswerable", "too early"];
+    for (const terms of [...numbers, ...policies]) {
+      const form = KIND_RULES[terms.kind].form?.(terms);
+      const one = terms.kind === "number" ? "7" : "A";
+      const takes = await accepts(terms, words);
+      for (const text of [one, ...words]) assert.deepEqual(takes(text), [true, true], text);
+      for (const text of [
+        "",
+        "unanswer",
+        "too",
+        "unanswerable,A",
+        `${one}unanswerable`,
+        "too early1",
+        "unanswerabletoo early",
+      ])
+        assert.deepEqual(takes(text), [false, false], text);
+      const { words: said, maxLength } = formRules(form!, words);
+      assert.match(said, /, or unanswerable, or too early$/);
+      assert.ok(maxLength >= "unanswerable".length);
+    }
   });
 
   it("hold a model that knows nothing: all its numbers and policies are answers, with a confidence", async () => {

@@ -10,6 +10,7 @@ import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Outcome, Ppm, Skill } from "../../agents/core/types.ts";
+import { readText } from "../../agents/core/sources/reading.ts";
 import { addRound, attemptWith, type Act } from "../support/core/clo-set.ts";
 
 const ask = (answer: string | null, votes: Act["votes"] = {}): Act => ({ answer, votes });
@@ -215,7 +216,7 @@ describe("CL2: the most frequent of several samples", () => {
   });
 
   it("SG9: is one that cites what was read, if any of those that agree does", () => {
-    const read = [{ kind: "read", text: "It has four wheels." } as const];
+    const read = [readText("It has four wheels.")];
     const citing = (quote: string) => ({
       about: ["propose"],
       fields: { answer: "4", quote, source: "A" },

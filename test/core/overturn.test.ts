@@ -5,12 +5,14 @@ import { bytesToHex, word } from "../../agents/core/encoding/bytes.ts";
 import type { DecidedRound } from "../../agents/core/request/events.ts";
 import { overturnVerdicts } from "../../agents/core/request/overturn.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
-import { ABSENT, type AgentId, type Terms } from "../../agents/core/types.ts";
+import { ABSENT, type AgentId, type NonAnswer, type Terms } from "../../agents/core/types.ts";
 
 interface Course {
   readonly size: number;
   /** Null if it hung. */
   readonly outcome: bigint | null;
+  /** Given if it found no answer; `outcome` is then the constant on the chain. */
+  readonly status?: NonAnswer;
   /** Seats that earned; all unless given. */
   readonly paid?: number;
   /** The number of its first agent; committees share nobody unless given. */
@@ -19,14 +21,14 @@ interface Course {
 
 /** Rounds of these committees, one attempt each. */
 function roundsOf(courses: readonly Course[]): readonly DecidedRound[] {
-  return courses.map(({ size, outcome, paid = size, from }, attempt) => {
+  return courses.map(({ size, outcome, status, paid = size, from }, attempt) => {
     const first = from ?? 1 + attempt * 100;
     const seats = Array.from({ length: size }, (_, seat) => seat);
     return {
       committee: seats.map((seat) => ({ agentId: (first + seat) as AgentId })),
       decision: {
         attempt,
-        status: outcome === null ? "hung" : "decided",
+        status: outcome === null ? "hung" : (status ?? "decided"),
         outcome: bytesToHex(word(BigInt.asUintN(256, outcome ?? 0n))),
         shares: seats.map((seat) => (seat < paid ? 30 : seat === paid ? ABSENT : 0)),
       },
@@ -60,6 +62,17 @@ describe("SC2: overturned decisions", () => {
 
   it("a hung committee between them says nothing", () => {
     assert.deepEqual(judged([first(no), second(yes), third(null), third(yes)]).slice(0, 1), [1]);
+  });
+
+  it("EQ6: a committee that found no answer overturns nothing and is not overturned, and its outcome is not the number -1", () => {
+    const number = defaultTerms({ protocol: 1, kind: "number", tolerance: 5n });
+    const none = { outcome: -1n, status: "unanswerable" } as const;
+    assert.equal(judged([first(40n), second(-1n), third(-1n)], number)[0], 1);
+    assert.equal(judged([first(40n), second(-1n, none), third(-1n)], number)[0], "attempt 1 found no answer");
+    assert.equal(judged([first(40n), second(-1n), third(-1n, none)], number)[0], "attempt 2 found no answer");
+    const wrong = judged([{ ...first(-1n), ...none }, second(40n), third(40n)], number)[0];
+    assert.equal(wrong, "it found no answer: nobody loses stake for that");
+    assert.equal(judged([first(40n), second(41n, none), third(-9n), { size: 39, outcome: -9n }], number)[0], 2);
   });
 
   for (const [why, courses] of [

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { optionsIn } from "../../agents/core/prompts/general.ts";
-import { promptsName } from "../../agents/core/prompts/prompt.ts";
+import { PROMPT_SETS, promptsName, type OutputSchema } from "../../agents/core/prompts/prompt.ts";
 import { proposePrompt, revisePrompt, verifyPrompt, withVerdict } from "../../agents/core/prompts/task-prompt.ts";
-import { citing, namedSource, withSources } from "../../agents/core/prompts/source-prompt.ts";
+import { admitting, citing, namedSource, withSources } from "../../agents/core/prompts/source-prompt.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -122,6 +122,42 @@ describe("prompts of the general set", () => {
     assert.match(withSources(proposePrompt(attempt), texts).general.system, /`\[1\]`/);
     assert.deepEqual(["A", "B", "D", "1", "2", "4"].map(namedSource), [0, 1, 3, 0, 1, 3]);
     for (const name of ["", "0", "5", "E", "a", "12", "[1]"]) assert.equal(namedSource(name), -1, name);
+  });
+});
+
+describe("prompts that admit non-answers (SG10)", () => {
+  const words = ["unanswerable", "too early"];
+  const propertyOf = (schema: OutputSchema, name: string) => schema.properties.find((one) => one.name === name);
+
+  it("the model is told when there is no answer, and may say so in every kind", () => {
+    for (const kind of ANSWER_KINDS) {
+      const attempt = asking("Which?", { kind, options: 3, decimals: 2 });
+      for (const prompt of [proposePrompt(attempt), revisePrompt(attempt, null, ["It is not."])]) {
+        const plain = citing(attempt, prompt, ["Up to 500."]);
+        const admitted = admitting(plain);
+        for (const set of PROMPT_SETS) {
+          const { system, user, schema } = admitted[set];
+          assert.equal(user, plain[set].user);
+          assert.ok(system.startsWith(plain[set].system));
+          assert.match(system, /unanswerable.*too early.* leave `quote` empty/);
+          const answer = propertyOf(schema, "answer");
+          const before = propertyOf(plain[set].schema, "answer");
+          if (before?.enum !== undefined) assert.deepEqual(answer?.enum, [...before.enum, ...words]);
+          else assert.deepEqual(answer?.words, before?.form === undefined ? undefined : words);
+          assert.deepEqual(propertyOf(schema, "source"), propertyOf(plain[set].schema, "source"));
+        }
+      }
+    }
+  });
+
+  it("a verifier may derive one, and is told nothing of a quotation", () => {
+    const { general, small } = admitting(verifyPrompt(asking("Is it?", { kind: "boolean" }), "yes", "so"));
+    assert.deepEqual(propertyOf(general.schema, "derived")?.enum, ["yes", "no", "unknown", ...words]);
+    assert.deepEqual(propertyOf(small.schema, "verdict")?.enum, ["accept", "reject", "abstain"]);
+    for (const { system } of [general, small]) {
+      assert.match(system, /unanswerable/);
+      assert.doesNotMatch(system, /`quote`/);
+    }
   });
 });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { utf8 } from "../../agents/core/encoding/bytes.ts";
 import { excerptOf } from "../../agents/core/sources/excerpt.ts";
+import { readText } from "../../agents/core/sources/reading.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import { assertAtMost } from "../support/assertions.ts";
 
@@ -14,14 +15,14 @@ const page = Array.from(
 
 describe("sources: what a model is shown of a long text", () => {
   it("SG7: a text that fits is shown whole", () => {
-    assert.equal(excerptOf("One.\nTwo.", "one?", 9), "One.\nTwo.");
+    assert.equal(excerptOf(readText("One.\nTwo."), "one?", 9), "One.\nTwo.");
   });
 
   it("SG7: of a longer one the passages that rank highest for the question are shown, in their order", () => {
     const told = "The licence for the export of drones was granted to Acme on 4 May.";
     for (const at of [0, 150, 299]) {
       const text = page.with(at, told).join("\n");
-      const shown = excerptOf(text, "When was Acme granted a licence for drones?", 4_096);
+      const shown = excerptOf(readText(text), "When was Acme granted a licence for drones?", 4_096);
       assert.ok(shown.includes(told), `${at}`);
       assertAtMost(utf8(shown).length, 4_096);
       const parts = shown.split("[...]\n").filter((part) => part !== "");
@@ -34,7 +35,7 @@ describe("sources: what a model is shown of a long text", () => {
   });
 
   it("SG7: a question without a word of the text is shown the beginning", () => {
-    const shown = excerptOf(page.join("\n"), "???", 4_096);
+    const shown = excerptOf(readText(page.join("\n")), "???", 4_096);
     assert.ok(shown.startsWith(passagesOf(page.join("\n"))[0] as string));
   });
 
@@ -46,7 +47,7 @@ describe("sources: what a model is shown of a long text", () => {
         fc.string(),
         fc.integer({ min: 64, max: 4_096 }),
         (lines, question, most) => {
-          assertAtMost(utf8(excerptOf(lines.join("\n"), question, most)).length, most);
+          assertAtMost(utf8(excerptOf(readText(lines.join("\n")), question, most)).length, most);
         },
       ),
     );

@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import { MATCH } from "../../agents/core/phases/equivalence.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Attempt } from "../../agents/core/types.ts";
-import { timing, type SeatScript } from "../support/core/committee.ts";
+import { runCommittee, timing, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -65,25 +67,28 @@ describe("sources: over a committee", () => {
           }
         });
 
-      it("SG9, EV-4: a page that shows every seat something else decides nothing", () => {
-        const attempt = askingUnder(protocol, 4, [PAGE]);
-        const scripts = attempt.committee.map((_, seat) => ({ ...shipped, sees: () => `${PAGE} Seen by ${seat}.` }));
-        const run = watched(protocol, attempt, scripts, 1, standing(PAGE));
-        assertFields(decisionOf(run), { status: "hung" });
-        assert.deepEqual(tasks(run), [], "nobody asks a model about what cannot be cited");
-      });
-
-      it("SG8: a page that is gone decides nothing, without a model call", () => {
-        const attempt = askingUnder(protocol, 4, [PAGE]);
-        const run = watched(protocol, attempt, byRank(attempt, shipped, {}), 1, standing(OTHER));
-        assertFields(decisionOf(run), { status: "hung" });
-        assert.equal(run.asked.length, 0);
-      });
-
       it("SG9: answers that quote what stands nowhere do not count, however many give them", () => {
         const attempt = askingUnder(protocol, 4, [RULES]);
         const run = watched(protocol, attempt, byRank(attempt, quoting("It needs no licence.", "no"), {}), 1, stored);
         assertFields(decisionOf(run), { status: "hung" });
+      });
+
+      it("SG5: a liar that denies what it heard, and an honest seat nearly a phase late, do not hang the attempt", () => {
+        const attempt = askingUnder(protocol, 4, [PAGE]);
+        const deaf: SeatScript = {
+          ...shipped,
+          say: (effect) => {
+            const isDenial = effect.round === 0 && effect.phase === CLOSE;
+            const seen = [attempt.committee.map(() => null)];
+            return [isDenial ? { ...effect, payload: { ...effect.payload, seen } } : effect];
+          },
+        };
+        for (const late of [1, 2, 3]) {
+          const delayOf = (from: number): number => (from === late ? timing.phaseMs - 1_000 : 5);
+          const scripts = [deaf, shipped, shipped, shipped];
+          const run = runCommittee(protocol, attempt, scripts, { texts: standing(PAGE), delayOf, readMs: 5 });
+          assertFields(decisionOf(run), { status: "decided", answer: "yes" });
+        }
       });
 
       it("SG5: a question without sources has no round of reading", () => {
@@ -161,13 +166,17 @@ describe("sources: over a committee", () => {
     assert.equal(new Set(said.map(({ round }) => round)).size, said.length, "one message a slot");
   });
 
-  it("SG5: a seat that says two things of what it read has said nothing", () => {
-    const attempt = asking(4, [RULES]);
-    const other = gatherForm.encode({ sources: [{ passages: passagesOf(OTHER).map(digestOf) }] });
-    const twin = equivocatingIn(quoting(LICENCE, "yes"), GATHER, other);
-    const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes"), { 0: twin }), 1, stored);
-    assertFields(decisionOf(run), { status: "decided", answer: "yes" });
-  });
+  for (const protocol of READERS)
+    it(`SG5, PH8: ${protocol.id}: a seat that says two things of what it read has said nothing, and is slashed once`, () => {
+      const attempt = askingUnder(protocol, 4, [PAGE]);
+      const other = gatherForm.encode({ sources: [{ passages: passagesOf(OTHER).map(digestOf) }] });
+      const ranks = { 0: equivocatingIn(shipped, GATHER, other) };
+      const slashed = [{ seat: canonicalOrder(attempt)[0], steps: -1 }];
+      const run = watched(protocol, attempt, byRank(attempt, shipped, ranks), 1, standing(PAGE));
+      assertFields(decisionOf(run), { status: "decided", answer: "yes", reputationChanges: slashed });
+      const gone = watched(protocol, attempt, byRank(attempt, shipped, ranks), 1, standing(OTHER));
+      assertFields(decisionOf(gone), { status: "unanswerable", reputationChanges: slashed });
+    });
 
   it("SG7, T27: a seat that verifies sees the passage that the claim cites, and what it read itself", () => {
     // Three of five are too few to be counted (MB20).

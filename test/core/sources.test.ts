@@ -9,11 +9,12 @@ import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { cite, decodeCitation, encodeCitation } from "../../agents/core/sources/citations.ts";
 import { documentBlock, grounded, readDocument, refuseSources, sourcesOf } from "../../agents/core/sources/named.ts";
+import { readText } from "../../agents/core/sources/reading.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { signMessage } from "../support/core/committee.ts";
 import { RULES, OTHER, blockOf, digest, line, asking, LICENCE, nameOf } from "../support/core/sources-scripts.ts";
-import { assertAtMost, assertBelow } from "../support/assertions.ts";
+import { assertAbove, assertAtMost, assertBelow } from "../support/assertions.ts";
 
 function withQuestion(question: string): Attempt {
   const attempt = asking(4, []);
@@ -151,6 +152,25 @@ describe("sources: passages", () => {
     assert.ok(long.join("\n").startsWith(passages.join("")));
   });
 
+  it("SG6: long lines that differ in one word share all passages but those around it", () => {
+    const entries = Array.from({ length: 900 }, (_, index) => ({
+      id: index,
+      of: sha256(utf8(`${index}`)).slice(2, 14),
+    }));
+    const prose = entries
+      .map(({ of }, index) => `${of.slice(0, 3 + (index % 8))} `)
+      .join("")
+      .repeat(2);
+    for (const page of [JSON.stringify(entries), prose]) {
+      const own = passagesOf(page);
+      assertAbove(own.length, 20);
+      for (const at of [1, Math.floor(page.length / 2), page.length - 1]) {
+        const other = passagesOf(`${page.slice(0, at)}12:01${page.slice(at)}`);
+        assertAtMost(own.filter((passage) => !other.includes(passage)).length, 4);
+      }
+    }
+  });
+
   it("SG6: texts that differ in one line share all passages but those around it", () => {
     const page = Array.from({ length: 200 }, (_, index) => `Paragraph ${index}: ${"what it says ".repeat(index % 7)}`);
     const own = passagesOf(page.join("\n"));
@@ -176,19 +196,19 @@ describe("sources: passages", () => {
 
 describe("sources: citations", () => {
   it("SG4: words are cited at the first passage that holds them, and only if they stand there", () => {
-    assert.deepEqual(cite(1, RULES, LICENCE), { source: 1, passage: RULES, quotation: LICENCE });
+    assert.deepEqual(cite(1, readText(RULES), LICENCE), { source: 1, passage: RULES, quotation: LICENCE });
     for (const wrong of [LICENCE.replace("500", "700"), LICENCE.toLowerCase(), "", "nowhere"])
-      assert.equal(cite(0, RULES, wrong), null);
+      assert.equal(cite(0, readText(RULES), wrong), null);
     const two = `${"Once. ".repeat(60)}\n${"Twice it stood here. ".repeat(60)}`;
-    const found = cite(0, two, "Twice it stood");
+    const found = cite(0, readText(two), "Twice it stood");
     assert.ok(found !== null && found.passage !== passagesOf(two)[0]);
   });
 
   it("SG2: quotations of fewer than 8 bytes count only when the passage is no longer", () => {
-    assert.equal(cite(0, RULES, "licence"), null);
-    assert.notEqual(cite(0, RULES, "licence."), null);
-    assert.notEqual(cite(0, "Yes.", "Yes."), null);
-    assert.equal(cite(0, "Yes.", "Yes"), null);
+    assert.equal(cite(0, readText(RULES), "licence"), null);
+    assert.notEqual(cite(0, readText(RULES), "licence."), null);
+    assert.notEqual(cite(0, readText("Yes."), "Yes."), null);
+    assert.equal(cite(0, readText("Yes."), "Yes"), null);
   });
 
   it("SG2: of words that are too long, or run over passages, the unchanged beginning is cited", () => {
@@ -198,7 +218,7 @@ describe("sources: citations", () => {
       for (const from of [0, 3, 500])
         for (const length of [127, 128, 129, 256, 512, 900]) {
           const words = characters.slice(from, from + length).join("");
-          const found = cite(0, text, words);
+          const found = cite(0, readText(text), words);
           assert.ok(found !== null, unit);
           assert.ok(words.startsWith(found.quotation) && found.passage.includes(found.quotation));
           assertAtMost(utf8(found.quotation).length, limits.quotationBytes);
@@ -211,20 +231,24 @@ describe("sources: citations", () => {
     const text = Array.from({ length: 300 }, (_, word) => `word${word}`).join(" ");
     const [first, second] = passagesOf(text) as readonly [string, string];
     const words = first.slice(-5) + second.slice(0, 40);
-    assert.deepEqual(cite(0, text, words), { source: 0, passage: second, quotation: second.slice(0, 40).trimEnd() });
+    assert.deepEqual(cite(0, readText(text), words), {
+      source: 0,
+      passage: second,
+      quotation: second.slice(0, 40).trimEnd(),
+    });
   });
 
   it("SG4: words that a model copies without their line breaks are cited as they stand", () => {
     const text = "Exports above 500\nneed a licence. Gifts are exempt.";
     const quotation = "Exports above 500\nneed a licence.";
     for (const words of [quotation, quotation.replace("\n", " ")])
-      assert.deepEqual(cite(0, text, words), { source: 0, passage: text, quotation });
+      assert.deepEqual(cite(0, readText(text), words), { source: 0, passage: text, quotation });
   });
 
   it("SG3: words that begin with a byte order mark would come back as others", () => {
-    assert.equal(cite(0, "One.\ufeffTwo and three.", "\ufeffTwo and three."), null);
-    assert.notEqual(cite(0, "One.\ufeffTwo and three.", "One.\ufeffTwo"), null);
-    assert.equal(cite(0, `${"x".repeat(400)}\n\ufeffTwo and three.`, "\ufeffTwo and three."), null);
+    assert.equal(cite(0, readText("One.\ufeffTwo and three."), "\ufeffTwo and three."), null);
+    assert.notEqual(cite(0, readText("One.\ufeffTwo and three."), "One.\ufeffTwo"), null);
+    assert.equal(cite(0, readText(`${"x".repeat(400)}\n\ufeffTwo and three.`), "\ufeffTwo and three."), null);
   });
 
   it("SG4: whatever `cite` finds comes back as it is; one changed byte and it is refused", () => {
@@ -234,7 +258,7 @@ describe("sources: citations", () => {
         const characters = Array.from(text);
         const at = from % (characters.length + 1);
         const words = characters.slice(at, at + 1 + (length % 80)).join("");
-        const found = cite(0, text, words);
+        const found = cite(0, readText(text), words);
         if (found === null) return;
         const encoded = encodeCitation(found);
         assert.deepEqual(decodeCitation(encoded), found);

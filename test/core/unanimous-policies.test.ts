@@ -97,6 +97,40 @@ describe("unanimous: policies", () => {
     assert.equal(few?.status, "hung");
   });
 
+  describe("with non-answers", () => {
+    const admitting = (attempt: Attempt): Attempt => ({
+      ...attempt,
+      request: { ...attempt.request, admitsNonAnswers: true },
+    });
+    const none = (seats: number): TurnActs => ({ answer: seats > 0 ? "unanswerable" : "A,B" });
+
+    it("UN12: who gives one counts and names no policy; more than half of those who count accept it", () => {
+      const attempt = admitting(attemptOf(7, policies(4)));
+      const gradeOf = (sets: readonly string[]) => gradePolicies(attempt, candidates(attempt, sets));
+      const half = gradeOf(["A", "A", "too early", "too early"]);
+      assertFields(half, { named: [2, 0, 0, 0], accepted: [0], nonAnswer: null, confidence: 500_000 });
+      const most = gradeOf(["A", "too early", "too early"]);
+      assertFields(most, { named: [1, 0, 0, 0], accepted: [], confidence: 666_666 });
+      assert.deepEqual(most.nonAnswer, { name: "tooEarly", seats: 2 });
+      const apart = gradeOf(["A", "too early", "unanswerable"]);
+      assertFields(apart, { accepted: [], nonAnswer: null, confidence: null });
+    });
+
+    it("UN11, UN13: one that outlasts a turn goes to the conclusion round, and is decided there", () => {
+      const attempt = admitting(attemptOf(7, policies(6)));
+      const lone = (round: number, seat: number): TurnActs => (seat === 0 ? { answer: "FDE"[round % 3]! } : none(1));
+      assert.equal(decide(attempt, 2, lone), null);
+      assertFields(decide(attempt, 3, lone), { status: "unanswerable", confidence: 857_142, through: 2 });
+    });
+
+    it("UN13: at high assurance more than 2/3 of all seats must give it", () => {
+      const attempt = admitting(attemptOf(6, { ...policies(4), assurance: "high" }));
+      const givenBy = (most: number) => (_: number, seat: number) => none(most - seat);
+      assertFields(decide(attempt, 5, givenBy(4)), { status: "hung" });
+      assertFields(decide(attempt, 5, givenBy(5)), { status: "unanswerable" });
+    });
+  });
+
   it("UN12, property: f seats alone neither add nor remove what all honest seats agree on, even if f of these are silent", () => {
     const set = fc.subarray(["A", "B", "C", "D"], { minLength: 1 }).map((letters) => letters.join(","));
     const sizes = fc.integer({ min: 4, max: 64 }).chain((n) => {

@@ -169,6 +169,7 @@ describe("P8: the tokens that one request may cost an agent", () => {
             byzantineKinds: ["lying"],
             kind: null,
             errorPpm: 0,
+            sources: [],
           },
           seed + 1,
         );

@@ -27,7 +27,7 @@ describe("checkers", () => {
   let good: Trace;
   before(async () => {
     const options = { protocol: "mbft", n: 4, byzantine: 1, faults: [], byzantineKinds: ["lying"] as const };
-    good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0 }, 4));
+    good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0, sources: [] }, 4));
     assert.deepEqual(judge(good), []);
   });
 
@@ -213,7 +213,7 @@ describe("checkers", () => {
     const hung = decide({ status: "hung" });
     assert.equal(says("termination", hung), "");
     const calm = { ...hung, seats: hung.seats.map((one) => ({ ...one, byzantine: null })) };
-    assertIncludes(says("termination", calm), "holds Hung, and nothing went wrong");
+    assertIncludes(says("termination", calm), "holds hung, and nothing went wrong");
     assert.equal(says("termination", { ...calm, faults: ["skew"] }), "");
     assert.equal(says("termination", { ...calm, truthful: false }), "");
   });

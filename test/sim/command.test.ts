@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { optionsOf } from "../../sim/arguments.ts";
 import { commandFor } from "../../sim/command.ts";
-import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../sim/options.ts";
+import { BYZANTINE_KINDS, FAULTS, SOURCE_FAULTS, type SimOptions } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { buildReport, reportText } from "../../sim/report.ts";
 import { shrink } from "../../sim/shrink.ts";
@@ -26,6 +26,7 @@ const options: SimOptions = {
   byzantineKinds: BYZANTINE_KINDS,
   kind: null,
   errorPpm: 0,
+  sources: [],
 };
 
 describe("npm run sim", () => {
@@ -81,6 +82,12 @@ describe("npm run sim", () => {
       "no kind for somebody",
       ["--protocol", "mbft", "--n", "4", "--byzantine", "1", "--byzantine-kinds", "none"],
       /TERMS_INVALID.*--byzantine-kinds none: name at least one kind/s,
+    ],
+    ["an unknown source", ["--protocol", "mbft", "--n", "4", "--sources", "rain"], /USAGE.*--sources.*rain.*poisoned/s],
+    [
+      "sources of a protocol that reads none",
+      ["--protocol", "hashgraph", "--n", "4", "--sources", "right"],
+      /USAGE.*--sources: hashgraph reads none.*mbft/s,
     ],
     ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "XY1"], /USAGE.*XY1.*CE5/s],
     [
@@ -206,6 +213,7 @@ describe("commands and shrinking", () => {
       byzantineKinds: ["twin"],
       kind: "number",
       errorPpm: 7,
+      sources: ["gone", "slow"],
     };
     for (const one of [options, odd, { ...options, byzantine: 0, faults: [] }]) {
       const text = commandFor(one, 42);
@@ -222,6 +230,27 @@ describe("commands and shrinking", () => {
     });
     assertFields(shrunk.options, { n: 4, byzantine: 1, faults: ["crash"], byzantineKinds: ["twin"] });
     assertBelow(tries, 151);
+  });
+
+  it("remove the sources, or all but one, if the failure does not need them", async () => {
+    const asked: SimOptions = { ...options, sources: SOURCE_FAULTS };
+    const without = await shrink(asked, 5, async ({ faults }) => faults.includes("crash"));
+    assert.deepEqual(without.options.sources, []);
+    const one = await shrink(asked, 5, async ({ sources }) => sources.includes("moving"));
+    assert.deepEqual(one.options.sources, ["moving"]);
+  });
+
+  it("draw the same world of a seed with sources as without, but for the sources", () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const { attempt, links: _, sources, ...world } = createPlan({ ...options, sources: SOURCE_FAULTS }, seed);
+      const { attempt: plain, links: __, ...other } = createPlan(options, seed);
+      assert.deepEqual(world, other);
+      const { question, ...request } = attempt.request;
+      const { question: bare, ...asked } = plain.request;
+      assert.deepEqual(request, asked);
+      assert.equal(question, [bare, ...sources!.pages.map(({ name }) => `source: ${name}`)].join("\n"));
+      assert.equal(plain.request.question, "What holds?");
+    }
   });
 
   it("leave the world as it is when a fault is forbidden that does not strike", () => {

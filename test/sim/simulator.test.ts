@@ -65,4 +65,13 @@ describe("simulator", () => {
 });
 
 describe("simulator, few worlds", () =>
-  playWorlds({ fault: 8, modelFault: 60, misdeed: 8, gossip: 6, ofFour: 5, ofSeven: 2 }));
+  playWorlds({
+    fault: 8,
+    modelFault: 60,
+    misdeed: 8,
+    gossip: 6,
+    ofFour: 5,
+    ofSeven: 2,
+    readingOfFour: 4,
+    readingOfSeven: 2,
+  }));

@@ -2,4 +2,13 @@ import { describe } from "node:test";
 import { playWorlds } from "./worlds.suite.ts";
 
 describe("simulator, many worlds", () =>
-  playWorlds({ fault: 24, modelFault: 60, misdeed: 40, gossip: 24, ofFour: 25, ofSeven: 10 }));
+  playWorlds({
+    fault: 24,
+    modelFault: 60,
+    misdeed: 40,
+    gossip: 24,
+    ofFour: 25,
+    ofSeven: 10,
+    readingOfFour: 250,
+    readingOfSeven: 50,
+  }));

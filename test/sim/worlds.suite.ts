@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { SeedResult } from "../../sim/batch.ts";
-import { BYZANTINE_KINDS, FAULTS, type ByzantineKind, type Fault, type SimOptions } from "../../sim/options.ts";
+import {
+  BYZANTINE_KINDS,
+  FAULTS,
+  SOURCE_FAULTS,
+  type ByzantineKind,
+  type Fault,
+  type SimOptions,
+} from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { createPool, type Pool } from "../../sim/pool.ts";
 import { assertAbove, assertIncludes } from "../support/assertions.ts";
@@ -16,6 +23,8 @@ export interface Effort {
   readonly gossip: number;
   readonly ofFour: number;
   readonly ofSeven: number;
+  readonly readingOfFour: number;
+  readonly readingOfSeven: number;
 }
 
 export const options: SimOptions = {
@@ -26,6 +35,7 @@ export const options: SimOptions = {
   byzantineKinds: BYZANTINE_KINDS,
   kind: null,
   errorPpm: 0,
+  sources: [],
 };
 export const seeds = (count: number, first = 1): readonly number[] =>
   Array.from({ length: count }, (_, index) => first + index);
@@ -114,6 +124,38 @@ export function playWorlds(effort: Effort): void {
         const results = await pool.run(
           { ...options, protocol: id, n, byzantine: (n - 1) / 3 },
           seeds(n === 4 ? effort.ofFour : effort.ofSeven),
+        );
+        assert.deepEqual(described(results), []);
+      });
+
+  for (const fault of SOURCE_FAULTS)
+    it(`SM8: ${fault}: pages show themselves so, and nothing is decided but what they tell`, async () => {
+      const reading: SimOptions = { ...options, byzantine: 0, faults: [], sources: [fault] };
+      const results = await pool.run(reading, seeds(effort.fault));
+      assert.deepEqual(described(results), []);
+      const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
+      assertIncludes([...counted], `page ${fault}`);
+      const statuses = new Set(results.map(({ status }) => status));
+      // What is told to all but f seats is decided; what differs, is gone or comes too late hangs in some worlds.
+      if (fault === "right" || fault === "poisoned") assert.deepEqual([...statuses], ["decided"]);
+      else assertIncludes([...statuses], "hung");
+    });
+
+  it("SM9: Byzantine seats lie of sources in every way", async () => {
+    const reading: SimOptions = { ...options, faults: [], byzantineKinds: ["lying"], sources: SOURCE_FAULTS };
+    const results = await pool.run(reading, seeds(effort.misdeed));
+    const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
+    for (const what of ["false reading", "deaf", "false citation", "changed citation"])
+      assertIncludes([...counted], what);
+    assert.deepEqual(described(results), []);
+  });
+
+  for (const { id } of protocols.filter(({ readsSources }) => readsSources))
+    for (const n of [4, 7])
+      it(`${id}, n = ${n}, K = f, questions with sources: no violation`, { timeout: 240_000 }, async () => {
+        const results = await pool.run(
+          { ...options, protocol: id, n, byzantine: (n - 1) / 3, sources: SOURCE_FAULTS },
+          seeds(n === 4 ? effort.readingOfFour : effort.readingOfSeven),
         );
         assert.deepEqual(described(results), []);
       });

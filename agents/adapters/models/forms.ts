@@ -11,8 +11,16 @@ export interface FormRules {
   readonly maxLength: number;
 }
 
-export function formRules(form: TextForm): FormRules {
-  return form.kind === "number" ? numberRules(form.decimals) : letterRules(form.options);
+/** @param words whole texts that may stand in place of one of the form: plain letters and spaces */
+export function formRules(form: TextForm, words: readonly string[] = []): FormRules {
+  const rules = form.kind === "number" ? numberRules(form.decimals) : letterRules(form.options);
+  if (words.length === 0) return rules;
+  return {
+    rule: `(${[rules.rule, ...words.map((word) => `"${word}"`)].join(" | ")})`,
+    pattern: `^(${[rules.pattern.slice(1, -1), ...words].join("|")})$`,
+    words: [rules.words, ...words].join(", or "),
+    maxLength: Math.max(rules.maxLength, ...words.map(({ length }) => length)),
+  };
 }
 
 /** Zeros at the end are allowed: after `4.` a model that means 4.00 would else have to say something greater. */

@@ -45,8 +45,8 @@ export function partsOf(schema: OutputSchema): readonly Part[] {
   return [...parts, { kind: "one-of", texts: ["}"], property: "" }];
 }
 
-function textOf({ name: property, form, maxLength }: OutputProperty): Text {
-  if (form !== undefined) return { kind: "form", ...formRules(form), property };
+function textOf({ name: property, form, words, maxLength }: OutputProperty): Text {
+  if (form !== undefined) return { kind: "form", ...formRules(form, words), property };
   const most = maxLength === undefined || maxLength > MAX_REPETITION ? "*" : `{0,${maxLength}}`;
   return { kind: "free", rule: `character${most}`, maxLength, property };
 }

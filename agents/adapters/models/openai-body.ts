@@ -82,11 +82,11 @@ function jsonSchema({ properties }: OutputSchema, dialect: Dialect): object {
   };
 }
 
-function boundsOf({ enum: allowed, form, maxLength }: OutputProperty, dialect: Dialect): object {
+function boundsOf({ enum: allowed, form, words: others, maxLength }: OutputProperty, dialect: Dialect): object {
   if (allowed !== undefined) return { enum: allowed };
   if (form !== undefined) {
     // A length beside a pattern is dropped by some engines and refused by others.
-    const { words, pattern } = formRules(form);
+    const { words, pattern } = formRules(form, others);
     return { description: words, ...(dialect.pattern ? { pattern } : dialect.maxLength && { maxLength }) };
   }
   if (maxLength === undefined) return {};

@@ -1,5 +1,6 @@
 import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../request/answer.ts";
 import { type CanonicalAnswer } from "../request/kinds.ts";
+import { nonAnswerIn } from "../request/non-answers.ts";
 import { isMapOf } from "../encoding/codec.ts";
 import { compareHex, hexToBytes } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
@@ -83,7 +84,9 @@ function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
  */
 export function matchCalls(view: Pick<SeatView<unknown>, "attempt">, answers: readonly SeatAnswer[]): readonly Call[] {
   const { committee, request } = view.attempt;
-  const texts = bySupport(view.attempt, groupAnswers(request.terms, answers)).map((group) => group.representative);
+  const texts = bySupport(view.attempt, groupAnswers(request.terms, answers))
+    .map((group) => group.representative)
+    .filter((one) => areTexts(one));
   const founders = texts.slice(0, faultTolerance(committee.length) + 1);
   const pairs = founders.flatMap((text, index) => texts.slice(index + 1).map((other) => [text, other] as const));
   return pairs.slice(0, limits.matchPairs).map(([text, other]) => ({
@@ -137,7 +140,9 @@ export function classesBy(
   if (terms.kind !== "text" || groups.length < 2) return groups;
   const classes: { representative: CanonicalAnswer; seats: readonly SeatIndex[] }[] = [];
   for (const { representative: text, seats } of bySupport(attempt, groups)) {
-    const found = classes.find(({ representative }) => judgements.areSame(representative, text));
+    const found = classes.find(
+      ({ representative }) => areTexts(representative, text) && judgements.areSame(representative, text),
+    );
     const deniers = found === undefined ? [] : judgements.deniers(found.representative, text);
     const apart = found === undefined ? seats : seats.filter((seat) => deniers.includes(seat));
     if (found !== undefined)
@@ -145,6 +150,11 @@ export function classesBy(
     if (apart.length > 0) classes.push({ representative: text, seats: apart });
   }
   return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
+}
+
+/** EQ6: a non-answer is no text: nobody's word makes the two the same. */
+function areTexts(...answers: readonly CanonicalAnswer[]): boolean {
+  return answers.every((one) => nonAnswerIn(one) === null);
 }
 
 /** Seats that called two texts the same, and seats that called them different. */

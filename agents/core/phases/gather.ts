@@ -6,24 +6,45 @@ import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { hexToBytes } from "../encoding/bytes.ts";
 import { asDigest, listOf } from "../encoding/payload.ts";
 import { limits } from "../limits.ts";
-import { citing, withSources } from "../prompts/source-prompt.ts";
-import { holdsHonest } from "../quorum.ts";
+import type { Prompt } from "../prompts/prompt.ts";
+import { admitting, citing, withSources } from "../prompts/source-prompt.ts";
+import { holdsHonest, isSupermajority } from "../quorum.ts";
+import { nonAnswerIn, saidNonAnswer } from "../request/non-answers.ts";
+import type { CanonicalAnswer } from "../request/kinds.ts";
+import { seatsOf } from "../seat/order.ts";
 import type { Citation } from "../sources/citations.ts";
 import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
-import { READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
-import { passagesOf } from "../sources/passages.ts";
-import type { Attempt, Digest, Value } from "../types.ts";
+import { LASTING_FAILURES, PENDING_FAILURES, READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
+import {
+  ONE_PPM,
+  type Attempt,
+  type Digest,
+  type NonAnswer,
+  type Outcome,
+  type Ppm,
+  type SeatIndex,
+  type Value,
+} from "../types.ts";
 import { MATCH } from "./equivalence.ts";
 import { outcomeFrom } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
 import { explainClasses } from "./reasons.ts";
-import { allCounted, closeForm, type Form, type Gathered, type RoundBook } from "./round-book.ts";
+import {
+  closeForm,
+  equivocatorsIn,
+  holdersOf,
+  said,
+  type Form,
+  type Gathered,
+  type RoundBook,
+  type Said,
+} from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 1;
+export const SOURCES_VERSION = 3;
 
 /** SG5: the phase of the round in which seats say what they read. */
 export const GATHER = 10;
@@ -56,19 +77,33 @@ function decodeHeard(value: Value): Heard | null {
   return passages === null ? null : { passages };
 }
 
+/**
+ * SG5: what counts of what seats say that they read: what an honest seat held when it closed the phase. The readings lose nothing if f
+ * liars deny what they heard.
+ */
+function heardIn(book: RoundBook): readonly Said<Gathering>[] {
+  return seatsOf(book.attempt).flatMap((seat) => {
+    const one = said(book, gatherForm, seat);
+    return one !== null && holdsHonest(holdersOf(book, gatherForm, one), book.attempt.committee.length) ? one : [];
+  });
+}
+
 /** What the seats read, counted: per source and passage, the seats that named it. */
 class Readings implements Gathered {
+  readonly equivocators: readonly SeatIndex[];
   private readonly attempt: Attempt;
+  private readonly heard: readonly Gathering[];
   /** Per source: how many seats named a passage. */
   private readonly named: readonly ReadonlyMap<Digest, number>[];
 
   constructor(book: RoundBook) {
     this.attempt = book.attempt;
-    const heard = allCounted(book, gatherForm, "closed");
+    this.equivocators = equivocatorsIn(book);
+    this.heard = heardIn(book).map(({ body }) => body);
     this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
       const seats = new Map<Digest, number>();
-      for (const { body } of heard) {
-        const source = body.sources[index] as Heard;
+      for (const { sources } of this.heard) {
+        const source = sources[index] as Heard;
         const passages = "passages" in source ? new Set(source.passages) : [];
         for (const passage of passages) seats.set(passage, (seats.get(passage) ?? 0) + 1);
       }
@@ -80,7 +115,9 @@ class Readings implements Gathered {
     return this.named[source]?.get(digestOf(passage)) ?? 0;
   }
 
-  bears(citations: readonly Citation[]): boolean {
+  bears(answer: CanonicalAnswer, citations: readonly Citation[]): boolean {
+    // SG10: it says that no passage tells.
+    if (nonAnswerIn(answer) !== null) return citations.length === 0;
     return citations.length > 0 && citations.every((citation) => this.isHonest(this.readersOf(citation)));
   }
 
@@ -89,9 +126,39 @@ class Readings implements Gathered {
     return this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count)));
   }
 
+  /**
+   * SG8: what follows if no passage can be cited, with the seats that bear it out; null: too few seats looked at the sources to tell.
+   * More than 2/3 of the seats, less f liars, are more than f honest ones: had they all read the same passage, it could be cited.
+   */
+  verdict(): { readonly nonAnswer: NonAnswer; readonly seats: number } | null {
+    const counts = this.named.map((_, index) => this.seatsThat(({ sources }) => isPending(sources[index] as Heard)));
+    const pending = Math.max(...counts);
+    if (this.areMost(pending)) return { nonAnswer: "tooEarly", seats: pending };
+    const looked = this.seatsThat(({ sources }) => sources.every(isLookedAt));
+    return this.areMost(looked) ? { nonAnswer: "unanswerable", seats: looked } : null;
+  }
+
+  private seatsThat(says: (gathering: Gathering) => boolean): number {
+    return this.heard.filter(says).length;
+  }
+
+  private areMost(seats: number): boolean {
+    return isSupermajority(seats, this.attempt.committee.length);
+  }
+
   private isHonest(seats: number): boolean {
     return holdsHonest(seats, this.attempt.committee.length);
   }
+}
+
+/** SG8: true if the seat read the source, or met a failure that lies with the source. */
+function isLookedAt(heard: Heard): boolean {
+  return "passages" in heard || LASTING_FAILURES.includes(heard.failed);
+}
+
+/** SG8: true if the source will be there later. */
+function isPending(heard: Heard): boolean {
+  return "failed" in heard && PENDING_FAILURES.includes(heard.failed);
 }
 
 /** What rounds leave behind where sources are read: `inner` is the protocol's own. */
@@ -162,9 +229,23 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
 
 function assessGathering<Inner>(book: RoundBook, carry: GatheredCarry<Inner>): AssessedRound<GatheredCarry<Inner>> {
   const gathered = new Readings(book);
-  const nobody = { winner: null, blind: NOBODY_BLIND, slashes: book.attempt.committee.map(() => 0), completed: [] };
-  // SG8: what nobody could read cannot be answered from.
-  return { carry: { ...carry, gathered }, outcome: gathered.holdsAny() ? null : outcomeFrom(book.attempt, nobody) };
+  return {
+    carry: { ...carry, gathered },
+    outcome: gathered.holdsAny() ? null : outcomeWithout(book.attempt, gathered),
+  };
+}
+
+/** SG8: what cannot be cited cannot be answered from. Nobody is asked anything, and nobody earns. */
+function outcomeWithout(attempt: Attempt, gathered: Readings): Outcome {
+  const verdict = grounded(attempt).request.admitsNonAnswers === true ? gathered.verdict() : null;
+  const { length } = attempt.committee;
+  const winner = verdict && {
+    answer: saidNonAnswer(verdict.nonAnswer),
+    confidence: Math.floor((verdict.seats * ONE_PPM) / length) as Ppm,
+    alike: [],
+  };
+  const slashes = seatsOf(attempt).map((seat) => (gathered.equivocators.includes(seat) ? 1 : 0));
+  return outcomeFrom(attempt, { winner, blind: NOBODY_BLIND, slashes, completed: [] });
 }
 
 function assessInner<Inner>(
@@ -177,9 +258,7 @@ function assessInner<Inner>(
 function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
   const sources = sourcesOf(attempt.request.question).map((_, index): Heard => {
     const reading = read?.[index] ?? NOT_IN_TIME;
-    return reading.kind === "failed"
-      ? { failed: reading.reason }
-      : { passages: passagesOf(reading.text).map(digestOf) };
+    return reading.kind === "failed" ? { failed: reading.reason } : { passages: reading.passages.map(digestOf) };
   });
   return { sources };
 }
@@ -194,18 +273,20 @@ function callsWithSources<Inner>(rules: PhasedRules<Inner>, view: SeatView<Inner
   const { question } = view.attempt.request;
   const read = view.read ?? [];
   const room = Math.floor(limits.shownSourceBytes / read.length);
-  const texts = read.map((reading) => (reading?.kind === "read" ? excerptOf(reading.text, question, room) : null));
+  const texts = read.map((reading) => (reading?.kind === "read" ? excerptOf(reading, question, room) : null));
   if (texts.every((text) => text === null)) return [];
-  return calls.map(({ about, prompt }) => {
-    if (phase === commitForm.phase) return { about, prompt: citing(view.attempt, prompt, texts) };
+  const shown = ({ about, prompt }: Call): Prompt => {
+    if (phase === commitForm.phase) return citing(view.attempt, prompt, texts);
     const judged = candidatesOf(view.book, "open").filter(({ target }) => about.includes(target));
     const [only] = judged.length === 1 ? judged : [];
-    return { about, prompt: withSources(prompt, texts, only?.citations ?? []) };
-  });
+    return withSources(prompt, texts, only?.citations ?? []);
+  };
+  const admits = view.attempt.request.admitsNonAnswers === true;
+  return calls.map((call) => ({ ...call, prompt: admits ? admitting(shown(call)) : shown(call) }));
 }
 
 function explainGathering(book: RoundBook): readonly string[] {
-  const heard = allCounted(book, gatherForm, "closed");
+  const heard = heardIn(book);
   const { length } = book.attempt.committee;
   return sourcesOf(book.attempt.request.question).map((source, index) => {
     const failures = heard.flatMap(({ body }) => {

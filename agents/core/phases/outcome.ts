@@ -1,4 +1,5 @@
 import { limits } from "../limits.ts";
+import { nonAnswerIn, NON_ANSWER_OUTCOMES } from "../request/non-answers.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 import { decisionConfidence } from "./backing.ts";
@@ -31,6 +32,10 @@ export function outcomeFrom(attempt: Attempt, { winner, blind, slashes, complete
   if (winner === null)
     return { ...common, status: "hung", outcome: `0x${"00".repeat(32)}` as Digest, answer: "", confidence: 0 as Ppm };
   const { answer, confidence = decisionConfidence(shares) } = winner;
+  const nonAnswer = nonAnswerIn(answer);
+  // EQ6: the chain has a status for it, and Reality.eth's constant.
+  if (nonAnswer !== null)
+    return { ...common, status: nonAnswer, outcome: NON_ANSWER_OUTCOMES[nonAnswer], answer: "", confidence };
   return { ...common, status: "decided", outcome: answer.outcome, answer: answer.text, confidence };
 }
 

@@ -1,5 +1,6 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { KIND_RULES, type CanonicalAnswer } from "../request/kinds.ts";
+import { nonAnswerIn } from "../request/non-answers.ts";
 import { isSupermajority } from "../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../types.ts";
 import { TIER_MAX } from "./tiers.ts";
@@ -63,10 +64,11 @@ export function scoreOf(tier: Ppm, agreement: Ppm): number {
     : Math.floor((SAFE_RIGHT * agreement) / ONE_PPM);
 }
 
-/** PY2: how far an answer agrees with the decided one: all or nothing, unless answers of its kind agree in part. */
+/** PY2: how far an answer agrees with the decided one: all or nothing, unless answers of its kind agree in part. EQ6: non-answers never do. */
 export function agreementWith({ request: { terms } }: Attempt, { answer, alike }: Decided, own: CanonicalAnswer): Ppm {
   const { agreement } = KIND_RULES[terms.kind];
-  if (agreement !== undefined) return agreement(own.outcome, answer.outcome);
+  const areAnswers = [own, answer].every((one) => nonAnswerIn(one) === null);
+  if (agreement !== undefined && areAnswers) return agreement(own.outcome, answer.outcome);
   return isSameAnswer(terms, own, answer) || alike?.includes(own.outcome) === true ? ONE_PPM : (0 as Ppm);
 }
 

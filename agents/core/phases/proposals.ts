@@ -1,5 +1,6 @@
 import { canonicalAnswer, unreadAnswer } from "../request/answer.ts";
 import type { Asked, CanonicalAnswer } from "../request/kinds.ts";
+import { nonAnswerIn } from "../request/non-answers.ts";
 import { clipText } from "../request/text.ts";
 import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/bytes.ts";
@@ -109,7 +110,7 @@ export function proposalFrom(
   const answer = answered && canonicalAnswer(asked, answered.fields["answer"] ?? "");
   if (!answer) return null;
   const proof = clipText(answered.fields["proof"] ?? "", limits.proofBytes);
-  const citations = read && citedIn(read, answered.fields);
+  const citations = read && (nonAnswerIn(answer) === null ? citedIn(read, answered.fields) : []);
   return { answer: answer.text, proof, tier: tierOf(answered.confidence), ...(citations && { citations }) };
 }
 
@@ -117,7 +118,7 @@ export function proposalFrom(
 function citedIn(read: readonly (Read | null)[], fields: Readonly<Record<string, string>>): readonly Citation[] {
   const source = namedSource(fields["source"] ?? "");
   const reading = read[source];
-  const found = reading?.kind === "read" ? cite(source, reading.text, fields["quote"] ?? "") : null;
+  const found = reading?.kind === "read" ? cite(source, reading, fields["quote"] ?? "") : null;
   return found === null ? [] : [found];
 }
 
@@ -171,11 +172,13 @@ export function candidatesOf(book: RoundBook, closure: Closure): readonly Candid
   return (known[closure] ??= readCandidates(book, closure));
 }
 
-/** SG9: a proposal that no witnessed citation bears does not count. */
+/** SG9, SG10: an answer that no witnessed citation bears does not count, nor a non-answer with citations. */
 function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[] {
   const opened = openedIn(book, closure);
   const { gathered } = book;
-  return gathered === undefined ? opened : opened.filter(({ citations }) => gathered.bears(citations ?? []));
+  return gathered === undefined
+    ? opened
+    : opened.filter(({ answer, citations }) => gathered.bears(answer, citations ?? []));
 }
 
 function openedIn(book: RoundBook, closure: Closure): readonly Candidate[] {

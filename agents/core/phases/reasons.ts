@@ -1,4 +1,5 @@
 import { canonicalAnswer, unreadAnswer } from "../request/answer.ts";
+import { nonAnswerIn } from "../request/non-answers.ts";
 import { clipText } from "../request/text.ts";
 import { answerClasses, bySupport } from "./equivalence.ts";
 import { candidatesOf, commitForm, revealForm } from "./proposals.ts";
@@ -41,9 +42,12 @@ function whyNone(book: RoundBook, seat: SeatIndex): string {
   const { proposal, why } = reveal.body;
   if (proposal === null) return why ?? "it gave no answer, and no reason";
   const { request } = book.attempt;
-  if (canonicalAnswer(request, proposal.answer) === null) return unreadAnswer(request, proposal.answer);
-  if (book.gathered?.bears(proposal.citations ?? []) === false)
-    return `its answer ${shownAnswer(proposal.answer)} quotes nothing that more than 1/3 of the seats read`;
+  const answer = canonicalAnswer(request, proposal.answer);
+  if (answer === null) return unreadAnswer(request, proposal.answer);
+  if (book.gathered?.bears(answer, proposal.citations ?? []) === false)
+    return nonAnswerIn(answer) === null
+      ? `its answer ${shownAnswer(proposal.answer)} quotes nothing that more than 1/3 of the seats read`
+      : `its answer ${shownAnswer(proposal.answer)} quotes a source, though it rests on none`;
   return `its answer ${shownAnswer(proposal.answer)} does not open a commitment that was seen in time`;
 }
 

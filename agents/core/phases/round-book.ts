@@ -6,6 +6,7 @@ import { asDigest, isPayloadMap, listOf } from "../encoding/payload.ts";
 import type { PayloadMap, Reading } from "../protocol.ts";
 import { isMajority } from "../quorum.ts";
 import { spokenIn, variantsIn, type RoundSlots } from "../seat/tally.ts";
+import type { CanonicalAnswer } from "../request/kinds.ts";
 import type { Citation } from "../sources/citations.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../types.ts";
 
@@ -45,8 +46,10 @@ export interface Said<Body> {
 
 /** SG9: what the seats read, as answers are held against it. */
 export interface Gathered {
-  /** True if the citations are some, and an honest seat read the passage of each. */
-  bears(citations: readonly Citation[]): boolean;
+  /** PH8: seats that said two things in one slot of the round in which sources are read. */
+  readonly equivocators: readonly SeatIndex[];
+  /** True if an honest seat read the passage of each citation, and there are some; SG10: of a non-answer, if there are none. */
+  bears(answer: CanonicalAnswer, citations: readonly Citation[]): boolean;
 }
 
 /** One round of a message set. Messages are read on demand and remembered, so a new book costs nothing. */
@@ -120,16 +123,22 @@ export function allVariants<Body>(book: RoundBook, form: Form<Body>, seat: SeatI
   return variantsIn(book.slots, form.phase, seat).flatMap((message) => readMessage(book, form, message) ?? []);
 }
 
-/** Seats that said two things in one slot of the round, ascending. */
-export function equivocatorsIn(book: RoundBook): readonly SeatIndex[] {
-  return seatsOf(book.attempt).filter((seat) =>
-    book.plan.forms.some((form) => spokenIn(book.slots, form.phase, seat) === "void"),
+/** PH8: seats that said two things in one slot of the round, ascending; in the first round also in the one before it (SG5). */
+export function equivocatorsIn({ attempt, round, plan, slots, gathered }: RoundBook): readonly SeatIndex[] {
+  const before = round === 0 ? (gathered?.equivocators ?? []) : [];
+  return seatsOf(attempt).filter(
+    (seat) => before.includes(seat) || plan.forms.some((form) => spokenIn(slots, form.phase, seat) === "void"),
   );
 }
 
 /** PH4: true if more than half of the seats held the message when they closed its phase. A message withheld then does not count later. */
-export function isWitnessed(book: RoundBook, form: AnyForm, { seat, digest }: Said<unknown>): boolean {
-  return isMajority(witnessesOf(book, form)[seat]?.get(digest) ?? 0, book.attempt.committee.length);
+export function isWitnessed(book: RoundBook, form: AnyForm, one: Said<unknown>): boolean {
+  return isMajority(holdersOf(book, form, one), book.attempt.committee.length);
+}
+
+/** PH3: how many seats state in the next full phase that they held the message. */
+export function holdersOf(book: RoundBook, form: AnyForm, { seat, digest }: Said<unknown>): number {
+  return witnessesOf(book, form)[seat]?.get(digest) ?? 0;
 }
 
 type Witnesses = readonly ReadonlyMap<Digest, number>[];

@@ -11,6 +11,8 @@ export interface OutputProperty {
   readonly enum?: readonly string[];
   /** Form of the text, else free text. The engine holds the model to it; the rules of the answer check what comes. */
   readonly form?: TextForm;
+  /** Whole texts that may stand in place of one of the form. */
+  readonly words?: readonly string[];
   /** Characters. */
   readonly maxLength?: number;
   /** True for text whose length says nothing about how sure the model is of it (docs/spec/confidence.md CF2). */

@@ -1,9 +1,19 @@
 import { limits } from "../limits.ts";
 import { letter } from "../request/kinds.ts";
 import type { Citation } from "../sources/citations.ts";
+import { NON_ANSWER_WORDS } from "../request/non-answers.ts";
 import type { Attempt } from "../types.ts";
 import { answerSchema, asksAnew, taskPrompt, type Task } from "./task-prompt.ts";
-import { cutText, renderFields, reworded, type OutputSchema, type Prompt, type PromptSet } from "./prompt.ts";
+import {
+  cutText,
+  renderFields,
+  reworded,
+  type OutputProperty,
+  type OutputSchema,
+  type Prompt,
+  type PromptSet,
+  type Wording,
+} from "./prompt.ts";
 
 /** SG7: what a set of prompts calls a source, and how it asks for a passage of one. */
 interface SourceWords {
@@ -13,6 +23,8 @@ interface SourceWords {
   readonly fieldOf: (index: number) => string;
   readonly judge: string;
   readonly passage: string;
+  /** SG10: when there is no answer. */
+  readonly none: string;
 }
 
 const WORDS: Readonly<Record<PromptSet, SourceWords>> = {
@@ -22,6 +34,7 @@ const WORDS: Readonly<Record<PromptSet, SourceWords>> = {
     judge: "sourceA, sourceB and so on are documents: judge by them, not by what you believe.",
     passage:
       "In `quote` copy, character for character, the passage that decides the question; `source` is the letter of its document.",
+    none: "The right answer is unanswerable if the documents do not tell it or contradict each other, and too early if what is asked about has not happened yet.",
   },
   general: {
     nameOf: (index) => String(index + 1),
@@ -29,8 +42,12 @@ const WORDS: Readonly<Record<PromptSet, SourceWords>> = {
     judge: "`[1]`, `[2]` and so on are documents: judge by them, not by what you believe.",
     passage:
       "In `quote` copy, character for character, the shortest passage that decides the question; `source` is the number of its document.",
+    none: "Whatever `form` says, the right answer is `unanswerable` if the documents do not tell it or contradict each other, and `too early` if what is asked about has not happened yet.",
   },
 };
+
+/** The property of a reply that holds the words of a source. */
+const QUOTE = "quote";
 
 /** The place of the source that a reply names, in any set's words; -1 if it names none. */
 export function namedSource(reply: string): number {
@@ -94,6 +111,30 @@ export function withSources(prompt: Prompt, texts: Texts, citations: readonly Ci
   });
 }
 
+/** SG10: lets the model say that there is no answer, or judge by that. */
+export function admitting(prompt: Prompt): Prompt {
+  return reworded(prompt, (wording, set) => ({
+    ...wording,
+    system: [wording.system, WORDS[set].none, ...(asksForQuote(wording) ? [NO_QUOTE] : [])].join(" "),
+    schema: { properties: wording.schema.properties.map(withNonAnswers) },
+  }));
+}
+
+const NO_QUOTE = "Then leave `quote` empty.";
+
+function asksForQuote({ schema }: Wording): boolean {
+  return schema.properties.some(({ name }) => name === QUOTE);
+}
+
+/** The properties whose text is an answer of the question's kind. */
+const ANSWERS: readonly string[] = ["answer", "derived"];
+
+function withNonAnswers(property: OutputProperty): OutputProperty {
+  if (!ANSWERS.includes(property.name)) return property;
+  if (property.enum !== undefined) return { ...property, enum: [...property.enum, ...NON_ANSWER_WORDS] };
+  return property.form === undefined ? property : { ...property, words: NON_ANSWER_WORDS };
+}
+
 function sourceFields(set: PromptSet, texts: Texts): Parameters<typeof renderFields>[0] {
   return texts.flatMap((text, index) =>
     text === null ? [] : [[WORDS[set].fieldOf(index), text, "untrusted"] as const],
@@ -101,7 +142,7 @@ function sourceFields(set: PromptSet, texts: Texts): Parameters<typeof renderFie
 }
 
 function citeSchema(set: PromptSet, { properties }: OutputSchema, texts: Texts): OutputSchema {
-  const quotation = { name: "quote", maxLength: limits.quotationBytes };
+  const quotation = { name: QUOTE, maxLength: limits.quotationBytes };
   const named = texts.flatMap((text, index) => (text === null ? [] : WORDS[set].nameOf(index)));
   return { properties: [quotation, { name: "source", enum: named }, ...properties] };
 }

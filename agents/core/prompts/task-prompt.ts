@@ -10,7 +10,7 @@ import {
 } from "./prompt.ts";
 import { exampleReply, optionsIn } from "./general.ts";
 import { canonicalAnswer, isSameAnswer } from "../request/answer.ts";
-import { KIND_RULES, letter, usesTerm } from "../request/kinds.ts";
+import { KIND_RULES, letter, usesTerm, type Asked } from "../request/kinds.ts";
 import { ANSWER_KINDS, type Attempt, type Request, type Terms } from "../types.ts";
 
 /**
@@ -274,7 +274,7 @@ export function verifyPrompt(attempt: Attempt, answer: string, proof: string): P
  */
 export function withVerdict(
   { judged }: Pick<Wording, "judged">,
-  request: Pick<Request, "terms" | "question">,
+  request: Asked,
   fields: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   if (judged === undefined) return fields;

@@ -2,6 +2,7 @@ import { compareHex, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import type { Hex, SeatIndex, Terms } from "../types.ts";
 import { KIND_RULES, type Asked, type CanonicalAnswer } from "./kinds.ts";
+import { nonAnswerIn, readNonAnswer } from "./non-answers.ts";
 import { clipText } from "./text.ts";
 
 /** An answer by its outcome alone. */
@@ -20,11 +21,16 @@ export interface AnswerGroup {
 }
 
 const ASCII_SPACE = /[\t\n\v\f\r ]+/g;
-/** Returns the canonical form of an untrusted answer; null if the answer does not fit the kind of the question, or is too long. */
+/**
+ * Returns the canonical form of an untrusted answer, EQ6: also of a non-answer where those are admitted; null if the answer does not fit
+ * the kind of the question, or is too long.
+ */
 export function canonicalAnswer(asked: Asked, text: string): CanonicalAnswer | null {
   // Every UTF-16 unit is at least one byte: bounds the work below.
   if (text.length > limits.answerBytes) return null;
-  return KIND_RULES[asked.terms.kind].canonical(collapseSpace(text), asked);
+  const written = collapseSpace(text);
+  const nonAnswer = asked.admitsNonAnswers === true ? readNonAnswer(written) : null;
+  return nonAnswer ?? KIND_RULES[asked.terms.kind].canonical(written, asked);
 }
 
 /** In words why a text is no answer; for people, in the bounds of a message. */
@@ -57,7 +63,7 @@ export function groupAnswers(terms: Terms, answers: readonly SeatAnswer[]): read
   return groups.toSorted((a, b) => compareOutcomes(terms, a.representative, b.representative));
 }
 
-/** Whether two answers agree: equal, or numbers at most one tolerance apart. */
+/** Whether two answers agree: equal, or numbers at most one tolerance apart. A non-answer agrees with itself alone (EQ6). */
 export function isSameAnswer(terms: Terms, a: Named, b: Named): boolean {
   return reaches(terms, a, b) || reaches(terms, b, a);
 }
@@ -68,7 +74,8 @@ function collapseSpace(text: string): string {
 
 /** From `first` upwards within one tolerance. */
 function reaches(terms: Terms, first: Named, other: Named): boolean {
-  if (KIND_RULES[terms.kind].order === "bytes") return first.outcome === other.outcome;
+  const isValue = [first, other].every((one) => nonAnswerIn(one) === null);
+  if (KIND_RULES[terms.kind].order === "bytes" || !isValue) return first.outcome === other.outcome;
   const distance = signed(other.outcome) - signed(first.outcome);
   return distance >= 0n && distance <= terms.tolerance;
 }

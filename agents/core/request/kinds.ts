@@ -8,12 +8,15 @@ import { isReadable } from "./text.ts";
 /** Two answers agree iff their outcomes are equal; numbers within tolerance are brought together by `groupAnswers`. */
 export interface CanonicalAnswer {
   readonly text: string;
-  /** What the chain stores: boolean 0/1, choice index, number int256, text keccak256, policies a bitmap (bit i = policy i). */
+  /**
+   * What the chain stores: boolean 0/1, choice index, number int256, text keccak256, policies a bitmap (bit i = policy i). A non-answer
+   * has a value of its own (EQ6).
+   */
   readonly outcome: Digest;
 }
 
 /** What was asked, as far as the form of its answers depends on it. */
-export type Asked = Pick<Request, "terms" | "question">;
+export type Asked = Pick<Request, "terms" | "question" | "admitsNonAnswers">;
 
 /** A solved question. */
 interface Example {

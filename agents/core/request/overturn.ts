@@ -43,7 +43,7 @@ function whyNotOverturned(terms: Terms, rounds: readonly DecidedRound[], { first
   const [wrong, middle, last] = [rounds[first], rounds[second], rounds.at(-1)];
   if (wrong === undefined || middle === undefined || last === undefined) return "the record has no such round";
   const name = attemptOf(middle);
-  if (middle.decision.status === "hung") return `${name} hung`;
+  if (middle.decision.status !== "decided") return `${name} ${whyNoAnswer(middle)}`;
   if (wrong.committee.length >= middle.committee.length) return `the committee of ${name} is not larger`;
   if (middle.committee.length >= last.committee.length)
     return `the committee of ${attemptOf(last)} is not larger than that of ${name}`;
@@ -65,8 +65,9 @@ function whyNotOverturned(terms: Terms, rounds: readonly DecidedRound[], { first
 /** Returns why the rounds after the first, together, leave its decision as it is; null if they are all against it. */
 function whyNotAgainst(terms: Terms, rounds: readonly DecidedRound[], first: number): string | null {
   const [wrong, last] = [rounds[first], rounds.at(-1)];
-  if (wrong?.decision.status !== "decided") return "it hung: nobody loses stake for that";
-  if (last?.decision.status !== "decided") return `${last === undefined ? "the last attempt" : attemptOf(last)} hung`;
+  if (wrong === undefined || last === undefined) return "the record has no such round";
+  if (wrong.decision.status !== "decided") return `it ${whyNoAnswer(wrong)}: nobody loses stake for that`;
+  if (last.decision.status !== "decided") return `${attemptOf(last)} ${whyNoAnswer(last)}`;
   const agreeing = rounds
     .slice(first + 1)
     .find(({ decision }) => decision.status === "decided" && isSameAnswer(terms, wrong.decision, decision));
@@ -81,6 +82,11 @@ function wasKnown({ shares }: Decision): boolean {
 function sharedAgent(one: readonly SeatInfo[], other: readonly SeatInfo[]): number | null {
   const agents = new Set(one.map(({ agentId }) => agentId));
   return other.find(({ agentId }) => agents.has(agentId))?.agentId ?? null;
+}
+
+/** How a committee ended that decided for no answer. */
+function whyNoAnswer({ decision }: DecidedRound): string {
+  return decision.status === "hung" ? "hung" : "found no answer";
 }
 
 const attemptOf = ({ decision: { attempt } }: DecidedRound): string => `attempt ${attempt}`;

@@ -1,8 +1,8 @@
 import { isMapOf } from "../encoding/codec.ts";
 import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
-import { passagesOf } from "./passages.ts";
 import type { PayloadMap } from "../protocol.ts";
+import type { ReadText } from "./reading.ts";
 import type { Value } from "../types.ts";
 
 /** SG4: words of a source that an answer rests on, and the passage in which they stand. */
@@ -27,12 +27,12 @@ function isQuoted({ passage, quotation }: Citation): boolean {
  * words that run over several passages it cites what stands in the first that holds enough of them; of words longer than a quotation
  * their beginning. Null if they stand nowhere.
  */
-export function cite(source: number, text: string, words: string): Citation | null {
+export function cite(source: number, { text, passages }: ReadText, words: string): Citation | null {
   const at = words === "" ? -1 : inOneLine(text).indexOf(inOneLine(words));
   if (at < 0) return null;
   const until = at + words.length;
   let start = 0;
-  for (const passage of passagesOf(text)) {
+  for (const passage of passages) {
     if (start >= until) return null;
     const inside = passage.slice(Math.max(0, at - start), Math.max(0, until - start));
     const quotation = beginningOf(inside, limits.quotationBytes).trimEnd();

@@ -1,6 +1,6 @@
 import MiniSearch from "minisearch";
 import { utf8 } from "../encoding/bytes.ts";
-import { passagesOf } from "./passages.ts";
+import type { ReadText } from "./reading.ts";
 
 /** Stands where passages are left out. */
 const GAP = "[...]\n";
@@ -9,9 +9,8 @@ const GAP = "[...]\n";
  * SG7: what of a text a model is shown: all of it, or the passages that rank highest for a question, in their order. Local: nobody
  * else has to choose the same.
  */
-export function excerptOf(text: string, question: string, maxBytes: number): string {
+export function excerptOf({ text, passages }: ReadText, question: string, maxBytes: number): string {
   if (utf8(text).length <= maxBytes) return text;
-  const passages = passagesOf(text);
   const index = new MiniSearch({ fields: ["passage"] });
   index.addAll(passages.map((passage, id) => ({ id, passage })));
   const found = index.search(question).map(({ id }) => id as number);

@@ -79,13 +79,17 @@ function isDocument(text: string): boolean {
 
 const groundedAttempts = new WeakMap<Attempt, Attempt>();
 
-/** SG7: the attempt with the question as models and protocols see it: without the lines that name sources. */
+/**
+ * SG7: the attempt with the question as models and protocols see it: without the lines that name sources. SG10: with the mark that admits
+ * non-answers, if the terms do.
+ */
 export function grounded(attempt: Attempt): Attempt {
   const known = groundedAttempts.get(attempt);
   if (known !== undefined) return known;
   const { request } = attempt;
   const { sources, rest } = readSources(request.question);
-  const made = sources.length === 0 ? attempt : { ...attempt, request: { ...request, question: rest } };
+  const admits = request.terms.nonAnswers === "accepted" && ({ admitsNonAnswers: true } as const);
+  const made = sources.length === 0 ? attempt : { ...attempt, request: { ...request, question: rest, ...admits } };
   groundedAttempts.set(attempt, made);
   return made;
 }

@@ -1,9 +1,20 @@
 import { decode, encode, isMapOf } from "../encoding/codec.ts";
+import { passagesOf } from "./passages.ts";
 import { decodeSnapshot, READING_FAILURES, type Reading, type ReadingFailure } from "./snapshot.ts";
 
-/** SG5: what a seat keeps of a reading: its text, or why there is none. */
-export type Read =
-  { readonly kind: "read"; readonly text: string } | { readonly kind: "failed"; readonly reason: ReadingFailure };
+/** SG5: what a seat keeps of a reading: its text with the passages (SG6), or why there is none. */
+export type Read = ReadText | { readonly kind: "failed"; readonly reason: ReadingFailure };
+
+export interface ReadText {
+  readonly kind: "read";
+  readonly text: string;
+  /** To cut a long text takes time, so it is cut once. */
+  readonly passages: readonly string[];
+}
+
+export function readText(text: string): ReadText {
+  return { kind: "read", text, passages: passagesOf(text) };
+}
 
 /** The block in which a host gives a reading to its seat and keeps it in the journal: the snapshot, or the failure. */
 export function readingBlock(reading: Reading): Uint8Array {
@@ -13,7 +24,7 @@ export function readingBlock(reading: Reading): Uint8Array {
 /** What a host's block says; null for any other bytes. */
 export function readIn(block: Uint8Array): Read | null {
   const snapshot = decodeSnapshot(block);
-  if (snapshot !== null) return { kind: "read", text: snapshot.text };
+  if (snapshot !== null) return readText(snapshot.text);
   const value = decode(block, MAX_FAILURE_BYTES);
   const reason = isMapOf(value, ["failed"]) && READING_FAILURES.find((one) => one === value.failed);
   return reason ? { kind: "failed", reason } : null;

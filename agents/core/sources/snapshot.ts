@@ -50,6 +50,19 @@ export const READING_FAILURES = [
 ] as const;
 export type ReadingFailure = (typeof READING_FAILURES)[number];
 
+/** SG8: failures that lie with the source: whoever reads it meets them. */
+export const LASTING_FAILURES: readonly ReadingFailure[] = [
+  "not-found",
+  "too-large",
+  "too-many-redirects",
+  "not-text",
+  "undecodable",
+  "no-such-value",
+];
+
+/** SG8: failures of a source that is still to come. */
+export const PENDING_FAILURES: readonly ReadingFailure[] = ["not-final", "not-there"];
+
 /** What a reader brings home. */
 export type Reading =
   | { readonly kind: "read"; readonly digest: Digest; readonly block: Uint8Array; readonly snapshot: Snapshot }

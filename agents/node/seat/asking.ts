@@ -7,6 +7,7 @@ import { withVerdict } from "../../core/prompts/task-prompt.ts";
 import type { Effect, Observation } from "../../core/protocol.ts";
 import { canonicalAnswer, unreadAnswer } from "../../core/request/answer.ts";
 import { composeText } from "../../core/request/text.ts";
+import { grounded } from "../../core/sources/named.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { logFailure, tagOf, timeLimit, type EffectHost } from "./host.ts";
@@ -23,7 +24,7 @@ export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask
     const wording = effect.prompt[prompts];
     const response = await answerTo(host, wording, { seed, budget }, signal);
     const said = Object.fromEntries(Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]));
-    const fields = withVerdict(wording, context.attempt.request, said);
+    const fields = withVerdict(wording, grounded(context.attempt).request, said);
     reportUnread(host, fields);
     const confidence = response.confidencePpm as Ppm | null;
     const origin = response.origin && tidyOrigin({ ...response.origin, prompts: promptsName(prompts) });
@@ -39,7 +40,7 @@ export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask
 
 /** Says why an answer will not count. */
 function reportUnread({ context, ports, events }: EffectHost, fields: Readonly<Record<string, string>>): void {
-  const { request } = context.attempt;
+  const { request } = grounded(context.attempt);
   const answer = fields["answer"];
   if (answer === undefined || canonicalAnswer(request, answer) !== null) return;
   events.onUnread();

@@ -1,5 +1,6 @@
 import { memoryReading } from "../../../agents/adapters/memory/source-reader.ts";
 import { readingBlock } from "../../../agents/core/sources/reading.ts";
+import type { ReadingFailure } from "../../../agents/core/sources/snapshot.ts";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
@@ -96,6 +97,8 @@ export interface SeatScript {
   readonly answer: (ask: AskEffect) => { readonly fields: Record<string, string>; readonly confidence?: number } | null;
   /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
   readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
+  /** True if the seat itself holds what it says instead, so that it equivocates to nobody. */
+  readonly saysToItself?: boolean;
   /** Called with every message that reaches the seat. */
   readonly hear?: (message: Message) => void;
   readonly crashed?: boolean;
@@ -105,6 +108,8 @@ export interface SeatScript {
   readonly hoards?: boolean;
   /** True if the seat can read no source. */
   readonly lacks?: boolean;
+  /** Why the seat cannot read a source. */
+  readonly failsAt?: (source: string) => ReadingFailure;
   /** Time that its reading takes, if it differs from the others'. */
   readonly readMs?: number;
   /** What a source shows this seat in place of its text. */
@@ -207,7 +212,7 @@ export function runCommittee(
       later(seat, { kind: "observed", ask: effect.ask, observation }, script.thinkMs ?? 50 + delay());
     } else if (effect.kind === "send") {
       for (let to = 0; to < seats; to++) {
-        for (const sent of script.say && to !== seat ? script.say(effect, to) : [effect]) {
+        for (const sent of script.say && (to !== seat || script.saysToItself) ? script.say(effect, to) : [effect]) {
           const message = sign(seat, sent);
           deliver(to, message, to === seat ? 0 : onTheWay(seat, to));
         }
@@ -223,7 +228,11 @@ export function runCommittee(
       const read = effect.sources.map((source) => {
         const text = script.lacks ? null : (options.texts?.get(source) ?? null);
         const seen = text !== null && script.sees ? script.sees(text) : text;
-        return readingBlock(memoryReading(source, seen));
+        return readingBlock(
+          script.failsAt === undefined
+            ? memoryReading(source, seen)
+            : { kind: "failed", reason: script.failsAt(source), detail: "by the script" },
+        );
       });
       later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (script.readMs ?? options.readMs ?? delay()));
     } else if (effect.kind === "certified") {

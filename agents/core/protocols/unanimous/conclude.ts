@@ -1,5 +1,6 @@
 import { canonicalAnswer } from "../../request/answer.ts";
 import { letter } from "../../request/kinds.ts";
+import { saidNonAnswer } from "../../request/non-answers.ts";
 import { outcomeFrom } from "../../phases/outcome.ts";
 import { outcomesOf, type Blind, type Decided } from "../../phases/pay.ts";
 import type { AssessedRound } from "../../phases/phased-rules.ts";
@@ -71,14 +72,17 @@ function agreement({ unanimous, candidates }: Turn): Winner | null {
   return { answer: representative, confidence, alike: outcomesOf(candidates, seats) };
 }
 
-/** UN13: the accepted policies of the conclusion round; null unless more than 2/3 of the seats took part. */
+/** UN13: the accepted policies of the conclusion round, or its non-answer; null unless more than 2/3 of the seats took part. */
 function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
   const seats = attempt.committee.length;
   if (!isSupermajority(candidates.length, seats)) return null;
-  const { accepted, confidence, named } = gradePolicies(attempt, candidates);
+  const { accepted, confidence, named, nonAnswer } = gradePolicies(attempt, candidates);
   const isHigh = attempt.request.terms.assurance === "high";
-  if (isHigh && !accepted.every((policy) => isSupermajority(named[policy] as number, seats))) return null;
-  const answer = canonicalAnswer(attempt.request, accepted.map(letter).join(","));
+  const support = nonAnswer === null ? accepted.map((policy) => named[policy] as number) : [nonAnswer.seats];
+  if (isHigh && !support.every((votes) => isSupermajority(votes, seats))) return null;
+  const answer = nonAnswer
+    ? saidNonAnswer(nonAnswer.name)
+    : canonicalAnswer(attempt.request, accepted.map(letter).join(","));
   if (answer === null || confidence === null) return null;
   return { answer, confidence, alike: [] };
 }

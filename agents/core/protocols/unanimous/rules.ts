@@ -1,11 +1,12 @@
 import { isSameAnswer, type AnswerGroup } from "../../request/answer.ts";
 import { policiesOf } from "../../request/kinds.ts";
+import { nonAnswerIn } from "../../request/non-answers.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { seatsOf } from "../../seat/order.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
-import { isSupermajority } from "../../quorum.ts";
+import { isMajority, isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import { ONE_PPM, type Attempt, type Ppm, type SeatIndex, type Terms } from "../../types.ts";
+import { ONE_PPM, type Attempt, type NonAnswer, type Ppm, type SeatIndex, type Terms } from "../../types.ts";
 import { HEARD_TURNS, THETA_PPM } from "./config.ts";
 
 /** Why a seat does not count towards unanimity in a turn (UN6). */
@@ -92,32 +93,49 @@ export interface Graded {
   readonly named: readonly number[];
   /** Policies with A >= theta, ascending. */
   readonly accepted: readonly number[];
-  /** Mean of A over the accepted policies; null without any (UN13). */
+  /** The non-answer that more than half of them give; null without one. With one no policy is accepted. */
+  readonly nonAnswer: { readonly name: NonAnswer; readonly seats: number } | null;
+  /** Mean of A over the accepted policies, or A of the non-answer; null without any (UN13). */
   readonly confidence: Ppm | null;
 }
 
-/** UN12: A(policy) = named / counted; a policy is accepted if A >= theta. */
+/** UN12: A(policy) = named / counted; a policy is accepted if A >= theta. Who gives a non-answer names no policy. */
 export function gradePolicies(attempt: Attempt, candidates: readonly Candidate[]): Graded {
   const { options } = attempt.request.terms;
-  const sets = candidates.map(({ answer }) => policiesOf(answer.outcome));
+  const sets = candidates.map(({ answer }) => (nonAnswerIn(answer) === null ? policiesOf(answer.outcome) : []));
   const counted = sets.length;
   const named = Array.from({ length: options }, (_, policy) => sets.filter((set) => set.includes(policy)).length);
   const accepted = named.flatMap((votes, policy) =>
     votes > 0 && votes * ONE_PPM >= THETA_PPM * counted ? [policy] : [],
   );
   const votes = accepted.reduce((sum, policy) => sum + (named[policy] as number), 0);
-  const confidence =
-    accepted.length === 0 ? null : (Math.floor((votes * ONE_PPM) / (counted * accepted.length)) as Ppm);
-  return { counted, named, accepted, confidence };
+  const nonAnswer = nonAnswerOfMost(candidates);
+  const parts = nonAnswer === null ? { of: accepted.length, votes } : { of: 1, votes: nonAnswer.seats };
+  const confidence = parts.of === 0 ? null : (Math.floor((parts.votes * ONE_PPM) / (counted * parts.of)) as Ppm);
+  return { counted, named, accepted, nonAnswer, confidence };
 }
 
-/** UN11: reflection ends when all seats name the same set, or when the accepted set outlasts a turn. */
+function nonAnswerOfMost(candidates: readonly Candidate[]): Graded["nonAnswer"] {
+  const given = candidates.flatMap(({ answer }) => nonAnswerIn(answer) ?? []);
+  for (const name of new Set(given)) {
+    const seats = given.filter((one) => one === name).length;
+    if (isMajority(seats, candidates.length)) return { name, seats };
+  }
+  return null;
+}
+
+/** What a grading comes to, to compare it with the turn's before; empty without anything accepted. */
+function gradeText({ accepted, nonAnswer }: Graded): string {
+  return nonAnswer?.name ?? accepted.join();
+}
+
+/** UN11: reflection ends when all seats name the same set, or when what is accepted outlasts a turn. */
 export function isReflectionOver(attempt: Attempt, turn: Turn, before: readonly Turn[]): boolean {
   const seats = attempt.committee.length;
   if (!isSupermajority(turn.candidates.length, seats)) return false;
   if (new Set(turn.candidates.map(({ answer }) => answer.outcome)).size === 1) return true;
   const last = before.at(-1);
   if (last === undefined || !isSupermajority(last.candidates.length, seats)) return false;
-  const now = gradePolicies(attempt, turn.candidates).accepted;
-  return now.length > 0 && now.join() === gradePolicies(attempt, last.candidates).accepted.join();
+  const now = gradeText(gradePolicies(attempt, turn.candidates));
+  return now !== "" && now === gradeText(gradePolicies(attempt, last.candidates));
 }

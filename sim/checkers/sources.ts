@@ -1,0 +1,80 @@
+import { isNonAnswer } from "../../agents/core/request/non-answers.ts";
+import { passagesOf } from "../../agents/core/sources/passages.ts";
+import type { Decision, Message, SeatIndex } from "../../agents/core/types.ts";
+import { honestSeats, type Trace } from "../trace.ts";
+import { boundTo, canTell, isSame } from "./pay.ts";
+import { bearing, citationsIn, fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
+
+const REVEAL = 2;
+/** The share of a seat that worked, and earned nothing by its answer. */
+const FLAT = 1;
+
+/**
+ * SI13: a decision of a question with sources rests on what was read. By the raw messages of the certified transcript, some answer that bears
+ * the decision cites passages that more than 1/3 of the seats named in time (SG9), and so does whoever is paid for an answer. With at most f
+ * Byzantine seats an honest seat read each such passage at its source (EV-2). In every world a model is shown what its own seat read
+ * and nothing else (SG7), and who read nothing neither answers nor accepts an answer. A question is unanswerable only if no passage was read
+ * by all honest seats (SG8).
+ */
+export function checkSources(trace: Trace): readonly string[] {
+  if (trace.sources === null) return [];
+  const foreign = honestSeats(trace).flatMap(({ seat, read, shown, answers, approved }) => [
+    ...shown
+      .filter(({ source, text }) => !read.some((one) => one.source === source && one.text === text))
+      .map(({ source }) => `the model of seat ${seat} was shown what it did not read at source ${source}`),
+    ...(read.length === 0 && answers.length + approved.length > 0 ? [`seat ${seat} read nothing, and answered`] : []),
+  ]);
+  const decision = firstCertificate(trace)?.decision;
+  const messages = transcribed(trace);
+  if (decision === undefined || messages === null) return foreign;
+  if (isNonAnswer(decision.status)) return [...foreign, ...(trace.tolerable ? overlooked(trace) : [])];
+  if (decision.status === "hung") return foreign;
+  const bears = bearing(trace, messages);
+  return [
+    ...foreign,
+    ...unborne(trace, decision, messages, bears),
+    ...(trace.tolerable ? unread(trace, messages, bears) : []),
+  ];
+}
+
+/** SG8: honest models give an answer, so only readings make a question unanswerable. What all honest seats read, they could have cited. */
+function overlooked(trace: Trace): readonly string[] {
+  const [first = new Set<string>(), ...others] = honestSeats(trace).map(
+    ({ read }) => new Set(read.flatMap(({ source, text }) => passagesOf(text).map((one) => `${source} ${one}`))),
+  );
+  const common = [...first].find((passage) => others.every((passages) => passages.has(passage)));
+  return common === undefined
+    ? []
+    : [`all honest seats read ${JSON.stringify(common.slice(0, 40))}, and none could cite it`];
+}
+
+function unborne(
+  trace: Trace,
+  { answer, shares }: Decision,
+  messages: readonly Message[],
+  bears: ReturnType<typeof bearing>,
+): readonly string[] {
+  const { terms } = trace.attempt.request;
+  const isBorne = proposalsIn(messages).some(
+    (proposal) => (!canTell(terms) || isSame(terms, proposal["answer"], answer)) && bears(proposal),
+  );
+  const paid = shares.flatMap((share, seat) => {
+    const shown = share > FLAT ? (boundTo(trace, messages, seat as SeatIndex)?.shown ?? null) : null;
+    return shown === null || bears(shown) ? [] : [`seat ${seat} is paid for an answer that no source bears`];
+  });
+  return isBorne ? paid : [...paid, `no source bears ${JSON.stringify(answer)}`];
+}
+
+function unread(trace: Trace, messages: readonly Message[], bears: ReturnType<typeof bearing>): readonly string[] {
+  const cited = proposalsIn(messages).filter(bears).flatMap(citationsIn);
+  return cited.flatMap(({ source, passage }) =>
+    honestSeats(trace).some(({ read }) => read.some((one) => one.source === source && one.text.includes(passage)))
+      ? []
+      : [`no honest seat read ${JSON.stringify(passage.slice(0, 40))} at source ${source}`],
+  );
+}
+
+function proposalsIn(messages: readonly Message[]): readonly ReturnType<typeof fieldsOf>[] {
+  const shown = messages.filter(({ header }) => header.phase === REVEAL);
+  return shown.map(({ payload }) => fieldsOf(fieldsOf(payload)["proposal"]));
+}

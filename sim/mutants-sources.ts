@@ -1,0 +1,62 @@
+import type { Mutant } from "./mutant.ts";
+
+const GATHER = "agents/core/phases/gather.ts";
+
+/** Planted bugs in the rules of questions with sources. */
+export const sourceMutants: readonly Mutant[] = [
+  {
+    id: "SG9-bears",
+    bug: "an answer counts whatever it cites, as long as something can be cited",
+    file: GATHER,
+    find: "return citations.length > 0 && citations.every((citation) => this.isHonest(this.readersOf(citation)));",
+    replace: "return citations.length >= 0;",
+    sim: "--protocol mbft --n 4 --byzantine 1 --sources moving",
+    expect: ["sources"],
+  },
+  {
+    id: "SG9-peer",
+    bug: "one seat's word is evidence of what stands at a source",
+    file: GATHER,
+    find: "return holdsHonest(seats, this.attempt.committee.length);",
+    replace: "return seats > 0;",
+    sim: "--protocol mbft --n 4 --byzantine 1 --sources differing",
+    expect: ["sources"],
+  },
+  {
+    id: "SG5-held",
+    bug: "what seats say that they read counts however late they say it",
+    file: GATHER,
+    find: "holdsHonest(holdersOf(book, gatherForm, one), book.attempt.committee.length)",
+    replace: "holdersOf(book, gatherForm, one) >= 0",
+    sim: "--protocol mbft --n 4 --byzantine 1 --sources slow,gone",
+    expect: ["sources"],
+  },
+  {
+    id: "SG5-void",
+    bug: "two messages of what a seat read cost it nothing",
+    file: "agents/core/phases/round-book.ts",
+    find: "const before = round === 0 ? (gathered?.equivocators ?? []) : [];",
+    replace: "const before: readonly SeatIndex[] = gathered === undefined || round >= 0 ? [] : gathered.equivocators;",
+    sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating,twin --sources right",
+    expect: ["accountability"],
+  },
+  {
+    id: "SG4-commitment",
+    bug: "a commitment binds to no citations",
+    file: "agents/core/phases/proposals.ts",
+    find: "return digestOf({ requestId, attempt: attempt.attempt, round, seat, ...encodeProposal(proposal), salt });",
+    replace:
+      "const { answer, proof, tier } = proposal; return digestOf({ requestId, attempt: attempt.attempt, round, seat, answer, proof, tier, salt });",
+    sim: "--protocol mbft --n 4 --byzantine 1 --sources right",
+    expect: ["pay"],
+  },
+  {
+    id: "SG4-words",
+    bug: "a quotation counts that does not stand in its passage",
+    file: "agents/core/sources/citations.ts",
+    find: `if (quotation === "" || !passage.includes(quotation)) return false;`,
+    replace: `if (quotation === "") return false;`,
+    sim: "--protocol mbft --n 4 --byzantine 1 --sources right",
+    expect: ["sources"],
+  },
+];
