@@ -31,9 +31,12 @@ export interface TransactionCall {
   readonly doing: string;
 }
 
+/** An account that signs typed data: one whose key is here, or one in a wallet. */
+export type SigningAccount = Pick<LocalAccount, "address" | "signTypedData">;
+
 /** Sends the transactions of one account, one after the other. */
 export interface Sender {
-  readonly account: LocalAccount;
+  readonly account: SigningAccount;
   /**
    * Resolves with the receipt of a successful transaction. Throws the decoded revert, BALANCE_TOO_LOW, CHAIN_UNREACHABLE, or
    * CHAIN_TIMEOUT: then it may still be mined, so read the state before doing it again.
