@@ -1,12 +1,11 @@
-// Writes the subgraph's accessors of packed words, and its names of answer kinds, from the lists that all languages share.
-//   npm run generate     writes the file, and the other generated ones
-//   npm run check        exits 1 when it is not what they yield
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+// Writes the subgraph's accessors of packed words and its names of answer kinds, and the SDK's codes of protocols, from the lists that
+// all languages share.
+//   npm run generate     writes the files, and the other generated ones
+//   npm run check        exits 1 when they are not what the lists yield
 import { LAYOUTS, placeOf, type Layout } from "../agents/core/encoding/layouts.ts";
 import { ANSWER_KINDS } from "../agents/core/types.ts";
-
-const PATH = "subgraph/src/layouts.ts";
+import { protocols } from "../agents/core/protocols/index.ts";
+import { writeOrCheck } from "./shared/generated-files.ts";
 
 /** The words that events carry, by the prefix of their functions. */
 const READ = {
@@ -39,12 +38,14 @@ const text = [
   `export const KINDS: string[] = [${kinds.join(", ")}];\n`,
   functions.join("\n"),
 ].join("\n");
-const target = join(import.meta.dirname, "..", PATH);
-if (!process.argv.includes("--check")) writeFileSync(target, text);
-else if (!existsSync(target) || readFileSync(target, "utf8") !== text) {
-  console.error(`${PATH} is out of date: run \`node scripts/words.ts\`.`);
-  process.exitCode = 1;
-}
+const codes = [
+  "// Generated from agents/core/protocols by scripts/words.ts; `npm run check` compares. Do not edit.",
+  "/** The on-chain codes of the protocols, by their ids: the protocols themselves are too large for a web page. */",
+  "export const PROTOCOL_CODES = {",
+  ...protocols.map(({ id, code }) => `  ${/^\w+$/.test(id) ? id : JSON.stringify(id)}: ${code},`),
+  "} as const;\n",
+].join("\n");
+writeOrCheck({ "subgraph/src/layouts.ts": text, "sdk/src/protocol-codes.ts": codes }, "scripts/words.ts");
 
 function accessor(field: string, shift: number, bits: number): readonly [type: string, value: string] {
   if (ADDRESSES.has(field)) return ["Bytes", `bytesAt(word, ${bits / 8})`];

@@ -103,7 +103,7 @@ async function sendOne(context: Context, call: TransactionCall, signal?: AbortSi
       const receipt = await land(context, call, flight, giveUpAtMs, signal);
       if (receipt === null) continue;
       if (receipt.status === "success") return receipt;
-      throw await revertOf(context, call, receipt, signal);
+      throw await revertOf(context.connection, context.account.address, call, receipt, signal);
     } catch (error) {
       const mined =
         error instanceof ConclaveError && error.code !== "CHAIN_TIMEOUT" && error.code !== "CHAIN_UNREACHABLE";
@@ -303,16 +303,16 @@ async function keepFlying(
 }
 
 /** Runs the call again on the block in which it failed, to learn the reason. */
-async function revertOf(
-  context: Context,
+export async function revertOf(
+  connection: Connection,
+  from: Hex,
   call: TransactionCall,
   receipt: TransactionReceipt,
   signal?: AbortSignal,
 ): Promise<ConclaveError> {
-  const { connection, account } = context;
   try {
     await connection.call(call.doing, signal, (client) =>
-      client.call({ account: account.address, ...callMessage(call), blockNumber: receipt.blockNumber }),
+      client.call({ account: from, ...callMessage(call), blockNumber: receipt.blockNumber }),
     );
   } catch (error) {
     if (error instanceof ConclaveError && error.code !== "CHAIN_UNREACHABLE") return error;

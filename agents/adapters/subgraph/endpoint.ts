@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, delay } from "../chain/backoff.ts";
 import { bodyText, connectionFailure, credentialsApart, quoted } from "../http.ts";
