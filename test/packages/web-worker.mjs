@@ -1,0 +1,6 @@
+// A thread of Node with what a script of a web worker uses, so that tests run the script that pages run.
+import { parentPort, workerData } from "node:worker_threads";
+
+globalThis.postMessage = (message) => parentPort.postMessage(message);
+globalThis.addEventListener = (name, listener) => parentPort.on(name, (data) => listener({ data }));
+await import(workerData.script);
