@@ -43,7 +43,7 @@ export interface DecidedChain {
   readonly folder: string;
   readonly decisions: readonly Decided[];
   /** Decides a request that somebody else asked: yes, by four agents. Its transcript goes into the folder, too. */
-  decide(requestId: RequestId): Promise<Decided>;
+  decide(requestId: bigint): Promise<Decided>;
   close(): Promise<void>;
 }
 
@@ -173,8 +173,8 @@ class Asker {
     return this.#decideAll(asked);
   }
 
-  async decideRequest(requestId: RequestId): Promise<Decided> {
-    const events = await (await this.#reader()).requestEvents(requestId);
+  async decideRequest(requestId: bigint): Promise<Decided> {
+    const events = await (await this.#reader()).requestEvents(requestId as RequestId);
     const [one] = await this.#decideAll(events.filter((event) => event.kind === "requested"));
     if (one === undefined) throw new Error(`request ${requestId} was never asked`);
     return one;

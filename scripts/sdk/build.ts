@@ -25,6 +25,8 @@ const common = {
   platform: "neutral",
   target: "es2024",
   conditions: ["browser"],
+  // Libraries look for them, and then compute in another way.
+  define: { "globalThis.process": "undefined", "globalThis.Buffer": "undefined" },
   mainFields: ["browser", "module", "main"],
   minify: true,
   legalComments: "none",
@@ -56,6 +58,8 @@ function filesOf({ outputs }: Metafile): readonly BuiltFile[] {
     file: basename(path),
     bytes,
     gzipBytes: gzipSync(readFileSync(join(root, path)), { level: 9 }).length,
-    loads: imports.filter(({ kind, external }) => kind === "import-statement" && external !== true).map((one) => basename(one.path)),
+    loads: imports
+      .filter(({ kind, external }) => kind === "import-statement" && external !== true)
+      .map((one) => basename(one.path)),
   }));
 }

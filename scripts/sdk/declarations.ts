@@ -9,7 +9,9 @@ const SPECIFIER = /(from |import\()"(\.[^"]+)\.ts"/g;
 export async function writeDeclarations(root: string, target: string): Promise<void> {
   const all = join(root, ".cache/sdk-types");
   rmSync(all, { recursive: true, force: true });
-  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", join(root, "sdk/tsconfig.types.json")], { stdio: "inherit" });
+  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", join(root, "sdk/tsconfig.types.json")], {
+    stdio: "inherit",
+  });
   const waiting = ENTRIES.map((path) => join(all, path));
   const known = new Set(waiting);
   for (const file of waiting) {

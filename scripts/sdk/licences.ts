@@ -19,7 +19,10 @@ export function licencesOf(root: string, inputs: readonly string[]): string {
     const { name, version, license, homepage = "" } = manifest;
     if (license === undefined) throw new Error(`Find the licence of ${name}: its package names none`);
     const [file] = globSync("{LICENSE,LICENCE,License,license}*", { cwd: join(root, folder) }).toSorted();
-    const text = file === undefined ? `Its package has no licence file: ${homepage}` : readFileSync(join(root, folder, file), "utf8");
+    const text =
+      file === undefined
+        ? `Its package has no licence file: ${homepage}`
+        : readFileSync(join(root, folder, file), "utf8");
     return `${name} ${version} (${license})\n\n${text.trim()}\n`;
   });
   return `The files in dist contain these packages.\n\n${parts.join(`\n${"-".repeat(80)}\n\n`)}`;

@@ -62,7 +62,9 @@ export interface RequestReading extends Progress {
 }
 
 /** Everything that an account does with its own money: at the oracle, and with stake. */
-export type ConclaveActions = TakesPlain<Omit<OperatorActions, "request" | "appeal" | "cancel" | "storeOutcome" | "slashOverturned">>;
+export type ConclaveActions = TakesPlain<
+  Omit<OperatorActions, "request" | "appeal" | "cancel" | "storeOutcome" | "slashOverturned">
+>;
 
 /** A deployment of Conclave. Everything rejects with a ConclaveError, or with the reason of an aborted signal. */
 export interface Conclave {

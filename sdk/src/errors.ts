@@ -1,5 +1,6 @@
 import { BaseError } from "viem";
-import { ConclaveError as CoreError, messageOf, type ErrorCode } from "../../agents/core/errors.ts";
+import { toChainError } from "../../agents/adapters/chain/errors.ts";
+import { ConclaveError as CoreError, type ErrorCode } from "../../agents/core/errors.ts";
 
 /** What to do about each error that the SDK throws. */
 const hints = {
@@ -64,7 +65,8 @@ export function toSdkError(error: unknown): unknown {
     return isKnown(code) ? new ConclaveError(code, message, data, cause) : error;
   }
   // viem refuses arguments before it sends anything.
-  if (error instanceof BaseError) return new ConclaveError("USAGE", `Encode the call: ${error.shortMessage}`, {}, error);
+  if (error instanceof BaseError)
+    return new ConclaveError("USAGE", `Encode the call: ${error.shortMessage}`, {}, error);
   return error;
 }
 
@@ -86,14 +88,10 @@ export function isRejected(error: unknown): boolean {
 /** EIP-1193. */
 const REJECTED = 4001;
 
-export function walletFailed(doing: string, error: unknown): ConclaveError {
+export function walletFailed(doing: string, error: unknown): Error {
   return isRejected(error)
     ? new ConclaveError("WALLET_REJECTED", `${doing}: the wallet's user refused`, {}, error)
-    : new ConclaveError("CHAIN_UNREACHABLE", `${doing}: the wallet failed: ${reasonOf(error)}`, {}, error);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof BaseError ? error.shortMessage : messageOf(error);
+    : toChainError(error, doing, null);
 }
 
 function isKnown(code: string): code is ConclaveErrorCode {

@@ -4,13 +4,7 @@ import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readEventsOf, readHead } from "../../agents/adapters/chain/reader.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
-import {
-  applyEvent,
-  awaitedOf,
-  isFinal,
-  withCommittee,
-  type Progress,
-} from "../../agents/core/request/progress.ts";
+import { applyEvent, awaitedOf, isFinal, withCommittee, type Progress } from "../../agents/core/request/progress.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { RequestId } from "../../agents/core/types.ts";
 
@@ -74,7 +68,8 @@ export async function* followRequest(
       kept = events.filter(({ blockNumber }) => blockNumber <= head - DEEP_BLOCKS);
       next = head - DEEP_BLOCKS + 1n;
     }
-    const isNew = current !== undefined && (seenOf(updates, last) < updates.length || current.place.seen === last?.seen);
+    const isNew =
+      current !== undefined && (seenOf(updates, last) < updates.length || current.place.seen === last?.seen);
     const drawn = isNew ? await draw(connection, current, head, signal) : null;
     const all = drawn === null ? updates : [...updates, drawn];
     for (const { progress, place } of all.slice(seenOf(all, last))) {

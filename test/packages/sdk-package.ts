@@ -29,7 +29,10 @@ export async function installSdk(): Promise<InstalledSdk> {
     if (said === undefined) throw new Error("npm packed nothing");
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "page", private: true, type: "module" }));
     // The peer comes from this repository, so that the test needs no network.
-    await npm(["install", "--offline", "--legacy-peer-deps", "--ignore-scripts", "--no-audit", `./${said.filename}`], folder);
+    await npm(
+      ["install", "--offline", "--legacy-peer-deps", "--ignore-scripts", "--no-audit", `./${said.filename}`],
+      folder,
+    );
     await symlink(join(root, "node_modules/viem"), join(folder, "node_modules/viem"));
     return { folder, built, files: said.files.map(({ path }) => path), tarballBytes: said.size, remove };
   } catch (error) {

@@ -65,7 +65,10 @@ export function spoiled(good: DecidedCase): readonly DecidedCase[] {
     held((blocks) => blocks.set(third, blocks.get(second) as Uint8Array), "a message stands in another's place"),
     withCertificate(good, "a signature is another seat's", {
       decision,
-      signatures: signatures.map((one, index) => ({ ...one, signature: (signatures[index === 0 ? 1 : index] ?? one).signature })),
+      signatures: signatures.map((one, index) => ({
+        ...one,
+        signature: (signatures[index === 0 ? 1 : index] ?? one).signature,
+      })),
     }),
     resigned(good, "the confidence is another one", { confidence: (decision.confidence - 1) as Ppm }),
     resigned(good, "the shares are others", { shares: decision.shares.map((share) => (share + 1) % 200) }),

@@ -47,7 +47,13 @@ export function clientOf(requests: readonly OnChain[]): PublicClient {
   if (first === undefined) throw new Error("a node needs a request");
   const { chainId } = first.attempt.domain;
   const logs = requests.flatMap((one, index) => logsOf(one, index));
-  const request = async ({ method, params = [] }: { method: string; params?: readonly unknown[] }): Promise<unknown> => {
+  const request = async ({
+    method,
+    params = [],
+  }: {
+    method: string;
+    params?: readonly unknown[];
+  }): Promise<unknown> => {
     switch (method) {
       case "eth_chainId":
         return numberToHex(chainId);
@@ -58,9 +64,7 @@ export function clientOf(requests: readonly OnChain[]): PublicClient {
         return logs.filter((log) => topics[1] === undefined || topics[1] === null || log.topics[1] === topics[1]);
       }
       case "eth_getTransactionByHash":
-        return requests
-          .map((one, index) => transactionOf(one, index))
-          .find(({ hash }) => hash === params[0]);
+        return requests.map((one, index) => transactionOf(one, index)).find(({ hash }) => hash === params[0]);
       case "eth_call":
         return numberToHex(EPOCH_BLOCKS, { size: 32 });
       case "eth_getCode":
@@ -78,11 +82,16 @@ function logsOf({ attempt: { domain, request, committee }, certificate }: OnChai
   const logOf = (eventName: "Requested" | "DecisionCommitted", args: Readonly<Record<string, unknown>>): RawLog => {
     const item = decisionOracleAbi.find((one) => one.type === "event" && one.name === eventName) as AbiEvent;
     const plain = item.inputs.filter(({ indexed }) => indexed !== true);
-    const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName, args } as Parameters<typeof encodeEventTopics>[0]);
+    const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName, args } as Parameters<
+      typeof encodeEventTopics
+    >[0]);
     return {
       address: domain.oracle,
       topics: topics as readonly Hex[],
-      data: encodeAbiParameters(plain, plain.map(({ name = "" }) => args[name])),
+      data: encodeAbiParameters(
+        plain,
+        plain.map(({ name = "" }) => args[name]),
+      ),
       blockNumber: numberToHex(eventName === "Requested" ? 1 : 20),
       blockHash: keccak256(utf8(eventName)),
       transactionHash: hashOf(eventName, index),

@@ -144,7 +144,8 @@ function detailsOf(error: unknown, rpcUrl: string | null): string {
     current = current.cause;
   }
   const said = parts.join("; ");
-  const shown = rpcUrl === null ? said.replace(URLS, (url) => originOf(url)) : said.replaceAll(rpcUrl, originOf(rpcUrl));
+  const shown =
+    rpcUrl === null ? said.replace(URLS, (url) => originOf(url)) : said.replaceAll(rpcUrl, originOf(rpcUrl));
   return shown.replace(/\s+/g, " ").slice(0, 500);
 }
 

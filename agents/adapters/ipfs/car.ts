@@ -5,14 +5,7 @@ import { sha256 } from "#sha256";
 import { concat } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import {
-  cidOf,
-  decodeLinks,
-  otherKind,
-  MAX_BLOCK_BYTES,
-  MAX_PINNED_BLOCKS,
-  MAX_PINNED_BYTES,
-} from "./block.ts";
+import { cidOf, decodeLinks, otherKind, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
 import { walkDag } from "./walk.ts";
 
 /**

@@ -33,7 +33,10 @@ export function proofOf(report: VerifyReport): Proof {
   return { ...report, verdict: verdictOf(report), checks };
 }
 
-function passedText(step: VerifyStep, { checked, root, messages, rounds }: VerifyReport): Pick<Check, "passed" | "text"> {
+function passedText(
+  step: VerifyStep,
+  { checked, root, messages, rounds }: VerifyReport,
+): Pick<Check, "passed" | "text"> {
   switch (step) {
     case "chain":
       return { passed: true, text: "the chain holds the question, the committee and a decision that stands" };
@@ -44,7 +47,10 @@ function passedText(step: VerifyStep, { checked, root, messages, rounds }: Verif
     case "root":
       return { passed: true, text: `the root ${root ?? ""} is that of this request, committee and protocol` };
     case "messages":
-      return { passed: true, text: `${messages} messages have the hash that the root states and their seat's signature` };
+      return {
+        passed: true,
+        text: `${messages} messages have the hash that the root states and their seat's signature`,
+      };
     case "replay":
       return { passed: true, text: `the protocol, run again on these messages, ends after ${rounds} rounds` };
     case "decision":

@@ -38,7 +38,14 @@ const READER = { finalityDepth: 0, pollIntervalMs: 4_000 };
  * `publicClient` is trusted for what the chain holds, the sources for nothing. Rejects with a ConclaveError where there
  * can be no verdict, e.g. CHAIN_UNREACHABLE, REQUEST_UNKNOWN or NETWORK_FAILED.
  */
-export function verify({ publicClient, deployment, requestId, blocks, worker, ...asked }: VerifyRequest): Promise<Proof> {
+export function verify({
+  publicClient,
+  deployment,
+  requestId,
+  blocks,
+  worker,
+  ...asked
+}: VerifyRequest): Promise<Proof> {
   const { signal = new AbortController().signal, onProgress } = asked;
   return guarded(async () => {
     const connection = connectionOf(publicClient, deployment);
@@ -60,7 +67,6 @@ async function verifyThere(worker: VerifyWorker, options: VerifyOptions): Promis
   const events = await chain.requestEvents(requestId, signal);
   const progress = progressOf(events);
   const committed = progress === null ? null : standingCommit(progress, events);
-  const signatures =
-    committed === null ? null : await chain.certificate(committed.transactionHash, requestId, signal);
+  const signatures = committed === null ? null : await chain.certificate(committed.transactionHash, requestId, signal);
   return verifyIn(worker, { domain: chain.domain, requestId, events, signatures }, options);
 }

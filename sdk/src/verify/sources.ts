@@ -56,7 +56,12 @@ function functionStore(get: Extract<BlockSource, { get: unknown }>["get"]): Stor
       } catch (error) {
         signal.throwIfAborted();
         const reason = messageOf(error);
-        throw new CoreError("NETWORK_FAILED", `Fetch block ${cidString(digest)}: the source failed: ${reason}`, {}, error);
+        throw new CoreError(
+          "NETWORK_FAILED",
+          `Fetch block ${cidString(digest)}: the source failed: ${reason}`,
+          {},
+          error,
+        );
       }
       if (bytes === null) throw blockMissing(digest, 0);
       return bytes;
