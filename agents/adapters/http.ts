@@ -9,7 +9,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of boundedChunks(response, maxBytes, refuse)) chunks.push(chunk);
-  return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 /** Reads a body as `boundedBody` does, as UTF-8. */

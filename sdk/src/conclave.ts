@@ -1,4 +1,5 @@
 import type { PublicClient, WalletClient } from "viem";
+import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readOutcome, type ProvenOutcome } from "../../agents/adapters/chain/outcome.ts";
 import { operatorActionsOf } from "../../agents/adapters/chain/operator.ts";
 import { readBond, readQuote } from "../../agents/adapters/chain/prices.ts";
@@ -91,7 +92,7 @@ export interface Conclave {
   holdings(account: `0x${string}`, signal?: AbortSignal): Promise<Holdings>;
   subscription(subscriptionId: number, signal?: AbortSignal): Promise<Subscription | null>;
   /** Returns what the contracts fix for everybody: the tokens, the bounds of a stake, the unbonding delay. */
-  terms(signal?: AbortSignal): Promise<Omit<ChainTerms, Functions<ChainTerms>>>;
+  terms(): Promise<Omit<ChainTerms, Functions<ChainTerms>>>;
   /** Throws WALLET_MISSING without a wallet. */
   readonly actions: ConclaveActions;
 }
@@ -99,25 +100,57 @@ export interface Conclave {
 type Functions<T> = { [Key in keyof T]: T[Key] extends (...args: never[]) => unknown ? Key : never }[keyof T];
 
 const COIN = { symbol: "ETH", decimals: 18 };
-/** The chain of agents needs a scan once; after that only new blocks are read. */
+/** Agents are found by a scan of the chain; below this depth no block is read twice. */
 const READER = { finalityDepth: 64, pollIntervalMs: 4_000 };
+
+/** What all functions of one deployment share. */
+interface Context {
+  readonly config: ConclaveConfig;
+  readonly connection: Connection;
+  readonly terms: () => Promise<ChainTerms>;
+  readonly reader: () => Promise<ChainReader>;
+  /** Throws WALLET_MISSING. */
+  readonly actions: () => OperatorActions;
+  readonly progress: (requestId: bigint, signal?: AbortSignal) => Promise<Progress>;
+}
 
 /** Opens a deployment. Sends nothing: the first call checks the client's chain. */
 export function createConclave(config: ConclaveConfig): Conclave {
-  const { publicClient, deployment, subgraphUrl } = config;
-  const connection = connectionOf(publicClient, deployment);
-  const termsOnce = remembered(() => readTerms(connection));
-  const readerOnce = remembered(() => chainReaderOf(connection, READER));
-  const actions = (): OperatorActions => {
-    const { walletClient } = config;
-    if (walletClient !== undefined) return operatorActionsOf(connection, walletSender(connection, walletClient));
-    throw new ConclaveError("WALLET_MISSING", "Use the wallet: createConclave was given no walletClient", {
-      field: "walletClient",
-    });
+  const context = createContext(config);
+  return {
+    ...asking(context),
+    ...reading(context),
+    ...staking(context),
+    get actions(): ConclaveActions {
+      return guardedActions(actionsOrThrow(context.actions));
+    },
   };
-  const progressNow = async (requestId: RequestId, signal?: AbortSignal): Promise<Progress> =>
-    readProgress(await readerOnce(), requestId, signal);
+}
 
+function createContext(config: ConclaveConfig): Context {
+  const connection = connectionOf(config.publicClient, config.deployment);
+  const reader = remembered(() => chainReaderOf(connection, READER));
+  return {
+    config,
+    connection,
+    reader,
+    terms: remembered(() => readTerms(connection)),
+    actions: () => {
+      const { walletClient } = config;
+      if (walletClient !== undefined) return operatorActionsOf(connection, walletSender(connection, walletClient));
+      throw new ConclaveError("WALLET_MISSING", "Use the wallet: createConclave was given no walletClient", {
+        field: "walletClient",
+      });
+    },
+    progress: async (requestId, signal) => readProgress(await reader(), requestId as RequestId, signal),
+  };
+}
+
+function asking({
+  config: { publicClient },
+  connection,
+  ...context
+}: Context): Pick<Conclave, "quote" | "ask" | "appealBond" | "appeal" | "cancel"> {
   return {
     quote: (asked, signal) =>
       guarded(async () => {
@@ -125,23 +158,50 @@ export function createConclave(config: ConclaveConfig): Conclave {
         const fee = await readQuote(connection, terms, signal);
         const { currency } = terms;
         const { symbol, decimals } =
-          currency === "token" ? (await termsOnce()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
+          currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
         return { fee, currency, symbol, decimals };
       }),
     ask: ({ question, subscriptionId, ...asked }) =>
       guarded(async () => {
         requireQuestion(question);
-        const account = actions();
+        const account = context.actions();
         const terms = termsOf(asked);
         const fee = asked.fee ?? (await readQuote(connection, terms));
         const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
         return { requestId, fee, receipt, cursor: cursorOfAsk(receipt.blockNumber) };
       }),
+    appealBond: (requestId, signal) =>
+      guarded(async () => {
+        const progress = await context.progress(requestId, signal);
+        return readBond(connection, progress.request, requireProvisional(progress).round, signal);
+      }),
+    appeal: (requestId) =>
+      guarded(async () => {
+        const account = context.actions();
+        const progress = await context.progress(requestId);
+        return account.appeal(progress.request, requireProvisional(progress));
+      }),
+    cancel: (requestId) =>
+      guarded(async () => {
+        const account = context.actions();
+        const progress = await context.progress(requestId);
+        const awaited = awaitedOf(progress);
+        if (awaited !== null) return account.cancel(progress.request, awaited);
+        throw new CoreError("CANCEL_IMPOSSIBLE", `Cancel request ${requestId}: it waits for no decision any more`, {
+          field: "requestId",
+        });
+      }),
+  };
+}
+
+function reading({ config, connection, ...context }: Context): Pick<Conclave, "follow" | "read" | "history"> {
+  const { publicClient, subgraphUrl } = config;
+  return {
     follow: (requestId, options = {}) =>
       guardedStream(followRequest(connection, requestId as RequestId, options, publicClient.pollingInterval)),
     read: (requestId, signal) =>
       guarded(async () => {
-        const progress = await progressNow(requestId as RequestId, signal);
+        const progress = await context.progress(requestId, signal);
         const state = await readRequestState(connection, requestId as RequestId, signal);
         const last = lastRound(progress);
         const isProvable = last !== null && isFinal(progress);
@@ -149,40 +209,22 @@ export function createConclave(config: ConclaveConfig): Conclave {
         return { ...progress, deadline: unpackRound(progress.round).deadline, state, outcome };
       }),
     history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
-    appealBond: (requestId, signal) =>
-      guarded(async () => {
-        const progress = await progressNow(requestId as RequestId, signal);
-        return readBond(connection, progress.request, requireProvisional(progress).round, signal);
-      }),
-    appeal: (requestId) =>
-      guarded(async () => {
-        const account = actions();
-        const progress = await progressNow(requestId as RequestId);
-        return account.appeal(progress.request, requireProvisional(progress));
-      }),
-    cancel: (requestId) =>
-      guarded(async () => {
-        const account = actions();
-        const progress = await progressNow(requestId as RequestId);
-        const awaited = awaitedOf(progress);
-        if (awaited === null)
-          throw new CoreError("CANCEL_IMPOSSIBLE", `Cancel request ${requestId}: it waits for no decision any more`, {
-            field: "requestId",
-          });
-        return account.cancel(progress.request, awaited);
-      }),
-    agents: (signal) => guarded(async () => (await readerOnce()).agents(signal)),
+  };
+}
+
+function staking({
+  reader,
+  terms,
+}: Context): Pick<Conclave, "agents" | "position" | "rewards" | "holdings" | "subscription" | "terms"> {
+  return {
+    agents: (signal) => guarded(async () => (await reader()).agents(signal)),
     position: (agentId, account, signal) =>
-      guarded(async () => (await termsOnce()).position(agentId as AgentId, account as Address, signal)),
+      guarded(async () => (await terms()).position(agentId as AgentId, account as Address, signal)),
     rewards: (agentId, account, signal) =>
-      guarded(async () => (await termsOnce()).rewards(agentId as AgentId, account as Address, signal)),
-    holdings: (account, signal) => guarded(async () => (await termsOnce()).holdings(account as Address, signal)),
-    subscription: (subscriptionId, signal) =>
-      guarded(async () => (await termsOnce()).subscription(subscriptionId, signal)),
-    terms: () => guarded(termsOnce),
-    get actions(): ConclaveActions {
-      return guardedActions(actionsOrThrow(actions));
-    },
+      guarded(async () => (await terms()).rewards(agentId as AgentId, account as Address, signal)),
+    holdings: (account, signal) => guarded(async () => (await terms()).holdings(account as Address, signal)),
+    subscription: (subscriptionId, signal) => guarded(async () => (await terms()).subscription(subscriptionId, signal)),
+    terms: () => guarded(terms),
   };
 }
 

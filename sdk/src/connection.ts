@@ -1,4 +1,4 @@
-import type { PublicClient, RpcTransaction } from "viem";
+import type { PublicClient } from "viem";
 import type { Client, Connection } from "../../agents/adapters/chain/connection.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
 import { toChainError } from "../../agents/adapters/chain/errors.ts";
@@ -53,8 +53,7 @@ export function connectionOf(publicClient: PublicClient, deployment: ConclaveDep
     deploymentBlock: BigInt(deploymentBlock),
     chain: client.chain,
     call,
-    together: (request, signal) =>
-      call("Read a transaction", signal, (one) => one.request(request) as Promise<RpcTransaction | null>),
+    together: (request, signal) => call("Read a transaction", signal, (one) => one.request(request)),
     check: (signal) => call("Read the chain id", signal, async () => undefined),
   };
 }

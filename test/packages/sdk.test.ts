@@ -36,9 +36,9 @@ describe("sdk: asking", () => {
   it("pays the quote in tokens, after an approval of exactly that", async () => {
     const { fee, symbol, decimals, currency } = await conclave.quote(QUESTION);
     assert.deepEqual([symbol, decimals, currency], ["TEST", 18, "token"]);
-    const before = await nonceOf(owner);
+    const nonce = await nonceOf(owner);
     const asked = await conclave.ask(QUESTION);
-    assert.equal(await nonceOf(owner), before + 2);
+    assert.equal(await nonceOf(owner), nonce + 2);
     assert.equal(asked.fee, fee);
     const { request, stage, state, outcome } = await conclave.read(asked.requestId);
     assert.deepEqual([request.question, request.terms.fee, request.terms.kind], [QUESTION.question, fee, "boolean"]);
@@ -46,12 +46,12 @@ describe("sdk: asking", () => {
   });
 
   it("pays in coins without an approval, and from a subscription", async () => {
-    const before = await nonceOf(owner);
+    const nonce = await nonceOf(owner);
     const coins = await conclave.ask({ ...QUESTION, currency: "native" });
-    assert.equal(await nonceOf(owner), before + 1);
+    assert.equal(await nonceOf(owner), nonce + 1);
     assert.equal((await conclave.read(coins.requestId)).request.terms.currency, "native");
     const free = await conclave.ask({ ...QUESTION, subscriptionId: 1 });
-    assert.equal(await nonceOf(owner), before + 2);
+    assert.equal(await nonceOf(owner), nonce + 2);
     assert.equal(free.requestId >> 48n, 1n);
   });
 
@@ -63,7 +63,7 @@ describe("sdk: asking", () => {
   });
 
   it("refuses bad terms before the wallet opens, by the name of the term", async () => {
-    const before = await nonceOf(owner);
+    const nonce = await nonceOf(owner);
     await refuses(conclave.ask({ ...QUESTION, kind: "yesno" as "boolean" }), "TERMS_INVALID", "kind");
     await refuses(conclave.ask({ ...QUESTION, kind: "choice" }), "TERMS_INVALID", "options");
     await refuses(conclave.ask({ ...QUESTION, decimals: 2 }), "TERMS_INVALID", "decimals");
@@ -72,7 +72,7 @@ describe("sdk: asking", () => {
     await refuses(conclave.ask({ ...QUESTION, question: "x".repeat(8_193) }), "QUESTION_TOO_LONG", "question");
     await refuses(conclave.ask({ ...QUESTION, committeeSize: 3, fee: ONE }), "TERMS_INVALID", "committeeSize");
     await refuses(conclave.ask({ ...QUESTION, fee: 1n }), "TERMS_INVALID", null);
-    assert.equal(await nonceOf(owner), before);
+    assert.equal(await nonceOf(owner), nonce);
   });
 
   it("cancels what nobody can know yet, and nothing else", async () => {
@@ -126,7 +126,7 @@ describe("sdk: what goes wrong", () => {
     assert.match(revert.message, /refused with NothingToWithdraw.*start unbonding first/);
     assert.match(revert.hint, /\w/);
     await refuses(conclave.actions.bond(99, ONE), "AGENT_NOT_REGISTERED", null);
-    await refuses(conclave.actions.withdraw("token", ONE, "0xnonsense" as Hex), "USAGE", null);
+    await refuses(conclave.actions.withdraw("token", ONE, "0xnonsense"), "USAGE", null);
   });
 
   it("finds out that the client serves another chain, or nothing", async () => {
@@ -185,13 +185,13 @@ describe("sdk: following", () => {
     const snapshot = await chain.snapshot();
     await world.decide(requestId);
     const following = conclave.follow(requestId, { pollIntervalMs: 20 });
-    const before = await take(following, 2, false);
+    const first = await take(following, 2, false);
     await chain.revert({ id: snapshot });
     await chain.mine({ blocks: 1 });
     const again = await take(following, 1, false);
     await world.decide(requestId);
-    const after = await take(following, 1);
-    assert.deepEqual([before, again, after].flat().map(kindOf), [
+    const second = await take(following, 1);
+    assert.deepEqual([first, again, second].flat().map(kindOf), [
       "requested",
       "decided provisional",
       "requested",
@@ -255,11 +255,11 @@ describe("sdk: history", () => {
 describe("sdk: stake", () => {
   it("bonds with a permit in one transaction, unbonds, and withdraws after the delay", async () => {
     const { unbondingDelaySeconds, stakeToken } = await conclave.terms();
-    const before = [await conclave.position(2, account()), await nonceOf(owner)] as const;
+    const [position, nonce] = [await conclave.position(2, account()), await nonceOf(owner)];
     await conclave.actions.bond(2, ONE);
-    assert.equal(await nonceOf(owner), before[1] + 1);
+    assert.equal(await nonceOf(owner), nonce + 1);
     const bonded = await conclave.position(2, account());
-    assert.equal(bonded.bonded, before[0].bonded + ONE);
+    assert.equal(bonded.bonded, position.bonded + ONE);
     await conclave.actions.startUnbonding(2, ONE);
     assert.equal((await conclave.position(2, account())).unbonding, ONE);
     await refuses(conclave.actions.withdrawStake(2, account()), "STAKE_MISSING", null);
@@ -276,9 +276,9 @@ describe("sdk: stake", () => {
     const wallet = browserWallet(async (call, pass) =>
       call.method === "eth_signTypedData_v4" ? `0x${"ab".repeat(96)}` : pass(call),
     );
-    const before = await nonceOf(owner);
+    const nonce = await nonceOf(owner);
     await conclaveOf(wallet).actions.bond(3, ONE);
-    assert.equal(await nonceOf(owner), before + 2);
+    assert.equal(await nonceOf(owner), nonce + 2);
   });
 
   it("lists the agents, claims what one has earned, and withdraws the credit of a canceled request", async () => {

@@ -82,9 +82,7 @@ function logsOf({ attempt: { domain, request, committee }, certificate }: OnChai
   const logOf = (eventName: "Requested" | "DecisionCommitted", args: Readonly<Record<string, unknown>>): RawLog => {
     const item = decisionOracleAbi.find((one) => one.type === "event" && one.name === eventName) as AbiEvent;
     const plain = item.inputs.filter(({ indexed }) => indexed !== true);
-    const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName, args } as Parameters<
-      typeof encodeEventTopics
-    >[0]);
+    const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName, args });
     return {
       address: domain.oracle,
       topics: topics as readonly Hex[],

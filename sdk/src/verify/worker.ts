@@ -9,7 +9,5 @@ addEventListener("message", ({ data }: MessageEvent<readonly ToAuditor[]>) => he
 
 // Loaded after the listener is there: to load it takes a while, and what is told meanwhile must not be lost.
 const { startAuditor } = await import("../../../agents/node/audit/auditor.ts");
-// A worker's own scope has no origin, unlike a window.
-// eslint-disable-next-line unicorn/require-post-message-target-origin
 hear = startAuditor((messages: readonly FromAuditor[]) => postMessage(messages), queueMicrotask);
 hear(waiting);
