@@ -17,12 +17,12 @@ import { cidOf } from "../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../agents/adapters/ipfs/local-blocks.ts";
 import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/bytes.ts";
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
-import type { Address, Attempt, Certificate, Hex, Ppm } from "../agents/core/types.ts";
+import type { Address, Attempt, Certificate, Hex, Ppm, RequestId } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
 import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
-import { UNBOUNDED } from "../agents/ports/chain.ts";
+import { UNBOUNDED, type ChainReader } from "../agents/ports/chain.ts";
 import { startLocalChain, type LocalChain } from "./local-chain.ts";
 import { stepDecision } from "../sim/step-decision.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
@@ -42,6 +42,8 @@ export interface DecidedChain {
   /** Folder with deployment.json and the blockstore `blocks`. */
   readonly folder: string;
   readonly decisions: readonly Decided[];
+  /** Decides a request that somebody else asked: yes, by four agents. Its transcript goes into the folder, too. */
+  decide(requestId: bigint): Promise<Decided>;
   close(): Promise<void>;
 }
 
@@ -94,16 +96,24 @@ export async function startDecidedChain(
     await writeFile(join(folder, "deployment.json"), JSON.stringify({ ...deployment, rpcUrl: chain.rpcUrl }));
     const blocks = new LocalBlocks(join(folder, "blocks"));
     await blocks.open();
+    const keep = async (one: Decided): Promise<void> => {
+      for (const bytes of one.blocks) await blocks.put(cidOf(sha256(bytes)), bytes);
+    };
     const decisions: Decided[] = [];
     const asker = new Asker(chain, deployment);
     while (decisions.length < count) {
       const upTo = Math.min(decisions.length + AT_ONCE, count);
       const made = await asker.decide(decisions.length, upTo, lastIsProvisional ? count - 1 : count);
-      for (const one of made) for (const bytes of one.blocks) await blocks.put(cidOf(sha256(bytes)), bytes);
+      for (const one of made) await keep(one);
       decisions.push(...made);
       progress(decisions.length);
     }
-    return { chain, deployment, folder, decisions, close };
+    const decide: DecidedChain["decide"] = async (requestId) => {
+      const one = await asker.decideRequest(requestId);
+      await keep(one);
+      return one;
+    };
+    return { chain, deployment, folder, decisions, decide, close };
   } catch (error) {
     await close();
     throw error;
@@ -160,10 +170,25 @@ class Asker {
       const chosen = index < firstAppealable ? terms : { ...terms, appeals: 1, fee: 28n * ONE };
       asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, chosen, `Is ${index} less than ${index + 1}?`)));
     }
-    await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
+    return this.#decideAll(asked);
+  }
+
+  async decideRequest(requestId: bigint): Promise<Decided> {
+    const events = await (await this.#reader()).requestEvents(requestId as RequestId);
+    const [one] = await this.#decideAll(events.filter((event) => event.kind === "requested"));
+    if (one === undefined) throw new Error(`request ${requestId} was never asked`);
+    return one;
+  }
+
+  async #reader(): Promise<ChainReader> {
     const { oracle, registry, chainId } = this.#deployment;
     const place = { rpcUrl: this.#chain.rpcUrl, chainId, oracle, registry };
-    const reader = await createChainReader({ ...place, finalityDepth: 0, pollIntervalMs: POLL_MS });
+    return createChainReader({ ...place, finalityDepth: 0, pollIntervalMs: POLL_MS });
+  }
+
+  async #decideAll(asked: readonly Extract<ChainEvent, { kind: "requested" }>[]): Promise<readonly Decided[]> {
+    await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
+    const reader = await this.#reader();
     const made: Decided[] = [];
     for (const { request, round, seedBlock } of asked) {
       const header = encodeHeader(await this.#call("eth_getBlockByNumber", [`0x${seedBlock.toString(16)}`, false]));

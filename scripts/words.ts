@@ -1,16 +1,18 @@
-// Writes what the subgraph knows of packed words, terms and answer kinds, from the lists that all languages share: its accessors, and
-// parts of its schema.
+// Writes what the subgraph knows of packed words, terms and answer kinds (its accessors, and parts of its schema), and the SDK's codes of
+// protocols, from the lists that all languages share.
 //   npm run generate     writes the files, and the other generated ones
 //   npm run check        exits 1 if one is not what they yield
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LAYOUTS, placeOf, type Layout } from "../agents/core/encoding/layouts.ts";
+import { protocols } from "../agents/core/protocols/index.ts";
 import { ANSWER_KINDS, NAMED_TERMS } from "../agents/core/types.ts";
 import { writeOrCheck } from "./shared/generated-files.ts";
 
 const ACCESSORS = "subgraph/src/layouts.ts";
 const SCHEMA = "subgraph/schema.graphql";
 const TYPES = "agents/core/types.ts";
+const CODES = "sdk/src/protocol-codes.ts";
 
 /** The words that events carry, but the terms, by the prefix of their functions. */
 const READ = {
@@ -39,7 +41,7 @@ const terms = LAYOUTS.requestTerms.map(([field]) => {
   const [code, value] = accessor(field, shift, bits);
   return { field, code, value };
 });
-writeOrCheck({ [ACCESSORS]: accessors(), [SCHEMA]: schema() }, "scripts/words.ts");
+writeOrCheck({ [ACCESSORS]: accessors(), [SCHEMA]: schema(), [CODES]: protocolCodes() }, "scripts/words.ts");
 
 function accessors(): string {
   const functions = Object.entries<Layout>(READ).flatMap(([prefix, layout]) =>
@@ -62,6 +64,16 @@ function accessors(): string {
     ...terms.map(({ field, code, value }) => `  request.${field} = ${mapped(field, code, value)};`),
     `}\n`,
     functions.join("\n"),
+  ].join("\n");
+}
+
+function protocolCodes(): string {
+  return [
+    "// Generated from agents/core/protocols by scripts/words.ts; `npm run check` compares. Do not edit.",
+    "/** The on-chain codes of the protocols, by their ids: the protocols themselves are too large for a web page. */",
+    "export const PROTOCOL_CODES = {",
+    ...protocols.map(({ id, code }) => `  ${/^\w+$/.test(id) ? id : JSON.stringify(id)}: ${code},`),
+    "} as const;\n",
   ].join("\n");
 }
 

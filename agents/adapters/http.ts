@@ -1,12 +1,20 @@
 /** What every client of a foreign server needs: bounded bodies, bounded waits, and no key in a message. */
 
+import { utf8 } from "../core/encoding/bytes.ts";
+
 const MAX_QUOTE = 200;
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Reads a body of at most `maxBytes`. For a longer one it stops and throws what `refuse` returns. */
-export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Buffer> {
+export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of boundedChunks(response, maxBytes, refuse)) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+/** Reads a body as `boundedBody` does, as UTF-8. */
+export async function bodyText(response: Response, maxBytes: number, refuse: () => Error): Promise<string> {
+  return decoder.decode(await boundedBody(response, maxBytes, refuse));
 }
 
 /** Yields the chunks of a bounded body as they come. */
@@ -15,11 +23,20 @@ export async function* boundedChunks(
   maxBytes: number,
   refuse: () => Error,
 ): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw refuse();
-    yield chunk;
+  if (response.body === null) return;
+  // Not every browser can iterate over a stream.
+  const reader = response.body.getReader();
+  try {
+    let bytes = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.length;
+      if (bytes > maxBytes) throw refuse();
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
   }
 }
 
@@ -33,7 +50,8 @@ export function credentialsApart(url: string): {
   const said = [parsed.username, parsed.password].map(decoded).join(":");
   parsed.username = "";
   parsed.password = "";
-  return { url: parsed.href, headers: { authorization: `Basic ${Buffer.from(said).toString("base64")}` } };
+  const encoded = btoa(String.fromCharCode(...utf8(said)));
+  return { url: parsed.href, headers: { authorization: `Basic ${encoded}` } };
 }
 
 function decoded(text: string): string {

@@ -28,7 +28,7 @@ type Visitor = Readonly<Record<string, (node: Node) => void>>;
 /** A folder, the other folders whose files its files may use, and why no others. */
 type Layer = readonly [folder: string, uses: readonly string[], because: string];
 
-const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "subgraph"];
+const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "sdk", "subgraph"];
 const NO_TOOLS = "The product uses nothing of tools, simulator, devnet, lab or tests.";
 
 /** A file belongs to the layer whose folder holds it. Entry points (scripts/*.ts) and test suites may use everything. */
@@ -38,6 +38,11 @@ const LAYERS: readonly Layer[] = [
   ["agents/adapters", ["agents/core", "agents/ports"], "An adapter knows the core and the ports only."],
   ["agents/node", ["agents/core", "agents/ports"], "The runtime knows ports; only the CLI joins it to adapters."],
   ["agents/cli", PRODUCT, NO_TOOLS],
+  [
+    "sdk",
+    ["agents/core", "agents/ports", "agents/adapters", "agents/node"],
+    "The SDK bundles the agents' code, and nothing of tools or tests.",
+  ],
   ["subgraph", [], NO_TOOLS],
   ["models", PRODUCT, NO_TOOLS],
   [
@@ -54,7 +59,7 @@ const LAYERS: readonly Layer[] = [
 const STRICT = new Set([...PRODUCT, "models"]);
 const IS_CODE = /\.[cm]?[jt]s$/;
 /** Paths into any other folder lead to data. */
-const FOLDERS_OF_CODE = ["agents", "subgraph", "scripts", "sim", "devnet", "lab", "test"];
+const FOLDERS_OF_CODE = ["agents", "sdk", "subgraph", "scripts", "sim", "devnet", "lab", "test"];
 
 function isIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);

@@ -10,6 +10,7 @@ export const suites = [
   "models",
   "contracts",
   "integration",
+  "packages",
   "subgraph",
   "kubo",
   "public-model",
@@ -49,6 +50,7 @@ const longFiles: Readonly<Record<string, string>> = {
 const slow: Readonly<Record<string, string>> = {
   "test/contracts": "takes a minute; run `npm run test:contracts` when you change a contract",
   "test/integration": "starts whole networks of agents",
+  "test/packages": "packs, installs and bundles packages",
   "test/models": "asks the models in models/",
   "test/sim/command.test.ts": "starts the simulator's command many times",
   "test/sim/simulator.test.ts": "plays seeded worlds of every protocol",

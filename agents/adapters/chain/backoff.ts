@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 30_000;
 
@@ -11,10 +9,16 @@ export function backoffMs(failures: number): number {
 
 /** Waits; rejects with the signal's reason as soon as it aborts. */
 export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  }
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", end);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", end, { once: true });
+  });
 }

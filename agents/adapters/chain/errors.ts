@@ -1,4 +1,5 @@
 import { BaseError, HttpRequestError, RpcRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
+import { hexToBytes } from "../../core/encoding/bytes.ts";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi, tokenAbi } from "@conclave/contracts/abi";
 import { refusals } from "./refusals.ts";
@@ -26,14 +27,17 @@ const allErrors: Abi = [...decisionOracleAbi, ...settlementAbi, ...agentRegistry
   ({ type }) => type === "error",
 );
 
+/** URLs in an error's text. */
+const URLS = /\bhttps?:\/\/[^\s"'()]+/gi;
 /** Deepest nesting of causes that is searched. */
 const MAX_CAUSES = 16;
 
 /**
  * Turns a failed RPC call into an error: a decoded revert, too little ether for the gas, or an unreachable node.
- * `doing` begins with a verb.
+ * @param doing begins with a verb
+ * @param rpcUrl null if only the caller's client knows it
  */
-export function toChainError(error: unknown, doing: string, rpcUrl: string): ConclaveError {
+export function toChainError(error: unknown, doing: string, rpcUrl: string | null): ConclaveError {
   if (error instanceof ConclaveError) return error;
   const data = revertData(error);
   if (data !== null) return revertError(data, doing);
@@ -51,10 +55,12 @@ export function toChainError(error: unknown, doing: string, rpcUrl: string): Con
       details,
     });
   }
+  const origin = rpcUrl === null ? null : originOf(rpcUrl);
+  const node = origin === null ? "the RPC node" : `the RPC node at ${origin}`;
   return new ConclaveError(
     "CHAIN_UNREACHABLE",
-    `${doing}: the RPC node at ${originOf(rpcUrl)} does not answer properly (${details}); check the URL and the node`,
-    { rpcOrigin: originOf(rpcUrl), kind: failureKind(error) },
+    `${doing}: ${node} does not answer properly (${details}); check the URL and the node`,
+    { ...(origin === null ? {} : { rpcOrigin: origin }), kind: failureKind(error) },
     new Error(details),
   );
 }
@@ -98,7 +104,7 @@ function decodeRevert(data: Hex): { readonly name: string; readonly values: Read
 
 /** Returns the text of a left-aligned bytes32 such as "deadline"; the hex itself if it is no printable ASCII. */
 function shortString(word: Hex): string {
-  const text = Buffer.from(word.slice(2), "hex").toString("latin1").replace(/\0+$/, "");
+  const text = String.fromCharCode(...hexToBytes(word)).replace(/\0+$/, "");
   return /^[\x20-\x7e]+$/.test(text) ? text : word;
 }
 
@@ -127,7 +133,7 @@ function isData(value: unknown): value is Hex {
 }
 
 /** Returns the error's details in one line, without the URL, which often holds an API key. */
-function detailsOf(error: unknown, rpcUrl: string): string {
+function detailsOf(error: unknown, rpcUrl: string | null): string {
   const parts: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -137,7 +143,10 @@ function detailsOf(error: unknown, rpcUrl: string): string {
     for (const part of [short, details]) if (part !== "" && !parts.includes(part)) parts.push(part);
     current = current.cause;
   }
-  return parts.join("; ").replaceAll(rpcUrl, originOf(rpcUrl)).replace(/\s+/g, " ").slice(0, 500);
+  const said = parts.join("; ");
+  const shown =
+    rpcUrl === null ? said.replace(URLS, (url) => originOf(url)) : said.replaceAll(rpcUrl, originOf(rpcUrl));
+  return shown.replace(/\s+/g, " ").slice(0, 500);
 }
 
 /** Returns scheme, host and port of a URL. */

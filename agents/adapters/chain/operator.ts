@@ -9,7 +9,7 @@ import { createOracleActions } from "./oracle-actions.ts";
 import { lossesIn, overturnCall, readSlasher } from "./overturn.ts";
 import { missingEvent, pay, type Payment } from "./payment.ts";
 import { createRewardActions } from "./reward-actions.ts";
-import { createSender, toReceipt, type TransactionOptions } from "./transactions.ts";
+import { createSender, toReceipt, type Sender, type TransactionOptions } from "./transactions.ts";
 
 export interface OperatorOptions extends ChainOptions, TransactionOptions {
   /** The account that owns the stake or asks, and that pays the gas. */
@@ -23,8 +23,11 @@ export async function createOperatorActions(
   startSignal?: AbortSignal,
 ): Promise<OperatorActions> {
   const connection = await connect(options, startSignal);
-  const sender = createSender(connection, options.account, options);
-  const account = lower(options.account.address);
+  return operatorActionsOf(connection, createSender(connection, options.account, options));
+}
+
+export function operatorActionsOf(connection: Connection, sender: Sender): OperatorActions {
+  const account = lower(sender.account.address);
   const { registry } = connection;
   const toRegistry = async (doing: string, data: Hex) => toReceipt(await sender.send({ to: registry, data, doing }));
 

@@ -24,7 +24,15 @@ const DEFAULT_BLOCK_RANGE = 2_000n;
 
 /** Connects to a node over HTTP JSON-RPC. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createChainReader(options: ReaderOptions, startSignal?: AbortSignal): Promise<ChainReader> {
-  const connection = await connect(options, startSignal);
+  return chainReaderOf(await connect(options, startSignal), options, startSignal);
+}
+
+/** Creates a reader over a connection. Throws CHAIN_UNREACHABLE. */
+export async function chainReaderOf(
+  connection: Connection,
+  options: Pick<ReaderOptions, "finalityDepth" | "pollIntervalMs" | "maxBlockRange" | "logger">,
+  startSignal?: AbortSignal,
+): Promise<ChainReader> {
   const maximum = options.maxBlockRange ?? DEFAULT_BLOCK_RANGE;
   const agentsAt = createAgentIndex(connection, options.finalityDepth, { current: maximum, maximum });
   const { finalityDepth, pollIntervalMs, logger } = options;
@@ -47,7 +55,7 @@ export async function createChainReader(options: ReaderOptions, startSignal?: Ab
   };
 }
 
-async function readHead(
+export async function readHead(
   connection: Connection,
   signal?: AbortSignal,
 ): Promise<{ readonly number: bigint; readonly timestamp: number }> {
@@ -80,16 +88,9 @@ async function readRequestEvents(
   size: RangeSize,
   signal?: AbortSignal,
 ): Promise<readonly ChainEvent[]> {
-  const { oracle } = connection.domain;
   const { number } = await readHead(connection, signal);
-  const query = { address: [oracle], topics: [null, numberToHex(requestId, { size: 32 })] };
-  const logs = await scanLogs(connection, query, { from: connection.deploymentBlock, to: number, size }, signal);
-  const events = logs.flatMap((log) => {
-    const decoded = decodeLog(log, oracle, connection.registry);
-    return decoded.kind === "event" ? [decoded.event] : [];
-  });
-  // Other events of the oracle have an address in this topic, and no request id is that large.
-  const own = events.filter((event) => requestIdOf(event) === requestId);
+  const range = { from: connection.deploymentBlock, to: number, size };
+  const own = await readEventsOf(connection, requestId, range, signal);
   if (own.length > 0) return own;
   throw new ConclaveError(
     "REQUEST_UNKNOWN",
@@ -98,6 +99,24 @@ async function readRequestEvents(
       requestId: String(requestId),
     },
   );
+}
+
+/** Reads the usable events of one request in a range of blocks. */
+export async function readEventsOf(
+  connection: Connection,
+  requestId: RequestId,
+  range: Parameters<typeof scanLogs>[2],
+  signal?: AbortSignal,
+): Promise<readonly ChainEvent[]> {
+  const { oracle } = connection.domain;
+  const query = { address: [oracle], topics: [null, numberToHex(requestId, { size: 32 })] };
+  const logs = await scanLogs(connection, query, range, signal);
+  const events = logs.flatMap((log) => {
+    const decoded = decodeLog(log, oracle, connection.registry);
+    return decoded.kind === "event" ? [decoded.event] : [];
+  });
+  // Other events of the oracle have an address in this topic, and no request id is that large.
+  return events.filter((event) => requestIdOf(event) === requestId);
 }
 
 function requestIdOf(event: ChainEvent): RequestId | null {

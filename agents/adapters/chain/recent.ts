@@ -40,11 +40,15 @@ const MAX_EVENTS = 200_000;
 
 /** Opens the history. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function openRecentHistory(options: ReaderOptions, signal?: AbortSignal): Promise<RecentHistory> {
-  const connection = await connect(options, signal);
+  return recentHistoryOf(await connect(options, signal), options.maxBlockRange);
+}
+
+/** @param maxBlockRange longest range of one eth_getLogs call */
+export function recentHistoryOf(connection: Connection, maxBlockRange = BLOCK_RANGE): RecentHistory {
   return {
     async requests(filter, { limit, cursor }, window) {
       const before = cursor === null ? null : placeOf(cursor);
-      const { from, to, events } = await readWindow(connection, options.maxBlockRange ?? BLOCK_RANGE, window);
+      const { from, to, events } = await readWindow(connection, maxBlockRange, window);
       const found: { readonly request: PastRequest; readonly place: EventPlace }[] = [];
       for (const own of newestFirst(events, before)) {
         // One request more than fits shows that there is another page.

@@ -101,7 +101,11 @@ const SYMBOL = /^[\x21-\x7e]{1,16}$/;
 
 /** Reads the terms. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function readChainTerms(options: ChainOptions, signal?: AbortSignal): Promise<ChainTerms> {
-  const connection = await connect(options, signal);
+  return readTerms(await connect(options, signal), signal);
+}
+
+/** Reads the terms over a connection. Throws CHAIN_UNREACHABLE. */
+export async function readTerms(connection: Connection, signal?: AbortSignal): Promise<ChainTerms> {
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
   const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
   const [stake, fee, minStake, maxStake, delay, drawable, slasher] = await connection.call(

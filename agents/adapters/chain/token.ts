@@ -1,8 +1,9 @@
-import { domainSeparator, parseSignature, type LocalAccount, type TypedDataDomain } from "viem";
+import { domainSeparator, parseSignature, size, type TypedDataDomain } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import type { Address, Hex } from "../../core/types.ts";
 import { tokenAbi } from "@conclave/contracts/abi";
 import type { Client, Connection } from "./connection.ts";
+import type { SigningAccount } from "./transactions.ts";
 
 /** As in contracts/types/Types.sol. */
 export interface Permit {
@@ -14,6 +15,8 @@ export interface Permit {
 }
 
 const PERMIT_SECONDS = 3_600n;
+/** r, s and v: a contract's signature (ERC-1271) may have any other length. */
+const SIGNATURE_BYTES = 65;
 
 const permitTypes = {
   Permit: [
@@ -60,10 +63,13 @@ export async function allowanceOf(
   );
 }
 
-/** Signs an EIP-2612 permit; null unless the token has an EIP-5267 domain that yields its separator. */
+/**
+ * Signs an EIP-2612 permit; null unless the token has an EIP-5267 domain that yields its separator, and if the account
+ * signs as contracts do.
+ */
 export async function signPermit(
   connection: Connection,
-  account: LocalAccount,
+  account: SigningAccount,
   token: Address,
   spender: Address,
   value: bigint,
@@ -80,6 +86,7 @@ export async function signPermit(
     primaryType: "Permit",
     message,
   });
+  if (size(signature) !== SIGNATURE_BYTES) return null;
   const { r, s, yParity } = parseSignature(signature);
   return { value, deadline, v: 27 + yParity, r, s };
 }

@@ -3,14 +3,17 @@ import { hexToBytes } from "../../core/encoding/bytes.ts";
 import type { Certificate, Hex, RequestId } from "../../core/types.ts";
 import type { TransactionReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
-import { connect, type ChainOptions } from "./connection.ts";
+import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { unpackCertificate, unpackHead } from "./settlement.ts";
 import { toReceipt } from "./transactions.ts";
 
 /** Creates the reader. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createTransactionReader(options: ChainOptions, signal?: AbortSignal): Promise<TransactionReader> {
-  const connection = await connect(options, signal);
+  return transactionReaderOf(await connect(options, signal));
+}
+
+export function transactionReaderOf(connection: Connection): TransactionReader {
   return {
     receipt: async (hash, ended) =>
       toReceipt(

@@ -31,9 +31,12 @@ export interface TransactionCall {
   readonly doing: string;
 }
 
+/** An account that signs typed data: one whose key is here, or one in a wallet. */
+export type SigningAccount = Pick<LocalAccount, "address" | "signTypedData">;
+
 /** Sends the transactions of one account, one after the other. */
 export interface Sender {
-  readonly account: LocalAccount;
+  readonly account: SigningAccount;
   /**
    * Resolves with the receipt of a successful transaction. Throws the decoded revert, BALANCE_TOO_LOW, CHAIN_UNREACHABLE, or
    * CHAIN_TIMEOUT: then it may still be mined, so read the state before doing it again.
@@ -100,7 +103,7 @@ async function sendOne(context: Context, call: TransactionCall, signal?: AbortSi
       const receipt = await land(context, call, flight, giveUpAtMs, signal);
       if (receipt === null) continue;
       if (receipt.status === "success") return receipt;
-      throw await revertOf(context, call, receipt, signal);
+      throw await revertOf(context.connection, context.account.address, call, receipt, signal);
     } catch (error) {
       const mined =
         error instanceof ConclaveError && error.code !== "CHAIN_TIMEOUT" && error.code !== "CHAIN_UNREACHABLE";
@@ -300,16 +303,16 @@ async function keepFlying(
 }
 
 /** Runs the call again on the block in which it failed, to learn the reason. */
-async function revertOf(
-  context: Context,
+export async function revertOf(
+  connection: Connection,
+  from: Hex,
   call: TransactionCall,
   receipt: TransactionReceipt,
   signal?: AbortSignal,
 ): Promise<ConclaveError> {
-  const { connection, account } = context;
   try {
     await connection.call(call.doing, signal, (client) =>
-      client.call({ account: account.address, ...callMessage(call), blockNumber: receipt.blockNumber }),
+      client.call({ account: from, ...callMessage(call), blockNumber: receipt.blockNumber }),
     );
   } catch (error) {
     if (error instanceof ConclaveError && error.code !== "CHAIN_UNREACHABLE") return error;

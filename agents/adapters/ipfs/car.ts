@@ -1,17 +1,11 @@
 import * as dagCbor from "@ipld/dag-cbor";
 import { CID } from "multiformats/cid";
 import { varint } from "multiformats";
+import { sha256 } from "#sha256";
+import { concat } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import {
-  cidOf,
-  decodeLinks,
-  otherKind,
-  sha256,
-  MAX_BLOCK_BYTES,
-  MAX_PINNED_BLOCKS,
-  MAX_PINNED_BYTES,
-} from "./block.ts";
+import { cidOf, decodeLinks, otherKind, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
 import { walkDag } from "./walk.ts";
 
 /**
@@ -44,10 +38,10 @@ export async function* writeCar(
   isWhole = true,
 ): AsyncGenerator<Uint8Array> {
   const header = dagCbor.encode({ roots: [cidOf(root)], version: 1 });
-  yield Buffer.concat([prefix(header.length), header]);
+  yield concat(prefix(header.length), header);
   for await (const { block } of walkDag(root, get)) {
     const { cid, bytes } = block;
-    yield Buffer.concat([prefix(cid.bytes.length + bytes.length), cid.bytes, bytes]);
+    yield concat(prefix(cid.bytes.length + bytes.length), cid.bytes, bytes);
     if (!isWhole) return;
   }
 }

@@ -64,7 +64,7 @@ async function bodyOf(response: Response, digest: Digest): Promise<Uint8Array> {
   const cid = cidString(digest);
   const message = `Restore block ${cid}: the gateway sends more than ${MAX_BLOCK_BYTES} bytes`;
   const tooLong = (): ConclaveError => new ConclaveError("BLOCK_INVALID", message, { cid, maxBytes: MAX_BLOCK_BYTES });
-  return Uint8Array.from(await boundedBody(response, MAX_BLOCK_BYTES, tooLong));
+  return boundedBody(response, MAX_BLOCK_BYTES, tooLong);
 }
 
 function failed({ base }: Pick<Place, "base">, digest: Digest, what: string, cause?: unknown): ConclaveError {

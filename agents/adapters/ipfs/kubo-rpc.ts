@@ -3,7 +3,8 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { credentialsApart } from "../http.ts";
-import { blockMissing, cidOf, sha256 } from "./block.ts";
+import { sha256 } from "#sha256";
+import { blockMissing, cidOf } from "./block.ts";
 
 /** Kubo reports a timeout itself; after this grace without a report it counts as gone. */
 const GRACE_MS = 2_000;

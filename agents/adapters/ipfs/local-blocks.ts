@@ -11,7 +11,8 @@ import type { CID } from "multiformats/cid";
 import { bytesToHex } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import { cidOf, MAX_BLOCK_BYTES, sha256, SHA2_256_CODE, verifiedBlock } from "./block.ts";
+import { sha256 } from "#sha256";
+import { cidOf, MAX_BLOCK_BYTES, SHA2_256_CODE, verifiedBlock } from "./block.ts";
 
 /** Blocks remembered as flushed; beyond this number all are flushed again. */
 const MAX_FLUSHED = 65_536;

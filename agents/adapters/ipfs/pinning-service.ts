@@ -4,7 +4,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
 import { backoffMs, delay } from "../chain/backoff.ts";
-import { boundedBody, connectionFailure, quoted, retryAfterMs } from "../http.ts";
+import { bodyText, connectionFailure, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 
 /**
@@ -213,7 +213,7 @@ async function send(
       redirect: "error",
     });
     const tooLong = (): ConclaveError => failed(options, "answer", `its answer has more than ${MAX_BYTES} bytes`);
-    const text = (await boundedBody(response, MAX_BYTES, tooLong)).toString("utf8");
+    const text = await bodyText(response, MAX_BYTES, tooLong);
     if (response.ok) return text;
     throw refusal(options, response, text);
   } catch (error) {

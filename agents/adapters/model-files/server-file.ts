@@ -1,7 +1,7 @@
 import { ConclaveError } from "../../core/errors.ts";
 import { hasNoCredentials } from "../api-key.ts";
 import { isLoopback } from "../http-server.ts";
-import { boundedBody, connectionFailure } from "../http.ts";
+import { bodyText, connectionFailure } from "../http.ts";
 
 /** An answer to a request for a file, after all redirects. */
 export interface OpenedFile {
@@ -67,9 +67,9 @@ export async function readPage(
 ): Promise<string> {
   try {
     const { response } = await openFile(url, authorization, headers, signal);
-    const body = await boundedBody(response, MAX_PAGE_BYTES, () => pullFailed(url, "its answer is too long", way));
+    const body = await bodyText(response, MAX_PAGE_BYTES, () => pullFailed(url, "its answer is too long", way));
     if (!response.ok) throw pullFailed(url, `the server answers ${response.status}`, way);
-    return body.toString();
+    return body;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ConclaveError) throw error;

@@ -1,6 +1,6 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelFailureKind, ModelRequest } from "../../ports/model.ts";
-import { boundedBody, quoted, retryAfterMs } from "../http.ts";
+import { bodyText, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 import { leastTokens, mostTokens, setAside } from "./budget.ts";
 import { bodyOf, seedOf, type Known, type Manner, type Server } from "./openai-body.ts";
@@ -191,7 +191,7 @@ export async function fetchList(server: Server, signal: AbortSignal): Promise<un
   const options = { ...sameOrigin, headers: authorization(server), signal };
   const response = await fetch(new URL("../models", server.url), options).catch(broken);
   const tooLarge = (): Error => new TooLarge(`its list of models has more than ${MAX_LIST_BYTES} bytes`);
-  const text = (await boundedBody(response, MAX_LIST_BYTES, tooLarge).catch(broken)).toString("utf8");
+  const text = await bodyText(response, MAX_LIST_BYTES, tooLarge).catch(broken);
   if (response.ok) return parseJson(text);
   const { status, headers } = response;
   if (status < 400 || status === 401 || status === 403 || status === 429 || status >= 500)

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { boundedBody, boundedChunks } from "../http.ts";
+import { bodyText, boundedChunks } from "../http.ts";
 import { parseJson } from "../json.ts";
 import { AnswerText } from "./answer-text.ts";
 
@@ -92,7 +92,7 @@ export async function readCompletion(
 
 /** Reads a body. Throws TooLarge. */
 export async function boundedText(response: Response, maxBytes = MAX_RESPONSE_BYTES): Promise<string> {
-  return (await boundedBody(response, maxBytes, () => tooLarge(maxBytes))).toString("utf8");
+  return bodyText(response, maxBytes, () => tooLarge(maxBytes));
 }
 
 function readWhole(text: string, onText: (text: string) => void): Completion | null {

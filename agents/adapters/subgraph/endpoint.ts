@@ -1,7 +1,7 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, delay } from "../chain/backoff.ts";
-import { boundedBody, connectionFailure, credentialsApart, quoted } from "../http.ts";
+import { bodyText, connectionFailure, credentialsApart, quoted } from "../http.ts";
 import { parseJson } from "../json.ts";
 
 /** Endpoint of a graph-node. Its URL may hold a key, so errors name only its origin. */
@@ -84,8 +84,8 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
       throw subgraphError("SUBGRAPH_FAILED", endpoint, reason, { status: response.status });
     }
     const tooLong = (): ConclaveError => invalid(endpoint, `the answer has more than ${MAX_BYTES} bytes`);
-    const answer = await boundedBody(response, MAX_BYTES, tooLong);
-    if (response.ok) return answer.toString("utf8");
+    const answer = await bodyText(response, MAX_BYTES, tooLong);
+    if (response.ok) return answer;
     const mayPass = response.status === 429 || response.status >= 500;
     const reason = `it answers with HTTP status ${response.status}`;
     throw subgraphError(mayPass ? "SUBGRAPH_UNREACHABLE" : "SUBGRAPH_FAILED", endpoint, reason, {

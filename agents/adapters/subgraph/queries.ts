@@ -1,5 +1,5 @@
 // Generated from queries/*.graphql and subgraph/schema.graphql by scripts/queries.ts; `npm run check` compares. Do not edit.
-import { z } from "zod";
+import * as z from "zod";
 import { bigInt, bytes, day, int, list, requestId, text, time, type Where } from "./scalars.ts";
 import type { Hex } from "../../core/types.ts";
 

@@ -1,5 +1,5 @@
 // Values of a subgraph's endpoint: anybody can run one, so every value is bounded and checked before it is used.
-import { z } from "zod";
+import * as z from "zod";
 import type { Hex, RequestId } from "../../core/types.ts";
 
 /** Longest text: a question of 8,192 bytes, each of which can become one replacement character. */

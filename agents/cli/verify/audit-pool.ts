@@ -13,7 +13,7 @@ import {
   type FromAuditor,
   type Settled,
   type ToAuditor,
-} from "./audit-messages.ts";
+} from "../../node/audit/thread-messages.ts";
 
 /** Threads that verify while this thread fetches. With one job, this thread does both. */
 export interface AuditPool {
@@ -140,7 +140,7 @@ class Auditor implements Verifier {
   readonly #calls = new Map<number, AbortController>();
   // A worker thread has no origin, unlike a window.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
-  readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages));
+  readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages), setImmediate);
   #tasks = 0;
 
   constructor(sources: AuditSources, room: Room) {
@@ -172,7 +172,7 @@ class Auditor implements Verifier {
     this.#visitors.set(id, visitor);
     const settled = await new Promise<Settled<VerifyReport>>((resolve) => {
       this.#reports.set(id, resolve);
-      this.#send({ kind: "verify", id, ...task });
+      this.#send({ kind: "verify", id, ...task, tellsProgress: false });
     });
     this.#visitors.delete(id);
     visitor.leave();
@@ -195,6 +195,9 @@ class Auditor implements Verifier {
       case "report":
         this.#reports.get(message.id)?.(message.settled);
         this.#reports.delete(message.id);
+        return;
+      case "progress":
+        throw new Error("a verifying thread told how far it is, which nobody asked for");
     }
   }
 

@@ -2,7 +2,7 @@ import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Certificate, Digest, Domain, RequestId } from "../../core/types.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
-import type { VerifyReport } from "../../node/audit/report.ts";
+import type { VerifyReport, VerifyStep } from "./report.ts";
 
 /** Messages between the thread that fetches and the threads that verify. */
 export type ToAuditor =
@@ -13,6 +13,8 @@ export type ToAuditor =
       readonly requestId: RequestId;
       readonly events: readonly ChainEvent[];
       readonly signatures: Certificate["signatures"] | null;
+      /** Whether it tells how far it is. */
+      readonly tellsProgress: boolean;
     }
   | { readonly kind: "answer"; readonly call: number; readonly answer: Delivered };
 
@@ -22,6 +24,13 @@ export type FromAuditor =
   | { readonly kind: "call"; readonly call: number; readonly id: number; readonly digest: Digest }
   /** Says that nobody waits for the answer any more. */
   | { readonly kind: "forget"; readonly call: number }
+  | {
+      readonly kind: "progress";
+      readonly id: number;
+      readonly step: VerifyStep;
+      readonly done: number;
+      readonly total: number;
+    }
   | { readonly kind: "report"; readonly id: number; readonly settled: Settled<VerifyReport> };
 
 export type Delivered = Settled<Uint8Array>;
@@ -46,14 +55,20 @@ export function valueOf<T>(settled: Settled<T>): T {
   throw code === null ? new Error(message) : new ConclaveError(code, message, data);
 }
 
+/** Runs a task at the end of the running turn of the event loop. */
+export type AtTurnEnd = (task: () => void) => void;
+
 /**
  * Sends all messages of one turn of the event loop together, since waking the other thread costs more than a message.
  */
-export function inBatches<Message>(post: (messages: readonly Message[]) => void): (message: Message) => void {
+export function inBatches<Message>(
+  post: (messages: readonly Message[]) => void,
+  atTurnEnd: AtTurnEnd,
+): (message: Message) => void {
   let waiting: Message[] = [];
   return (message) => {
     if (waiting.push(message) > 1) return;
-    setImmediate(() => {
+    atTurnEnd(() => {
       const messages = waiting;
       waiting = [];
       post(messages);

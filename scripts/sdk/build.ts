@@ -1,0 +1,65 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build, type BuildOptions, type Metafile } from "esbuild";
+import { writeDeclarations } from "./declarations.ts";
+import { licencesOf } from "./licences.ts";
+
+export interface BuiltFile {
+  /** The name in sdk/dist. */
+  readonly file: string;
+  readonly bytes: number;
+  readonly gzipBytes: number;
+  /** Files in sdk/dist that are loaded with it. */
+  readonly loads: readonly string[];
+}
+
+const root = join(import.meta.dirname, "../..");
+const dist = join(root, "sdk/dist");
+
+/** One set of files for browsers and Node: nothing in it may need either. */
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  platform: "neutral",
+  target: "es2024",
+  conditions: ["browser"],
+  // Libraries look for them, and then compute in another way.
+  define: { "globalThis.process": "undefined", "globalThis.Buffer": "undefined" },
+  mainFields: ["browser", "module", "main"],
+  minify: true,
+  legalComments: "none",
+  metafile: true,
+  outdir: dist,
+} as const satisfies BuildOptions;
+
+/** Empties sdk/dist and fills it. */
+export async function buildSdk(): Promise<readonly BuiltFile[]> {
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(dist, { recursive: true });
+  const library = await build({
+    ...common,
+    entryPoints: { index: "sdk/src/index.ts", verify: "sdk/src/verify/index.ts" },
+    external: ["viem", "viem/*"],
+    splitting: true,
+    chunkNames: "chunk-[hash]",
+  });
+  // In one file, so that a page can serve it from anywhere.
+  const worker = await build({ ...common, entryPoints: { "verify-worker": "sdk/src/verify/worker.ts" } });
+  await writeDeclarations(root, join(dist, "types"));
+  const inputs = [library, worker].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  writeFileSync(join(root, "sdk/THIRD_PARTY_LICENSES.txt"), licencesOf(root, inputs));
+  return [library, worker].flatMap(({ metafile }) => filesOf(metafile));
+}
+
+function filesOf({ outputs }: Metafile): readonly BuiltFile[] {
+  return Object.entries(outputs).map(([path, { bytes, imports }]) => ({
+    file: basename(path),
+    bytes,
+    gzipBytes: gzipSync(readFileSync(join(root, path)), { level: 9 }).length,
+    loads: imports
+      .filter(({ kind, external }) => kind === "import-statement" && external !== true)
+      .map((one) => basename(one.path)),
+  }));
+}

@@ -1,0 +1,281 @@
+import type { PublicClient, WalletClient } from "viem";
+import type { Connection } from "../../agents/adapters/chain/connection.ts";
+import { readOutcome, type ProvenOutcome } from "../../agents/adapters/chain/outcome.ts";
+import { operatorActionsOf } from "../../agents/adapters/chain/operator.ts";
+import { readBond, readQuote } from "../../agents/adapters/chain/prices.ts";
+import { chainReaderOf, readRequestState } from "../../agents/adapters/chain/reader.ts";
+import { readTerms, type ChainTerms, type Holdings, type Subscription } from "../../agents/adapters/chain/terms.ts";
+import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
+import type { RequestState } from "../../agents/core/request/events.ts";
+import { awaitedOf, isFinal, lastRound, progressOf, type Progress } from "../../agents/core/request/progress.ts";
+import { unpackRound } from "../../agents/core/request/rounds.ts";
+import type { Address, AgentId, Currency, RequestId } from "../../agents/core/types.ts";
+import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
+import { connectionOf, type ConclaveDeployment } from "./connection.ts";
+import { ConclaveError, guarded, toSdkError } from "./errors.ts";
+import { cursorOfAsk, followRequest, type FollowOptions, type RequestUpdate } from "./follow.ts";
+import { readHistory, type HistoryOptions, type HistoryPage } from "./history.ts";
+import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
+import type { TakesPlain } from "./unbranded.ts";
+import { walletSender } from "./wallet.ts";
+
+export interface ConclaveConfig {
+  /** Reads the chain. */
+  readonly publicClient: PublicClient;
+  /** Signs and sends, with an account; reading needs none. */
+  readonly walletClient?: WalletClient | undefined;
+  readonly deployment: ConclaveDeployment;
+  /** A subgraph of the deployment, for the history. Its answers are not proven. */
+  readonly subgraphUrl?: string;
+}
+
+export interface Ask extends AskedTerms {
+  readonly question: string;
+  /** The subscription that pays; without it the account pays now. */
+  readonly subscriptionId?: number;
+}
+
+export interface Asked {
+  readonly requestId: bigint;
+  /** What was paid, in the smallest unit of the currency. */
+  readonly fee: bigint;
+  readonly receipt: Receipt;
+  /** Hand this to `follow` as `from`. */
+  readonly cursor: string;
+}
+
+export interface Quote {
+  /** The least fee, in the smallest unit of the currency. */
+  readonly fee: bigint;
+  readonly currency: Currency;
+  /** How to show it: the token's symbol and decimals, or those of the chain's coin. */
+  readonly symbol: string;
+  readonly decimals: number;
+}
+
+/** A request as the chain has it now. */
+export interface RequestReading extends Progress {
+  /** Unix seconds: the end of the running period. */
+  readonly deadline: number;
+  readonly state: RequestState;
+  /** What the settlement contract proves; null while the request is not final, and if it was refunded. */
+  readonly outcome: ProvenOutcome | null;
+}
+
+/** Everything that an account does with its own money: at the oracle, and with stake. */
+export type ConclaveActions = TakesPlain<
+  Omit<OperatorActions, "request" | "appeal" | "cancel" | "storeOutcome" | "slashOverturned">
+>;
+
+/** A deployment of Conclave. Everything rejects with a ConclaveError, or with the reason of an aborted signal. */
+export interface Conclave {
+  /** Returns what a request with these terms costs at least. */
+  quote(terms: AskedTerms, signal?: AbortSignal): Promise<Quote>;
+  /** Asks, and pays the quote where no fee is named: in tokens, which are approved first, in coins, or from a subscription. */
+  ask(request: Ask): Promise<Asked>;
+  /** Yields every state of a request until it is final. */
+  follow(requestId: bigint, options?: FollowOptions): AsyncGenerator<RequestUpdate, void, void>;
+  read(requestId: bigint, signal?: AbortSignal): Promise<RequestReading>;
+  history(options?: HistoryOptions): Promise<HistoryPage>;
+  /** Returns what an appeal against the standing decision costs, in the request's currency. */
+  appealBond(requestId: bigint, signal?: AbortSignal): Promise<bigint>;
+  /** Calls a larger committee, and pays the bond. */
+  appeal(requestId: bigint): Promise<Receipt>;
+  /** Takes a request of this account back, while nobody can know its committee. */
+  cancel(requestId: bigint): Promise<Receipt>;
+  agents(signal?: AbortSignal): Promise<readonly AgentRecord[]>;
+  /** Returns what an account has staked for an agent. */
+  position(agentId: number, account: `0x${string}`, signal?: AbortSignal): Promise<StakePosition>;
+  /** Returns what an account has earned with an agent and not claimed yet. */
+  rewards(agentId: number, account: `0x${string}`, signal?: AbortSignal): Promise<Readonly<Record<Currency, bigint>>>;
+  /** Returns an account's coins, stake tokens and credit at the oracle. */
+  holdings(account: `0x${string}`, signal?: AbortSignal): Promise<Holdings>;
+  subscription(subscriptionId: number, signal?: AbortSignal): Promise<Subscription | null>;
+  /** Returns what the contracts fix for everybody: the tokens, the bounds of a stake, the unbonding delay. */
+  terms(): Promise<Omit<ChainTerms, Functions<ChainTerms>>>;
+  /** Throws WALLET_MISSING without a wallet. */
+  readonly actions: ConclaveActions;
+}
+
+type Functions<T> = { [Key in keyof T]: T[Key] extends (...args: never[]) => unknown ? Key : never }[keyof T];
+
+const COIN = { symbol: "ETH", decimals: 18 };
+/** Agents are found by a scan of the chain; below this depth no block is read twice. */
+const READER = { finalityDepth: 64, pollIntervalMs: 4_000 };
+
+/** What all functions of one deployment share. */
+interface Context {
+  readonly config: ConclaveConfig;
+  readonly connection: Connection;
+  readonly terms: () => Promise<ChainTerms>;
+  readonly reader: () => Promise<ChainReader>;
+  /** Throws WALLET_MISSING. */
+  readonly actions: () => OperatorActions;
+  readonly progress: (requestId: bigint, signal?: AbortSignal) => Promise<Progress>;
+}
+
+/** Opens a deployment. Sends nothing: the first call checks the client's chain. */
+export function createConclave(config: ConclaveConfig): Conclave {
+  const context = createContext(config);
+  return {
+    ...asking(context),
+    ...reading(context),
+    ...staking(context),
+    get actions(): ConclaveActions {
+      return guardedActions(actionsOrThrow(context.actions));
+    },
+  };
+}
+
+function createContext(config: ConclaveConfig): Context {
+  const connection = connectionOf(config.publicClient, config.deployment);
+  const reader = remembered(() => chainReaderOf(connection, READER));
+  return {
+    config,
+    connection,
+    reader,
+    terms: remembered(() => readTerms(connection)),
+    actions: () => {
+      const { walletClient } = config;
+      if (walletClient !== undefined) return operatorActionsOf(connection, walletSender(connection, walletClient));
+      throw new ConclaveError("WALLET_MISSING", "Use the wallet: createConclave was given no walletClient", {
+        field: "walletClient",
+      });
+    },
+    progress: async (requestId, signal) => readProgress(await reader(), requestId as RequestId, signal),
+  };
+}
+
+function asking({
+  config: { publicClient },
+  connection,
+  ...context
+}: Context): Pick<Conclave, "quote" | "ask" | "appealBond" | "appeal" | "cancel"> {
+  return {
+    quote: (asked, signal) =>
+      guarded(async () => {
+        const terms = termsOf(asked);
+        const fee = await readQuote(connection, terms, signal);
+        const { currency } = terms;
+        const { symbol, decimals } =
+          currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
+        return { fee, currency, symbol, decimals };
+      }),
+    ask: ({ question, subscriptionId, ...asked }) =>
+      guarded(async () => {
+        requireQuestion(question);
+        const account = context.actions();
+        const terms = termsOf(asked);
+        const fee = asked.fee ?? (await readQuote(connection, terms));
+        const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
+        return { requestId, fee, receipt, cursor: cursorOfAsk(receipt.blockNumber) };
+      }),
+    appealBond: (requestId, signal) =>
+      guarded(async () => {
+        const progress = await context.progress(requestId, signal);
+        return readBond(connection, progress.request, requireProvisional(progress).round, signal);
+      }),
+    appeal: (requestId) =>
+      guarded(async () => {
+        const account = context.actions();
+        const progress = await context.progress(requestId);
+        return account.appeal(progress.request, requireProvisional(progress));
+      }),
+    cancel: (requestId) =>
+      guarded(async () => {
+        const account = context.actions();
+        const progress = await context.progress(requestId);
+        const awaited = awaitedOf(progress);
+        if (awaited !== null) return account.cancel(progress.request, awaited);
+        throw new CoreError("CANCEL_IMPOSSIBLE", `Cancel request ${requestId}: it waits for no decision any more`, {
+          field: "requestId",
+        });
+      }),
+  };
+}
+
+function reading({ config, connection, ...context }: Context): Pick<Conclave, "follow" | "read" | "history"> {
+  const { publicClient, subgraphUrl } = config;
+  return {
+    follow: (requestId, options = {}) =>
+      guardedStream(followRequest(connection, requestId as RequestId, options, publicClient.pollingInterval)),
+    read: (requestId, signal) =>
+      guarded(async () => {
+        const progress = await context.progress(requestId, signal);
+        const state = await readRequestState(connection, requestId as RequestId, signal);
+        const last = lastRound(progress);
+        const isProvable = last !== null && isFinal(progress);
+        const outcome = isProvable ? await readOutcome(connection, progress.request, last, signal) : null;
+        return { ...progress, deadline: unpackRound(progress.round).deadline, state, outcome };
+      }),
+    history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
+  };
+}
+
+function staking({
+  reader,
+  terms,
+}: Context): Pick<Conclave, "agents" | "position" | "rewards" | "holdings" | "subscription" | "terms"> {
+  return {
+    agents: (signal) => guarded(async () => (await reader()).agents(signal)),
+    position: (agentId, account, signal) =>
+      guarded(async () => (await terms()).position(agentId as AgentId, account as Address, signal)),
+    rewards: (agentId, account, signal) =>
+      guarded(async () => (await terms()).rewards(agentId as AgentId, account as Address, signal)),
+    holdings: (account, signal) => guarded(async () => (await terms()).holdings(account as Address, signal)),
+    subscription: (subscriptionId, signal) => guarded(async () => (await terms()).subscription(subscriptionId, signal)),
+    terms: () => guarded(terms),
+  };
+}
+
+function actionsOrThrow(actions: () => OperatorActions): OperatorActions {
+  try {
+    return actions();
+  } catch (error) {
+    throw toSdkError(error);
+  }
+}
+
+/** Every action rejects with the SDK's errors. */
+function guardedActions(actions: OperatorActions): ConclaveActions {
+  const guard = (value: unknown): unknown =>
+    typeof value === "function" ? (...args: unknown[]) => guarded(async () => value(...args) as unknown) : value;
+  return Object.fromEntries(Object.entries(actions).map(([name, value]) => [name, guard(value)])) as ConclaveActions;
+}
+
+async function* guardedStream<T>(stream: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw toSdkError(error);
+  }
+}
+
+/** Runs an action once, and again after it has failed. */
+function remembered<T>(action: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  return () => {
+    running ??= action().catch((error: unknown) => {
+      running = null;
+      throw error;
+    });
+    return running;
+  };
+}
+
+async function readProgress(reader: ChainReader, requestId: RequestId, signal?: AbortSignal): Promise<Progress> {
+  const progress = progressOf(await reader.requestEvents(requestId, signal));
+  if (progress !== null) return progress;
+  throw new CoreError("REQUEST_UNKNOWN", `Read request ${requestId}: its question cannot be read from the chain`, {
+    field: "requestId",
+  });
+}
+
+function requireProvisional(progress: Progress): NonNullable<ReturnType<typeof lastRound>> {
+  const last = lastRound(progress);
+  if (last !== null && !isFinal(progress)) return last;
+  const where = progress.stage.kind === "decided" ? "its decision is final" : `it is ${progress.stage.kind}`;
+  throw new CoreError("APPEAL_IMPOSSIBLE", `Appeal against request ${progress.request.id}: ${where}`, {
+    field: "requestId",
+  });
+}

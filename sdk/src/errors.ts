@@ -1,0 +1,99 @@
+import { BaseError } from "viem";
+import { toChainError } from "../../agents/adapters/chain/errors.ts";
+import { ConclaveError as CoreError, type ErrorCode } from "../../agents/core/errors.ts";
+
+/** What to do about each error that the SDK throws. */
+const hints = {
+  WALLET_MISSING: "give createConclave a walletClient, or ask the user to connect a wallet",
+  WALLET_WRONG_CHAIN: "ask the wallet to switch to the chain of the deployment, then repeat the call",
+  WALLET_REJECTED: "nothing was sent; ask again when the user wants it",
+  CHAIN_UNREACHABLE: "check the node's URL and the network between; nothing was lost, and the call can be repeated",
+  CHAIN_WRONG_ID: "give createConclave a publicClient of the deployment's chain",
+  CHAIN_NO_CONTRACT: "correct the addresses of the deployment",
+  CHAIN_REVERTED: "read the contract's reason in the message; nothing was changed",
+  CHAIN_TIMEOUT: "the transaction may still be mined: look for it before you repeat it",
+  CHAIN_REORGED: "start again from an earlier block",
+  CHAIN_HEADER_UNKNOWN: "use another node, or a newer version of @conclave/sdk",
+  STAKE_MISSING: "send the account more of the stake token, or name another amount",
+  BALANCE_TOO_LOW: "send the account, or the subscription that pays, more of what the message names",
+  AGENT_NOT_REGISTERED: "check the number of the agent",
+  PROTOCOL_UNKNOWN: "choose one of the protocols that the message lists",
+  QUESTION_TOO_LONG: "shorten the question",
+  TERMS_INVALID: "correct the term that `field` names",
+  REQUEST_UNKNOWN: "check the request's id and the address of the oracle",
+  SUBSCRIPTION_UNKNOWN: "check the number of the subscription, or create one",
+  CANCEL_IMPOSSIBLE: "wait for the decision: only who asked can cancel, some blocks before the committee is known",
+  APPEAL_IMPOSSIBLE: "only a provisional decision can be appealed against, before its deadline",
+  BLOCK_MISSING: "name a source that holds the block",
+  BLOCK_INVALID: "fetch the block from another source",
+  CAR_INVALID: "export the CAR again",
+  SUBGRAPH_UNREACHABLE: "check the subgraph's URL; without one the history comes from the chain",
+  SUBGRAPH_FAILED: "read the reason in the message, or name another subgraph",
+  SUBGRAPH_INVALID: "check that the URL is a subgraph of Conclave",
+  SUBGRAPH_WRONG_CHAIN: "name the subgraph of this deployment",
+  NETWORK_FAILED: "check the gateway's URL and the network between",
+  WORKER_FAILED: "check that the worker was made from @conclave/sdk/verify-worker",
+  USAGE: "correct the argument that the message names",
+} as const satisfies Partial<Record<ErrorCode, string>> & Record<`WALLET_${string}` | "WORKER_FAILED", string>;
+
+export type ConclaveErrorCode = keyof typeof hints;
+
+/** An error as data: branch on `code`, show `message`, offer `hint`. */
+export class ConclaveError extends Error {
+  readonly code: ConclaveErrorCode;
+  /** The argument or term at fault; null if no single one is. */
+  readonly field: string | null;
+  /** What to do about it. */
+  readonly hint: string;
+  /** What the message names, for programs. */
+  readonly data: Readonly<Record<string, string | number | boolean>>;
+
+  constructor(code: ConclaveErrorCode, message: string, data: ConclaveError["data"] = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "ConclaveError";
+    this.code = code;
+    this.field = typeof data["field"] === "string" ? data["field"] : null;
+    this.hint = hints[code];
+    this.data = data;
+  }
+}
+
+/** Turns whatever was thrown into what the SDK throws. An abort and our own bugs stay what they are. */
+export function toSdkError(error: unknown): unknown {
+  if (error instanceof CoreError) {
+    const { code, message, data, cause } = error;
+    return isKnown(code) ? new ConclaveError(code, message, data, cause) : error;
+  }
+  // viem refuses arguments before it sends anything.
+  if (error instanceof BaseError)
+    return new ConclaveError("USAGE", `Encode the call: ${error.shortMessage}`, {}, error);
+  return error;
+}
+
+/** Runs an action whose errors are those of the SDK. */
+export async function guarded<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw toSdkError(error);
+  }
+}
+
+/** True if the user said no in the wallet. */
+export function isRejected(error: unknown): boolean {
+  const isRefusal = (one: unknown): boolean => one instanceof Error && "code" in one && one.code === REJECTED;
+  return error instanceof BaseError ? error.walk(isRefusal) !== null : isRefusal(error);
+}
+
+/** EIP-1193. */
+const REJECTED = 4001;
+
+export function walletFailed(doing: string, error: unknown): Error {
+  return isRejected(error)
+    ? new ConclaveError("WALLET_REJECTED", `${doing}: the wallet's user refused`, {}, error)
+    : toChainError(error, doing, null);
+}
+
+function isKnown(code: string): code is ConclaveErrorCode {
+  return Object.hasOwn(hints, code);
+}

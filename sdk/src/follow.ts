@@ -1,0 +1,165 @@
+import { delay } from "../../agents/adapters/chain/backoff.ts";
+import { readCommittee } from "../../agents/adapters/chain/committee.ts";
+import type { Connection } from "../../agents/adapters/chain/connection.ts";
+import { readEventsOf, readHead } from "../../agents/adapters/chain/reader.ts";
+import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
+import { applyEvent, awaitedOf, isFinal, withCommittee, type Progress } from "../../agents/core/request/progress.ts";
+import { unpackRound } from "../../agents/core/request/rounds.ts";
+import type { RequestId } from "../../agents/core/types.ts";
+
+/** Where a request stands, and how to go on from here. */
+export interface RequestUpdate extends Progress {
+  /** Unix seconds: the end of the running period. */
+  readonly deadline: number;
+  /** The block that brought this state. */
+  readonly blockNumber: bigint;
+  /** Hand this to `follow` as `from`, e.g. after the page was loaded again: what was seen does not come again. */
+  readonly cursor: string;
+}
+
+export interface FollowOptions {
+  /** The cursor of the last update that was seen, or of the answer of `ask`. Without it the search begins at the deployment. */
+  readonly from?: string;
+  /** Time between two looks at the chain. */
+  readonly pollIntervalMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A place in the chain: what was seen of a request that was asked in the first block. */
+interface Place {
+  readonly asked: bigint;
+  readonly block: bigint;
+  /** The first digits of the block's hash. */
+  readonly hash: string;
+  /** Number of updates up to here. */
+  readonly seen: number;
+}
+
+/** The longest range of one eth_getLogs call. */
+const BLOCK_RANGE = 2_000n;
+/** Depth below which no reorganisation is expected. */
+const DEEP_BLOCKS = 64n;
+const CURSOR = /^f-(\d{1,15})-(\d{1,15})-([0-9a-f]{8})-(\d{1,4})$/;
+
+/**
+ * Yields every state of a request, the oldest first, until it is final. After a reorganisation the states come again
+ * from the one that differs. Rejects with REQUEST_UNKNOWN, USAGE for a foreign cursor, or CHAIN_UNREACHABLE.
+ */
+export async function* followRequest(
+  connection: Connection,
+  requestId: RequestId,
+  { from, signal }: FollowOptions,
+  pollIntervalMs: number,
+): AsyncGenerator<RequestUpdate, void, void> {
+  const start = from === undefined ? null : placeOf(from);
+  let kept: readonly ChainEvent[] = [];
+  let next = start?.asked ?? connection.deploymentBlock;
+  let last = start;
+  for (;;) {
+    const { number: head } = await readHead(connection, signal);
+    const range = { from: next, to: head, size: { current: BLOCK_RANGE, maximum: BLOCK_RANGE } };
+    const events = [...kept, ...(await readEventsOf(connection, requestId, range, signal))];
+    const updates = updatesOf(events);
+    const current = updates.at(-1);
+    if (current === undefined && (start === null || head > start.asked + DEEP_BLOCKS)) throw unknown(requestId);
+    // What so many blocks have buried is not read again.
+    if (current !== undefined && head - DEEP_BLOCKS > next) {
+      kept = events.filter(({ blockNumber }) => blockNumber <= head - DEEP_BLOCKS);
+      next = head - DEEP_BLOCKS + 1n;
+    }
+    const isNew =
+      current !== undefined && (seenOf(updates, last) < updates.length || current.place.seen === last?.seen);
+    const drawn = isNew ? await draw(connection, current, head, signal) : null;
+    const all = drawn === null ? updates : [...updates, drawn];
+    for (const { progress, place } of all.slice(seenOf(all, last))) {
+      last = place;
+      yield toUpdate(progress, place);
+    }
+    if (current !== undefined && isFinal(current.progress)) return;
+    await delay(pollIntervalMs, signal);
+  }
+}
+
+/** The seed block is not ready or too old, or the node shows headers of another form. */
+const NOT_NAMED: ReadonlySet<string> = new Set(["CHAIN_REVERTED", "CHAIN_HEADER_UNKNOWN"]);
+
+interface Step {
+  readonly progress: Progress;
+  readonly place: Place;
+}
+
+/** Returns the states that the events of whole transactions bring: between two of them nothing is settled. */
+function updatesOf(events: readonly ChainEvent[]): readonly Step[] {
+  const steps: Step[] = [];
+  let progress: Progress | null = null;
+  for (const [index, event] of events.entries()) {
+    const before: Progress | null = progress;
+    progress = applyEvent(progress, event);
+    if (progress === null || (progress === before && steps.length > 0)) continue;
+    if (events[index + 1]?.transactionHash === event.transactionHash) continue;
+    const { blockNumber, blockHash } = event;
+    const asked = steps[0]?.place.asked ?? events[0]?.blockNumber ?? blockNumber;
+    // The draw after a request is an update, too, whether it was seen or not.
+    const previous = steps.at(-1);
+    const seen = previous === undefined ? 1 : previous.place.seen + (awaitedOf(previous.progress) === null ? 1 : 2);
+    steps.push({ progress, place: { asked, block: blockNumber, hash: blockHash.slice(2, 10), seen } });
+  }
+  return steps;
+}
+
+/** Returns the state with the committee of the running attempt; null while its seed block is not there, or if none is awaited. */
+async function draw(
+  connection: Connection,
+  { progress, place }: Step,
+  head: bigint,
+  signal: AbortSignal | undefined,
+): Promise<Step | null> {
+  const awaited = awaitedOf(progress);
+  if (awaited === null || head <= awaited.seedBlock) return null;
+  try {
+    const committee = await readCommittee(connection, progress.request, awaited, signal);
+    return { progress: withCommittee(progress, committee), place: { ...place, seen: place.seen + 1 } };
+  } catch (error) {
+    // The chain names a committee for a while only; the decision names it, too.
+    if (error instanceof CoreError && NOT_NAMED.has(error.code)) return null;
+    throw error;
+  }
+}
+
+/** Returns how many of the steps were seen, as far as they are still on the chain. */
+function seenOf(steps: readonly Step[], last: Place | null): number {
+  if (last === null) return 0;
+  const isThere = steps.some(({ place }) => place.block === last.block && place.hash === last.hash);
+  if (isThere) return steps.filter(({ place }) => place.seen <= last.seen).length;
+  const before = steps.filter(({ place }) => place.block < last.block).length;
+  // What was seen is gone: the state is another one, even if nothing has happened since.
+  return Math.max(0, Math.min(before, steps.length - 1));
+}
+
+function toUpdate(progress: Progress, place: Place): RequestUpdate {
+  const { asked, block, hash, seen } = place;
+  const { deadline } = unpackRound(progress.round);
+  return { ...progress, deadline, blockNumber: block, cursor: `f-${asked}-${block}-${hash}-${seen}` };
+}
+
+/** Returns the cursor of a request that was just asked: all of it is still to come. */
+export function cursorOfAsk(block: bigint): string {
+  return `f-${block}-${block}-00000000-0`;
+}
+
+function placeOf(cursor: string): Place {
+  const [, asked, block, hash, seen] = CURSOR.exec(cursor) ?? [];
+  if (asked !== undefined && block !== undefined && hash !== undefined)
+    return { asked: BigInt(asked), block: BigInt(block), hash, seen: Number(seen) };
+  throw new CoreError("USAGE", `Follow the request: from = ${JSON.stringify(cursor)} is no cursor of an update`, {
+    field: "from",
+  });
+}
+
+function unknown(requestId: RequestId): CoreError {
+  return new CoreError("REQUEST_UNKNOWN", `Follow request ${requestId}: the oracle has no request of that number`, {
+    field: "requestId",
+    requestId: String(requestId),
+  });
+}

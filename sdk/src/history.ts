@@ -1,0 +1,104 @@
+import type { Connection } from "../../agents/adapters/chain/connection.ts";
+import { lower } from "../../agents/adapters/chain/decode.ts";
+import { recentHistoryOf } from "../../agents/adapters/chain/recent.ts";
+import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
+import type { HistoryFilter, RequestPage } from "../../agents/ports/history.ts";
+import { termsOf, type ProtocolId } from "./terms.ts";
+
+export interface HistoryOptions {
+  /** Requests of one page, 1 to 100; 20 if absent. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly cursor?: string;
+  /** An agent that sat on a committee. */
+  readonly agentId?: number;
+  readonly consumer?: `0x${string}`;
+  readonly protocol?: ProtocolId | number;
+  readonly statuses?: HistoryFilter["statuses"];
+  /** Unix seconds: asked at this time or later. */
+  readonly since?: number;
+  /** Unix seconds: asked at this time or before. */
+  readonly until?: number;
+  /** Without a subgraph: how many of the latest blocks are searched; 50,000 if absent. */
+  readonly blocks?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface HistoryPage extends RequestPage {
+  /** The chain knows only what happened in `blocks`; a subgraph's answer is not proven. */
+  readonly source: "subgraph" | "chain";
+  /** The last block that the page knows. */
+  readonly toBlock: number;
+}
+
+const MAX_LIMIT = 100;
+const DEFAULT_LIMIT = 20;
+const DEFAULT_BLOCKS = 50_000;
+const CHAIN_CURSOR = /^e-/;
+
+/** Returns a page of requests, the newest first: from the subgraph, or from the chain's events where none answers. */
+export async function readHistory(
+  connection: Connection,
+  subgraphUrl: string | undefined,
+  options: HistoryOptions,
+): Promise<HistoryPage> {
+  const { limit = DEFAULT_LIMIT, cursor } = options;
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    throw new CoreError("USAGE", `Read the history: limit = ${limit}: give 1 to ${MAX_LIMIT}`, { field: "limit" });
+  if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return fromChain(connection, limit, options);
+  try {
+    return await fromSubgraph(connection, subgraphUrl, limit, options);
+  } catch (error) {
+    const isAway = error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE";
+    // Only its own first page can be had from elsewhere: a cursor means nothing to another source.
+    if (!isAway || cursor !== undefined) throw error;
+    return fromChain(connection, limit, options);
+  }
+}
+
+async function fromSubgraph(
+  { domain }: Connection,
+  url: string,
+  limit: number,
+  options: HistoryOptions,
+): Promise<HistoryPage> {
+  // Loaded when it is used: it brings a library that checks answers, which is larger than all the rest.
+  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
+  const page = { limit, cursor: options.cursor ?? null };
+  const { answer, upTo } = await openSubgraph({ url }).requests(filterOf(options), page, signalOf(options));
+  if (upTo.oracle !== null && upTo.oracle !== domain.oracle)
+    throw new CoreError(
+      "SUBGRAPH_WRONG_CHAIN",
+      `Read the history: the subgraph is that of the oracle ${upTo.oracle}, but the deployment's is ${domain.oracle}`,
+      { field: "subgraphUrl", expected: domain.oracle, found: upTo.oracle },
+    );
+  return { ...answer, source: "subgraph", toBlock: upTo.block };
+}
+
+async function fromChain(connection: Connection, limit: number, options: HistoryOptions): Promise<HistoryPage> {
+  const { blocks = DEFAULT_BLOCKS, cursor } = options;
+  if (!Number.isSafeInteger(blocks) || blocks < 1)
+    throw new CoreError("USAGE", `Read the history: blocks = ${blocks}: give a number of blocks, 1 or more`, {
+      field: "blocks",
+    });
+  const page = { limit, cursor: cursor ?? null };
+  const window = { blocks, signal: signalOf(options) };
+  const found = await recentHistoryOf(connection).requests(filterOf(options), page, window);
+  const { requests, next, toBlock } = found;
+  return { requests, next, source: "chain", toBlock };
+}
+
+function filterOf({ agentId, consumer, protocol, statuses, since, until }: HistoryOptions): HistoryFilter {
+  return {
+    agentId: (agentId ?? null) as HistoryFilter["agentId"],
+    consumer: consumer === undefined ? null : lower(consumer),
+    protocol: protocol === undefined ? null : termsOf({ kind: "boolean", protocol }).protocol,
+    statuses: statuses ?? null,
+    since: since ?? null,
+    until: until ?? null,
+  };
+}
+
+function signalOf({ signal }: HistoryOptions): AbortSignal {
+  return signal ?? new AbortController().signal;
+}

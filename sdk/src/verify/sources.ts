@@ -1,0 +1,106 @@
+import { readCar } from "../../../agents/adapters/ipfs/car.ts";
+import { blockMissing, verifiedBlock } from "../../../agents/adapters/ipfs/block.ts";
+import { createGatewaySource } from "../../../agents/adapters/ipfs/gateway-source.ts";
+import { cidString } from "../../../agents/core/encoding/codec.ts";
+import { ConclaveError as CoreError, messageOf } from "../../../agents/core/errors.ts";
+import type { Digest } from "../../../agents/core/types.ts";
+import type { ContentStore } from "../../../agents/ports/content-store.ts";
+
+/** Where the blocks of a transcript come from. None is trusted: every hash is checked. */
+export type BlockSource =
+  /** The URL of a trustless gateway, such as an agent's or one of IPFS. */
+  | { readonly gateway: string }
+  /** A CAR file, as `conclave pin export` writes it. */
+  | { readonly car: Uint8Array | AsyncIterable<Uint8Array> }
+  /** Returns the bytes of a block; null if they are not to be had. */
+  | { readonly get: (cid: string, signal: AbortSignal) => Promise<Uint8Array | null> };
+
+type Store = Pick<ContentStore, "get">;
+
+/** Creates a store that asks one source after the other. */
+export function storeOf(sources: BlockSource | readonly BlockSource[]): Store {
+  const stores = [sources].flat().map(oneStore);
+  const [first, ...others] = stores;
+  if (first === undefined)
+    throw new CoreError("USAGE", "Verify: blocks is an empty list; name a gateway, a CAR or a function", {
+      field: "blocks",
+    });
+  return others.length === 0 ? first : { get: (digest, signal) => firstGood(stores, digest, signal) };
+}
+
+function oneStore(source: BlockSource): Store {
+  if ("gateway" in source) return createGatewaySource(source.gateway);
+  return "car" in source ? carStore(source.car) : functionStore(source.get);
+}
+
+/** Returns the first good answer. Throws what the last source threw. */
+async function firstGood(stores: readonly Store[], digest: Digest, signal?: AbortSignal): Promise<Uint8Array> {
+  let failure: unknown = blockMissing(digest, 0);
+  for (const store of stores)
+    try {
+      return verifiedBlock(digest, await store.get(digest, signal));
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof CoreError)) throw error;
+      failure = error;
+    }
+  throw failure;
+}
+
+function functionStore(get: Extract<BlockSource, { get: unknown }>["get"]): Store {
+  return {
+    async get(digest, signal = new AbortController().signal) {
+      let bytes: Uint8Array | null;
+      try {
+        bytes = await get(cidString(digest), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const reason = messageOf(error);
+        throw new CoreError(
+          "NETWORK_FAILED",
+          `Fetch block ${cidString(digest)}: the source failed: ${reason}`,
+          {},
+          error,
+        );
+      }
+      if (bytes === null) throw blockMissing(digest, 0);
+      return bytes;
+    },
+  };
+}
+
+/** Reads the file once. What stands before a fault of the file stays usable, so that the first bad block is named. */
+function carStore(car: Uint8Array | AsyncIterable<Uint8Array>): Store {
+  let reading: Promise<Contents> | null = null;
+  return {
+    async get(digest) {
+      reading ??= readContents(car instanceof Uint8Array ? one(car) : car);
+      const { blocks, fault } = await reading;
+      const bytes = blocks.get(digest);
+      if (bytes !== undefined) return bytes;
+      if (fault === null) throw blockMissing(digest, 0);
+      throw new CoreError("BLOCK_INVALID", fault.message, { cid: cidString(digest) }, fault);
+    },
+  };
+}
+
+interface Contents {
+  readonly blocks: ReadonlyMap<Digest, Uint8Array>;
+  readonly fault: CoreError | null;
+}
+
+async function readContents(source: AsyncIterable<Uint8Array>): Promise<Contents> {
+  const blocks = new Map<Digest, Uint8Array>();
+  try {
+    const car = await readCar(source);
+    for await (const { digest, bytes } of car.blocks) blocks.set(digest, bytes);
+    return { blocks, fault: null };
+  } catch (error) {
+    if (error instanceof CoreError) return { blocks, fault: error };
+    throw error;
+  }
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,13 @@
+/** The script of a worker that verifies: `new Worker(url of @conclave/sdk/verify-worker, { type: "module" })`. */
+import type { FromAuditor, ToAuditor } from "../../../agents/node/audit/thread-messages.ts";
+
+let waiting: readonly ToAuditor[] = [];
+let hear = (messages: readonly ToAuditor[]): void => {
+  waiting = [...waiting, ...messages];
+};
+addEventListener("message", ({ data }: MessageEvent<readonly ToAuditor[]>) => hear(data));
+
+// Loaded after the listener is there: to load it takes a while, and what is told meanwhile must not be lost.
+const { startAuditor } = await import("../../../agents/node/audit/auditor.ts");
+hear = startAuditor((messages: readonly FromAuditor[]) => postMessage(messages), queueMicrotask);
+hear(waiting);
