@@ -86,8 +86,8 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         uint32 confidence;
     }
 
-    /// @inheritdoc IDecisionOracle
-    uint256 public constant supportedProtocols = type(uint256).max;
+    /// @dev Every protocol is supported: none of them runs.
+    uint256 private constant PROTOCOLS = type(uint256).max;
     /// @dev What a subscription of `subscribe` holds in tokens.
     uint256 private constant FUNDS = 2 ** 96;
 
@@ -234,7 +234,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     ) external payable returns (RequestId requestId) {
         require(question.length != 0, QuestionIsEmpty());
         require(question.length <= MAX_QUESTION_BYTES, QuestionTooLong(question.length, MAX_QUESTION_BYTES));
-        terms.validate(supportedProtocols, true);
+        terms.validate(PROTOCOLS, true);
         (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
         requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
         Round round = RoundLib.pack(0, 0, block.timestamp + terms.duration());
@@ -289,6 +289,11 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// @inheritdoc IDecisionOracle
     function settlement() external view returns (address) {
         return address(this);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function supportedProtocols() external pure returns (uint256) {
+        return PROTOCOLS;
     }
 
     /// @notice Says as an access manager that everybody may set prices and pause requests.
