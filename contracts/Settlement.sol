@@ -15,7 +15,8 @@ import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
-import {APPEAL_REWARD_DIVISOR, PPM_ONE} from "./types/Limits.sol";
+import {SelfCallLib} from "./libraries/SelfCallLib.sol";
+import {APPEAL_REWARD_DIVISOR, MAX_CALLS, PPM_ONE} from "./types/Limits.sol";
 import {
     DecidedRound,
     Decision,
@@ -123,6 +124,15 @@ contract Settlement is ISettlement {
                 services: book.services
             })
         );
+    }
+
+    /// @inheritdoc ISettlement
+    function tryMulticall(bytes[] calldata calls) external {
+        require(calls.length <= MAX_CALLS, IDecisionOracle.TooManyCalls(calls.length, MAX_CALLS));
+        for (uint256 i = 0; i < calls.length; ++i) {
+            (bool success, bytes memory reason) = SelfCallLib.tryCall(calls[i]);
+            if (!success) emit IDecisionOracle.CallFailed(i, reason);
+        }
     }
 
     /// @inheritdoc ISettlement

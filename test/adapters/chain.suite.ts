@@ -6,7 +6,7 @@ import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
-import type { ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
+import type { ChainReader, BatchOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { dueOf } from "../../agents/core/request/progress.ts";
 import { asked, progressNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
@@ -316,7 +316,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
   });
 }
 
-function isReceipt(outcome: CommitOutcome | undefined): outcome is Receipt {
+function isReceipt(outcome: BatchOutcome | undefined): outcome is Receipt {
   return typeof outcome === "object" && "transactionHash" in outcome;
 }
 

@@ -4,7 +4,7 @@ import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { RequestId, SeatIndex } from "../../agents/core/types.ts";
-import type { ChainWriter, CertifiedDecision, CommitOutcome, Receipt } from "../../agents/ports/chain.ts";
+import type { ChainWriter, CertifiedDecision, BatchOutcome, Receipt } from "../../agents/ports/chain.ts";
 import { createCommitter, type Committer } from "../../agents/node/request/relay.ts";
 import { relay } from "../../agents/node/request/relay.ts";
 import { silentLog } from "../integration/world.ts";
@@ -20,11 +20,11 @@ const settled = async (): Promise<void> => {
 };
 
 /** A committer over a writer that records its calls and answers when the test lets it. */
-function bench(outcomes: (ids: readonly number[]) => readonly CommitOutcome[] = (ids) => ids.map(() => receipt)) {
+function bench(outcomes: (ids: readonly number[]) => readonly BatchOutcome[] = (ids) => ids.map(() => receipt)) {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
   let held: Promise<void> = Promise.resolve();
-  const submit = async (ids: readonly number[]): Promise<readonly CommitOutcome[]> => {
+  const submit = async (ids: readonly number[]): Promise<readonly BatchOutcome[]> => {
     calls.push(ids);
     await held;
     return outcomes(ids);
