@@ -90,13 +90,15 @@ export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}):
 }
 
 /** Leaves a final request that nobody has settled: the commit settles a decision of the first round, and no other. */
-export async function unsettled(harness: ChainHarness): Promise<FinalRequest> {
+export async function unsettled(harness: ChainHarness): Promise<FinalRequest & { readonly finalAt: bigint }> {
   const writer = await harness.writer(1);
   const { request, awaited, certifying } = await drawn(harness, { retries: 1 });
   await writer.commit(request, awaited, certifying({ status: "hung", outcome: wordOf(0n), answer: "" }));
   const second = await drawNext(harness, request.id);
-  await writer.commit(request, second.awaited, second.certificate);
-  return { request, rounds: roundsOf(await progressNow(await harness.reader(), request.id)) ?? [] };
+  const receipt = await writer.commit(request, second.awaited, second.certificate);
+  assert.ok(receipt !== "already");
+  const rounds = roundsOf(await progressNow(await harness.reader(), request.id)) ?? [];
+  return { request, rounds, finalAt: receipt.blockNumber };
 }
 
 /** Waits for the committee of the running attempt, the first or a later one. */
