@@ -215,7 +215,7 @@ async function perform(ports: KeeperPorts, progress: Progress, due: Step, signal
   ports.log.info({ requestId: progress.request.id.toString(), attempt: progress.attempt, transaction }, messages[due]);
 }
 
-/** Returns the number of the period in which the request became final. */
+/** Returns the number of the fifty blocks in which the request became final. */
 function periodOf({ at }: KeptRequest): bigint {
   return at / SETTLED_BLOCKS;
 }
