@@ -1,21 +1,13 @@
-import { ConclaveError, messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/errors.ts";
 import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
-import type { Digest, RequestId } from "../../core/types.ts";
-import type { AgentRecord, BatchOutcome, ChainReader, ChainWriter, FinalRequest, Receipt } from "../../ports/chain.ts";
+import type { Address, Digest, RequestId } from "../../core/types.ts";
+import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
-import {
-  awaitedOf,
-  dueOf,
-  isFinal,
-  isPaid,
-  lastRound,
-  roundsOf,
-  type Progress,
-  type Due,
-} from "../../core/request/progress.ts";
+import { awaitedOf, dueOf, isFinal, isPaid, lastRound, type Progress, type Due } from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
 import type { AgentTiming } from "../config.ts";
+import { createSettler, type Unsettled } from "./settler.ts";
 
 export interface KeeperPorts {
   readonly chain: ChainReader;
@@ -60,21 +52,15 @@ type Step = Exclude<Due, "settle">;
 
 /** Each tick asks the chain once, for all open requests together. */
 const TICK_MS = 500;
-/** Most requests that are settled in one go. */
-const SETTLED_AT_ONCE = 20;
-/** Final requests whose last events lie in the same so many blocks are settled by the agents in the same order, so that one of them can settle all together. */
-const SETTLED_BLOCKS = 50n;
 
 export function createKeeper(
   ports: KeeperPorts,
-  { relayStaggerMs: staggerMs, settleBatchMs }: Pick<AgentTiming, "relayStaggerMs" | "settleBatchMs">,
+  timing: Pick<AgentTiming, "relayStaggerMs" | "settleBatchMs">,
   lifetime: AbortSignal,
 ): Keeper {
   const kept = new Map<RequestId, KeptRequest>();
   let active: readonly AgentRecord[] = [];
   let ticking = false;
-  /** True while requests are being settled: an agent that reads the chain from its beginning finds all old requests settled, and asks for a few at a time. */
-  let settling = false;
 
   const tick = async (): Promise<void> => {
     const head = await ports.chain.head(lifetime);
@@ -87,9 +73,9 @@ export function createKeeper(
       const isSame = entry.due?.action === action && entry.due?.attempt === attempt;
       if (!isSame) entry.due = action === null ? null : { action, attempt, since: now };
       if (action === null || entry.due === null || entry.busy || action === "settle") continue;
-      if (now - entry.due.since >= rankOf(String(progress.request.id)) * staggerMs) void act(entry, action);
+      if (now - entry.due.since >= rankOf(String(progress.request.id)) * timing.relayStaggerMs) void act(entry, action);
     }
-    if (!settling) void settleDue(now);
+    void settle([...kept.values()].flatMap(unsettledOf), now);
   };
 
   const act = async (entry: KeptRequest, action: Step): Promise<void> => {
@@ -105,58 +91,25 @@ export function createKeeper(
     }
   };
 
-  /** Settles what is due in this agent's turn, together with what became final at about the same time. */
-  const settleDue = async (now: number): Promise<void> => {
-    const due = [...kept.values()].filter((one) => one.due?.action === "settle" && one.due.since <= now);
-    const ranks = new Map<bigint, number>();
-    const hasTurn = (entry: KeptRequest): boolean => {
-      const waitedMs = now - (entry.due?.since ?? now) - settleBatchMs;
-      if (waitedMs < 0) return false;
-      const period = periodOf(entry);
-      const rank = ranks.get(period) ?? rankOf(`settle ${period}`);
-      ranks.set(period, rank);
-      return waitedMs >= rank * staggerMs;
-    };
-    const periods = new Set(due.filter(hasTurn).map(periodOf));
-    const batch = due.filter((entry) => periods.has(periodOf(entry))).slice(0, SETTLED_AT_ONCE);
-    if (batch.length === 0) return;
-    settling = true;
-    try {
-      const outcomes = await ports.writer.settleAll(batch.map(finalRequestOf), lifetime);
-      for (const [index, entry] of batch.entries()) settled(entry, outcomes[index] as BatchOutcome);
-    } catch (error) {
-      warn(error, null);
-      for (const entry of batch) postpone(entry, "settle");
-    } finally {
-      settling = false;
-    }
-  };
-
-  const settled = (entry: KeptRequest, outcome: BatchOutcome): void => {
-    const { id } = entry.progress.request;
-    if (outcome instanceof ConclaveError) {
-      warn(outcome, id);
-      postpone(entry, "settle");
-      return;
-    }
-    kept.delete(id);
-    if (outcome !== "already")
-      ports.log.info({ requestId: String(id), transaction: outcome.transactionHash }, "settled the request");
-  };
-
   /** Waits for the event to arrive; after a failure everybody has another turn. */
   const postpone = (entry: KeptRequest, action: Due): void => {
-    entry.due = { action, attempt: entry.progress.attempt, since: ports.clock.now() + staggerMs };
+    entry.due = { action, attempt: entry.progress.attempt, since: ports.clock.now() + timing.relayStaggerMs };
   };
 
-  /** Returns this agent's turn for what the key names: agents are ordered by sha256(key, agentId). */
-  const rankOf = (key: string): number => {
-    const hashOf = ({ agentId }: AgentRecord): Digest => sha256(concat(utf8(`${key}.`), utf8(String(agentId))));
-    const self = active.find(({ signer }) => signer === ports.signer.address);
-    if (self === undefined) return active.length;
-    const own = hashOf(self);
-    return active.filter((other) => compareHex(hashOf(other), own) < 0).length;
+  const rankOf = (key: string): number => rankIn(active, ports.signer.address, key);
+
+  const warn = (error: unknown, requestId: RequestId | null): void => {
+    const facts = { requestId: requestId?.toString(), error: messageOf(error) };
+    if (!lifetime.aborted) ports.log.warn(facts, "could not do what is due; trying again");
   };
+
+  const onFailed = (requestId: RequestId, error: unknown): void => {
+    warn(error, requestId);
+    const entry = kept.get(requestId);
+    if (entry !== undefined) postpone(entry, "settle");
+  };
+  const onDone = (requestId: RequestId): void => void kept.delete(requestId);
+  const settle = createSettler({ ...ports, rankOf, onDone, onFailed }, timing, lifetime);
 
   const run = async (): Promise<void> => {
     if (ticking) return;
@@ -168,29 +121,8 @@ export function createKeeper(
     ticking = false;
   };
 
-  const warn = (error: unknown, requestId: RequestId | null): void => {
-    if (lifetime.aborted) return;
-    ports.log.warn(
-      { requestId: requestId?.toString(), error: messageOf(error) },
-      "could not do what is due; trying again",
-    );
-  };
-
   return {
-    async wake() {
-      try {
-        const own = await ports.chain.agentBySigner(ports.signer.address, lifetime);
-        if (own?.asleep !== true) return;
-        await ports.writer.wake(own.agentId, lifetime);
-        ports.log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
-      } catch (error) {
-        if (!lifetime.aborted)
-          ports.log.error(
-            { error: messageOf(error) },
-            "could not wake the agent: it will not be drawn; start it again",
-          );
-      }
-    },
+    wake: () => wakeOwn(ports, lifetime),
     agents(records) {
       active = records;
     },
@@ -215,16 +147,21 @@ async function perform(ports: KeeperPorts, progress: Progress, due: Step, signal
   ports.log.info({ requestId: progress.request.id.toString(), attempt: progress.attempt, transaction }, messages[due]);
 }
 
-/** Returns the number of the fifty blocks in which the request became final. */
-function periodOf({ at }: KeptRequest): bigint {
-  return at / SETTLED_BLOCKS;
+async function wakeOwn({ chain, writer, signer, log }: KeeperPorts, lifetime: AbortSignal): Promise<void> {
+  try {
+    const own = await chain.agentBySigner(signer.address, lifetime);
+    if (own?.asleep !== true) return;
+    await writer.wake(own.agentId, lifetime);
+    log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
+  } catch (error) {
+    const facts = { error: messageOf(error) };
+    if (!lifetime.aborted) log.error(facts, "could not wake the agent: it will not be drawn; start it again");
+  }
 }
 
-function finalRequestOf({ progress }: KeptRequest): FinalRequest {
-  const { request, stage } = progress;
-  const rounds = roundsOf(progress);
-  if (rounds === null) throw new RangeError(`finalRequestOf: request ${request.id} is ${stage.kind}`);
-  return { request, rounds };
+/** Returns the request if its settlement is due. */
+function unsettledOf({ progress, at, due }: KeptRequest): readonly Unsettled[] {
+  return due?.action === "settle" ? [{ progress, at, since: due.since }] : [];
 }
 
 const messages: Readonly<Record<Step, string>> = {
@@ -247,4 +184,13 @@ async function submit(
   if (due === "fallBack" && awaited !== null) return writer.fallBack(request, awaited, signal);
   if (due === "finalize" && last !== null) return writer.finalize(request, last, signal);
   throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);
+}
+
+/** Returns the agent's place in what the key names: agents are ordered by sha256(key, agentId). An agent that is not active comes last. */
+function rankIn(active: readonly AgentRecord[], signer: Address, key: string): number {
+  const hashOf = ({ agentId }: AgentRecord): Digest => sha256(concat(utf8(`${key}.`), utf8(String(agentId))));
+  const self = active.find((agent) => agent.signer === signer);
+  if (self === undefined) return active.length;
+  const own = hashOf(self);
+  return active.filter((other) => compareHex(hashOf(other), own) < 0).length;
 }

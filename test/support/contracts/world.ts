@@ -62,7 +62,9 @@ export type Oracle = WithMethods<
   | "settlement"
   | "supportedProtocols"
 >;
-export type Settlement = WithMethods<"settle" | "bondOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle">;
+export type Settlement = WithMethods<
+  "settle" | "tryMulticall" | "bondOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle"
+>;
 export type Registry = WithMethods<
   | "register"
   | "registerWithPermit"

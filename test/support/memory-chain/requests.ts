@@ -180,12 +180,12 @@ export function retryCallback(state: State, request: Request, last: DecidedRound
 }
 
 export function settle(state: State, request: Request, rounds: readonly DecidedRound[]): Receipt {
-  return append(state, settled(state, { request, rounds }));
+  return append(state, settlementOf(state, { request, rounds }));
 }
 
 /** Settles like `tryMulticall`: in one transaction, in which a refused settlement changes nothing. */
 export function settleAll(state: State, requests: readonly FinalRequest[]): readonly (Receipt | ConclaveError)[] {
-  const bodies = requests.map((one) => unlessRefused(() => settled(state, one)));
+  const bodies = requests.map((one) => unlessRefused(() => settlementOf(state, one)));
   const receipt = append(
     state,
     bodies.flatMap((made) => (made instanceof ConclaveError ? [] : made)),
@@ -193,7 +193,7 @@ export function settleAll(state: State, requests: readonly FinalRequest[]): read
   return bodies.map((made) => (made instanceof ConclaveError ? made : receipt));
 }
 
-function settled(state: State, { request, rounds }: FinalRequest): readonly Body[] {
+function settlementOf(state: State, { request, rounds }: FinalRequest): readonly Body[] {
   const { id } = request;
   const last = rounds.at(-1);
   if (last === undefined) throw refused("WitnessMismatch", { requestId: String(id) });
