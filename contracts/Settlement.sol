@@ -18,7 +18,8 @@ import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeedLib} from "./libraries/SeedLib.sol";
-import {APPEAL_REWARD_DIVISOR, PPM_ONE} from "./types/Limits.sol";
+import {SelfCallLib} from "./libraries/SelfCallLib.sol";
+import {APPEAL_REWARD_DIVISOR, MAX_CALLS, PPM_ONE} from "./types/Limits.sol";
 import {
     DecidedRound,
     Decision,
@@ -107,7 +108,7 @@ contract Settlement is ISettlement {
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
             // A committee that was followed without an appeal has said nothing that could be wrong if it hung or was too early to answer.
             bool isOverturned =
-                (isAppealed || _isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision)) &&
+                (isAppealed || (_isFollowedByLarger(rounds, i) && !PayLib.isHung(rounds[i].decision))) &&
                     PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision);
             pay -= _deduct(book, request, rounds[i], book.relays[i], pay, !isOverturned);
             if (!isOverturned) {
@@ -133,6 +134,15 @@ contract Settlement is ISettlement {
                 services: book.services
             })
         );
+    }
+
+    /// @inheritdoc ISettlement
+    function tryMulticall(bytes[] calldata calls) external {
+        require(calls.length <= MAX_CALLS, IDecisionOracle.TooManyCalls(calls.length, MAX_CALLS));
+        for (uint256 i = 0; i < calls.length; ++i) {
+            (bool success, bytes memory reason) = SelfCallLib.tryCall(calls[i]);
+            if (!success) emit IDecisionOracle.CallFailed(i, reason);
+        }
     }
 
     /// @inheritdoc ISettlement

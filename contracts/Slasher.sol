@@ -178,6 +178,7 @@ contract Slasher is ISlasher {
         // The base fee is burnt, so that nobody can pay it to itself.
         reward = (OVERTURN_REWARD_GAS * block.basefee * prices.gasRate()) / GAS_RATE_WEI;
         if (reward > unit) reward = unit;
+        // slither-disable-next-line divide-before-multiply: the bound comes between; both round in favour of the treasury
         reward = (reward * slashed) / signed;
         if (reward > total / 2) reward = total / 2;
     }

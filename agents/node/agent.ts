@@ -89,7 +89,7 @@ class RunningAgent implements Agent {
     this.ingress = ingress;
     this.evidence = evidence;
     this.relayer = relayer;
-    this.keeper = createKeeper(ports, timing.relayStaggerMs, lifetime);
+    this.keeper = createKeeper(ports, timing, lifetime);
     this.duties = new Duties(ports, {
       timing,
       tokensPerRequest,

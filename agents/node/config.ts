@@ -34,6 +34,8 @@ export const timingConfigSchema = z
      * a second delays one commit in 48 by a block, and nobody else's turn comes before it ends.
      */
     relayBatchMs: z.int().min(0).max(60_000).default(250),
+    /** Wait of a final request for others that can be settled in the same transaction: no asker waits for a settlement. */
+    settleBatchMs: z.int().min(0).max(86_400_000).default(600_000),
   })
   .refine(({ relayBatchMs, relayStaggerMs }) => relayBatchMs < relayStaggerMs, {
     path: ["relayBatchMs"],
@@ -52,4 +54,8 @@ export const collectionConfigSchema = z
 
 export type ChainConfig = z.infer<typeof chainConfigSchema>;
 export type ContentConfig = z.infer<typeof contentConfigSchema>;
-export type AgentTiming = Timing & { readonly relayStaggerMs: number; readonly relayBatchMs: number };
+export type AgentTiming = Timing & {
+  readonly relayStaggerMs: number;
+  readonly relayBatchMs: number;
+  readonly settleBatchMs: number;
+};

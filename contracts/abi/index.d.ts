@@ -150,9 +150,11 @@ export declare const settlementAbi: readonly [
   R<"NoBeacon",[P<"uint256","requestId">,P<"uint64","seedBlock">]>,
   R<"SeedExpired",[P<"uint256","requestId">,P<"uint64","seedBlock">]>,
   R<"SeedNotReady",[P<"uint256","requestId">,P<"uint64","seedBlock">]>,
+  R<"TooManyCalls",[P<"uint256","length">,P<"uint256","maximum">]>,
   R<"WitnessMismatch",[P<"uint256","requestId">]>,
   R<"WrongStatus",[P<"uint256","requestId">,P<"uint8","status">]>,
   E<"AppealResolved",[I<P<"uint256","requestId">>,D<P<"uint32","attempt">>,I<P<"address","appellant">>,D<P<"bool","upheld">>,D<P<"uint256","amount">>]>,
+  E<"CallFailed",[D<P<"uint256","index">>,D<P<"bytes","reason">>]>,
   E<"OutcomeStored",[I<P<"uint256","requestId">>,D<P<"uint8","status">>,D<P<"uint32","attempt">>,D<P<"uint32","confidence">>,D<P<"bytes32","value">>]>,
   E<"RoundPaid",[I<P<"uint256","requestId">>,D<P<"uint32","attempt">>,D<P<"uint256","pay">>,D<P<"uint256","treasuryPay">>,I<P<"address","relayer">>,D<P<"uint256","relayerPay">>]>,
   E<"SettlerPaid",[I<P<"uint256","requestId">>,I<P<"address","settler">>,D<P<"uint256","amount">>]>,
@@ -163,6 +165,7 @@ export declare const settlementAbi: readonly [
   F<"settle",[T<"tuple","request",[P<"uint256","id">,P<"address","consumer">,P<"uint256","terms">,P<"bytes32","questionHash">]>,T<"tuple[]","rounds",[P<"uint256","round">,P<"uint256[]","committee">,T<"tuple","decision",[P<"uint256","head">,P<"bytes32","outcome">,P<"bytes32","transcript">,P<"bytes","answer">,P<"bytes","merits">]>,P<"uint256","relay">,P<"address","appellant">]>],[],"nonpayable">,
   F<"storeOutcome",[T<"tuple","request",[P<"uint256","id">,P<"address","consumer">,P<"uint256","terms">,P<"bytes32","questionHash">]>,P<"uint256","round">,P<"bytes32","committeeHash">,T<"tuple","decision",[P<"uint256","head">,P<"bytes32","outcome">,P<"bytes32","transcript">,P<"bytes","answer">,P<"bytes","merits">]>,P<"uint256","relay">],[],"nonpayable">,
   F<"storedOutcome",[P<"uint256","requestId">],[T<"tuple","",[P<"uint8","status">,P<"uint32","attempt">,P<"uint32","confidence">,P<"bytes32","value">]>],"view">,
+  F<"tryMulticall",[P<"bytes[]","calls">],[],"nonpayable">,
 ];
 
 /** Agents and stakes. */

@@ -77,6 +77,13 @@ interface ISettlement {
     /// decision from `DecisionProvisional`, of the others from `Requested` or `RequestReopened`
     function settle(Request calldata request_, DecidedRound[] calldata rounds) external;
 
+    /// @notice Calls functions of this contract for the caller, one after the other, such as `settle` for several requests. A call
+    /// that reverts is undone and announced by `IDecisionOracle.CallFailed`; the others stand.
+    /// @dev Warning: a node estimates the least gas with which this call succeeds, and it succeeds even if all inner calls fail. Add up
+    /// the gas that each inner call needs; each gets 63/64 of the gas that is left.
+    /// @param calls at most 128, ABI-encoded
+    function tryMulticall(bytes[] calldata calls) external;
+
     /// @notice The bond of an appeal against a decision of this round.
     /// @param requestId the id of the request, which names its price list
     /// @param terms the terms of the request

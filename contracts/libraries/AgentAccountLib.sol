@@ -153,6 +153,7 @@ library AgentAccountLib {
     /// @notice Returns the account after one more contested decision, if the week has room for it (SK4, SK5).
     function withLesson(AgentAccount word, bool agrees) internal view returns (AgentAccount) {
         word = _inThisWeek(word);
+        // slither-disable-next-line incorrect-equality: this function alone adds lessons, one at a time
         if (lessons(word) == MAX_WEEKLY_LESSONS) return word;
         (uint256 agreed_, uint256 contested_) = SkillLib.learned(agreed(word), contested(word), agrees);
         unchecked {

@@ -48,7 +48,13 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
     model: { kind: "llama", path: model.path, sequences: 2, threads: 1, gpu: false },
     listen: ["/ip4/127.0.0.1/tcp/0"],
-    timing: { phaseMs: model.pace.phaseMs, graceMs: 3_000, certifyMs: 3_000, relayStaggerMs: 2_000 },
+    timing: {
+      phaseMs: model.pace.phaseMs,
+      graceMs: 3_000,
+      certifyMs: 3_000,
+      relayStaggerMs: 2_000,
+      settleBatchMs: 2_000,
+    },
   };
   await writeFile(join(directory, "conclave.json"), JSON.stringify(config, null, 2));
   await settings.fund(keys);

@@ -3,17 +3,39 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { decodeFunctionData, parseTransaction } from "viem";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
-import { commitAll, type BatchTools } from "../../agents/adapters/chain/batch.ts";
+import { sendAll, type BatchTools } from "../../agents/adapters/chain/batch.ts";
+import { createCommitJobs, settleJob } from "../../agents/adapters/chain/batch-jobs.ts";
 import { connect } from "../../agents/adapters/chain/connection.ts";
-import { createSender, type Sender } from "../../agents/adapters/chain/transactions.ts";
+import { CREDIT_GAS, createSender, toReceipt, type Sender } from "../../agents/adapters/chain/transactions.ts";
+import { readSettlement } from "../../agents/adapters/chain/prices.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import type { ChainReader, ChainWriter, CommitOutcome } from "../../agents/ports/chain.ts";
+import type { Address } from "../../agents/core/types.ts";
+import type {
+  BatchOutcome,
+  CertifiedDecision,
+  ChainReader,
+  ChainWriter,
+  FinalRequest,
+} from "../../agents/ports/chain.ts";
 import { createNodeHarness, type NodeHarness } from "./chain-node.ts";
-import { drawn, type Drawn } from "./chain-questions.ts";
+import { drawn, unsettled, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
 
 /** Gas that suffices for one of two commits with a callback of 500,000 gas each. */
 const ENOUGH_FOR_ONE = 800_000n;
+
+type Bend = (send: Sender["send"]) => Sender["send"];
+
+/** Tools of a batch to this contract whose sender `bend` replaces. */
+async function bentTools({ options, accounts }: NodeHarness, contract: Address, bend: Bend): Promise<BatchTools> {
+  const connection = await connect(options);
+  const account = accounts[4];
+  assert.ok(account !== undefined);
+  const sender = createSender(connection, account, { receiptPollMs: 20 });
+  const sendAlone: BatchTools["sendAlone"] = async ({ data, doing }) =>
+    toReceipt(await sender.send({ to: contract, data, doing, allowance: CREDIT_GAS }));
+  return { connection, sender: { ...sender, send: bend(sender.send) }, sendAlone, contract };
+}
 
 describe("batches of commits on a node", () => {
   let harness: NodeHarness;
@@ -50,16 +72,9 @@ describe("batches of commits on a node", () => {
     return calls;
   };
 
-  /** Tools of a batch whose sender `bend` replaces. */
-  const bent = async (bend: (send: Sender["send"]) => Sender["send"]): Promise<BatchTools> => {
-    const connection = await connect(harness.options);
-    const account = harness.accounts[4];
-    assert.ok(account !== undefined);
-    const sender = createSender(connection, account, { receiptPollMs: 20 });
-    const commitOne: BatchTools["commitOne"] = ({ request, awaited, certificate }, signal) =>
-      writer.commit(request, awaited, certificate, signal);
-    return { connection, sender: { ...sender, send: bend(sender.send) }, commitOne };
-  };
+  const bent = (bend: Bend): Promise<BatchTools> => bentTools(harness, harness.options.oracle, bend);
+  const commitAll = async (tools: BatchTools, commits: readonly CertifiedDecision[]) =>
+    sendAll(tools, await Promise.all(commits.map(createCommitJobs(tools.connection, undefined))), undefined);
 
   it("sends as many transactions as it takes to stay below half a block", async () => {
     const all = await several(3);
@@ -83,7 +98,7 @@ describe("batches of commits on a node", () => {
     const refusing = await bent(() => () => {
       throw new ConclaveError("CHAIN_UNREACHABLE", "Commit: transaction gas limit too high", { kind: "refused" });
     });
-    const hashes = hashesOf(await commitAll(refusing, all, undefined));
+    const hashes = hashesOf(await commitAll(refusing, all));
     assert.notEqual(hashes[0], hashes[1]);
     assert.deepEqual(await statusesOf(all), ["decided", "decided"]);
   });
@@ -95,11 +110,11 @@ describe("batches of commits on a node", () => {
       await send(call, signal);
       throw new ConclaveError("CHAIN_TIMEOUT", "Commit: no receipt within 1 s");
     });
-    assert.deepEqual(await commitAll(lost, all, undefined), ["already", "already"]);
+    assert.deepEqual(await commitAll(lost, all), ["already", "already"]);
     const waiting = await bent(() => async () => {
       throw new ConclaveError("CHAIN_TIMEOUT", "Commit: no receipt within 1 s");
     });
-    const outcomes = await commitAll(waiting, others, undefined);
+    const outcomes = await commitAll(waiting, others);
     assert.deepEqual(
       outcomes.map((outcome) => (outcome instanceof ConclaveError ? outcome.code : outcome)),
       ["CHAIN_TIMEOUT", "CHAIN_TIMEOUT"],
@@ -115,14 +130,14 @@ describe("batches of commits on a node", () => {
       await other.commit(theirs.request, theirs.awaited, theirs.certificate);
       return send(call, signal);
     });
-    const [done, already] = await commitAll(slow, [mine, theirs], undefined);
-    assert.equal(hashesOf([done as CommitOutcome]).length, 1);
+    const [done, already] = await commitAll(slow, [mine, theirs]);
+    assert.equal(hashesOf([done as BatchOutcome]).length, 1);
     assert.equal(already, "already");
 
     const all = await several(2);
     const calls = watch();
     const mean = await bent((send) => (call, signal) => send({ ...call, gas: ENOUGH_FOR_ONE }, signal));
-    const hashes = hashesOf(await commitAll(mean, all, undefined));
+    const hashes = hashesOf(await commitAll(mean, all));
     assert.notEqual(hashes[0], hashes[1]);
     assert.deepEqual(calls, [2, 1]);
     assert.deepEqual(await statusesOf(all), ["decided", "decided"]);
@@ -134,7 +149,7 @@ describe("batches of commits on a node", () => {
       await harness.passTime(3_700);
       return send(call, signal);
     });
-    const outcomes = await commitAll(slow, late, undefined);
+    const outcomes = await commitAll(slow, late);
     for (const outcome of outcomes) {
       assert.ok(outcome instanceof ConclaveError);
       assert.equal(outcome.data["error"], "DeadlinePassed", outcome.message);
@@ -150,7 +165,52 @@ describe("batches of commits on a node", () => {
   });
 });
 
-function hashesOf(outcomes: readonly CommitOutcome[]): readonly string[] {
+describe("batches of settlements on a node", () => {
+  let harness: NodeHarness;
+  let reader: ChainReader;
+  before(async () => {
+    harness = await createNodeHarness();
+    reader = await harness.reader();
+  });
+  after(() => harness.stop());
+
+  const settledOf = async (all: readonly FinalRequest[]): Promise<readonly boolean[]> =>
+    Promise.all(all.map(async ({ request }) => (await reader.requestState(request.id)).settled));
+
+  it("settles together what is due together; a request that is refused, or settled before, holds back no other", async () => {
+    const writer = await harness.writer(0);
+    const all: FinalRequest[] = [];
+    for (let index = 0; index < 4; index += 1) all.push(await unsettled(harness));
+    const [first, second, third, fourth] = all as [FinalRequest, FinalRequest, FinalRequest, FinalRequest];
+    await writer.settle(second.request, second.rounds);
+    const wrong = { ...third, rounds: third.rounds.slice(1) };
+    const outcomes = await writer.settleAll([first, second, wrong, fourth]);
+    assert.equal(outcomes[1], "already");
+    assert.ok(outcomes[2] instanceof ConclaveError);
+    assert.equal(outcomes[2].data["error"], "WitnessMismatch");
+    const [one, other] = hashesOf([outcomes[0] as BatchOutcome, outcomes[3] as BatchOutcome]);
+    assert.equal(one, other);
+    assert.deepEqual(await settledOf(all), [true, true, false, true]);
+  });
+
+  it("counts as done what somebody else settles before the transaction lands, and settles the rest in it", async () => {
+    const [mine, theirs, last] = [await unsettled(harness), await unsettled(harness), await unsettled(harness)];
+    const other = await harness.writer(1);
+    const contract = await readSettlement(await connect(harness.options));
+    const slow = await bentTools(harness, contract, (send) => async (call, signal) => {
+      await other.settle(theirs.request, theirs.rounds);
+      return send(call, signal);
+    });
+    const jobs = [mine, theirs, last].map((one) => settleJob(slow.connection, one));
+    const [first, second, third] = await sendAll(slow, jobs, undefined);
+    assert.equal(second, "already");
+    const [one, another] = hashesOf([first as BatchOutcome, third as BatchOutcome]);
+    assert.equal(one, another);
+    assert.deepEqual(await settledOf([mine, theirs, last]), [true, true, true]);
+  });
+});
+
+function hashesOf(outcomes: readonly BatchOutcome[]): readonly string[] {
   return outcomes.map((outcome) => {
     assert.ok(typeof outcome === "object" && "transactionHash" in outcome, "it is no receipt");
     return outcome.transactionHash;

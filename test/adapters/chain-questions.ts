@@ -20,8 +20,15 @@ import type {
   Terms,
 } from "../../agents/core/types.ts";
 import type { AwaitedRound, DecidedRound } from "../../agents/core/request/events.ts";
-import type { ChainReader, ChainWriter, DecisionProof, MessageProof, Receipt } from "../../agents/ports/chain.ts";
-import { awaitedOf, progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
+import type {
+  ChainReader,
+  ChainWriter,
+  DecisionProof,
+  FinalRequest,
+  MessageProof,
+  Receipt,
+} from "../../agents/ports/chain.ts";
+import { awaitedOf, progressOf, lastRound, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { decisionSlotDigest, slotDigest } from "../support/memory-chain/slot-digests.ts";
 
@@ -80,6 +87,18 @@ export async function asked(harness: ChainHarness, change: Partial<Terms> = {}):
 export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}): Promise<Drawn> {
   const { request } = await asked(harness, change);
   return drawNext(harness, request.id);
+}
+
+/** Leaves a final request that nobody has settled: the commit settles a decision of the first round, and no other. */
+export async function unsettled(harness: ChainHarness): Promise<FinalRequest & { readonly finalAt: bigint }> {
+  const writer = await harness.writer(1);
+  const { request, awaited, certifying } = await drawn(harness, { retries: 1 });
+  await writer.commit(request, awaited, certifying({ status: "hung", outcome: wordOf(0n), answer: "" }));
+  const second = await drawNext(harness, request.id);
+  const receipt = await writer.commit(request, second.awaited, second.certificate);
+  assert.ok(receipt !== "already");
+  const rounds = roundsOf(await progressNow(await harness.reader(), request.id)) ?? [];
+  return { request, rounds, finalAt: receipt.blockNumber };
 }
 
 /** Waits for the committee of the running attempt, the first or a later one. */

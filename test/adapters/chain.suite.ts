@@ -9,7 +9,7 @@ import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { ANSWER_KINDS, type AnswerKind, type RequestId, type Terms } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
-import type { ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
+import type { ChainReader, BatchOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { dueOf } from "../../agents/core/request/progress.ts";
 import { asked, progressNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
@@ -320,7 +320,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
   });
 }
 
-function isReceipt(outcome: CommitOutcome | undefined): outcome is Receipt {
+function isReceipt(outcome: BatchOutcome | undefined): outcome is Receipt {
   return typeof outcome === "object" && "transactionHash" in outcome;
 }
 

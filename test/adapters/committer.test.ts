@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { RequestId, SeatIndex } from "../../agents/core/types.ts";
-import type { ChainWriter, CertifiedDecision, CommitOutcome, Receipt } from "../../agents/ports/chain.ts";
+import type { ChainWriter, CertifiedDecision, BatchOutcome, Receipt } from "../../agents/ports/chain.ts";
 import { createCommitter, type Committer } from "../../agents/node/request/relay.ts";
 import { relay } from "../../agents/node/request/relay.ts";
 import { silentLog } from "../integration/world.ts";
 import { createMemoryHarness } from "./chain-memory.ts";
+import { createNodeHarness } from "./chain-node.ts";
 import { drawn } from "./chain-questions.ts";
+import { rejects } from "./chain.suite.ts";
 
 const WAIT_MS = 250;
 const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
@@ -20,11 +22,11 @@ const settled = async (): Promise<void> => {
 };
 
 /** A committer over a writer that records its calls and answers when the test lets it. */
-function bench(outcomes: (ids: readonly number[]) => readonly CommitOutcome[] = (ids) => ids.map(() => receipt)) {
+function bench(outcomes: (ids: readonly number[]) => readonly BatchOutcome[] = (ids) => ids.map(() => receipt)) {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
   let held: Promise<void> = Promise.resolve();
-  const submit = async (ids: readonly number[]): Promise<readonly CommitOutcome[]> => {
+  const submit = async (ids: readonly number[]): Promise<readonly BatchOutcome[]> => {
     calls.push(ids);
     await held;
     return outcomes(ids);
@@ -120,25 +122,40 @@ describe("committer", () => {
     await only;
     assert.deepEqual(calls, []);
   });
-
-  it("lets two relays of one agent share a transaction; the next relayer finds both done", async () => {
-    const harness = await createMemoryHarness();
-    const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
-    const relayed = [await drawn(harness), await drawn(harness)];
-    const relayAll = async (account: 0 | 1): Promise<readonly (Receipt | "already")[]> => {
-      const writer = await harness.writer(account);
-      const committer = createCommitter({ writer, clock, log: silentLog }, 20, lifetime.signal);
-      const ports = { chain, committer, clock, log: silentLog };
-      return Promise.all(
-        relayed.map(({ request, awaited, committee, certificate }) => {
-          const attempt = { domain: chain.domain, request, attempt: 0, committee };
-          return relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
-        }),
-      );
-    };
-    const [first, second] = await relayAll(0);
-    assert.ok(first !== undefined && first !== "already" && second !== undefined && second !== "already");
-    assert.equal(first.transactionHash, second.transactionHash);
-    assert.deepEqual(await relayAll(1), ["already", "already"]);
-  });
 });
+
+for (const [name, createHarness] of [
+  ["memory", createMemoryHarness],
+  ["viem on anvil", createNodeHarness],
+] as const) {
+  describe(`relays that share a committer: ${name}`, async () => {
+    const harness = await createHarness();
+    after(() => harness.stop());
+
+    it("commits in one transaction; one that is refused holds back no other, and the next relayer finds them done", async () => {
+      const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
+      const relayed = [await drawn(harness), await drawn(harness)];
+      const bad = await drawn(harness);
+      const { decision, signatures } = bad.certificate;
+      const tooFew = { ...bad, certificate: { decision, signatures: signatures.slice(1) } };
+      const relayAll = async (account: 0 | 1): Promise<readonly (Receipt | "already")[]> => {
+        const writer = await harness.writer(account);
+        const committer = createCommitter({ writer, clock, log: silentLog }, 20, lifetime.signal);
+        const ports = { chain, committer, clock, log: silentLog };
+        const refused = rejects(committer.commit(tooFew), "CHAIN_REVERTED", "QuorumNotReached");
+        const outcomes = await Promise.all(
+          relayed.map(({ request, awaited, committee, certificate }) => {
+            const attempt = { domain: chain.domain, request, attempt: 0, committee };
+            return relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
+          }),
+        );
+        await refused;
+        return outcomes;
+      };
+      const [first, second] = await relayAll(0);
+      assert.ok(first !== undefined && first !== "already" && second !== undefined && second !== "already");
+      assert.equal(first.transactionHash, second.transactionHash);
+      assert.deepEqual(await relayAll(1), ["already", "already"]);
+    });
+  });
+}

@@ -44,12 +44,18 @@ abstract contract Rules is WalkTest {
 
     /// @dev The steps of a request come up more often than the rest.
     function weightedSelectors() internal pure override returns (bytes4[] memory selectors) {
-        bytes4[32] memory weighted = [
+        bytes4[38] memory weighted = [
             Handler.fundSubscription.selector,
             Handler.withdrawFunds.selector,
             Handler.withdraw.selector,
             Handler.claimRewards.selector,
             Handler.wake.selector,
+            Handler.leave.selector,
+            Handler.comeBack.selector,
+            Handler.comeBack.selector,
+            Handler.accuse.selector,
+            Handler.overturn.selector,
+            Handler.overturn.selector,
             Handler.setPrices.selector,
             Handler.ask.selector,
             Handler.ask.selector,
@@ -119,11 +125,11 @@ contract InvariantsTest is Rules {
 /// every shape of settlement, and no action reverts. The walks are not in the test itself: of a test that fails, Hardhat
 /// keeps every step.
 contract ShapesTest is Rules {
-    uint256 private constant WALKS = 10;
+    uint256 private constant WALKS = 20;
     mapping(bytes32 action => uint256 count) private _counts;
 
     function setUp() public {
-        bytes32[82] memory expected = _expected();
+        bytes32[92] memory expected = _expected();
         for (uint256 walk = 0; walk < WALKS; ++walk) {
             _handler = new Handler();
             _walk(walk, 500);
@@ -133,14 +139,14 @@ contract ShapesTest is Rules {
     }
 
     function test_everyShapeIsReached() public view {
-        bytes32[82] memory expected = _expected();
+        bytes32[92] memory expected = _expected();
         string memory missing = "";
         for (uint256 i = 0; i < expected.length; ++i)
             if (_counts[expected[i]] == 0) missing = string(abi.encodePacked(missing, expected[i], " "));
         assertTrue(bytes(missing).length == 0, missing);
     }
 
-    function _expected() private pure returns (bytes32[82] memory) {
+    function _expected() private pure returns (bytes32[92] memory) {
         return
             [
                 bytes32("fund"),
@@ -148,8 +154,17 @@ contract ShapesTest is Rules {
                 "withdraw",
                 "claimRewards",
                 "wake",
+                "leave",
+                "comeBack",
+                "accuse",
+                "accuse: exits",
+                "accuseAgain",
+                "overturn",
+                "overturnRefused",
+                "deserted",
                 "setPrices",
                 "ask",
+                "ask: secured",
                 "askDirect",
                 "askLater",
                 "tooFewAgents",
@@ -194,6 +209,7 @@ contract ShapesTest is Rules {
                 "settleRounds",
                 "settle five rounds or more",
                 "settled, replaced before",
+                "settled in one transaction",
                 "settled in tokens",
                 "settled in coins",
                 "last decided",

@@ -10,10 +10,12 @@ import {
   decisionFor,
   draw,
   latestOf,
+  recordOf,
   passDeadline,
   refundArgs,
   termsFor,
   type Asked,
+  type Committed,
   type Drawn,
 } from "../support/contracts/course.ts";
 import { agentOf, Currency, packTerms, Status } from "../support/contracts/typed-data.ts";
@@ -173,6 +175,58 @@ describe("tryMulticall", () => {
       .withArgs(129, 128);
     const receipt = (await (await oracle.tryMulticall(Array(128).fill("0x"))).wait())!;
     expect(findEvents(oracle, receipt, "CallFailed")).to.have.length(128);
+  });
+});
+
+describe("tryMulticall of the settlement", () => {
+  const count = 20;
+  const seats = 7;
+  const gasPrice = 2n * 10n ** 9n;
+
+  /** A registry of proven agents, all of which have been paid, and more final requests than a batch settles. */
+  async function final() {
+    const prices = { unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: gasPrice, treasuryPpm: 50_000n };
+    const world = await deployWorld(ethers, { token: prices });
+    await registerAgents(world, 60);
+    const decideOne = async (): Promise<Committed> => {
+      const asked = await ask(world, termsFor({ committeeSize: seats, appeals: 1, duration: 86_400 }));
+      const committed = await commit(world, await draw(world, asked), undefined, { gasPrice });
+      await passDeadline(world, committed.rounds[0]!.round);
+      await world.oracle.finalize(...latestOf(committed), { gasPrice });
+      return committed;
+    };
+    const ready: Committed[] = [];
+    for (let index = 0; index < count + 2; index++) ready.push(await decideOne());
+    return { world, ready };
+  }
+  const settleOf = (world: World, one: Committed): string =>
+    world.settlement.interface.encodeFunctionData("settle", recordOf(one));
+
+  it("settles twenty requests for less gas than one by one; a call that fails changes nothing", async function () {
+    this.timeout(300_000);
+    const { world, ready } = await loadFixture(final);
+    const { settlement, oracle } = world;
+    const [first, second, ...others] = ready as [Committed, Committed, ...Committed[]];
+    await settlement.settle(...recordOf(first), { gasPrice });
+    const alone = (await (await settlement.settle(...recordOf(second), { gasPrice })).wait())!.gasUsed as bigint;
+    const calls = others.map((one) => settleOf(world, one));
+    // One that is settled already, and one that is no call.
+    const bad = [settleOf(world, first), "0x"];
+    const sent = await settlement.tryMulticall([...bad, ...calls], { gasLimit: 16_000_000n, gasPrice });
+    const receipt = (await sent.wait())!;
+    const failed = findEvents(settlement, receipt, "CallFailed");
+    expect(failed.map((event) => Number(event.args["index"]))).to.deep.equal([0, 1]);
+    expect(findEvents(settlement, receipt, "SettlerPaid")).to.have.length(count);
+    for (const { request } of others) expect((await oracle.statusOf(request.id)).settled).to.equal(true);
+    const each = (receipt.gasUsed as bigint) / BigInt(count);
+    expect(each).to.be.below(alone - 30_000n);
+  });
+
+  it("takes at most 128 calls", async () => {
+    const { settlement, oracle } = await deployWorld(ethers);
+    await expect(settlement.tryMulticall(Array(129).fill("0x")))
+      .to.be.revertedWithCustomError(oracle, "TooManyCalls")
+      .withArgs(129, 128);
   });
 });
 

@@ -162,7 +162,14 @@ export async function startCliWorld(): Promise<CliWorld> {
   const init = agentFolders(cli, address, (config) => ({
     ...config,
     chain: { ...config.chain, pollIntervalMs: 100 },
-    timing: { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_000, certifyDeltaMs: 500, relayStaggerMs: 1_000 },
+    timing: {
+      phaseMs: 10_000,
+      graceMs: 1_000,
+      certifyMs: 2_000,
+      certifyDeltaMs: 500,
+      relayStaggerMs: 1_000,
+      settleBatchMs: 1_000,
+    },
   }));
 
   const nextEpoch = (): Promise<void> => chain.nextEpoch(EPOCH_BLOCKS);

@@ -5,7 +5,7 @@ import { openCursor } from "../../agents/node/cursor.ts";
 import type { ChainWriter } from "../../agents/ports/chain.ts";
 import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { createNodeHarness } from "../adapters/chain-node.ts";
-import { drawNext, drawn, wordOf, type ChainHarness } from "../adapters/chain-questions.ts";
+import { unsettled, type ChainHarness } from "../adapters/chain-questions.ts";
 import { run } from "./keeper-world.ts";
 import { until } from "./world.ts";
 
@@ -17,23 +17,17 @@ const LOOK_BACK_BLOCKS = 50_400;
 /** Leaves a final request that a running agent could not settle, and mines so many blocks. */
 async function leaveUnsettled(harness: ChainHarness, journals: MemoryJournals, blocks: number) {
   let tries = 0;
-  const settle: ChainWriter["settle"] = async () => {
+  const settleAll: ChainWriter["settleAll"] = async () => {
     tries += 1;
     throw new Error("no chain for settlements");
   };
-  const agent = await run(harness, journals, { settle });
-  const writer = await harness.writer(1);
-  const { request, awaited, certifying } = await drawn(harness, { retries: 1 });
-  await writer.commit(request, awaited, certifying({ status: "hung", outcome: wordOf(0n), answer: "" }));
-  // The commit settles a decision of the first round, and no other.
-  const second = await drawNext(harness, request.id);
-  const receipt = await writer.commit(request, second.awaited, second.certificate);
-  assert.ok(receipt !== "already");
+  const agent = await run(harness, journals, { settleAll });
+  const { request, finalAt } = await unsettled(harness);
   await until(() => tries > 0);
   await harness.mine(blocks);
-  await until(() => agent.handled() >= receipt.blockNumber + BigInt(blocks));
+  await until(() => agent.handled() >= finalAt + BigInt(blocks));
   await agent.stop();
-  return { request, committedAt: receipt.blockNumber };
+  return { request, committedAt: finalAt };
 }
 
 async function storedPosition(journals: MemoryJournals): Promise<bigint> {

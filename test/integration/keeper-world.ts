@@ -7,6 +7,7 @@ import type { MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
 import { createAgent } from "../../agents/node/agent.ts";
+import type { AgentTiming } from "../../agents/node/config.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import type { ChainHarness } from "../adapters/chain-questions.ts";
 import { fastTiming, silentLog, truthful } from "./world.ts";
@@ -22,6 +23,7 @@ export async function run(
   harness: ChainHarness,
   journals: MemoryJournals,
   change: Partial<ChainWriter> = {},
+  timing: Partial<AgentTiming> = {},
 ): Promise<Run> {
   const reader = await harness.reader();
   const clock = createSystemClock();
@@ -55,7 +57,7 @@ export async function run(
     log: silentLog,
   };
   const abort = new AbortController();
-  const done = createAgent(ports, { ...fastTiming, relayStaggerMs: 50 }, Infinity).run(abort.signal);
+  const done = createAgent(ports, { ...fastTiming, relayStaggerMs: 50, ...timing }, Infinity).run(abort.signal);
   return {
     handled: () => handled,
     stop: async () => {

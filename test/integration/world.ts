@@ -22,6 +22,7 @@ export const fastTiming: AgentTiming = {
   certifyDeltaMs: 100,
   relayStaggerMs: 200,
   relayBatchMs: 20,
+  settleBatchMs: 20,
 };
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

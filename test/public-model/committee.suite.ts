@@ -50,6 +50,7 @@ export function committeeDecides(hosted: () => LoadedModel): void {
         certifyDeltaMs: 1_000,
         relayStaggerMs: 1_000,
         relayBatchMs: 20,
+        settleBatchMs: 20,
       };
       world = memoryWorld(scripts, undefined, undefined, timing);
       running.push(...world.agents.map((agent) => agent.start({ model: hosted().model })));

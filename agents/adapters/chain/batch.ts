@@ -1,26 +1,36 @@
 import { encodeFunctionData, parseEventLogs, type Hex, type TransactionReceipt } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import type { CertifiedDecision, CommitOutcome, Receipt } from "../../ports/chain.ts";
-import { isCommitted } from "../../core/request/state.ts";
+import type { Address } from "../../core/types.ts";
+import type { BatchOutcome, Receipt } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Connection } from "./connection.ts";
-import { encodeCommit } from "./encode.ts";
 import { revertError, revertName } from "./errors.ts";
-import { readHeader } from "./header.ts";
-import { readRequestState } from "./reader.ts";
 import { CREDIT_GAS, callMessage, padded, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
+
+/** One call of a batch. */
+export interface BatchJob {
+  /** The call as a transaction of its own. */
+  readonly data: Hex;
+  /** The call after others of the same transaction, where it may leave out what an earlier one has proven; `data` if absent. */
+  readonly dataAfter?: (earlier: readonly BatchJob[]) => Hex;
+  /** What the call does, beginning with a verb, for messages. */
+  readonly doing: string;
+  /** Reads from the chain whether somebody has done it. */
+  readonly isDone: (signal: AbortSignal | undefined) => Promise<boolean>;
+}
 
 export interface BatchTools {
   readonly connection: Connection;
   readonly sender: Sender;
-  /** Sends one commit in its own transaction. */
-  readonly commitOne: (commit: CertifiedDecision, signal: AbortSignal | undefined) => Promise<Receipt | "already">;
+  /** Sends one call in its own transaction. */
+  readonly sendAlone: (job: BatchJob, signal: AbortSignal | undefined) => Promise<Receipt | "already">;
+  /** A contract with `tryMulticall`: the oracle, or its settlement. */
+  readonly contract: Address;
 }
 
-/** A commit that would succeed, its seed block's header, and the gas that it needs alone. */
+/** A call that would succeed, and the gas that it needs alone. */
 interface Item {
-  readonly commit: CertifiedDecision;
-  readonly header: Hex;
+  readonly job: BatchJob;
   readonly gas: bigint;
 }
 
@@ -30,51 +40,51 @@ const MAX_TRANSACTION_GAS = 1n << 24n;
 const BLOCK_SHARE = 2n;
 /** Most calls of one `tryMulticall`. */
 const MAX_CALLS = 128;
+/** Calls that are weighed at once, each by two requests to the node. */
+const WEIGHED_AT_ONCE = 32;
 
-/** Implements `ChainWriter.commitAll`. */
-export async function commitAll(
+/**
+ * Makes several calls in as few transactions as possible. Returns one outcome per job, in their order; a failed one holds
+ * back no other. Throws only failures that concern all, e.g. CHAIN_UNREACHABLE.
+ */
+export async function sendAll(
   tools: BatchTools,
-  commits: readonly CertifiedDecision[],
+  jobs: readonly BatchJob[],
   signal: AbortSignal | undefined,
-): Promise<readonly CommitOutcome[]> {
-  const headers = new Map<bigint, Promise<Hex>>();
-  const headerOf = (seedBlock: bigint): Promise<Hex> => {
-    const header = headers.get(seedBlock) ?? readHeader(tools.connection, seedBlock, signal);
-    headers.set(seedBlock, header);
-    return header;
-  };
-  const outcomes = await Promise.all(commits.map((commit) => weigh(tools, commit, headerOf, signal)));
+): Promise<readonly BatchOutcome[]> {
+  const outcomes: (Item | BatchOutcome)[] = [];
+  for (let at = 0; at < jobs.length; at += WEIGHED_AT_ONCE) {
+    const group = jobs.slice(at, at + WEIGHED_AT_ONCE);
+    outcomes.push(...(await Promise.all(group.map((job) => weigh(tools, job, signal)))));
+  }
   const items = outcomes.filter((one) => isItem(one));
   const { gasLimit } = await tools.connection.call("Read the newest block", signal, (client) => client.getBlock());
-  const done = new Map<CertifiedDecision, CommitOutcome>();
+  const done = new Map<BatchJob, BatchOutcome>();
   for (const batch of batchesOf(items, smaller(gasLimit / BLOCK_SHARE, MAX_TRANSACTION_GAS)))
     for (const [index, outcome] of (await send(tools, batch, signal)).entries())
-      done.set((batch[index] as Item).commit, outcome);
-  return outcomes.map((one) => (isItem(one) ? (done.get(one.commit) as CommitOutcome) : one));
+      done.set((batch[index] as Item).job, outcome);
+  return outcomes.map((one) => (isItem(one) ? (done.get(one.job) as BatchOutcome) : one));
 }
 
 /**
- * Estimates the gas of each commit alone, since a node that estimates a whole batch finds the least gas with which all
- * of its calls may fail. A commit that would fail alone is left out, with the reason.
+ * Estimates the gas of each call alone, since a node that estimates a whole batch finds the least gas with which all
+ * of its calls may fail. A call that would fail alone is left out, with the reason.
  */
 async function weigh(
-  tools: BatchTools,
-  commit: CertifiedDecision,
-  headerOf: (seedBlock: bigint) => Promise<Hex>,
+  { connection, sender, contract }: BatchTools,
+  job: BatchJob,
   signal: AbortSignal | undefined,
-): Promise<Item | CommitOutcome> {
-  if (await isDone(tools, commit, signal)) return "already";
-  const { connection, sender } = tools;
-  const header = await headerOf(commit.awaited.seedBlock);
-  const call = { to: connection.domain.oracle, data: encodeItem(commit, header), doing: doingOf([commit]) };
+): Promise<Item | BatchOutcome> {
+  if (await job.isDone(signal)) return "already";
+  const call = { to: contract, data: job.data, doing: job.doing };
   try {
     const gas = await connection.call(call.doing, signal, (client) =>
       client.estimateGas({ account: sender.account.address, ...callMessage(call) }),
     );
-    return { commit, header, gas: padded(gas) + CREDIT_GAS };
+    return { job, gas: padded(gas) + CREDIT_GAS };
   } catch (error) {
     if (!(error instanceof ConclaveError) || revertName(error) === null) throw error;
-    return (await isDone(tools, commit, signal)) ? "already" : error;
+    return (await job.isDone(signal)) ? "already" : error;
   }
 }
 
@@ -99,75 +109,66 @@ async function send(
   tools: BatchTools,
   batch: readonly Item[],
   signal: AbortSignal | undefined,
-): Promise<readonly CommitOutcome[]> {
-  const oneByOne = async (): Promise<readonly CommitOutcome[]> => {
-    const outcomes: CommitOutcome[] = [];
-    for (const item of batch) outcomes.push(await alone(tools, item, signal));
+): Promise<readonly BatchOutcome[]> {
+  const oneByOne = async (): Promise<readonly BatchOutcome[]> => {
+    const outcomes: BatchOutcome[] = [];
+    for (const { job } of batch) outcomes.push(await alone(tools, job, signal));
     return outcomes;
   };
   if (batch.length === 1) return oneByOne();
+  const calls = callsOf(batch);
   let receipt: TransactionReceipt;
   try {
-    receipt = await tools.sender.send(callOf(tools, batch), signal);
+    receipt = await tools.sender.send(transactionOf(tools, batch, calls), signal);
   } catch (error) {
     if (!(error instanceof ConclaveError)) throw error;
     if (!mayStillLand(error)) return oneByOne();
-    return Promise.all(batch.map(async ({ commit }) => ((await isDone(tools, commit, signal)) ? "already" : error)));
+    return Promise.all(batch.map(async ({ job }) => ((await job.isDone(signal)) ? "already" : error)));
   }
   const reasons = reasonsIn(receipt);
   return Promise.all(
-    batch.map(async (item, index) => {
+    batch.map(async ({ job }, index) => {
       const reason = reasons.get(index);
-      return reason === undefined ? toReceipt(receipt) : failed(tools, item, isFirst(batch, index), reason, signal);
+      return reason === undefined ? toReceipt(receipt) : failed(tools, job, calls[index] === job.data, reason, signal);
     }),
   );
 }
 
-/** Encodes the commits. The first one of a seed block proves it for those after it. */
-function callOf({ connection }: BatchTools, batch: readonly Item[]): TransactionCall {
-  const calls = batch.map(({ commit, header }, index) => encodeItem(commit, isFirst(batch, index) ? header : "0x"));
-  const args = [calls] as const;
+/** Returns the calls as they are within one transaction. */
+function callsOf(batch: readonly Item[]): readonly Hex[] {
+  const jobs = batch.map(({ job }) => job);
+  return jobs.map((job, index) => job.dataAfter?.(jobs.slice(0, index)) ?? job.data);
+}
+
+/** The oracle and its settlement have the same `tryMulticall`. */
+function transactionOf({ contract }: BatchTools, batch: readonly Item[], calls: readonly Hex[]): TransactionCall {
   return {
-    to: connection.domain.oracle,
-    data: encodeFunctionData({ abi: decisionOracleAbi, functionName: "tryMulticall", args }),
+    to: contract,
+    data: encodeFunctionData({ abi: decisionOracleAbi, functionName: "tryMulticall", args: [calls] }),
     gas: batch.reduce((sum, { gas }) => sum + gas, 0n),
-    doing: doingOf(batch.map(({ commit }) => commit)),
+    doing: batch.map(({ job }) => job.doing).join("; "),
   };
 }
 
-function encodeItem({ request, awaited, certificate }: CertifiedDecision, header: Hex): Hex {
-  return encodeCommit(request, awaited, header, certificate);
-}
-
-/** True if no earlier commit of the batch has the same seed block. */
-function isFirst(batch: readonly Item[], index: number): boolean {
-  const seedOf = ({ commit }: Item): bigint => commit.awaited.seedBlock;
-  return batch.findIndex((item) => seedOf(item) === seedOf(batch[index] as Item)) === index;
-}
-
 /**
- * Finds why a commit failed: somebody else was faster, it had too little gas, the commit that should have proven its
- * seed block failed, or the oracle refuses it.
+ * Finds why a call failed: somebody else was faster, it had too little gas, the call that should have proven something
+ * for it failed, or the contract refuses it.
  */
 async function failed(
   tools: BatchTools,
-  item: Item,
-  hadHeader: boolean,
+  job: BatchJob,
+  wasWhole: boolean,
   reason: Hex,
   signal: AbortSignal | undefined,
-): Promise<CommitOutcome> {
-  if (await isDone(tools, item.commit, signal)) return "already";
-  const error = revertError(reason, doingOf([item.commit]));
-  const mayPassAlone = !hadHeader || reason === "0x" || revertName(error) === "InsufficientCallbackGas";
-  return mayPassAlone ? alone(tools, item, signal) : error;
+): Promise<BatchOutcome> {
+  if (await job.isDone(signal)) return "already";
+  const error = revertError(reason, job.doing);
+  const mayPassAlone = !wasWhole || reason === "0x" || revertName(error) === "InsufficientCallbackGas";
+  return mayPassAlone ? alone(tools, job, signal) : error;
 }
 
-async function alone(
-  { commitOne }: BatchTools,
-  { commit }: Item,
-  signal: AbortSignal | undefined,
-): Promise<CommitOutcome> {
-  return commitOne(commit, signal).catch((error: unknown) => {
+async function alone({ sendAlone }: BatchTools, job: BatchJob, signal: AbortSignal | undefined): Promise<BatchOutcome> {
+  return sendAlone(job, signal).catch((error: unknown) => {
     if (error instanceof ConclaveError) return error;
     throw error;
   });
@@ -178,27 +179,14 @@ function mayStillLand({ code, data }: ConclaveError): boolean {
   return code === "CHAIN_TIMEOUT" || (code === "CHAIN_UNREACHABLE" && data["kind"] !== "refused");
 }
 
-async function isDone(
-  { connection }: BatchTools,
-  { request, certificate }: CertifiedDecision,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  return isCommitted(await readRequestState(connection, request.id, signal), certificate.decision.attempt);
-}
-
 /** Returns the reasons of failed calls, by their place in the batch. */
 function reasonsIn({ logs }: TransactionReceipt): ReadonlyMap<number, Hex> {
   const events = parseEventLogs({ abi: decisionOracleAbi, eventName: "CallFailed", logs });
   return new Map(events.map(({ args }) => [Number(args.index), args.reason]));
 }
 
-function doingOf(commits: readonly CertifiedDecision[]): string {
-  const ids = commits.map(({ request }) => request.id).join(", ");
-  return commits.length === 1 ? `Commit the decision on request ${ids}` : `Commit the decisions on requests ${ids}`;
-}
-
-function isItem(one: Item | CommitOutcome): one is Item {
-  return typeof one === "object" && "commit" in one;
+function isItem(one: Item | BatchOutcome): one is Item {
+  return typeof one === "object" && "job" in one;
 }
 
 function smaller(a: bigint, b: bigint): bigint {

@@ -4,22 +4,15 @@ import type { Address, AgentId, RequestId } from "../../core/types.ts";
 import type { RequestState } from "../../core/request/events.ts";
 import type { RequestRecord } from "../../core/request/progress.ts";
 import type { ChainWriter, EquivocationProof, Receipt } from "../../ports/chain.ts";
-import {
-  isAttemptOver,
-  isCommitted,
-  isDelivered,
-  isFinalState,
-  isNoMoreProvisional,
-  isRefunded,
-} from "../../core/request/state.ts";
+import { isAttemptOver, isDelivered, isFinalState, isNoMoreProvisional, isRefunded } from "../../core/request/state.ts";
 import { agentRegistryAbi } from "@conclave/contracts/abi";
-import { commitAll, type BatchTools } from "./batch.ts";
+import { sendAll, type BatchTools } from "./batch.ts";
+import { createCommitJobs, settleJob } from "./batch-jobs.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { encodeAboutLast, encodeCommit, encodeFallBack, encodeSettle, encodeUnanswered } from "./encode.ts";
+import { encodeAboutLast, encodeFallBack, encodeUnanswered } from "./encode.ts";
 import { encodeCommitment, encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
-import { readHeader } from "./header.ts";
 import { readSlasher } from "./overturn.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
@@ -65,17 +58,22 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     return submitOnce(sender, step, signal);
   };
 
-  const commitOne: BatchTools["commitOne"] = async ({ request, awaited, certificate }, signal) => {
-    const header = await readHeader(connection, awaited.seedBlock, signal);
-    const data = encodeCommit(request, awaited, header, certificate);
-    const call = { to, data, doing: `Commit the decision on request ${request.id}` };
-    return submit(request.id, call, (state) => isCommitted(state, certificate.decision.attempt), signal);
-  };
+  const toolsFor = (contract: Address): BatchTools => ({
+    connection,
+    sender,
+    contract,
+    sendAlone: ({ data, doing, isDone }, signal) =>
+      submitOnce(sender, { call: async () => ({ to: contract, data, doing, allowance: CREDIT_GAS }), isDone }, signal),
+  });
 
   return {
     account: lower(options.account.address),
-    commit: (request, awaited, certificate, signal) => commitOne({ request, awaited, certificate }, signal),
-    commitAll: (commits, signal) => commitAll({ connection, sender, commitOne }, commits, signal),
+    commit: async (request, awaited, certificate, signal) => {
+      const job = await createCommitJobs(connection, signal)({ request, awaited, certificate });
+      return toolsFor(to).sendAlone(job, signal);
+    },
+    commitAll: async (commits, signal) =>
+      sendAll(toolsFor(to), await Promise.all(commits.map(createCommitJobs(connection, signal))), signal),
     finalize: (request, last, signal) => {
       const data = encodeAboutLast("finalize", request, last);
       const call = { to, data, doing: `Finalize the decision on request ${request.id}` };
@@ -86,11 +84,11 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       const call = { to, data, doing: `Retry the callback of request ${request.id}` };
       return submit(request.id, call, isDelivered, signal);
     },
-    settle: async (request, rounds, signal) => {
-      const settlement = await readSettlement(connection, signal);
-      const data = encodeSettle(request, rounds);
-      const call = { to: settlement, data, doing: `Settle request ${request.id}` };
-      return submit(request.id, call, ({ settled }) => settled, signal);
+    settle: async (request, rounds, signal) =>
+      toolsFor(await readSettlement(connection, signal)).sendAlone(settleJob(connection, { request, rounds }), signal),
+    settleAll: async (requests, signal) => {
+      const jobs = requests.map((one) => settleJob(connection, one));
+      return sendAll(toolsFor(await readSettlement(connection, signal)), jobs, signal);
     },
     replace: (request, awaited, signal) => {
       const data = encodeUnanswered("replace", request, awaited);

@@ -1,15 +1,15 @@
-import type { AgentId, Request } from "../../core/types.ts";
-import type { ChainEvent, DecidedRound } from "../../core/request/events.ts";
-import type { ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/types.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import type { ChainReader, ChainWriter, FinalRequest, Receipt } from "../../ports/chain.ts";
 import { applyEvent, isFinal, isPaid, roundsOf, type Progress } from "../../core/request/progress.ts";
 
-export interface Claim {
-  readonly request: Request;
-  readonly rounds: readonly DecidedRound[];
-}
-
 /** Finds the final requests for which the agent sat and that nobody has settled. Throws CHAIN_UNREACHABLE. */
-export async function findClaims(chain: ChainReader, agentId: AgentId, signal: AbortSignal): Promise<readonly Claim[]> {
+export async function findClaims(
+  chain: ChainReader,
+  agentId: AgentId,
+  signal: AbortSignal,
+): Promise<readonly FinalRequest[]> {
   const progresses = new Map<bigint, Progress>();
   for (const event of await eventsToHead(chain, signal)) {
     if (event.kind === "agentsChanged") continue;
@@ -17,7 +17,7 @@ export async function findClaims(chain: ChainReader, agentId: AgentId, signal: A
     const progress = applyEvent(progresses.get(requestId) ?? null, event);
     if (progress !== null) progresses.set(requestId, progress);
   }
-  const claims: Claim[] = [];
+  const claims: FinalRequest[] = [];
   for (const progress of progresses.values()) {
     const { request } = progress;
     const rounds = isFinal(progress) && !isPaid(progress) ? roundsOf(progress) : null;
@@ -29,18 +29,18 @@ export async function findClaims(chain: ChainReader, agentId: AgentId, signal: A
   return claims;
 }
 
-/** Settles each request; one that somebody else settled meanwhile counts as done. */
+/** Settles all, many in one transaction; one that somebody else settled meanwhile counts as done. Throws what the chain refuses. */
 export async function settleClaims(
   writer: ChainWriter,
-  claims: readonly Claim[],
+  claims: readonly FinalRequest[],
   signal: AbortSignal,
 ): Promise<readonly Receipt[]> {
-  const receipts: Receipt[] = [];
-  for (const { request, rounds } of claims) {
-    const receipt = await writer.settle(request, rounds, signal);
-    if (receipt !== "already") receipts.push(receipt);
+  const receipts = new Map<string, Receipt>();
+  for (const outcome of await writer.settleAll(claims, signal)) {
+    if (outcome instanceof ConclaveError) throw outcome;
+    if (outcome !== "already") receipts.set(outcome.transactionHash, outcome);
   }
-  return receipts;
+  return [...receipts.values()];
 }
 
 /** Reads the events up to the block that is the newest now, since the reader's stream has no end. */

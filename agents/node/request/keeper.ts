@@ -1,20 +1,13 @@
 import { messageOf } from "../../core/errors.ts";
 import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
-import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
+import type { Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
-import {
-  awaitedOf,
-  dueOf,
-  isFinal,
-  isPaid,
-  lastRound,
-  roundsOf,
-  type Progress,
-  type Due,
-} from "../../core/request/progress.ts";
+import { awaitedOf, dueOf, isFinal, isPaid, lastRound, type Progress, type Due } from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
+import type { AgentTiming } from "../config.ts";
+import { createSettler, type Unsettled } from "./settler.ts";
 
 export interface KeeperPorts {
   readonly chain: ChainReader;
@@ -26,8 +19,8 @@ export interface KeeperPorts {
 
 /**
  * Does what the contract leaves to anybody, in a staggered order (SE9): it replaces silent committees, makes decisions
- * final, ends requests that nobody answers in time, and settles those with several rounds or an appeal period. The
- * contract pays the caller of each, and refuses none that is due.
+ * final, ends requests that nobody answers in time, and settles those with several rounds or an appeal period, many in
+ * one transaction. The contract pays the caller of each, and refuses none that is due.
  */
 export interface Keeper {
   /**
@@ -49,54 +42,74 @@ interface KeptRequest {
   progress: Progress;
   /** Block of the last event. */
   at: bigint;
-  /** The action that is due, and since when (Unix milliseconds). */
-  due: { readonly action: string; readonly since: number } | null;
+  /** The action that is due, in this attempt, and since when (Unix milliseconds). */
+  due: { readonly action: Due; readonly attempt: number; readonly since: number } | null;
   busy: boolean;
 }
+
+/** What is done for one request alone. */
+type Step = Exclude<Due, "settle">;
 
 /** Each tick asks the chain once, for all open requests together. */
 const TICK_MS = 500;
 
-export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: AbortSignal): Keeper {
+export function createKeeper(
+  ports: KeeperPorts,
+  timing: Pick<AgentTiming, "relayStaggerMs" | "settleBatchMs">,
+  lifetime: AbortSignal,
+): Keeper {
   const kept = new Map<RequestId, KeptRequest>();
   let active: readonly AgentRecord[] = [];
   let ticking = false;
-  /**
-   * Settles one request at a time: nobody waits for it, and an agent that reads the chain from its beginning finds all old requests settled.
-   */
-  let settling = false;
 
   const tick = async (): Promise<void> => {
     const head = await ports.chain.head(lifetime);
     const now = ports.clock.now();
     for (const entry of kept.values()) {
       const { progress } = entry;
-      const due = dueOf(progress, head);
+      const action = dueOf(progress, head);
+      const { attempt } = progress;
       // In another attempt it is another action, with turns of its own.
-      const action = due === null ? null : `${due} ${progress.attempt}`;
-      entry.due = action === null ? null : entry.due?.action === action ? entry.due : { action, since: now };
-      if (due === null || entry.due === null || entry.busy || (due === "settle" && settling)) continue;
-      if (now - entry.due.since >= rankOf(active, ports.signer.address, progress.request.id) * staggerMs)
-        void act(entry, due, entry.due.action);
+      const isSame = entry.due?.action === action && entry.due?.attempt === attempt;
+      if (!isSame) entry.due = action === null ? null : { action, attempt, since: now };
+      if (action === null || entry.due === null || entry.busy || action === "settle") continue;
+      if (now - entry.due.since >= rankOf(String(progress.request.id)) * timing.relayStaggerMs) void act(entry, action);
     }
+    void settle([...kept.values()].flatMap(unsettledOf), now);
   };
 
-  const act = async (entry: KeptRequest, due: Due, action: string): Promise<void> => {
+  const act = async (entry: KeptRequest, action: Step): Promise<void> => {
     const { progress } = entry;
     entry.busy = true;
-    if (due === "settle") settling = true;
     try {
-      await perform(ports, progress, due, lifetime);
-      if (due === "settle") kept.delete(progress.request.id);
+      await perform(ports, progress, action, lifetime);
     } catch (error) {
       warn(error, progress.request.id);
     } finally {
-      // Waits for the event to arrive; after a failure everybody has another turn.
-      entry.due = { action, since: ports.clock.now() + staggerMs };
+      postpone(entry, action);
       entry.busy = false;
-      if (due === "settle") settling = false;
     }
   };
+
+  /** Waits for the event to arrive; after a failure everybody has another turn. */
+  const postpone = (entry: KeptRequest, action: Due): void => {
+    entry.due = { action, attempt: entry.progress.attempt, since: ports.clock.now() + timing.relayStaggerMs };
+  };
+
+  const rankOf = (key: string): number => rankIn(active, ports.signer.address, key);
+
+  const warn = (error: unknown, requestId: RequestId | null): void => {
+    const facts = { requestId: requestId?.toString(), error: messageOf(error) };
+    if (!lifetime.aborted) ports.log.warn(facts, "could not do what is due; trying again");
+  };
+
+  const onFailed = (requestId: RequestId, error: unknown): void => {
+    warn(error, requestId);
+    const entry = kept.get(requestId);
+    if (entry !== undefined) postpone(entry, "settle");
+  };
+  const onDone = (requestId: RequestId): void => void kept.delete(requestId);
+  const settle = createSettler({ ...ports, rankOf, onDone, onFailed }, timing, lifetime);
 
   const run = async (): Promise<void> => {
     if (ticking) return;
@@ -108,29 +121,8 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     ticking = false;
   };
 
-  const warn = (error: unknown, requestId: RequestId | null): void => {
-    if (lifetime.aborted) return;
-    ports.log.warn(
-      { requestId: requestId?.toString(), error: messageOf(error) },
-      "could not do what is due; trying again",
-    );
-  };
-
   return {
-    async wake() {
-      try {
-        const own = await ports.chain.agentBySigner(ports.signer.address, lifetime);
-        if (own?.asleep !== true) return;
-        await ports.writer.wake(own.agentId, lifetime);
-        ports.log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
-      } catch (error) {
-        if (!lifetime.aborted)
-          ports.log.error(
-            { error: messageOf(error) },
-            "could not wake the agent: it will not be drawn; start it again",
-          );
-      }
-    },
+    wake: () => wakeOwn(ports, lifetime),
     agents(records) {
       active = records;
     },
@@ -148,41 +140,57 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
   };
 }
 
-async function perform(ports: KeeperPorts, progress: Progress, due: Due, signal: AbortSignal): Promise<void> {
+async function perform(ports: KeeperPorts, progress: Progress, due: Step, signal: AbortSignal): Promise<void> {
   const receipt = await submit(ports.writer, progress, due, signal);
   if (receipt === "already") return;
   const { transactionHash: transaction } = receipt;
   ports.log.info({ requestId: progress.request.id.toString(), attempt: progress.attempt, transaction }, messages[due]);
 }
 
-const messages: Readonly<Record<Due, string>> = {
+async function wakeOwn({ chain, writer, signer, log }: KeeperPorts, lifetime: AbortSignal): Promise<void> {
+  try {
+    const own = await chain.agentBySigner(signer.address, lifetime);
+    if (own?.asleep !== true) return;
+    await writer.wake(own.agentId, lifetime);
+    log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
+  } catch (error) {
+    const facts = { error: messageOf(error) };
+    if (!lifetime.aborted) log.error(facts, "could not wake the agent: it will not be drawn; start it again");
+  }
+}
+
+/** Returns the request if its settlement is due. */
+function unsettledOf({ progress, at, due }: KeptRequest): readonly Unsettled[] {
+  return due?.action === "settle" ? [{ progress, at, since: due.since }] : [];
+}
+
+const messages: Readonly<Record<Step, string>> = {
   replace: "replaced a silent committee",
   refund: "refunded an expired request",
   fallBack: "ended a request whose last attempt nobody answered",
   finalize: "made a decision final",
-  settle: "settled the request",
 };
 
 async function submit(
   writer: ChainWriter,
   progress: Progress,
-  due: Due,
+  due: Step,
   signal: AbortSignal,
 ): Promise<Receipt | "already"> {
   const { request, stage } = progress;
-  const [awaited, last, rounds] = [awaitedOf(progress), lastRound(progress), roundsOf(progress)];
+  const [awaited, last] = [awaitedOf(progress), lastRound(progress)];
   if (due === "replace" && awaited !== null) return writer.replace(request, awaited, signal);
   if (due === "refund" && awaited !== null) return writer.refund(request, awaited, signal);
   if (due === "fallBack" && awaited !== null) return writer.fallBack(request, awaited, signal);
-  if (due === "settle" && rounds !== null) return writer.settle(request, rounds, signal);
   if (due === "finalize" && last !== null) return writer.finalize(request, last, signal);
   throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);
 }
 
-/** Returns this agent's turn to keep the request: agents are ordered by sha256(requestId, agentId). */
-function rankOf(active: readonly AgentRecord[], self: Address, requestId: RequestId): number {
-  const key = (agentId: AgentId): Digest => sha256(concat(utf8(`${requestId}.`), utf8(String(agentId))));
-  const order = active.toSorted((a, b) => compareHex(key(a.agentId), key(b.agentId)));
-  const rank = order.findIndex((agent) => agent.signer === self);
-  return rank < 0 ? order.length : rank;
+/** Returns the agent's place in what the key names: agents are ordered by sha256(key, agentId). An agent that is not active comes last. */
+function rankIn(active: readonly AgentRecord[], signer: Address, key: string): number {
+  const hashOf = ({ agentId }: AgentRecord): Digest => sha256(concat(utf8(`${key}.`), utf8(String(agentId))));
+  const self = active.find((agent) => agent.signer === signer);
+  if (self === undefined) return active.length;
+  const own = hashOf(self);
+  return active.filter((other) => compareHex(hashOf(other), own) < 0).length;
 }

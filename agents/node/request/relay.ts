@@ -4,7 +4,7 @@ import { isAwaited } from "../../core/request/state.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Attempt, Certificate, SeatIndex } from "../../core/types.ts";
-import type { CertifiedDecision, ChainReader, ChainWriter, CommitOutcome, Receipt } from "../../ports/chain.ts";
+import type { CertifiedDecision, ChainReader, ChainWriter, BatchOutcome, Receipt } from "../../ports/chain.ts";
 import { sleep, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { RelayOutcome } from "../../ports/metrics.ts";
@@ -109,7 +109,7 @@ export interface Committer {
 
 interface Waiting {
   readonly commit: CertifiedDecision;
-  readonly settle: (outcome: CommitOutcome) => void;
+  readonly settle: (outcome: BatchOutcome) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -128,7 +128,7 @@ export function createCommitter(
   const submit = async (batch: readonly Waiting[]): Promise<void> => {
     const commits = batch.map(({ commit }) => commit);
     const outcomes = await outcomesOf(writer, commits, lifetime);
-    for (const [index, { settle }] of batch.entries()) settle(outcomes[index] as CommitOutcome);
+    for (const [index, { settle }] of batch.entries()) settle(outcomes[index] as BatchOutcome);
     if (batch.length < 2) return;
     const failed = outcomes.filter((outcome) => outcome instanceof ConclaveError).length;
     log.info({ commits: batch.length, failed }, "committed several decisions together");
@@ -155,7 +155,7 @@ export function createCommitter(
   return {
     commit: (commit) =>
       new Promise((resolve, reject) => {
-        const settle = (outcome: CommitOutcome): void =>
+        const settle = (outcome: BatchOutcome): void =>
           outcome instanceof ConclaveError ? reject(outcome) : resolve(outcome);
         waiting.push({ commit, settle, fail: reject });
         if (!running) void run();
@@ -167,7 +167,7 @@ async function outcomesOf(
   writer: ChainWriter,
   commits: readonly CertifiedDecision[],
   signal: AbortSignal,
-): Promise<readonly CommitOutcome[]> {
+): Promise<readonly BatchOutcome[]> {
   const [only, ...others] = commits;
   if (only === undefined || others.length > 0) return writer.commitAll(commits, signal);
   const { request, awaited, certificate } = only;

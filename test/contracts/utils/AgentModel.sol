@@ -5,8 +5,8 @@ import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
 import {AgentId, Currency} from "../../../contracts/types/Types.sol";
 import {Assertions, vm} from "./Vm.sol";
 
-/// @dev Keeps what settlements must have made of each agent, in plain steps: pay, reputation, service, absence, skill, and from
-/// which epoch on it is drawn and with which skill. All agents belong to one account, which has all shares.
+/// @dev Keeps what settlements, bonds and slashes must have made of each agent, in plain steps: pay, reputation, service, absence,
+/// skill, stake, and from which epoch on it is drawn and with which skill. All agents belong to one account, which has all shares.
 contract AgentModel is Assertions {
     /// @param week the last week that had a fall
     /// @param depth the deepest fall of that week, in slashes
@@ -14,6 +14,9 @@ contract AgentModel is Assertions {
     /// @param agreed in how many of them the agent agreed
     /// @param lessonWeek the last week that had a lesson
     /// @param lessons lessons of that week that count
+    /// @param assets bonded stake
+    /// @param shares shares of it
+    /// @param unbonding stake that leaves
     struct Agent {
         uint256 reputation;
         uint256 service;
@@ -25,6 +28,9 @@ contract AgentModel is Assertions {
         uint256 lessonWeek;
         uint256 lessons;
         bool exited;
+        uint256 assets;
+        uint256 shares;
+        uint256 unbonding;
         uint256[2] earned;
         uint256[2] claimed;
     }
@@ -38,15 +44,21 @@ contract AgentModel is Assertions {
 
     IAgentRegistry private immutable _registry;
     uint256 private immutable _count;
+    uint256 private immutable _minStake;
     mapping(uint256 id => Agent agent) private _agents;
     mapping(uint256 id => Change[] changes) private _changes;
     /// @dev Agents that served since `requireServed`.
     uint256[] private _served;
+    /// @dev What all slashes took together.
+    uint256 private _slashed;
 
-    constructor(IAgentRegistry registry, uint256 count) {
-        (_registry, _count) = (registry, count);
+    /// @param stake of each agent
+    constructor(IAgentRegistry registry, uint256 count, uint256 stake) {
+        (_registry, _count, _minStake) = (registry, count, registry.minStake());
         for (uint256 id = 1; id <= count; ++id) {
-            _agents[id].reputation = 1_000_000;
+            Agent storage agent = _agents[id];
+            agent.reputation = 1_000_000;
+            (agent.assets, agent.shares) = (stake, stake);
             _changes[id].push(Change(0, true, 2));
         }
     }
@@ -97,6 +109,65 @@ contract AgentModel is Assertions {
         _agents[AgentId.unwrap(agentId)].claimed[uint256(currency)] += amount;
     }
 
+    /// @dev ST3: rounds the shares down.
+    function bond(AgentId agentId, uint256 amount) external {
+        uint256 id = AgentId.unwrap(agentId);
+        Agent storage agent = _agents[id];
+        agent.shares += agent.shares == 0 ? amount : (amount * agent.shares) / agent.assets;
+        agent.assets += amount;
+        _change(id);
+    }
+
+    /// @dev ST3: rounds the amount down.
+    function unbond(AgentId agentId, uint256 shares) external {
+        uint256 id = AgentId.unwrap(agentId);
+        Agent storage agent = _agents[id];
+        uint256 amount = (agent.assets * shares) / agent.shares;
+        agent.shares -= shares;
+        agent.assets -= amount;
+        agent.unbonding += amount;
+        _change(id);
+    }
+
+    /// @notice Takes a part of both pots, rounded up, but at most `most` in all (ST6, SC3). An agent that is not active exits (ST8).
+    /// @return taken what it lost
+    function slash(AgentId agentId, uint256 ppm, uint256 most) external returns (uint256 taken) {
+        uint256 id = AgentId.unwrap(agentId);
+        Agent storage agent = _agents[id];
+        if (!_isActive(agent)) agent.exited = true;
+        uint256 stake = agent.assets + agent.unbonding;
+        if (stake * ppm > most * 1_000_000) ppm = (most * 1_000_000) / stake;
+        uint256 bonded = (agent.assets * ppm + 999_999) / 1_000_000;
+        uint256 unbonding = (agent.unbonding * ppm + 999_999) / 1_000_000;
+        agent.assets -= bonded;
+        agent.unbonding -= unbonding;
+        taken = bonded + unbonding;
+        _slashed += taken;
+        _change(id);
+    }
+
+    function isActive(AgentId agentId) external view returns (bool) {
+        return _isActive(_agents[AgentId.unwrap(agentId)]);
+    }
+
+    function isExited(AgentId agentId) external view returns (bool) {
+        return _agents[AgentId.unwrap(agentId)].exited;
+    }
+
+    function assetsOf(AgentId agentId) external view returns (uint256) {
+        return _agents[AgentId.unwrap(agentId)].assets;
+    }
+
+    function sharesOf(AgentId agentId) external view returns (uint256) {
+        return _agents[AgentId.unwrap(agentId)].shares;
+    }
+
+    /// @notice ST1: returns what the registry must hold: all stake, and what was slashed, which nobody claims here.
+    function mustHold() external view returns (uint256 sum) {
+        sum = _slashed;
+        for (uint256 id = 1; id <= _count; ++id) sum += _agents[id].assets + _agents[id].unbonding;
+    }
+
     function asleep(AgentId agentId) external view returns (bool) {
         return _agents[AgentId.unwrap(agentId)].misses == 3;
     }
@@ -137,7 +208,10 @@ contract AgentModel is Assertions {
         assertEq(actual.contested, agent.contested, "SK4, SK5: contested");
         assertEq(actual.agreed, agent.agreed, "SK4, SK5: agreed");
         assertTrue(actual.exited == agent.exited, "ST8: exited");
-        assertTrue(actual.active == (agent.misses < 3 && !agent.exited), "ST5: active");
+        assertTrue(actual.active == _isActive(agent), "ST5: active");
+        assertEq(actual.bonded.assets, agent.assets, "ST1: bonded stake");
+        assertEq(actual.bonded.shares, agent.shares, "ST3: shares");
+        assertEq(actual.unbonding.assets, agent.unbonding, "ST1: unbonding stake");
         for (uint8 currency = 0; currency < 2; ++currency) {
             uint256 owed = _registry.rewardsOf(id, owner, Currency(currency)) + agent.claimed[currency];
             assertTrue(owed <= agent.earned[currency], "RW1: more than the agent earned");
@@ -145,9 +219,14 @@ contract AgentModel is Assertions {
         }
     }
 
+    /// @dev ST5, SE20.
+    function _isActive(Agent storage agent) private view returns (bool) {
+        return agent.misses < 3 && !agent.exited && agent.assets >= _minStake;
+    }
+
     function _change(uint256 id) private {
         Change[] storage changes = _changes[id];
-        bool drawn = _agents[id].misses < 3 && !_agents[id].exited;
+        bool drawn = _isActive(_agents[id]);
         uint256 next = vm.getBlockNumber() / _registry.epochBlocks() + 1;
         uint256 skill = _skillOf(_agents[id]);
         Change storage last = changes[changes.length - 1];

@@ -204,7 +204,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return
             Slot({
                 committeeHash: keccak256(abi.encodePacked(round.committee)),
-                attempt: uint8(DecisionHead.unwrap(round.decision.head) >> 72),
+                attempt: uint8(DecisionHead.unwrap(round.decision.head) >> 200),
                 protocol: uint8(RequestTerms.unwrap(pair.request.terms)),
                 phase: pair.slot.phase,
                 round: pair.slot.round,

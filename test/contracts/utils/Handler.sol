@@ -6,6 +6,7 @@ import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
+import {ISlasher} from "../../../contracts/interfaces/ISlasher.sol";
 import {HostileConsumer} from "../../support/contracts/HostileConsumer.sol";
 import {
     AgentId,
@@ -29,10 +30,11 @@ import {Draft} from "./Draft.sol";
 import {HeaderMaker} from "./HeaderMaker.sol";
 import {Bill, Case, PaidRound, PayModel} from "./PayModel.sol";
 import {RoundTool} from "./RoundTool.sol";
+import {SecurityModel} from "./SecurityModel.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Plays askers, committees, appellants, keepers and governance at random, with up to three appeals and three
-/// retries, and keeps a ledger of its own: what everybody must have after each action, by `PayModel` and `AgentModel`. An
+/// @dev Plays askers, committees, appellants, keepers, reporters, operators that leave and come back, and governance at random, with
+/// up to three appeals and three retries, and keeps a ledger of its own: what everybody must have after each action, by `PayModel` and `AgentModel`. An
 /// action that makes no sense returns early. No action reverts.
 contract Handler is ConclaveTest {
     using RequestTermsLib for RequestTerms;
@@ -59,6 +61,7 @@ contract Handler is ConclaveTest {
     /// @param plan how many appeals somebody wants to make, and what each committee will decide
     /// @param replaced number of silent committees that were replaced
     /// @param callback true if the consumer has not taken a final decision yet
+    /// @param isDeserted true if fewer agents are left than the running committee has seats
     /// @param bonds the bonds that the oracle holds
     /// @param spent the part of the fee that was given out before the settlement: for replacements and for the delivery
     /// @param waited seconds that third parties had to wait, in `endAll`
@@ -81,6 +84,7 @@ contract Handler is ConclaveTest {
         bool settled;
         bool callback;
         bool unanswered;
+        bool isDeserted;
         uint256 bonds;
         uint256 spent;
         uint256 waited;
@@ -110,6 +114,7 @@ contract Handler is ConclaveTest {
     HostileConsumer public consumer;
     AgentModel public agents;
     PayModel private _model = new PayModel();
+    SecurityModel private _security = new SecurityModel();
     RoundTool private _tool = new RoundTool();
     /// @dev Operators, consumers and appellants: all accounts that can have a credit.
     address[] public accounts;
@@ -125,6 +130,9 @@ contract Handler is ConclaveTest {
     /// @dev Number of events that must not happen, and a description of the last one.
     uint256 public broken;
     string public brokenBecause;
+    /// @dev Faults that were proven, see `Slasher`.
+    mapping(bytes32 fault => bool proven) private _faults;
+    mapping(AgentId id => uint256[2] times) private _slashTimes;
     /// @dev The most gas that a call of a third party took beyond its bound: what it is paid for, or see `_settle`.
     uint256 public overrun;
     /// @dev Number of actions.
@@ -152,7 +160,7 @@ contract Handler is ConclaveTest {
         }
         vm.deal(address(this), 1e30);
         registerAgents(AGENTS, MAX_STAKE);
-        agents = new AgentModel(registry, AGENTS);
+        agents = new AgentModel(registry, AGENTS, MAX_STAKE);
         (_gasPrice, _baseFee) = (tx.gasprice, block.basefee);
         for (uint256 i = 0; i < 2; ++i) {
             setPrices(i, 3 + ((uint256(keccak256("prices")) >> 8) << 8));
@@ -191,7 +199,7 @@ contract Handler is ConclaveTest {
     function claimRewards(uint256 agent, uint256 currency) external step {
         Currency which = Currency(currency % 2);
         for (uint256 i = 0; i < AGENTS; ++i) {
-            AgentId id = AgentId.wrap(uint32(1 + (((agent % AGENTS) + i) % AGENTS)));
+            AgentId id = _agentAt(agent, i);
             uint256 due = registry.rewardsOf(id, address(this), which);
             if (due == 0) continue;
             if (registry.claimRewards(id, which, accounts[3]) != due) _break("not what was due");
@@ -204,12 +212,117 @@ contract Handler is ConclaveTest {
 
     function wake(uint256 agent) external step {
         for (uint256 i = 0; i < AGENTS; ++i) {
-            AgentId id = AgentId.wrap(uint32(1 + (((agent % AGENTS) + i) % AGENTS)));
+            AgentId id = _agentAt(agent, i);
             if (!agents.asleep(id)) continue;
             registry.wake(id);
             agents.wake(id);
             ++done["wake"];
             return;
+        }
+    }
+
+    /// @dev Lets a few agents unbond their stake, or half of it. One call in 16 leaves no more than four agents.
+    function leave(uint256 agent, uint256 random) external step {
+        random = _mix(random);
+        uint256 count = random % 16 == 0 ? AGENTS - 4 : 1 + ((random >> 4) % 3);
+        bool isHalf = count < AGENTS / 2 && (random >> 8) % 2 == 0;
+        for (uint256 i = 0; i < count; ++i) {
+            AgentId id = _agentAt(agent, i);
+            uint256 shares = agents.sharesOf(id);
+            if (isHalf && shares > 1e9) shares /= 2;
+            if (shares == 0) continue;
+            registry.startUnbonding(id, uint128(shares));
+            agents.unbond(id, shares);
+            ++done["leave"];
+        }
+    }
+
+    /// @dev Bonds what the agents lack, for all that have not left for good.
+    function comeBack(uint256 agent) external step {
+        for (uint256 i = 0; i < AGENTS; ++i) {
+            AgentId id = _agentAt(agent, i);
+            uint256 lack = MAX_STAKE - agents.assetsOf(id);
+            if (lack == 0 || agents.isExited(id)) continue;
+            registry.bond(id, uint128(lack));
+            agents.bond(id, lack);
+            ++done["comeBack"];
+        }
+    }
+
+    /// @dev ST6, ST8, ST10: proves that a seat of a round on record signed two things. The slasher must refuse a fault that it knows, and a
+    /// second one of an agent in a week. An agent that is not active exits by it.
+    function accuse(uint256 index, uint256 which) external step {
+        index = _mix(index);
+        if (_entries.length == 0) return;
+        Entry storage entry = _entries[index % _entries.length];
+        if (entry.rounds.length == 0) return;
+        ISlasher.HeldSeat memory held;
+        held.rounds = entry.rounds;
+        held.index = which % held.rounds.length;
+        DecidedRound memory round = held.rounds[held.index];
+        held.seat = (index >> 16) % round.committee.length;
+        if (entry.status == Status.Requested) (held.running, held.seedBlock) = (entry.round, entry.seedBlock);
+        Seat seat = round.committee[held.seat];
+        AgentId id = seat.agentId();
+        Equivocation memory pair = equivocationBy(keys[seat.signer()], entry.request, held);
+        bytes32 fault = keccak256(abi.encode(id, entry.request.id, DecisionHeadLib.attempt(round.decision.head)));
+        bool counts = !_faults[fault] && vm.getBlockTimestamp() >= _slashTimes[id][0] + 7 days;
+        try this.submitPair(accounts[4], pair) {
+            if (!counts) _break("ST6: a proof counted again");
+            ++done[agents.isActive(id) ? bytes32("accuse") : bytes32("accuse: exits")];
+            (_faults[fault], _slashTimes[id][0]) = (true, vm.getBlockTimestamp());
+            agents.slash(id, 100_000, type(uint128).max);
+        } catch {
+            if (counts) _break("ST6: a proof was refused");
+            ++done["accuseAgain"];
+        }
+    }
+
+    function submitPair(address reporter, Equivocation memory pair) external {
+        submitAs(reporter, pair);
+    }
+
+    /// @dev SC2 to SC6: shows which decision two larger committees overturned, while there is time. Where none was, it shows any two
+    /// rounds, and must be refused.
+    function overturn(uint256 index) external step {
+        index = _mix(index);
+        uint256 chosen = type(uint256).max;
+        for (uint256 i = 0; i < _entries.length; ++i) {
+            uint256 candidate = ((index % _entries.length) + i) % _entries.length;
+            Entry storage entry = _entries[candidate];
+            if (!entry.settled || entry.terms.security == 0 || entry.rounds.length < 3) continue;
+            chosen = candidate;
+            uint256 end = entry.rounds[entry.rounds.length - 1].round.deadline() + 7 days;
+            if (entry.unanswered || vm.getBlockTimestamp() > end) continue;
+            (bool found, uint256 first, uint256 second) = _security.overturned(entry.paid, entry.rounds);
+            if (found) return _overturn(entry, first, second, _slashSigners(entry, first));
+        }
+        if (chosen != type(uint256).max) _overturn(_entries[chosen], (index >> 8) % 3, (index >> 16) % 4, 0);
+    }
+
+    /// @param taken what the seats must lose
+    function _overturn(Entry storage entry, uint256 first, uint256 second, uint256 taken) private {
+        try slasher.submitOverturned(entry.request, entry.rounds, first, second) {
+            if (taken == 0) _break("SC2: slashed for nothing");
+            ++done["overturn"];
+        } catch {
+            if (taken != 0) _break("SC2: a proof was refused");
+            ++done["overturnRefused"];
+        }
+    }
+
+    /// @dev SC3, SC6: what the seats that signed lose.
+    function _slashSigners(Entry storage entry, uint256 first) private returns (uint256 taken) {
+        (, uint256 unit) = _model.units(entry.terms, entry.prices);
+        if (unit == 0) return 0;
+        PaidRound memory note = entry.paid[first];
+        for (uint256 seat = 0; seat < note.shares.length; ++seat) {
+            if ((note.signers >> seat) & 1 == 0) continue;
+            AgentId id = entry.rounds[first].committee[seat].agentId();
+            bytes32 fault = keccak256(abi.encode(id, entry.request.id, first, "overturned"));
+            if (_faults[fault] || vm.getBlockTimestamp() < _slashTimes[id][1] + 7 days) continue;
+            (_faults[fault], _slashTimes[id][1]) = (true, vm.getBlockTimestamp());
+            taken += agents.slash(id, 50_000, 200 * unit);
         }
     }
 
@@ -279,6 +392,7 @@ contract Handler is ConclaveTest {
             }
             return;
         }
+        if (!_canSit(entry)) return;
         if (isLate) ++done["commitInTheNextEpoch"];
         _priceGas(random >> 16);
         address relayer = _operator(random >> 40);
@@ -384,7 +498,8 @@ contract Handler is ConclaveTest {
         _priceGas(index >> 16);
         (bool found, uint256 chosen) = _next(index >> 8, Stage.Unsettled, false, false);
         if (found && index % 16 != 0) {
-            _settle(_entries[chosen], _operator(account));
+            if (index % 4 == 1) _settleTogether(_operator(account));
+            else _settle(_entries[chosen], _operator(account));
             return;
         }
         Entry storage entry = _entries[index % _entries.length];
@@ -492,6 +607,7 @@ contract Handler is ConclaveTest {
 
     function requireAgents() external view {
         agents.requireSame(address(this));
+        assertEq(token.balanceOf(address(registry)), agents.mustHold(), "ST1: what the registry holds");
     }
 
     /// @return counted the decisions and refunds that the consumer must have taken
@@ -526,6 +642,11 @@ contract Handler is ConclaveTest {
         terms.retries = uint8((random >> 16) % 4);
         terms.currency = uint8((random >> 24) % 2);
         terms.callbackGasLimit = (random >> 28) % 2 == 0 ? 0 : 100_000;
+        if (terms.currency == 0 && terms.appeals > 1 && terms.finality == 0 && (random >> 34) % 4 != 0) {
+            // SC1: all periods last at most seven days.
+            terms.duration = 12 hours;
+            (terms.security, terms.assurance) = (1, 1);
+        }
         uint256 last = RoundLib.sizeAfter(terms.committeeSize, terms.appeals);
         while (RoundLib.seatsUpTo(terms.committeeSize, terms.appeals) + terms.retries * last > 160) --terms.retries;
         if (terms.retries != 0 && (random >> 32) % 4 == 0)
@@ -554,6 +675,7 @@ contract Handler is ConclaveTest {
         _opened(entry, 0, 0, terms.delay);
         if (terms.delay != 0) ++done["askLater"];
         ++done[direct ? bytes32("askDirect") : bytes32("ask")];
+        if (terms.security != 0) ++done["ask: secured"];
     }
 
     function _commitOne(uint256 index, address relayer, uint256 random, uint64 shares, uint256 slashed) private {
@@ -605,6 +727,7 @@ contract Handler is ConclaveTest {
         for (uint256 i = 0; i < _open.length; ++i) {
             Entry storage entry = _entries[_open[i]];
             if (_stageOf(entry) != Stage.Running || _isOverdue(entry) || entry.seedBlock != seedBlock) continue;
+            if (entry.isDeserted || !_canSit(entry)) continue;
             ready[count] = _readyAt(_open[i], count == 0, uint256(keccak256(abi.encode(random, i))), shares, slashed);
             calls[count] = ready[count].call;
             ++count;
@@ -685,6 +808,19 @@ contract Handler is ConclaveTest {
         decision.answer = "";
     }
 
+    /// @dev SE8: a committee for which too few agents are left is a silent one.
+    function _canSit(Entry storage entry) private returns (bool) {
+        uint256 size = _model.sizeAfter(entry.terms.committeeSize, entry.round.appeals());
+        if (agents.drawable(entry.seedBlock / EPOCH_BLOCKS) >= size) return true;
+        try settlement.committeeOf(entry.request, entry.round, _seedOf(entry, true)) {
+            _break("DR1: a committee of too few agents");
+        } catch {
+            ++done["deserted"];
+        }
+        entry.isDeserted = true;
+        return false;
+    }
+
     /// @dev Returns all seats, or a quorum that begins at any seat.
     function _signers(uint256 size, uint256 random) private pure returns (uint256 signers) {
         uint256 count = random % 4 == 0 ? size : (size * 2) / 3 + 1;
@@ -695,6 +831,7 @@ contract Handler is ConclaveTest {
     function _see(Entry storage entry) private {
         if (vm.getBlockNumber() <= entry.seedBlock) vm.roll(entry.seedBlock + 1);
         if (_isExpired(entry) || vm.getBlockNumber() / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) return;
+        if (!_canSit(entry)) return;
         Seat[] memory committee = settlement.committeeOf(entry.request, entry.round, _seedOf(entry, true));
         entry.committeeHash = SeatLib.hashMemory(committee);
     }
@@ -892,6 +1029,33 @@ contract Handler is ConclaveTest {
         _countShape(entry);
     }
 
+    /// @dev Settles all that is final in one transaction. The last call of it settles the first request again, which must not undo it.
+    function _settleTogether(address caller) private {
+        uint256 count = 0;
+        uint256[] memory chosen = new uint256[](MAX_OPEN);
+        bytes[] memory calls = new bytes[](MAX_OPEN + 1);
+        for (uint256 i = 0; i < _open.length; ++i) {
+            Entry storage entry = _entries[_open[i]];
+            if (_stageOf(entry) != Stage.Unsettled) continue;
+            chosen[count] = _open[i];
+            calls[count] = abi.encodeCall(settlement.settle, (entry.request, entry.rounds));
+            ++count;
+        }
+        calls[count] = calls[0];
+        assembly {
+            mstore(calls, add(count, 1))
+        }
+        vm.prank(caller);
+        settlement.tryMulticall(calls);
+        for (uint256 i = 0; i < count; ++i) {
+            Entry storage entry = _entries[chosen[i]];
+            _pay(entry, _caseOf(entry, false, caller));
+            _countShape(entry);
+        }
+        agents.requireServed(address(this));
+        if (count > 1) ++done["settled in one transaction"];
+    }
+
     function _caseOf(Entry storage entry, bool atOnce, address settler) private view returns (Case memory) {
         return Case(entry.terms, entry.prices, entry.paid, entry.replaced, atOnce, settler, _paidPrice());
     }
@@ -996,7 +1160,7 @@ contract Handler is ConclaveTest {
         uint256 period = pause == 0 ? entry.terms.duration : pause;
         entry.round = RoundLib.pack(link, appeals, vm.getBlockTimestamp() + period);
         entry.seedBlock = pause == 0 ? seedBlockAfter(vm.getBlockNumber()) : NO_SEED_BLOCK;
-        entry.committeeHash = 0;
+        (entry.committeeHash, entry.isDeserted) = (0, false);
         delete entry.committee;
     }
 
@@ -1080,6 +1244,11 @@ contract Handler is ConclaveTest {
         return _gasPrice < _baseFee + 1 gwei ? _gasPrice : _baseFee + 1 gwei;
     }
 
+    /// @dev Returns the i-th agent from any one on.
+    function _agentAt(uint256 agent, uint256 i) private pure returns (AgentId) {
+        return AgentId.wrap(uint32(1 + (((agent % AGENTS) + i) % AGENTS)));
+    }
+
     /// @dev Makes any argument random: fuzzers like small numbers.
     function _mix(uint256 random) private returns (uint256) {
         return uint256(keccak256(abi.encode(random, ++_draws)));
@@ -1142,6 +1311,7 @@ contract Handler is ConclaveTest {
             Entry storage entry = _entries[_open[i]];
             if (_isPause(entry)) continue;
             if (_stageOf(entry) != stage || _isOverdue(entry) || entry.seedBlock >= seedBlock) continue;
+            if (entry.isDeserted) continue;
             (found, index, seedBlock) = (true, _open[i], entry.seedBlock);
         }
     }

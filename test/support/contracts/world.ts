@@ -62,7 +62,7 @@ export type Oracle = WithMethods<
   | "supportedProtocols"
 >;
 export type Settlement = WithMethods<
-  "settle" | "bondOf" | "committeeOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle"
+  "settle" | "tryMulticall" | "bondOf" | "committeeOf" | "outcomeOf" | "storeOutcome" | "storedOutcome" | "oracle"
 >;
 export type Registry = WithMethods<
   | "register"

@@ -5,7 +5,8 @@ import type {
   ChainReader,
   ChainWriter,
   CertifiedDecision,
-  CommitOutcome,
+  FinalRequest,
+  BatchOutcome,
   Receipt,
   TransactionReader,
 } from "../../../agents/ports/chain.ts";
@@ -28,6 +29,7 @@ export interface MemoryChain extends Omit<
   | "finalize"
   | "retryCallback"
   | "settle"
+  | "settleAll"
   | "replace"
   | "refund"
   | "fallBack"
@@ -229,6 +231,7 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
         () => ledger.settle(request, rounds),
         signal,
       ),
+    settleAll: (requests, signal) => serve(signal, () => settleEach(ledger, requests)),
     replace: (request, awaited, signal) => {
       const isDone = (state: RequestState): boolean => isAttemptOver(state, awaited.attempt);
       return submit(request, isDone, () => ledger.replace(request, awaited), signal);
@@ -248,7 +251,13 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
   };
 }
 
-function commitEach(ledger: Ledger, commits: readonly CertifiedDecision[], account: Address): readonly CommitOutcome[] {
+function settleEach(ledger: Ledger, requests: readonly FinalRequest[]): readonly BatchOutcome[] {
+  const open = requests.filter(({ request }) => !stateOf(ledger, request.id).settled);
+  const outcomes = open.length === 0 ? [] : ledger.settleAll(open);
+  return requests.map((one) => outcomes[open.indexOf(one)] ?? "already");
+}
+
+function commitEach(ledger: Ledger, commits: readonly CertifiedDecision[], account: Address): readonly BatchOutcome[] {
   const isOpen = ({ request, certificate }: CertifiedDecision): boolean =>
     !isCommitted(stateOf(ledger, request.id), certificate.decision.attempt);
   const open = commits.filter(isOpen);

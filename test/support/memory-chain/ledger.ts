@@ -16,7 +16,13 @@ import type {
   Terms,
 } from "../../../agents/core/types.ts";
 import type { AwaitedRound, DecidedRound } from "../../../agents/core/request/events.ts";
-import type { AgentRecord, CertifiedDecision, EquivocationProof, Receipt } from "../../../agents/ports/chain.ts";
+import type {
+  AgentRecord,
+  CertifiedDecision,
+  EquivocationProof,
+  FinalRequest,
+  Receipt,
+} from "../../../agents/ports/chain.ts";
 import { hashedRequest } from "../../../agents/core/encoding/typed-data.ts";
 import { recordOf, type RequestRecord } from "../../../agents/core/request/progress.ts";
 import { faultOf, heldSeat, unprovable } from "../../../agents/ports/evidence.ts";
@@ -33,6 +39,7 @@ import {
   replace,
   retryCallback,
   settle,
+  settleAll,
   SEED_WINDOW,
   type AskedRequest,
 } from "./requests.ts";
@@ -74,6 +81,7 @@ export interface Ledger {
   finalize(request: Request, last: DecidedRound): Receipt;
   retryCallback(request: Request, last: DecidedRound): Receipt;
   settle(request: Request, rounds: readonly DecidedRound[]): Receipt;
+  settleAll(requests: readonly FinalRequest[]): readonly (Receipt | ConclaveError)[];
   replace(request: Request, awaited: AwaitedRound): Receipt;
   refund(request: Request, awaited: AwaitedRound): Receipt;
   fallBack(request: Request, awaited: AwaitedRound): Receipt;
@@ -130,6 +138,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     finalize: (...parameters) => finalize(state, ...parameters),
     retryCallback: (...parameters) => retryCallback(state, ...parameters),
     settle: (...parameters) => settle(state, ...parameters),
+    settleAll: (...parameters) => settleAll(state, ...parameters),
     replace: (...parameters) => replace(state, ...parameters),
     refund: (...parameters) => refund(state, ...parameters),
     fallBack: (...parameters) => fallBack(state, ...parameters),

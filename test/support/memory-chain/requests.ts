@@ -27,7 +27,12 @@ import {
   type Terms,
 } from "../../../agents/core/types.ts";
 import type { AwaitedRound, DecidedRound, RequestStatus } from "../../../agents/core/request/events.ts";
-import { PROVEN_SERVICES, type CertifiedDecision, type Receipt } from "../../../agents/ports/chain.ts";
+import {
+  PROVEN_SERVICES,
+  type CertifiedDecision,
+  type FinalRequest,
+  type Receipt,
+} from "../../../agents/ports/chain.ts";
 import { oldestSeedAt, type SeedWindow } from "../../../agents/adapters/chain/committee.ts";
 import { packRelay } from "../../../agents/adapters/chain/settlement.ts";
 import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
@@ -184,6 +189,20 @@ export function retryCallback(state: State, request: Request, last: DecidedRound
 }
 
 export function settle(state: State, request: Request, rounds: readonly DecidedRound[]): Receipt {
+  return append(state, settlementOf(state, { request, rounds }));
+}
+
+/** Settles like `tryMulticall`: in one transaction, in which a refused settlement changes nothing. */
+export function settleAll(state: State, requests: readonly FinalRequest[]): readonly (Receipt | ConclaveError)[] {
+  const bodies = requests.map((one) => unlessRefused(() => settlementOf(state, one)));
+  const receipt = append(
+    state,
+    bodies.flatMap((made) => (made instanceof ConclaveError ? [] : made)),
+  );
+  return bodies.map((made) => (made instanceof ConclaveError ? made : receipt));
+}
+
+function settlementOf(state: State, { request, rounds }: FinalRequest): readonly Body[] {
   const { id } = request;
   const last = rounds.at(-1);
   if (last === undefined) throw refused("WitnessMismatch", { requestId: String(id) });
@@ -192,7 +211,7 @@ export function settle(state: State, request: Request, rounds: readonly DecidedR
   if (entry.provisional) throw refused("DecisionIsProvisional", { requestId: String(id) });
   if (entry.settled) throw refused("AlreadySettled", { requestId: String(id) });
   state.requests.set(id, { ...entry, settled: true });
-  return append(state, pay(state, request, rounds));
+  return pay(state, request, rounds);
 }
 
 /** Pays all rounds of a request, once. */

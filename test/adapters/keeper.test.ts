@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Progress } from "../../agents/core/request/progress.ts";
+import type { AgentId } from "../../agents/core/types.ts";
+import { createKeeper, type KeeperPorts } from "../../agents/node/request/keeper.ts";
+import type { AgentRecord, BatchOutcome, Receipt } from "../../agents/ports/chain.ts";
+import { silentLog } from "../integration/world.ts";
+
+const WAIT_MS = 10_000;
+const STAGGER_MS = 1_000;
+const TICK_MS = 500;
+/** Blocks of one period: its final requests are settled in one order of agents. */
+const PERIOD = 50n;
+const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
+
+/** A request that an appeal made final. */
+const finalRequest = (id: number): Progress =>
+  ({
+    request: { id: BigInt(id) },
+    attempt: 1,
+    past: [{}],
+    stage: { kind: "decided", standing: "final" },
+  }) as unknown as Progress;
+
+/** A keeper that is the only agent, over a chain that answers as `outcomeOf` says and records which requests it is asked to settle. */
+function bench(outcomeOf: (id: number) => BatchOutcome = () => receipt) {
+  const clock = createMemoryClock();
+  const calls: (readonly number[])[] = [];
+  const lifetime = new AbortController();
+  const signer = { address: "0x11" };
+  const ports = {
+    chain: { head: async () => ({ number: 1n, timestamp: 0, oldestSeed: 0n }) },
+    writer: {
+      settleAll: async (requests: readonly { readonly request: { readonly id: bigint } }[]) => {
+        const ids = requests.map(({ request }) => Number(request.id));
+        calls.push(ids);
+        return ids.map(outcomeOf);
+      },
+    },
+    clock,
+    signer,
+    log: silentLog,
+  } as unknown as KeeperPorts;
+  const keeper = createKeeper(ports, { relayStaggerMs: STAGGER_MS, settleBatchMs: WAIT_MS }, lifetime.signal);
+  keeper.agents([{ agentId: 1 as AgentId, signer: signer.address } as AgentRecord]);
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += TICK_MS) {
+      clock.advance(TICK_MS);
+      for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    }
+  };
+  return { keeper, calls, pass, stop: () => lifetime.abort() };
+}
+
+describe("a keeper that settles", () => {
+  it("SE9: waits for others, but no longer than its wait, and settles what became final in the same period together", async () => {
+    const { keeper, calls, pass, stop } = bench();
+    keeper.see(finalRequest(1), 0n);
+    await pass(WAIT_MS / 2);
+    keeper.see(finalRequest(2), PERIOD - 1n);
+    keeper.see(finalRequest(3), PERIOD);
+    await pass(WAIT_MS / 2 - TICK_MS);
+    assert.deepEqual(calls, []);
+    await pass(2 * TICK_MS);
+    assert.deepEqual(calls, [[1, 2]]);
+    await pass(WAIT_MS / 2);
+    assert.deepEqual(calls, [[1, 2], [3]]);
+    stop();
+  });
+
+  it("SE9: settles at most twenty at once, and the rest after them", async () => {
+    const { keeper, calls, pass, stop } = bench();
+    for (let id = 1; id <= 45; id += 1) keeper.see(finalRequest(id), 0n);
+    await pass(WAIT_MS + 4 * TICK_MS);
+    assert.deepEqual(
+      calls.map((ids) => ids.length),
+      [20, 20, 5],
+    );
+    assert.equal(new Set(calls.flat()).size, 45);
+    stop();
+  });
+
+  it("SE9: tries one that was refused again in its next turn, and forgets those that are settled", async () => {
+    let isRefused = true;
+    const refusal = new ConclaveError("CHAIN_REVERTED", "Settle request 2: the contract refused with WitnessMismatch");
+    const { keeper, calls, pass, stop } = bench((id) =>
+      id === 2 && isRefused ? refusal : id === 3 ? "already" : receipt,
+    );
+    for (const id of [1, 2, 3]) keeper.see(finalRequest(id), 0n);
+    await pass(WAIT_MS + 2 * TICK_MS);
+    assert.deepEqual(calls, [[1, 2, 3]]);
+    isRefused = false;
+    await pass(WAIT_MS + STAGGER_MS + 2 * TICK_MS);
+    assert.deepEqual(calls, [[1, 2, 3], [2]]);
+    await pass(3 * WAIT_MS);
+    assert.equal(calls.length, 2);
+    stop();
+  });
+});

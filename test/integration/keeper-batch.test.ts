@@ -1,0 +1,52 @@
+// What an agent's keeper settles together, on a real chain and on the memory chain.
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import type { BatchOutcome, ChainWriter, FinalRequest } from "../../agents/ports/chain.ts";
+import { createMemoryHarness } from "../adapters/chain-memory.ts";
+import { createNodeHarness } from "../adapters/chain-node.ts";
+import { unsettled } from "../adapters/chain-questions.ts";
+import { run } from "./keeper-world.ts";
+import { until } from "./world.ts";
+
+for (const [name, createHarness] of [
+  ["memory", createMemoryHarness],
+  ["viem on anvil", createNodeHarness],
+] as const) {
+  describe(`a keeper that settles: ${name}`, async () => {
+    const harness = await createHarness();
+    after(() => harness.stop());
+
+    it("SE9: settles in one transaction what became final at about the same time; a record that the chain refuses holds back no other, and is settled later", async () => {
+      const all: FinalRequest[] = [];
+      for (let index = 0; index < 3; index += 1) all.push(await unsettled(harness));
+      const [reader, writer] = [await harness.reader(), await harness.writer(0)];
+      const batches: (readonly BatchOutcome[])[] = [];
+      // The first time the second record lacks a round.
+      const settleAll: ChainWriter["settleAll"] = async (requests, signal) => {
+        const bad = requests.map((one, index) =>
+          batches.length === 0 && index === 1 ? { ...one, rounds: one.rounds.slice(1) } : one,
+        );
+        const outcomes = await writer.settleAll(bad, signal);
+        batches.push(outcomes);
+        return outcomes;
+      };
+      const agent = await run(harness, createMemoryJournals(), { settleAll }, { settleBatchMs: 1_500 });
+      try {
+        const isSettled = async ({ request }: FinalRequest): Promise<boolean> =>
+          (await reader.requestState(request.id)).settled;
+        await until(() => batches.length === 2);
+        assert.deepEqual(await Promise.all(all.map(isSettled)), [true, true, true]);
+      } finally {
+        await agent.stop();
+      }
+      const transactions = batches.map((outcomes) =>
+        outcomes.map((one) => (typeof one === "object" && "transactionHash" in one ? one.transactionHash : "refused")),
+      );
+      const [first, second] = transactions;
+      assert.deepEqual(first, [first?.[0], "refused", first?.[0]]);
+      assert.notEqual(first?.[0], "refused");
+      assert.equal(second?.length, 1);
+    });
+  });
+}
