@@ -8,8 +8,18 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** Reads a body of at most `maxBytes`. For a longer one it stops and throws what `refuse` returns. */
 export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of boundedChunks(response, maxBytes, refuse)) chunks.push(chunk);
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  let length = 0;
+  for await (const chunk of boundedChunks(response, maxBytes, refuse)) {
+    chunks.push(chunk);
+    length += chunk.length;
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
 }
 
 /** Reads a body as `boundedBody` does, as UTF-8. */
