@@ -66,7 +66,7 @@ describe("reading a call", () => {
     const abi = parseAbi(["function balanceOf(address) view returns (uint256)"]);
     const sent = encodeFunctionData({ abi, args: [CONTRACT] });
     const [transaction, block] = calls.find(({ method }) => method === "eth_call")?.params ?? [];
-    assert.deepEqual([transaction, block], [{ to: CONTRACT, data: sent }, "0x5a"]);
+    assert.deepEqual([transaction, block], [{ to: CONTRACT, data: sent, gas: "0x17d7840" }, "0x5a"]);
   });
 
   it("EV13: follows no contract that sends its caller to an address on the web (EIP-3668)", async () => {
@@ -110,7 +110,7 @@ describe("reading a call", () => {
     );
     const abi = parseAbi(["function f(address, bool, int8, uint64, bytes4, bytes)"]);
     const sent = encodeFunctionData({ abi, args: [CONTRACT, true, -5, 7n, "0x01020304", "0xab"] });
-    assert.deepEqual(calls.at(-1)?.params?.[0], { to: CONTRACT, data: sent });
+    assert.deepEqual(calls.at(-1)?.params?.[0], { to: CONTRACT, data: sent, gas: "0x17d7840" });
   });
 
   const at = (block: number): string => BALANCE.replace(/\d+$/, String(block));
@@ -135,6 +135,18 @@ describe("reading a call", () => {
       "a call that reverts",
       BALANCE,
       chain({ error: { code: 3, message: "execution reverted", data: "0x" } }),
+      "no-such-value",
+    ],
+    [
+      "a call that never ends, as geth says it",
+      BALANCE,
+      chain({ error: { code: -32000, message: "out of gas" } }),
+      "no-such-value",
+    ],
+    [
+      "a call that never ends, as Anvil says it",
+      BALANCE,
+      chain({ error: { code: -32603, message: "EVM error OutOfGas" } }),
       "no-such-value",
     ],
     [

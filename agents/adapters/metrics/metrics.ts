@@ -2,9 +2,11 @@ import type { ServerResponse } from "node:http";
 import { Registry } from "prom-client";
 import type { AgentFacts } from "../../ports/metrics.ts";
 import type { HostedModel, Model } from "../../ports/model.ts";
+import type { SourceReader } from "../../ports/source-reader.ts";
 import { isLoopback, refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
 import { showAgent } from "./agent-metrics.ts";
 import { measuredModel } from "./model-metrics.ts";
+import { measuredReader } from "./source-metrics.ts";
 
 export interface MetricsPlace {
   readonly host: string;
@@ -20,6 +22,8 @@ export interface MetricsPlace {
 export interface Metrics {
   /** Returns the same model, and counts its queue, its process and its answers from now on. */
   measured(model: HostedModel): Model;
+  /** Returns the same reader, and counts its readings from now on. */
+  measuredReader(reader: SourceReader): SourceReader;
   /** Shows the agent's facts, which are read whenever the metrics are requested. */
   showAgent(facts: () => AgentFacts): void;
   /** Serves GET /metrics and nothing else. Throws NETWORK_FAILED if the port is taken. */
@@ -38,6 +42,7 @@ export function createMetrics(): Metrics {
   };
   return {
     measured: (model) => measuredModel(model, registry),
+    measuredReader: (reader) => measuredReader(reader, registry),
     showAgent: (facts) => showAgent(facts, registry),
     serve: ({ host, port, public: isPublic }) =>
       startHttpServer({

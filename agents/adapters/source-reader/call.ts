@@ -19,6 +19,9 @@ import { ReadingError } from "./failure.ts";
 /** EV13: how the text of what a call returns is made. */
 const ABI_EXTRACTOR = { name: "abi", version: "1" };
 
+/** EV13: below what RPCs allow a call by themselves, which differs. So a call ends alike on all of them. */
+const MOST_GAS = 25_000_000n;
+
 type RpcConfig = Pick<SourcesConfig, "rpcUrls" | "maxBytes" | "timeoutMs">;
 
 /** EV13: makes a view call on the operator's own RPC, if the block is final there. Throws a ReadingError, or the signal's reason. */
@@ -98,12 +101,18 @@ async function returned(client: PublicClient, { contract, name, args, returns, b
     args: args.map(({ value }) => value),
   });
   try {
-    return (await client.call({ to: contract, data, blockNumber: BigInt(block) })).data ?? "0x";
+    return (await client.call({ to: contract, data, gas: MOST_GAS, blockNumber: BigInt(block) })).data ?? "0x";
   } catch (error) {
+    if (isOutOfGas(error)) throw new ReadingError("no-such-value", `the call takes more than ${MOST_GAS} gas`);
     if (hasCause(error, ExecutionRevertedError)) throw new ReadingError("no-such-value", "the call reverts");
     if (hasCause(error, BlockNotFoundError)) throw new ReadingError("not-there", `the RPC has no block ${block}`);
     throw error;
   }
+}
+
+/** Geth and Anvil say it in these words; no code of an error means it alone. In other words it ends as `rpc-error`. */
+function isOutOfGas(error: unknown): boolean {
+  return error instanceof BaseError && /out ?of ?gas/i.test(error.details);
 }
 
 /** EV13: one value is its own text; several are a JSON array of their texts. */

@@ -90,6 +90,7 @@ export async function joinAgent(
       closers.push(() => gateway.close());
       log.info({ url: gateway.url }, "the gateway serves this agent's blocks");
     }
+    const reader = await openSourceReader({ config: withOwnRpc(config), store });
     const agent = createAgent(
       {
         chain: decorators.chain?.(chain) ?? chain,
@@ -97,7 +98,7 @@ export async function joinAgent(
         transactions: await createTransactionReader(source),
         network: decorators.network?.(network) ?? network,
         store,
-        sources: await openSourceReader({ config: withOwnRpc(config), store }),
+        sources: metrics?.measuredReader(reader) ?? reader,
         model: decorators.model?.(model) ?? model,
         signer: keys,
         journals: createFileJournals(join(dataDir, "journals")),

@@ -77,10 +77,7 @@ function decodeHeard(value: Value): Heard | null {
   return passages === null ? null : { passages };
 }
 
-/**
- * SG5: what counts of what seats say that they read: what an honest seat held when it closed the phase. The readings lose nothing if f
- * liars deny what they heard.
- */
+/** SG5: the messages of GATHER that count: an honest seat held each when it closed the phase, whatever f liars deny. */
 function heardIn(book: RoundBook): readonly Said<Gathering>[] {
   return seatsOf(book.attempt).flatMap((seat) => {
     const one = said(book, gatherForm, seat);
