@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity 0.8.34;
+pragma solidity ^0.8.27;
 
 // Every bound of the contracts, in one place. Nothing here can be changed after deployment.
 

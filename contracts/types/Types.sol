@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity 0.8.34;
+pragma solidity ^0.8.27;
 
 /// @notice A registered agent. Ids start at 1, are never reused, and are below 2^22.
 type AgentId is uint32;

@@ -1,6 +1,6 @@
 // Compares a subgraph with the contracts' state and events at the same block. This is an auditor's view: nothing here
 // reads the mappings.
-import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Hex, PublicClient } from "viem";
 import { unpackPrices } from "../../agents/adapters/chain/prices.ts";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";

@@ -1,4 +1,4 @@
-import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "@conclave/contracts/abi";
 import { parseEventLogs, type Log, type PublicClient } from "viem";
 import type { Deployed } from "../../scripts/subgraph/manifest.ts";
 

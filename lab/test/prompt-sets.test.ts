@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
 import { installHooks } from "../../sim/hooks.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
 import type { PromptSet } from "../../agents/core/prompts/prompt.ts";
 import type { ForeignModels } from "../../sim/model.ts";
 import type { Question } from "../eval/question.ts";
@@ -31,18 +32,28 @@ const DOCUMENT = "Exports above 500 need a licence.";
 const TASKS = "adjudicate converge critique match propose revise score synthesize verify";
 const TASKS_WITH_SOURCES = "adjudicate cite critique match revise verify";
 
-/** The hash of all that the set asks in these worlds, without sources and with them. A change of any wording changes it. */
+/**
+ * Protocols that ask in words that others lack, and those that stand beside them. What any other protocol asks is worded as what these
+ * ask, so a new protocol belongs here only if it brings wording of its own.
+ */
+const WORDED = "mbft mbft-bayesian wbft leaderless unanimous hashgraph debate adversarial escalating clo".split(" ");
+
+/** The hash of all that the set asks in the worlds of these protocols, without sources and with them. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
-  "small@2": "5fbaeecb0fcdfb2333f7bf59c18de91794391d0feb8b297ff16f3ac152b382e5",
-  "general@1": "ddd4b6a53ac1afe18b3ab75a299b7a7b8ad4cd98c2f398480948701cb27f0f43",
-  "small@2 sources@3": "57624a7a57394d2285279d09db1bcc44391b28188d2bf4584a643c06fca12d9b",
+  "small@2": "89a3ab442f964e3e9d68a67072687ed477e6e3b348c59c77bd23d4eb27fb1cd8",
+  "general@1": "1d0cf926fc23043d785cab462d2224deb25091e0933eba943e0c723207757245",
+  "small@2 sources@3": "3649b9878152f55c82715b3e79168e2be8c43a3229649578b5f00d238ee877d1",
   "general@1 sources@3": "a0f131e0b9a7eb387ceb3ed929783880fde9a54c98925d29ac42ad333d5b4dc5",
 };
 
-/** Everything that seats ask when they are asked all of that under all protocols, or with these documents under one that asks all of it. */
-async function promptsOf(set: PromptSet, documents: readonly string[]): Promise<ReadonlySet<string>> {
+/** Everything that seats ask when they are asked all of that under the protocols, with these documents as sources. */
+async function promptsOf(
+  set: PromptSet,
+  asking: readonly Protocol[],
+  documents: readonly string[] = [],
+): Promise<readonly string[]> {
   const prompts = new Set<string>();
-  for (const protocol of protocols.filter(({ id }) => documents.length === 0 || id === "escalating"))
+  for (const protocol of asking)
     for (const [kind, truth, errors] of ASKED) {
       const sources = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`).join("");
       const question: Question = {
@@ -84,20 +95,49 @@ async function promptsOf(set: PromptSet, documents: readonly string[]): Promise<
       };
       await runWorld({ ...plan, attempt, model: { failPpm: 0, errorPpm: 1 } }, null, models);
     }
-  return prompts;
+  return [...prompts].toSorted();
+}
+
+/** The prompt without the texts of strangers, and with one field for several of a kind, such as answerA and answerB. */
+function wordingOf(prompt: string): string {
+  const { user, ...rest } = JSON.parse(prompt) as { readonly user: string };
+  const fields = user.split("\n").map((line) => line.replace(/^(.*?)(?:[A-Z]|\[\d+\])?: "(.*)"$/, "$1"));
+  return JSON.stringify({ ...rest, fields: [...new Set(fields)] });
 }
 
 describe("prompt sets (P5)", () => {
-  for (const set of PROMPT_SETS)
-    for (const [name, documents, asked, version] of [
-      [promptsName(set), [], TASKS, "PROMPT_VERSIONS"],
-      [`${promptsName(set)} sources@${SOURCES_VERSION}`, [DOCUMENT], TASKS_WITH_SOURCES, "SOURCES_VERSION"],
+  for (const set of PROMPT_SETS) {
+    for (const [name, documents, wording, asked, version] of [
+      [promptsName(set), [], WORDED, TASKS, "PROMPT_VERSIONS"],
+      [
+        `${promptsName(set)} sources@${SOURCES_VERSION}`,
+        [DOCUMENT],
+        ["escalating"],
+        TASKS_WITH_SOURCES,
+        "SOURCES_VERSION",
+      ],
     ] as const)
       it(`${name} asks what it asked when it got its version, in every task`, async () => {
-        const prompts = [...(await promptsOf(set, documents))].toSorted();
+        const asking = protocols.filter(({ id }) => wording.includes(id));
+        const prompts = await promptsOf(set, asking, documents);
         const tasks = new Set(prompts.map((one) => String(/task: (\w+)/.exec(one)?.[1])));
         assert.equal([...tasks].toSorted((a, b) => (a < b ? -1 : 1)).join(" "), asked);
         const hash = createHash("sha256").update(prompts.join("\n")).digest("hex");
         assert.equal(hash, HASHES[name], `wording changed: raise ${version}, then pin the new hash`);
       });
+
+    it(`${promptsName(set)} has no wording that other protocols lack, but of those that are named`, async () => {
+      const worded = await promptsOf(
+        set,
+        protocols.filter(({ id }) => WORDED.includes(id)),
+      );
+      const wordings = new Set(worded.map(wordingOf));
+      for (const other of protocols.filter(({ id }) => !WORDED.includes(id)))
+        for (const prompt of await promptsOf(set, [other]))
+          assert.ok(
+            wordings.has(wordingOf(prompt)),
+            `${other.id} has a wording of its own: name it in WORDED\n${prompt}`,
+          );
+    });
+  }
 });

@@ -1,9 +1,9 @@
-// The package entry `conclave/abi`: the ABIs of the contracts, every custom error, and where the contracts are deployed. Plain
-// JavaScript, because Node strips no types from installed packages; it needs no Solidity compiler at run time.
+// The package entry `@conclave/contracts/abi`: the ABIs of the contracts, every custom error, and where the contracts are deployed.
+// It is plain JavaScript, because Node strips no types from installed packages; it needs no Solidity compiler at run time.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_CHAINS } from "../../agents/adapters/chain/beacon.ts";
-import { compile, contractFiles, readSource, type AbiItem } from "./compiler.ts";
+import { compile, contractFiles, readSource, type AbiItem, type AbiParameter } from "./compiler.ts";
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
@@ -78,20 +78,55 @@ export interface Deployment {
 export declare const deployments: { readonly [chainId: number]: Deployment | undefined };
 `;
 
+/** How the files spell items and parameters, which keeps the package small: as functions, and as types of the same names. */
+const SHORT_VALUES = `/* @__NO_SIDE_EFFECTS__ */ const P = (type, name) => ({ name, type });
+/* @__NO_SIDE_EFFECTS__ */ const T = (type, name, components) => ({ name, type, components });
+/* @__NO_SIDE_EFFECTS__ */ const I = (parameter) => ({ ...parameter, indexed: true });
+/* @__NO_SIDE_EFFECTS__ */ const D = (parameter) => ({ ...parameter, indexed: false });
+/* @__NO_SIDE_EFFECTS__ */ const F = (name, inputs, outputs, stateMutability) => ({
+  type: "function",
+  name,
+  inputs,
+  outputs,
+  stateMutability,
+});
+/* @__NO_SIDE_EFFECTS__ */ const E = (name, inputs) => ({ type: "event", name, inputs, anonymous: false });
+/* @__NO_SIDE_EFFECTS__ */ const R = (name, inputs) => ({ type: "error", name, inputs });
+`;
+
+const SHORT_TYPES = `type P<Type, Name> = { readonly name: Name; readonly type: Type };
+type T<Type, Name, Components> = P<Type, Name> & { readonly components: Readonly<Components> };
+type I<Parameter> = Parameter & { readonly indexed: true };
+type D<Parameter> = Parameter & { readonly indexed: false };
+type F<Name, Inputs, Outputs, Mutability> = {
+  readonly type: "function";
+  readonly name: Name;
+  readonly inputs: Readonly<Inputs>;
+  readonly outputs: Readonly<Outputs>;
+  readonly stateMutability: Mutability;
+};
+type E<Name, Inputs> = {
+  readonly type: "event";
+  readonly name: Name;
+  readonly inputs: Readonly<Inputs>;
+  readonly anonymous: false;
+};
+type R<Name, Inputs> = { readonly type: "error"; readonly name: Name; readonly inputs: Readonly<Inputs> };
+export {};
+`;
+
 /** The text of each generated file, by its path. */
 export function generateAbi(): Readonly<Record<string, string>> {
   const constants = readConstants();
-  const values = constants.map(({ name, items }) => `export const ${name} = [\n${lines(items)}];\n`);
+  const values = constants.map(({ name, items }) => `export const ${name} = [\n${lines(items, "()")}];\n`);
   const types = constants.map(
     ({ name, summary, items }) =>
-      `/** ${summary} */\nexport declare const ${name}: readonly [\n${plain(items)
-        .map((item) => `  ${typeOf(item)},\n`)
-        .join("")}];\n`,
+      `/** ${summary} */\nexport declare const ${name}: readonly [\n${lines(items, "<>")}];\n`,
   );
   const deployments = `export const deployments = ${JSON.stringify(readDeployments(), null, 2)};\n`;
   return {
-    "abi/index.js": [NOTICE, ...values, deployments].join("\n"),
-    "abi/index.d.ts": [NOTICE, ...types, DEPLOYMENT_TYPE].join("\n"),
+    "contracts/abi/index.js": [NOTICE, SHORT_VALUES, ...values, deployments].join("\n"),
+    "contracts/abi/index.d.ts": [NOTICE, SHORT_TYPES, ...types, DEPLOYMENT_TYPE].join("\n"),
   };
 }
 
@@ -104,15 +139,22 @@ function readConstants(): readonly Constant[] {
     const items = places.flatMap(
       ([file, contract]) => contracts[file]?.[contract]?.abi ?? fail(`Find ${contract} in ${file}`),
     );
-    return { name, summary, items: items.filter((item) => item.type !== "constructor") };
+    return { name, summary, items: distinct(items).filter((item) => item.type !== "constructor") };
   });
   const all = own.flatMap((file) => Object.values(contracts[file] ?? {}).flatMap(({ abi }) => abi));
-  const errors = Map.groupBy(
-    all.filter(({ type }) => type === "error"),
-    (item) => JSON.stringify(item),
-  );
-  const items = [...errors.keys()].toSorted().map((text) => JSON.parse(text) as AbiItem);
+  const items = distinct(all.filter(({ type }) => type === "error"))
+    .map((item) => JSON.stringify(item))
+    .toSorted()
+    .map((text) => JSON.parse(text) as AbiItem);
   return [...constants, { name: "errorsAbi", summary: "Every custom error of every contract.", items }];
+}
+
+/** Each item once, without the names of Solidity's own types, which no encoding needs. */
+function distinct(items: readonly AbiItem[]): readonly AbiItem[] {
+  const texts = items.map((item) =>
+    JSON.stringify(item, (key, value: unknown) => (key === "internalType" ? undefined : value)),
+  );
+  return [...new Set(texts)].map((text) => JSON.parse(text) as AbiItem);
 }
 
 function readDeployments(): Readonly<Record<number, Json>> {
@@ -131,20 +173,38 @@ function readDeployments(): Readonly<Record<number, Json>> {
   );
 }
 
-function lines(items: readonly AbiItem[]): string {
-  return items.map((item) => `  ${JSON.stringify(item)},\n`).join("");
+/** What surrounds the arguments of a function, or of a type. */
+type Brackets = "()" | "<>";
+
+function lines(items: readonly AbiItem[], brackets: Brackets): string {
+  return items.map((item) => `  ${itemAs(item, brackets)},\n`).join("");
 }
 
-function plain(items: readonly AbiItem[]): readonly Json[] {
-  return JSON.parse(JSON.stringify(items)) as readonly Json[];
+function itemAs({ type, name, inputs = [], outputs = [], stateMutability }: AbiItem, brackets: Brackets): string {
+  const parts = [JSON.stringify(name), listAs(inputs, brackets)];
+  if (type === "error") return applied("R", parts, brackets);
+  if (type === "event") return applied("E", parts, brackets);
+  if (type !== "function") return fail(`Spell ABI items of type ${type}`);
+  return applied("F", [...parts, listAs(outputs, brackets), JSON.stringify(stateMutability)], brackets);
 }
 
-/** The type that TypeScript infers for the value `as const`. */
-function typeOf(value: Json): string {
-  if (Array.isArray(value)) return `readonly [${value.map((item: Json) => typeOf(item)).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const fields = Object.entries(value).map(([name, field]) => `readonly ${name}: ${typeOf(field)}`);
-  return `{ ${fields.join("; ")} }`;
+function listAs(parameters: readonly AbiParameter[], brackets: Brackets): string {
+  return `[${parameters.map((parameter) => parameterAs(parameter, brackets)).join(",")}]`;
+}
+
+function parameterAs({ type, name, components, indexed }: AbiParameter, brackets: Brackets): string {
+  const parts = [JSON.stringify(type), JSON.stringify(name)];
+  const parameter =
+    components === undefined
+      ? applied("P", parts, brackets)
+      : applied("T", [...parts, listAs(components, brackets)], brackets);
+  if (indexed === undefined) return parameter;
+  return applied(indexed ? "I" : "D", [parameter], brackets);
+}
+
+function applied(name: string, parts: readonly string[], brackets: Brackets): string {
+  const [open, close] = brackets;
+  return `${name}${open}${parts.join(",")}${close}`;
 }
 
 function fail(message: string): never {

@@ -10,9 +10,20 @@ interface Solc {
   compile(input: string, callbacks: { import: (name: string) => { contents: string } | { error: string } }): string;
 }
 
+export interface AbiParameter {
+  readonly type: string;
+  readonly name: string;
+  readonly components?: readonly AbiParameter[];
+  /** Set for the parameters of events. */
+  readonly indexed?: boolean;
+}
+
 export interface AbiItem {
   readonly type: string;
   readonly name?: string;
+  readonly inputs?: readonly AbiParameter[];
+  readonly outputs?: readonly AbiParameter[];
+  readonly stateMutability?: string;
 }
 
 /** What the compiler returns, by file: the parts that were asked for. */
@@ -25,12 +36,12 @@ interface Output {
 const root = join(import.meta.dirname, "../..");
 export const evmVersion = "osaka";
 
-/** Names of the product's contracts, sorted. */
+/** Names of the contracts that are deployed or inherited from, sorted. The mocks are neither. */
 export function contractFiles(): readonly string[] {
-  return globSync("contracts/**/*.sol", { cwd: root }).toSorted();
+  return globSync("contracts/**/*.sol", { cwd: root, exclude: ["contracts/mocks/**"] }).toSorted();
 }
 
-/** Every contract that is deployed or inherited from. */
+/** The text of each of these contracts, by its name. */
 export function readContracts(): Sources {
   return Object.fromEntries(contractFiles().map((file) => [file, readSource(file)]));
 }

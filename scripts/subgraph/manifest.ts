@@ -1,6 +1,6 @@
 // Writes the subgraph's manifest from the ABIs and a deployment. Every event has a handler, or is named as one that
 // nobody needs.
-import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "@conclave/contracts/abi";
 import { toEventSignature, type AbiEvent, type Hex } from "viem";
 
 /** Addresses of the contracts: part of what `npm run deploy` writes. */

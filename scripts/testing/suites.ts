@@ -13,6 +13,7 @@ export const suites = [
   "subgraph",
   "kubo",
   "public-model",
+  "packages",
 ] as const;
 export type Suite = (typeof suites)[number];
 
@@ -30,6 +31,7 @@ const byName: Partial<Record<Suite, string>> = {
   subgraph: "needs linux-x64 and a PostgreSQL of its own; .ci/run has a step for it",
   "public-model": "needs a model from a Python package index; .ci/run has a step for it",
   kubo: "needs a Kubo, which is built with Go; .ci/run has a step for it",
+  packages: "installs packages from npm's registry into empty projects; .ci/run has a step for it",
 };
 
 /** Files that only `npm run test:long` runs, with the reason. */
@@ -134,7 +136,7 @@ export function laneOf({ suite, files }: Job): Lane {
 
 /** True if tests of the suite read the compiled contracts. */
 export function needsContracts(suite: Suite): boolean {
-  return suite !== "core" && suite !== "sim" && suite !== "models" && suite !== "public-model";
+  return !["core", "sim", "models", "public-model", "packages"].includes(suite);
 }
 
 /** Every job of a suite, long ones included. */

@@ -8,11 +8,12 @@ import {
   settlementAbi,
   slasherAbi,
   type Deployment,
-} from "conclave/abi";
+} from "@conclave/contracts/abi";
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import {
   decodeErrorResult,
   decodeFunctionData,
@@ -24,13 +25,39 @@ import {
   type ContractFunctionName,
 } from "viem";
 import { generateAbi } from "../../scripts/solidity/abi.ts";
+import { compile, contractFiles, readContracts } from "../../scripts/solidity/compiler.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-describe("conclave/abi", () => {
+describe("@conclave/contracts/abi", () => {
   it("equals the ABI that the contracts compile to", () => {
     for (const [path, text] of Object.entries(generateAbi()))
       assert.equal(readFileSync(join(root, path), "utf8"), text);
+  });
+
+  it("spells each item once, as the compiler gives it, but for the names of Solidity's own types", () => {
+    const { contracts } = compile(readContracts(), { "*": ["abi"] });
+    const plain = (abi: unknown) =>
+      JSON.parse(
+        JSON.stringify(abi, (key, value: unknown) => (key === "internalType" ? undefined : value)),
+      ) as object[];
+    for (const [contract, abi] of [
+      ["DecisionOracle", decisionOracleAbi],
+      ["AgentRegistry", agentRegistryAbi],
+      ["Settlement", settlementAbi],
+      ["Slasher", slasherAbi],
+      ["ConclaveAccessManager", accessManagerAbi],
+    ] as const) {
+      const compiled = plain(contracts[`contracts/${contract}.sol`]?.[contract]?.abi);
+      const items = compiled.filter(
+        (item, index) => compiled.findIndex((other) => isDeepStrictEqual(item, other)) === index,
+      );
+      assert.deepEqual(
+        plain(abi),
+        items.filter((item) => "type" in item && item.type !== "constructor"),
+        contract,
+      );
+    }
   });
 
   it("is imported by the package's name and encodes calls that the compiler checks", () => {
@@ -54,8 +81,7 @@ describe("conclave/abi", () => {
   });
 
   it("knows every custom error of the contracts, once", () => {
-    const sources = globSync("contracts/**/*.sol", { cwd: root });
-    const declared = sources.flatMap((file) =>
+    const declared = contractFiles().flatMap((file) =>
       [...readFileSync(join(root, file), "utf8").matchAll(/^ *error (\w+)\(/gm)].map(([, name]) => name),
     );
     const known = new Set<string | undefined>(errorsAbi.map(({ name }) => name));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { decodeFunctionData, parseTransaction } from "viem";
-import { decisionOracleAbi } from "conclave/abi";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { commitAll, type BatchTools } from "../../agents/adapters/chain/batch.ts";
 import { connect } from "../../agents/adapters/chain/connection.ts";
 import { createSender, type Sender } from "../../agents/adapters/chain/transactions.ts";

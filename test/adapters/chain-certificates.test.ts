@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { decisionOracleAbi } from "conclave/abi";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { connect } from "../../agents/adapters/chain/connection.ts";
 import { encodeCommit } from "../../agents/adapters/chain/encode.ts";
 import { readHeader } from "../../agents/adapters/chain/header.ts";

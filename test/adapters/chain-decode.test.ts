@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { encodeAbiParameters, encodeEventTopics, keccak256, toHex, type Hex } from "viem";
-import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 import { decodeLog, type MinedLog } from "../../agents/adapters/chain/decode.ts";
 import { packHead, packRelay } from "../../agents/adapters/chain/settlement.ts";
 import { packSeat, packTerms } from "../../agents/core/encoding/words.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { awaitedOf } from "../../agents/core/request/progress.ts";
 import { after, before, describe, it } from "node:test";
 
-import { tokenAbi } from "conclave/abi";
+import { tokenAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { appealUnitOf } from "../../agents/adapters/chain/prices.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";

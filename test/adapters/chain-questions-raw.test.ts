@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { decisionOracleAbi } from "conclave/abi";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { packTerms } from "../../agents/core/encoding/words.ts";
 import { questionBytes } from "../../agents/core/request/question.ts";
 import { booleanTerms } from "../support/core/committee.ts";

@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 
-import { accessManagerAbi } from "conclave/abi";
+import { accessManagerAbi } from "@conclave/contracts/abi";
 import { createPublicClient, createWalletClient, http, pad, parseEther, toHex, zeroAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";

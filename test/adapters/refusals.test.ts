@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { encodeErrorResult } from "viem";
-import { errorsAbi } from "conclave/abi";
+import { errorsAbi } from "@conclave/contracts/abi";
 import { revertError } from "../../agents/adapters/chain/errors.ts";
 import { refusals } from "../../agents/adapters/chain/refusals.ts";
 

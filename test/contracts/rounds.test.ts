@@ -92,7 +92,10 @@ describe("a hung committee", () => {
         .withArgs(request.id);
     }
     const seed = { seedBlock, header, past };
-    await expect(world.settlement.committeeOf(request, one.round, seed)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
+    await expect(world.settlement.committeeOf(request, one.round, seed)).to.be.revertedWithCustomError(
+      oracle,
+      "WitnessMismatch",
+    );
     expect(await world.settlement.committeeOf(request, asked.round, seed)).to.have.length(4);
   });
 

@@ -102,8 +102,7 @@ describe("PH14: why a committee hangs, in words", () => {
     adversarial: ["seat 2 drafted no answer that counts"],
     escalating: [...seats, ...weighed],
   };
-  // What clo says is with its own rules.
-  for (const protocol of protocols.filter(({ id }) => id !== "clo"))
+  for (const protocol of protocols)
     it(`${protocol.id}: says of each seat and answer what it lacks`, () => {
       const attempt = asking(attemptOf(4, { ...number, protocol: protocol.code }), "What is 2 + 2?");
       // Nobody who has to conclude from others' answers can.
@@ -111,8 +110,13 @@ describe("PH14: why a committee hangs, in words", () => {
         failingAt(script, "synthesize"),
       );
       const run = runCommittee(protocol, attempt, scripts);
-      assert.equal(run.certificates.find((one) => one !== null)?.decision.status, "hung");
-      assert.deepEqual(reasonsOf(protocol, attempt, run), expected[protocol.id]);
+      const isHung = run.certificates.find((one) => one !== null)?.decision.status === "hung";
+      const reasons = reasonsOf(protocol, attempt, run);
+      const all = expected[protocol.id];
+      // What a protocol says that is not named above is tested with its own rules.
+      if (all === undefined) return assert.equal(reasons.length > 0, isHung);
+      assert.ok(isHung);
+      assert.deepEqual(reasons, all);
     });
 
   it("mbft-bayesian: says what posterior and lead are needed", () => {

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { bytesToHex, sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { decode, encode } from "../../agents/core/encoding/codec.ts";
 import { decodeSnapshot, readingOf, READING_FAILURES, type Snapshot } from "../../agents/core/sources/snapshot.ts";
-import { cutText, isNormalised, normaliseText } from "../../agents/core/sources/text.ts";
+import { truncateText, isNormalised, normaliseText } from "../../agents/core/sources/text.ts";
 import { limits } from "../../agents/core/limits.ts";
 
 const SEEN = {
@@ -137,7 +137,7 @@ describe("snapshots of sources", () => {
     fc.assert(
       fc.property(fc.array(characters, { maxLength: 20 }), fc.nat(40), (parts, maxBytes) => {
         const text = normaliseText(parts.join(""));
-        const cut = cutText(text, maxBytes);
+        const cut = truncateText(text, maxBytes);
         assert.ok(text.startsWith(cut.text) && isNormalised(cut.text));
         assert.ok(utf8(cut.text).length <= maxBytes);
         assert.equal(cut.isCut, utf8(text).length > maxBytes);

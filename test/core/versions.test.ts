@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import { describe, it } from "node:test";
 import { CHAIR_VERSION } from "../../agents/core/phases/chair.ts";
 import { BACKING_VERSION } from "../../agents/core/phases/backing-steps.ts";
@@ -9,28 +10,9 @@ import { PROMPT_VERSIONS } from "../../agents/core/prompts/prompt.ts";
 import { TASKS_VERSION } from "../../agents/core/prompts/task-prompt.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 
-/**
- * The versions in force: [what it is, its version, the versions it builds on]. Raise a version, then this table. A
- * protocol of version 1 needs no row: it counts as built on all that protocols share.
- */
-const TASKS = { tasks: 3, "small prompts": 2, "general prompts": 1, pay: 4 };
-const READING = { ...TASKS, sources: 3 };
-const BACKED = { ...READING, backing: 1 };
-const SCORES = { ...READING, scores: 3 };
-const CHAIR = { ...TASKS, chair: 7 };
-const TABLE: readonly (readonly [id: string, version: number, buildsOn: Readonly<Record<string, number>>])[] = [
-  ["mbft", 14, BACKED],
-  ["mbft-bayesian", 12, BACKED],
-  ["wbft", 12, { ...SCORES, backing: 1 }],
-  ["leaderless", 11, SCORES],
-  ["hashgraph", 13, TASKS],
-  ["unanimous", 11, READING],
-  ["council", 7, CHAIR],
-  ["debate", 7, CHAIR],
-  ["adversarial", 7, CHAIR],
-  ["escalating", 16, { ...READING, ...CHAIR, mbft: 14, backing: 1 }],
-  ["clo", 5, { ...BACKED, mbft: 14 }],
-];
+const SPECS = new URL("../../docs/spec/", import.meta.url);
+/** The versions that every protocol builds on. */
+const SHARED = ["tasks", "small prompts", "general prompts", "pay"];
 
 function current(name: string): number | undefined {
   const shared: Readonly<Record<string, number>> = {
@@ -46,21 +28,34 @@ function current(name: string): number | undefined {
   return shared[name] ?? protocolById(name)?.version;
 }
 
-const unlisted = protocols.filter(({ id }) => !TABLE.some(([listed]) => listed === id));
-const rows: typeof TABLE = [...TABLE, ...unlisted.map(({ id }) => [id, 1, { ...SCORES, ...CHAIR }] as const)];
+/** What the first lines of a page of the spec say of a protocol. */
+function specOf(page: string) {
+  const text = readFileSync(new URL(page, SPECS), "utf8");
+  const [, id, code] = /^Protocol id `([^`]+)`, on-chain code (\d+)\b/m.exec(text) ?? [];
+  const [, version, others = ""] = /^Version (\d+), with (.+)\.$/m.exec(text) ?? [];
+  const buildsOn = others.split(", ").map((other) => {
+    const [, name = other, pinned] = /^(.+) (\d+)$/.exec(other) ?? [];
+    return [name, Number(pinned)] as const;
+  });
+  return { id, code: Number(code), version: Number(version), buildsOn };
+}
 
 describe("protocol versions", () => {
-  it("the table names no protocol that does not exist", () => {
-    assert.deepEqual(
-      TABLE.map(([id]) => id).filter((id) => protocolById(id) === null),
-      [],
-    );
+  it("a page of the spec describes each protocol, and no other", () => {
+    const described = readdirSync(SPECS).flatMap((page) => specOf(page).id ?? []);
+    assert.deepEqual(described.toSorted(), protocols.map(({ id }) => id).toSorted());
   });
 
-  for (const [id, version, buildsOn] of rows)
-    it(`${id} records version ${version}, and no version that it builds on has moved without it`, () => {
-      assert.equal(protocolById(id)?.version, version);
-      for (const [name, pinned] of Object.entries(buildsOn))
-        assert.equal(current(name), pinned, `${name} moved: raise the version of ${id}, then pin both here`);
+  for (const { id, code, version, readsSources } of protocols)
+    it(`${id} records the version that docs/spec/${id}.md says, and none that it builds on has moved without it`, () => {
+      const spec = specOf(`${id}.md`);
+      assert.deepEqual([spec.id, spec.code, spec.version], [id, code, version]);
+      for (const name of readsSources ? [...SHARED, "sources"] : SHARED)
+        assert.ok(
+          spec.buildsOn.some(([other]) => other === name),
+          `${id} builds on ${name}`,
+        );
+      for (const [name, pinned] of spec.buildsOn)
+        assert.equal(current(name), pinned, `${name} moved: raise the version of ${id}, then say both in its page`);
     });
 });

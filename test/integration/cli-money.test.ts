@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
-import { tokenAbi } from "conclave/abi";
+import { tokenAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, AgentId, Decision, RequestId } from "../../agents/core/types.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { settlementAbi } from "conclave/abi";
+import { settlementAbi } from "@conclave/contracts/abi";
 import type { Decision, Ppm, RequestId, Terms } from "../../agents/core/types.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import { openBank } from "../../devnet/demo/bank.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
-import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import { roundsOf } from "../../agents/core/request/progress.ts";

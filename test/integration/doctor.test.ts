@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createPublicClient, createWalletClient, encodeFunctionData, http, toFunctionSelector, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
 import { packWord } from "../../agents/core/encoding/words.ts";
 import type { Address } from "../../agents/core/types.ts";

@@ -1,7 +1,7 @@
 // What a keeper spends on requests that nobody can answer.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { agentRegistryAbi } from "conclave/abi";
+import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { asked, mineTo } from "../adapters/chain-questions.ts";

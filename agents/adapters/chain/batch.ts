@@ -2,7 +2,7 @@ import { encodeFunctionData, parseEventLogs, type Hex, type TransactionReceipt }
 import { ConclaveError } from "../../core/errors.ts";
 import type { CertifiedDecision, CommitOutcome, Receipt } from "../../ports/chain.ts";
 import { isCommitted } from "../../core/request/state.ts";
-import { decisionOracleAbi } from "conclave/abi";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Connection } from "./connection.ts";
 import { encodeCommit } from "./encode.ts";
 import { revertError, revertName } from "./errors.ts";

@@ -1,5 +1,5 @@
 import type { PublicClient } from "viem";
-import { agentRegistryAbi, settlementAbi } from "conclave/abi";
+import { agentRegistryAbi, settlementAbi } from "@conclave/contracts/abi";
 import { ConclaveError } from "../../core/errors.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Request, SeatInfo } from "../../core/types.ts";

@@ -1,6 +1,12 @@
 // What `conclave doctor` checks on the chain: code, bindings, roles and prices of a deployment.
 import { createPublicClient, erc20Abi, getAbiItem, http, toFunctionSelector, type Hex, type PublicClient } from "viem";
-import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "conclave/abi";
+import {
+  accessManagerAbi,
+  agentRegistryAbi,
+  decisionOracleAbi,
+  settlementAbi,
+  slasherAbi,
+} from "@conclave/contracts/abi";
 import type { Address, Currency } from "../../core/types.ts";
 import { examineBeacon } from "./beacon.ts";
 import { lower } from "./decode.ts";

@@ -5,7 +5,7 @@ import { packSeat, packTerms } from "../../core/encoding/words.ts";
 import { questionBytes } from "../../core/request/question.ts";
 import type { Certificate, Currency, Decision, Request, Terms } from "../../core/types.ts";
 import type { AwaitedRound, DecidedRound } from "../../core/request/events.ts";
-import { decisionOracleAbi, settlementAbi } from "conclave/abi";
+import { decisionOracleAbi, settlementAbi } from "@conclave/contracts/abi";
 import { packCertificate, packHead, packMerits, packRelay } from "./settlement.ts";
 
 const abi = decisionOracleAbi;

@@ -1,6 +1,6 @@
 import { BaseError, HttpRequestError, RpcRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
-import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi, tokenAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi, tokenAbi } from "@conclave/contracts/abi";
 import { refusals } from "./refusals.ts";
 
 /** Custom errors that have their own code; every other one is CHAIN_REVERTED. */

@@ -9,7 +9,7 @@ import {
   type Hex,
   type Log,
 } from "viem";
-import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 
 type EventLog = Pick<Log, "data" | "topics">;
 

@@ -3,7 +3,7 @@ import type { Address, Hex } from "../../core/types.ts";
 import type { RequestRecord } from "../../core/request/progress.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import { heldSeat, unprovable } from "../../ports/evidence.ts";
-import { slasherAbi } from "conclave/abi";
+import { slasherAbi } from "@conclave/contracts/abi";
 import { decidedOf } from "./encode.ts";
 
 /** Throws EVIDENCE_UNPROVABLE. */

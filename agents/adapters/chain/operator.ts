@@ -2,7 +2,7 @@ import { encodeFunctionData, parseEventLogs, zeroAddress, type LocalAccount, typ
 import { bytesToHex } from "../../core/encoding/bytes.ts";
 import type { Address, AgentId, Hex } from "../../core/types.ts";
 import type { OperatorActions } from "../../ports/chain.ts";
-import { agentRegistryAbi } from "conclave/abi";
+import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { createOracleActions } from "./oracle-actions.ts";

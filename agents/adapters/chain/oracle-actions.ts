@@ -1,5 +1,5 @@
 import { encodeFunctionData, parseEventLogs, zeroAddress, type TransactionReceipt } from "viem";
-import { decisionOracleAbi, settlementAbi } from "conclave/abi";
+import { decisionOracleAbi, settlementAbi } from "@conclave/contracts/abi";
 import type { Address, Currency, Hex, RequestId } from "../../core/types.ts";
 import type { OracleActions } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";

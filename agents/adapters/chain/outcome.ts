@@ -1,4 +1,4 @@
-import { settlementAbi } from "conclave/abi";
+import { settlementAbi } from "@conclave/contracts/abi";
 import { decisionStatusOf } from "../../core/encoding/words.ts";
 import type { DecidedRound } from "../../core/request/events.ts";
 import type { DecisionStatus, Digest, Ppm, Request } from "../../core/types.ts";

@@ -1,5 +1,5 @@
 import { encodeFunctionData, parseEventLogs, type TransactionReceipt } from "viem";
-import { agentRegistryAbi, slasherAbi } from "conclave/abi";
+import { agentRegistryAbi, slasherAbi } from "@conclave/contracts/abi";
 import type { Overturn } from "../../core/request/overturn.ts";
 import type { DecidedRound } from "../../core/request/events.ts";
 import { hashedRequest } from "../../core/encoding/typed-data.ts";

@@ -1,5 +1,5 @@
 import { encodeFunctionData, type TransactionReceipt } from "viem";
-import { tokenAbi } from "conclave/abi";
+import { tokenAbi } from "@conclave/contracts/abi";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import type { Address, Hex } from "../../core/types.ts";
 import type { Connection } from "./connection.ts";

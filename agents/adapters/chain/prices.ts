@@ -1,4 +1,4 @@
-import { decisionOracleAbi, settlementAbi } from "conclave/abi";
+import { decisionOracleAbi, settlementAbi } from "@conclave/contracts/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { packTerms, unpackWord } from "../../core/encoding/words.ts";
 import type { Address, Request, Round, Terms } from "../../core/types.ts";

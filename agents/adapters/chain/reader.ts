@@ -3,7 +3,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/types.ts";
 import { REQUEST_STATUSES, type ChainEvent, type RequestState } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
-import { decisionOracleAbi } from "conclave/abi";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { readCommittee, readSeedWindow, oldestSeedAt } from "./committee.ts";
 import { decodeLog } from "./decode.ts";

@@ -1,7 +1,7 @@
 import { encodeFunctionData, type Hex } from "viem";
 import type { Address } from "../../core/types.ts";
 import type { Receipt, RewardActions } from "../../ports/chain.ts";
-import { agentRegistryAbi } from "conclave/abi";
+import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { currencyCode } from "./encode.ts";
 
 const call = { abi: agentRegistryAbi } as const;

@@ -3,7 +3,7 @@ import type { Address, AgentId, Currency, Request, Round, Terms } from "../../co
 import type { DecidedRound } from "../../core/request/events.ts";
 import type { Overturn } from "../../core/request/overturn.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
-import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
 import { LAYOUTS } from "../../core/encoding/layouts.ts";
 import { unpackWord } from "../../core/encoding/words.ts";
 import type { SkillCounters } from "../../core/skill.ts";

@@ -1,7 +1,7 @@
 import { domainSeparator, parseSignature, type LocalAccount, type TypedDataDomain } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import type { Address, Hex } from "../../core/types.ts";
-import { tokenAbi } from "conclave/abi";
+import { tokenAbi } from "@conclave/contracts/abi";
 import type { Client, Connection } from "./connection.ts";
 
 /** As in contracts/types/Types.sol. */

@@ -2,7 +2,7 @@ import { decodeAbiParameters, toFunctionSelector, type DecodeFunctionDataReturnT
 import { hexToBytes } from "../../core/encoding/bytes.ts";
 import type { Certificate, Hex, RequestId } from "../../core/types.ts";
 import type { TransactionReader } from "../../ports/chain.ts";
-import { decisionOracleAbi } from "conclave/abi";
+import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { connect, type ChainOptions } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { unpackCertificate, unpackHead } from "./settlement.ts";

@@ -12,7 +12,7 @@ import {
   isNoMoreProvisional,
   isRefunded,
 } from "../../core/request/state.ts";
-import { agentRegistryAbi } from "conclave/abi";
+import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";

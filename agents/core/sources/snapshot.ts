@@ -2,7 +2,7 @@ import { hexToBytes, sha256, utf8 } from "../encoding/bytes.ts";
 import { decode, encode, isMapOf } from "../encoding/codec.ts";
 import { asDigest } from "../encoding/payload.ts";
 import { limits } from "../limits.ts";
-import { cutText, isNormalised, normaliseText } from "./text.ts";
+import { truncateText, isNormalised, normaliseText } from "./text.ts";
 import type { Digest, Value } from "../types.ts";
 
 /** EV7: what a reader saw at a source: a function of the source, the extractor and what the source sent. No time, no name of the reader. */
@@ -84,8 +84,8 @@ const CUT_BYTES = 4;
 
 /** EV8, EV9: makes the block of a snapshot; title and text may be any text and of any length. */
 export function readingOf(seen: Omit<Snapshot, "isCut">): Reading {
-  const { text, isCut } = cutText(normaliseText(seen.text), limits.snapshotTextBytes);
-  const title = cutText(normaliseText(seen.title).replaceAll("\n", " "), limits.snapshotTitleBytes).text;
+  const { text, isCut } = truncateText(normaliseText(seen.text), limits.snapshotTextBytes);
+  const title = truncateText(normaliseText(seen.title).replaceAll("\n", " "), limits.snapshotTitleBytes).text;
   const block = encodeSnapshot({ ...seen, title, text, isCut });
   // What the others will read of it, so that nobody ever sees another text.
   const snapshot = decodeSnapshot(block);

@@ -33,7 +33,7 @@ export function isNormalised(text: string): boolean {
 }
 
 /** The longest prefix of a normalised text that has so many bytes and is normalised. */
-export function cutText(text: string, maxBytes: number): { readonly text: string; readonly isCut: boolean } {
+export function truncateText(text: string, maxBytes: number): { readonly text: string; readonly isCut: boolean } {
   const bytes = utf8(text);
   if (bytes.length <= maxBytes) return { text, isCut: false };
   let end = maxBytes;

@@ -1,7 +1,7 @@
 // Courses of a request that the tests of pay play.
 import { hexlify, keccak256, toUtf8Bytes } from "ethers";
 
-import { hung, no } from "../../support/contracts/course.ts";
+import { hung, no, tooEarly, unanswerable } from "../../support/contracts/course.ts";
 import { word } from "../../support/contracts/typed-data.ts";
 import type { SignedDecision, Terms } from "../../support/contracts/typed-data.ts";
 
@@ -44,6 +44,24 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
   ["SE12: an appeal against a hung committee is right if the next one decides", { appeals: 1 }, [hung, yes], [true]],
   ["SE12: an appeal is lost when the last committee hangs", { appeals: 1 }, [yes, hung], [false]],
   ["SE12: hung upon hung overturns nothing", { appeals: 1 }, [hung, hung], [false]],
+  ["SE10: a committee that finds no answer earns as one that answers", {}, [unanswerable], []],
+  [
+    "SE12: an appeal against a non-answer is right if the next committee answers",
+    { appeals: 1 },
+    [tooEarly, yes],
+    [true],
+  ],
+  ["SE12: an appeal against an answer is right if there is none", { appeals: 1 }, [yes, unanswerable], [true]],
+  ["SE12: two non-answers differ", { appeals: 1 }, [unanswerable, tooEarly], [true]],
+  ["SE12: the same non-answer again", { appeals: 1 }, [tooEarly, tooEarly], [false]],
+  ["SE12: a non-answer upon a hung committee", { appeals: 1 }, [hung, unanswerable], [true]],
+  ["SE12: hung upon a non-answer overturns nothing", { appeals: 1 }, [unanswerable, hung], [false]],
+  [
+    "SE10: the number -1 is an answer, whatever the tolerance",
+    { appeals: 1, kind: 2, tolerance: 5 },
+    [number(-1n), unanswerable],
+    [true],
+  ],
   ["SE12: retries before and after an appeal", { appeals: 1, retries: 2 }, [hung, yes, hung, no], [true]],
   ["SE10: numbers within the tolerance agree", { appeals: 1, kind: 2, tolerance: 5 }, [-3n, 2n].map(number), [false]],
   ["SE10: numbers beyond the tolerance do not", { appeals: 1, kind: 2, tolerance: 5 }, [-3n, 3n].map(number), [true]],

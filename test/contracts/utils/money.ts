@@ -209,7 +209,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
 }
 
 const unitsOf = ({ committee, decision }: DecidedRound): bigint =>
-  BigInt(decision.status === Status.Decided ? 2 * committee.length : committee.length);
+  BigInt(decision.status === Status.Hung ? committee.length : 2 * committee.length);
 
 /** Returns the places of the rounds after an appeal against the round at `index`, up to the next appeal. */
 function calledBy(rounds: readonly DecidedRound[], index: number): readonly number[] {
@@ -223,12 +223,17 @@ const gasPriceOf = ({ relay }: DecidedRound): bigint => fieldOf(LAYOUTS.relay, r
 function isFinalAtOnce(terms: Terms, { round, decision }: DecidedRound): boolean {
   const { appeals } = unpackRound(round);
   const isRetried = decision.status === Status.Hung && decision.attempt - appeals < terms.retries;
-  return !isRetried && appeals === terms.appeals;
+  return !isRetried && !isAskedAgain(terms, appeals, decision) && appeals === terms.appeals;
+}
+
+/** SE25. */
+function isAskedAgain(terms: Terms, appeals: number, { status, attempt }: DecidedRound["decision"]): boolean {
+  return status === Status.TooEarly && appeals === 0 && attempt + 1 < terms.retries;
 }
 
 function isOverturned(terms: Terms, decision: DecidedRound["decision"], last: DecidedRound["decision"]): boolean {
-  if (last.status !== Status.Decided) return false;
-  if (decision.status !== Status.Decided) return true;
+  if (last.status === Status.Hung) return false;
+  if (decision.status !== last.status) return true;
   if (terms.kind !== KIND_NUMBER) return decision.outcome !== last.outcome;
   const distance = BigInt.asIntN(256, BigInt(decision.outcome)) - BigInt.asIntN(256, BigInt(last.outcome));
   return (distance < 0n ? -distance : distance) > BigInt(terms.tolerance);

@@ -79,7 +79,7 @@ export const termsFor = (overrides: Partial<Terms> = {}): Terms => ({
 
 /** Asks from the world's subscription, unless `by` does otherwise, and reads the request back from its event. */
 export async function ask(
-  world: World,
+  world: Pick<World, "oracle">,
   overrides: Partial<Terms> = {},
   question = "Is 17 a prime number?",
   by: Ask = (terms, bytes) => world.oracle.request(subscription, terms, bytes),
@@ -135,6 +135,10 @@ export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {
 
 /** Fields of the decision that a committee without consensus signs. */
 export const hung = { status: Status.Hung, outcome: word(0n), answer: "0x", confidence: 0 } as const;
+
+/** Fields of the decisions that there is no answer. */
+export const unanswerable = { status: Status.Unanswerable, outcome: word(2n ** 256n - 1n), answer: "0x" } as const;
+export const tooEarly = { status: Status.TooEarly, outcome: word(2n ** 256n - 2n), answer: "0x" } as const;
 
 /** Fields of a decision for no. */
 export const no = { outcome: word(0n), answer: hexlify(toUtf8Bytes("no")) } as const;

@@ -55,7 +55,15 @@ export const permitTypes: Types = {
 };
 
 /** `Status` of contracts/types/Types.sol. */
-export const Status = { None: 0, Requested: 1, Decided: 2, Hung: 3, Unanswerable: 4, TooEarly: 5, Refunded: 6 } as const;
+export const Status = {
+  None: 0,
+  Requested: 1,
+  Decided: 2,
+  Hung: 3,
+  Unanswerable: 4,
+  TooEarly: 5,
+  Refunded: 6,
+} as const;
 
 /** `Currency` of contracts/types/Types.sol. */
 export const Currency = { Token: 0, Native: 1 } as const;

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.27;
+
+import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
+
+import {Accounts} from "../Accounts.sol";
+import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
+import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
+import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
+import {ISettlement} from "../interfaces/ISettlement.sol";
+import {DecisionHeadLib} from "../libraries/DecisionHeadLib.sol";
+import {PricesLib} from "../libraries/PricesLib.sol";
+import {RequestIdLib} from "../libraries/RequestIdLib.sol";
+import {RequestLib} from "../libraries/RequestLib.sol";
+import {RequestState, RequestStateLib} from "../libraries/RequestState.sol";
+import {RequestTermsLib} from "../libraries/RequestTermsLib.sol";
+import {RoundLib} from "../libraries/RoundLib.sol";
+import {
+    APPEAL_REWARD_DIVISOR,
+    CALLBACK_RESERVE_GAS,
+    CANCEL_BLOCKS,
+    CONFIDENCE_ONE,
+    CONFIDENCE_PERCENT,
+    DECIDED_UNITS,
+    GAS_RATE_WEI,
+    MAX_ANSWER_BYTES,
+    MAX_QUESTION_BYTES,
+    PPM_ONE,
+    SEED_DELAY
+} from "../types/Limits.sol";
+import {
+    Currency,
+    Decision,
+    DecisionHead,
+    HashedRound,
+    Outcome,
+    Payout,
+    Prices,
+    PriceTerms,
+    Relay,
+    Request,
+    RequestId,
+    RequestTerms,
+    Round,
+    Seat,
+    Seed,
+    Status
+} from "../types/Types.sol";
+import {AnswerText} from "./AnswerText.sol";
+import {MockFeeToken} from "./MockFeeToken.sol";
+
+/// @title An oracle for unit tests of consumers: the test says how each request ends
+/// @notice Give it to your consumer instead of the oracle, `subscribe` the consumer, and end a request with one call:
+/// `decide`, `decideText`, `hang`, `expire`, or `decideProvisionally` and then `overturn` or `passAppealPeriod`.
+/// `failNextCallback` lets the next callback run out of gas, and `redeliver` repeats it.
+/// @dev Subscriptions, allowances, prices, credits, terms, ids, `cancel` and the gas of callbacks are those of the oracle, and one
+/// suite of tests runs on both. There are no agents, committees, certificates, deadlines or bonds: what only committees
+/// and relayers call reverts with `NotMocked`. Everything is free until `setPrices`, which anybody may call here.
+/// @dev Committees that answer cost what they cost at the oracle if the seats' shares are equal, and nobody is paid for gas. The rest of
+/// the fee comes back when the request ends; at the oracle, that of a request with appeals comes back when somebody settles it.
+/// @dev Warning: for tests only. Anybody can end any request.
+contract MockDecisionOracle is Accounts, IDecisionOracle {
+    using PricesLib for Prices;
+    using RequestIdLib for RequestId;
+    using RequestLib for Request;
+    using RequestTermsLib for RequestTerms;
+    using RoundLib for Round;
+
+    /// @dev What the oracle keeps as a hash, and what its committees did.
+    /// @param appeals how many larger committees were called
+    /// @param cost what the committees so far cost the asker, in the smallest unit of the currency
+    struct Entry {
+        address consumer;
+        RequestTerms terms;
+        Round round;
+        uint8 appeals;
+        uint256 cost;
+        Verdict verdict;
+    }
+
+    /// @dev What the last committee said.
+    struct Verdict {
+        Status status;
+        bytes32 outcome;
+        bytes answer;
+        uint32 confidence;
+    }
+
+    /// @inheritdoc IDecisionOracle
+    uint256 public constant supportedProtocols = type(uint256).max;
+    /// @dev What a subscription of `subscribe` holds in tokens.
+    uint256 private constant FUNDS = 2 ** 96;
+
+    mapping(RequestId requestId => RequestState state) private _states;
+    mapping(RequestId requestId => Entry entry) private _entries;
+    mapping(RequestId requestId => Outcome outcome) private _outcomes;
+    bool private _failsNext;
+
+    /// @notice The mock has no agents, so it cannot do what only committees and relayers ask for.
+    error NotMocked();
+    /// @notice The terms allow no appeal any more, or nobody can appeal because they set a finality: use `decide`.
+    error NotAppealable(RequestId requestId);
+    /// @notice The answer is the one that it should overturn.
+    error SameAnswer(RequestId requestId, bytes32 outcome);
+
+    constructor()
+        AccessManaged(address(this))
+        Accounts(
+            new MockFeeToken(),
+            address(this),
+            PriceTerms({unitPrice: 0, gasRate: 0, gasPriceCap: 0, treasuryPpm: 0}),
+            PriceTerms({unitPrice: 0, gasRate: uint80(GAS_RATE_WEI), gasPriceCap: 0, treasuryPpm: 0})
+        )
+    {}
+
+    /// @notice Creates a subscription with 2^96 units of the fee token and the coins that come with the call, and allows the
+    /// consumer to spend any amount of it. The mock owns it.
+    /// @return subscriptionId for the consumer's requests
+    function subscribe(address consumer) external payable returns (uint48 subscriptionId) {
+        subscriptionId = this.createSubscription();
+        this.setConsumer(subscriptionId, consumer, type(uint104).max, type(uint104).max);
+        this.fundNative{value: msg.value}(subscriptionId);
+        MockFeeToken(address(feeToken)).mint(address(this), FUNDS);
+        // `fund` takes tokens from an account outside. A refund adds what the mock holds already.
+        _refund(subscriptionId, consumer, Currency.Token, FUNDS);
+    }
+
+    /// @notice A committee decides, and nobody appeals: the consumer gets the answer.
+    /// @param value boolean: 1 or 0; choice: the index; number: in units of 10^-decimals; policies: bit i = policy i. For a
+    /// text use `decideText`
+    /// @param confidence parts per million. Below the finality of the terms, the larger committees say the same
+    function decide(RequestId requestId, int256 value, uint32 confidence) external {
+        Entry storage entry = _running(requestId);
+        _judge(requestId, entry, _verdictOf(entry.terms, value, confidence));
+        _end(requestId, entry);
+    }
+
+    /// @notice A committee decides on a text.
+    /// @param text UTF-8, at most 1024 bytes
+    /// @param confidence parts per million
+    function decideText(RequestId requestId, string calldata text, uint32 confidence) external {
+        Entry storage entry = _running(requestId);
+        bytes memory answer = bytes(text);
+        require(
+            entry.terms.kind() == RequestTermsLib.KIND_TEXT,
+            InvalidDecision("outcome", uint256(keccak256(answer)))
+        );
+        require(answer.length <= MAX_ANSWER_BYTES, InvalidDecision("answer", answer.length));
+        _requireConfidence(confidence);
+        _judge(requestId, entry, Verdict(Status.Decided, keccak256(answer), answer, confidence));
+        _end(requestId, entry);
+    }
+
+    /// @notice A committee decides, and the decision waits for an appeal: nobody is told yet. Go on with `overturn` or
+    /// `passAppealPeriod`.
+    /// @dev The parameters are those of `decide`. The terms must have appeals, and no finality.
+    function decideProvisionally(RequestId requestId, int256 value, uint32 confidence) external {
+        Entry storage entry = _running(requestId);
+        require(_isAppealable(entry), NotAppealable(requestId));
+        _judge(requestId, entry, _verdictOf(entry.terms, value, confidence));
+    }
+
+    /// @notice Somebody appeals against a provisional decision, and the larger committee gives another answer, which the
+    /// consumer gets.
+    /// @dev The parameters are those of `decide`.
+    function overturn(RequestId requestId, int256 value, uint32 confidence) external {
+        Entry storage entry = _provisional(requestId);
+        Verdict memory verdict = _verdictOf(entry.terms, value, confidence);
+        require(verdict.outcome != entry.verdict.outcome, SameAnswer(requestId, verdict.outcome));
+        _charge(requestId, entry, Status.Decided, true);
+        _callLarger(requestId, entry, msg.sender);
+        _judge(requestId, entry, verdict);
+        _end(requestId, entry);
+    }
+
+    /// @notice Nobody appeals against a provisional decision in time: the consumer gets it.
+    function passAppealPeriod(RequestId requestId) external {
+        _end(requestId, _provisional(requestId));
+    }
+
+    /// @notice All committees that retries allow find no consensus, and nobody appeals: the consumer is told `Hung`.
+    function hang(RequestId requestId) external {
+        Entry storage entry = _running(requestId);
+        Verdict memory hung = Verdict(Status.Hung, 0, "", 0);
+        for (uint256 left = entry.terms.retries(); left > 0; --left) {
+            _charge(requestId, entry, Status.Hung, false);
+            _reopen(requestId, entry, address(0));
+        }
+        _judge(requestId, entry, hung);
+        _end(requestId, entry);
+    }
+
+    /// @notice No committee answers in time, with all retries: the fee comes back, and the consumer is told `Refunded`.
+    function expire(RequestId requestId) external {
+        Entry storage entry = _running(requestId);
+        for (uint256 left = entry.terms.retries(); left > 0; --left) _reopen(requestId, entry, address(0));
+        _giveBack(requestId, entry);
+        if (!_call(requestId, entry, Verdict(Status.Refunded, 0, "", 0))) emit RefundCallbackFailed(requestId);
+    }
+
+    /// @notice The next callback runs out of gas, whatever its limit.
+    function failNextCallback() external {
+        _failsNext = true;
+    }
+
+    /// @notice Repeats a callback that failed, as anybody can by the oracle's `retryCallback`; reverts if it fails again.
+    function redeliver(RequestId requestId) external {
+        RequestState state = _states[requestId];
+        require(state.has(RequestStateLib.CALLBACK_PENDING), CallbackNotPending(requestId));
+        _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
+        emit CallbackSucceeded(requestId);
+        Entry storage entry = _entries[requestId];
+        require(_call(requestId, entry, entry.verdict), CallbackStillFails(requestId));
+    }
+
+    /// @notice Stores a final outcome for contracts that read `ISettlement(oracle.settlement()).storedOutcome(requestId)`, as anybody can
+    /// by the settlement's `storeOutcome`.
+    function storeOutcome(RequestId requestId) external {
+        RequestState state = _states[requestId];
+        Status status = state.status();
+        require(status > Status.Requested && status < Status.Refunded, WrongStatus(requestId, status));
+        require(!state.has(RequestStateLib.PROVISIONAL), DecisionIsProvisional(requestId));
+        Verdict storage verdict = _entries[requestId].verdict;
+        Outcome memory outcome = Outcome(status, state.attempt(), verdict.confidence, verdict.outcome);
+        _outcomes[requestId] = outcome;
+        emit ISettlement.OutcomeStored(requestId, status, outcome.attempt, outcome.confidence, outcome.value);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function request(
+        uint48 subscriptionId,
+        RequestTerms terms,
+        bytes calldata question
+    ) external payable returns (RequestId requestId) {
+        require(question.length != 0, QuestionIsEmpty());
+        require(question.length <= MAX_QUESTION_BYTES, QuestionTooLong(question.length, MAX_QUESTION_BYTES));
+        terms.validate(supportedProtocols, true);
+        (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
+        requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
+        Round round = RoundLib.pack(0, 0, block.timestamp + terms.duration());
+        uint64 seedBlock = uint64(block.number + SEED_DELAY);
+        Entry storage entry = _entries[requestId];
+        (entry.consumer, entry.terms, entry.round) = (msg.sender, terms, round);
+        bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, keccak256(question));
+        _states[requestId] = RequestStateLib.make(
+            Status.Requested,
+            0,
+            RequestLib.requestedCommitment(requestHash, round, seedBlock)
+        );
+        emit Requested(requestId, msg.sender, terms, round, seedBlock, question);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function cancel(Request calldata request_, Round round, uint64 seedBlock) external {
+        RequestId requestId = request_.id;
+        require(msg.sender == request_.consumer, NotConsumerOf(requestId, msg.sender));
+        Entry storage entry = _running(requestId);
+        bytes32 commitment = RequestLib.requestedCommitment(request_.hash(), round, seedBlock);
+        RequestLib.requireMatch(requestId, _states[requestId].covers(commitment));
+        require(block.number + CANCEL_BLOCKS <= seedBlock, TooLateToCancel(requestId, 0, seedBlock));
+        emit RequestCancelled(requestId);
+        _giveBack(requestId, entry);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function statusOf(
+        RequestId requestId
+    ) external view returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled) {
+        RequestState state = _states[requestId];
+        return (
+            state.status(),
+            state.attempt(),
+            state.has(RequestStateLib.PROVISIONAL),
+            state.has(RequestStateLib.CALLBACK_PENDING),
+            state.has(RequestStateLib.SETTLED)
+        );
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function stateOf(RequestId requestId) external view returns (RequestState) {
+        return _states[requestId];
+    }
+
+    /// @notice The outcome that `storeOutcome` stored, see `ISettlement.storedOutcome`.
+    function storedOutcome(RequestId requestId) external view returns (Outcome memory) {
+        return _outcomes[requestId];
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function settlement() external view returns (address) {
+        return address(this);
+    }
+
+    /// @notice Says as an access manager that everybody may set prices and pause requests.
+    function canCall(address, address, bytes4) external pure returns (bool allowed, uint32 delay) {
+        return (true, 0);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function commit(Request calldata, Round, Seed calldata, bytes calldata, Decision calldata) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function appeal(Request calldata, Round, bytes32, Decision calldata, Relay) external payable {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function finalize(Request calldata, Round, bytes32, Decision calldata, Relay) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function retryCallback(Request calldata, Round, bytes32, Decision calldata, Relay) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function payOut(RequestId, bytes32, Payout calldata) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function tryMulticall(bytes[] calldata) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function replace(Request calldata, Round, uint64) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function refund(Request calldata, Round, uint64) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function fallBack(Request calldata, Round, uint64, HashedRound calldata) external pure {
+        revert NotMocked();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function registry() external pure returns (IAgentRegistry) {
+        revert NotMocked();
+    }
+
+    /// @dev Records what a committee said, which is provisional if anybody can appeal. Where the confidence stays below the finality
+    /// of the terms, each larger committee says the same (SE24).
+    function _judge(RequestId requestId, Entry storage entry, Verdict memory verdict) private {
+        entry.verdict = verdict;
+        uint256 finality = entry.terms.finality();
+        if (finality != 0 && (verdict.status == Status.Hung || verdict.confidence < finality * CONFIDENCE_PERCENT)) {
+            for (uint256 left = entry.terms.appeals(); left > 0; --left) {
+                _charge(requestId, entry, verdict.status, false);
+                _callLarger(requestId, entry, address(0));
+            }
+        }
+        RequestState state = RequestStateLib.make(verdict.status, _states[requestId].attempt(), 0);
+        _states[requestId] = state;
+        _emitCommitted(requestId, entry, state.attempt());
+        if (_isAppealable(entry)) {
+            _states[requestId] = state.set(RequestStateLib.PROVISIONAL);
+            emit DecisionProvisional(requestId, entry.round);
+        }
+    }
+
+    /// @dev Makes the last verdict final. Every request ends here, unless its fee is given back.
+    function _end(RequestId requestId, Entry storage entry) private {
+        RequestState state = _states[requestId];
+        if (state.has(RequestStateLib.PROVISIONAL)) emit DecisionFinalized(requestId, state.attempt());
+        _states[requestId] = state.clear(RequestStateLib.PROVISIONAL).set(RequestStateLib.SETTLED);
+        _charge(requestId, entry, state.status(), false);
+        _return(requestId, entry, entry.terms.fee() - entry.cost);
+        if (_call(requestId, entry, entry.verdict)) return;
+        // A failed call reverted all its changes.
+        _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
+        emit CallbackFailed(requestId);
+    }
+
+    /// @dev Ends a request without a decision.
+    function _giveBack(RequestId requestId, Entry storage entry) private {
+        uint32 attempt = _states[requestId].attempt();
+        _states[requestId] = RequestStateLib.make(Status.Refunded, attempt, 0).set(RequestStateLib.SETTLED);
+        emit RequestRefunded(requestId);
+        _return(requestId, entry, entry.terms.fee());
+    }
+
+    function _return(RequestId requestId, Entry storage entry, uint256 amount) private {
+        emit FeeRefunded(requestId, entry.consumer, amount);
+        _refund(requestId.subscription(), entry.consumer, entry.terms.currency(), amount);
+    }
+
+    /// @dev Calls the consumer back as `CallbackLib` does: with exactly its gas, and without copying what it returns.
+    function _call(RequestId requestId, Entry storage entry, Verdict memory verdict) private returns (bool success) {
+        uint256 limit = entry.terms.callbackGasLimit();
+        if (limit == 0) return true;
+        uint256 required = (limit * 64) / 63 + 1 + CALLBACK_RESERVE_GAS;
+        bytes memory data = abi.encodeCall(
+            IDecisionConsumer.onDecision,
+            (requestId, verdict.status, verdict.outcome, verdict.answer, verdict.confidence)
+        );
+        address consumer = entry.consumer;
+        if (_failsNext) (_failsNext, limit) = (false, 0);
+        uint256 available = gasleft();
+        require(available >= required, InsufficientCallbackGas(available, required));
+        assembly ("memory-safe") {
+            if extcodesize(consumer) {
+                success := call(limit, consumer, 0, add(data, 0x20), mload(data), 0, 0)
+            }
+        }
+    }
+
+    function _callLarger(RequestId requestId, Entry storage entry, address appellant) private {
+        ++entry.appeals;
+        _reopen(requestId, entry, appellant);
+    }
+
+    function _reopen(RequestId requestId, Entry storage entry, address appellant) private {
+        uint32 attempt = _states[requestId].attempt() + 1;
+        _states[requestId] = RequestStateLib.make(Status.Requested, attempt, 0);
+        Round round = RoundLib.pack(0, entry.appeals, block.timestamp + entry.terms.duration());
+        entry.round = round;
+        emit RequestReopened(requestId, attempt, round, uint64(block.number + SEED_DELAY), appellant, 0);
+    }
+
+    /// @dev Charges what a committee earns: the treasury's part, and as much for each seat (SE10, SE11). Of the pay of an
+    /// overturned committee the appellant gets a part instead (SE12).
+    function _charge(RequestId requestId, Entry storage entry, Status status, bool overturned) private {
+        RequestTerms terms = entry.terms;
+        Prices prices = priceListOf(terms.currency(), requestId.priceVersion());
+        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), entry.appeals);
+        uint256 unit = entry.appeals == 0 ? prices.unitOf(terms) : prices.appealUnitOf(terms);
+        uint256 pay = unit * size * (status == Status.Hung ? 1 : DECIDED_UNITS);
+        uint256 treasuryPay = (pay * prices.treasuryPpm()) / PPM_ONE;
+        pay -= treasuryPay;
+        entry.cost += treasuryPay + (overturned ? pay / APPEAL_REWARD_DIVISOR : (pay / size) * size);
+    }
+
+    function _emitCommitted(RequestId requestId, Entry storage entry, uint32 attempt) private {
+        Verdict memory verdict = entry.verdict;
+        // There are at most six attempts after the first.
+        DecisionHead head = DecisionHeadLib.pack(verdict.status, uint8(attempt), 0, 0, verdict.confidence, 0, 0);
+        emit DecisionCommitted(requestId, head, verdict.outcome, 0, Relay.wrap(0), new Seat[](0), verdict.answer, "");
+    }
+
+    function _running(RequestId requestId) private view returns (Entry storage) {
+        Status status = _states[requestId].status();
+        require(status == Status.Requested, WrongStatus(requestId, status));
+        return _entries[requestId];
+    }
+
+    function _provisional(RequestId requestId) private view returns (Entry storage) {
+        RequestState state = _states[requestId];
+        Status status = state.status();
+        require(status == Status.Decided, WrongStatus(requestId, status));
+        require(state.has(RequestStateLib.PROVISIONAL), DecisionIsFinal(requestId));
+        return _entries[requestId];
+    }
+
+    /// @dev True if anybody could appeal against what the committee says.
+    function _isAppealable(Entry storage entry) private view returns (bool) {
+        return entry.terms.finality() == 0 && entry.appeals < entry.terms.appeals();
+    }
+
+    /// @dev Refuses what `DecisionLib` refuses.
+    function _verdictOf(
+        RequestTerms terms,
+        int256 value,
+        uint32 confidence
+    ) private pure returns (Verdict memory verdict) {
+        uint256 kind = terms.kind();
+        uint256 outcome = uint256(value);
+        bool fits = kind == RequestTermsLib.KIND_NUMBER;
+        if (kind == RequestTermsLib.KIND_BOOLEAN) fits = outcome <= 1;
+        else if (kind == RequestTermsLib.KIND_CHOICE) fits = outcome < terms.options();
+        else if (kind == RequestTermsLib.KIND_POLICIES) fits = outcome != 0 && outcome >> terms.options() == 0;
+        require(fits, InvalidDecision("outcome", outcome));
+        _requireConfidence(confidence);
+        return Verdict(Status.Decided, bytes32(outcome), AnswerText.textOf(value, terms.unpack()), confidence);
+    }
+
+    function _requireConfidence(uint32 confidence) private pure {
+        require(confidence <= CONFIDENCE_ONE, InvalidDecision("confidence", confidence));
+    }
+}

@@ -1,0 +1,423 @@
+// One suite plays every end of a request on `MockDecisionOracle` and on the oracle, so that the mock cannot drift.
+import { expect } from "chai";
+import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
+import hre from "hardhat";
+
+import { ask, refundArgs, termsFor, type Asked } from "../support/contracts/course.ts";
+import { Currency, Status, packTerms, type Terms } from "../support/contracts/typed-data.ts";
+import { freeTokens } from "../support/contracts/world.ts";
+import { mockStage, realStage, type Answer, type Stage } from "./utils/stage.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture } = networkHelpers;
+
+const Mode = { Accept: 0, Revert: 1, BurnGas: 2, ReturnBomb: 3, RevertBomb: 4, Reenter: 5 } as const;
+const confidence = 900_000;
+const bit = (value: bigint, text: string): Answer => ({ value, text, confidence });
+const [yes, no] = [bit(1n, "yes"), bit(0n, "no")];
+const coin = 10n ** 18n;
+
+const mockFixture = () => mockStage(ethers);
+const realFixture = () => realStage(ethers);
+const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[] = [
+  ["the mock", mockFixture],
+  ["the oracle", realFixture],
+];
+
+/** What the consumer and anybody else can see after the request ended. */
+async function seen({ world, recorder, subscription }: Stage, { request }: Asked) {
+  const { tokenBalance } = await world.oracle.subscriptionOf(subscription);
+  return {
+    received: await recorder.getFunction("received")(),
+    status: [...(await world.oracle.statusOf(request.id))],
+    tokens: tokenBalance as bigint,
+  };
+}
+
+/** Asks by the consumer that records its callback. */
+function record({ world, recorder, subscription }: Stage, overrides: Partial<Terms> = {}): Promise<Asked> {
+  const terms = packTerms(termsFor({ callbackGasLimit: 500_000, fee: coin, ...overrides }));
+  const by = (_: string, question: Uint8Array) =>
+    recorder.getFunction("ask").send(world.oracle.target, subscription, terms, question);
+  return ask(world, {}, "Is it?", by);
+}
+
+/** Asks by the consumer that misbehaves. */
+async function misbehave({ world, hostile, subscription }: Stage, mode: number, overrides: Partial<Terms> = {}) {
+  await hostile.getFunction("setMode")(mode);
+  const terms = termsFor({ callbackGasLimit: 200_000, fee: coin, ...overrides });
+  const by = (_: string, question: Uint8Array) => hostile.getFunction("ask").send(subscription, terms, question);
+  return ask(world, {}, "Is it?", by);
+}
+
+const told = ({ recorder }: Stage, { request }: Asked, status: number, answer?: Answer): string =>
+  recorder.interface.encodeFunctionData("onDecision", [
+    request.id,
+    status,
+    answer?.outcome ?? (answer === undefined ? ZeroHash : toBeHex(BigInt.asUintN(256, answer.value), 32)),
+    answer === undefined ? "0x" : hexlify(toUtf8Bytes(answer.text)),
+    answer?.confidence ?? 0,
+  ]);
+
+const text: Answer = { value: 0n, text: "clause 7", outcome: hashText("clause 7"), confidence };
+const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = [
+  ["a boolean", {}, yes],
+  ["another boolean", {}, no],
+  ["a choice", { kind: 1, options: 3 }, { value: 2n, text: "C", confidence }],
+  ["a number", { kind: 2, decimals: 2 }, { value: -250n, text: "-2.5", confidence }],
+  ["a small number", { kind: 2, decimals: 18 }, { value: 1_000n, text: "0.000000000000001", confidence }],
+  ["the least number", { kind: 2 }, { value: -(2n ** 255n), text: `-${2n ** 255n}`, confidence }],
+  ["the number 0", { kind: 2, decimals: 3 }, { value: 0n, text: "0", confidence }],
+  ["a round number", { kind: 2, decimals: 1 }, { value: 1_000n, text: "100", confidence: 0 }],
+  ["a text", { kind: 3 }, text],
+  ["policies", { kind: 4, options: 4 }, { value: 0b1010n, text: "B,D", confidence: 1_000_000 }],
+  ["an answer that nobody appeals against", { appeals: 2 }, yes],
+  ["an answer after no retries", { retries: 2 }, yes],
+  ["an answer that is sure enough", { appeals: 1, finality: 90 }, yes],
+  ["an answer that the larger committees confirm", { appeals: 2, finality: 91 }, yes],
+];
+
+for (const [name, fixture] of stages) {
+  describe(`a request to ${name}`, () => {
+    for (const [what, terms, answer] of decisions) {
+      it(`is decided: ${what}`, async () => {
+        const stage = await loadFixture(fixture);
+        const asked = await record(stage, terms);
+        await stage.decide(asked, answer);
+        const { received, status } = await seen(stage, asked);
+        expect(received).to.equal(told(stage, asked, Status.Decided, answer));
+        expect(status[0]).to.equal(BigInt(Status.Decided));
+        expect(status.slice(2)).to.deep.equal([false, false, true]);
+      });
+    }
+
+    it("hangs, with all retries", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await record(stage, { retries: 2 });
+      await stage.hang(asked);
+      const { received, status } = await seen(stage, asked);
+      expect(received).to.equal(told(stage, asked, Status.Hung));
+      expect(status).to.deep.equal([BigInt(Status.Hung), 2n, false, false, true]);
+    });
+
+    it("gets no answer in time: its fee comes back", async () => {
+      const stage = await loadFixture(fixture);
+      const before = (await stage.world.oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
+      const asked = await record(stage, { retries: 1 });
+      await stage.expire(asked);
+      expect(await seen(stage, asked)).to.deep.equal({
+        received: told(stage, asked, Status.Refunded),
+        status: [BigInt(Status.Refunded), 1n, false, false, true],
+        tokens: before,
+      });
+    });
+
+    it("is told nothing while an appeal is possible, then the answer", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await record(stage, { appeals: 1 });
+      await stage.decideProvisionally(asked, yes);
+      const provisional = await seen(stage, asked);
+      expect(provisional.received).to.equal("0x");
+      expect(provisional.status).to.deep.equal([BigInt(Status.Decided), 0n, true, false, false]);
+      await stage.passAppealPeriod(asked);
+      const final = await seen(stage, asked);
+      expect(final.received).to.equal(told(stage, asked, Status.Decided, yes));
+      expect(final.status).to.deep.equal([BigInt(Status.Decided), 0n, false, false, true]);
+    });
+
+    it("is overturned: the consumer gets the last answer alone", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await record(stage, { appeals: 2 });
+      await stage.decideProvisionally(asked, yes);
+      await stage.overturn(asked, no);
+      const { received, status } = await seen(stage, asked);
+      expect(received).to.equal(told(stage, asked, Status.Decided, no));
+      expect(status).to.deep.equal([BigInt(Status.Decided), 1n, false, false, true]);
+    });
+
+    for (const mode of ["Revert", "BurnGas", "RevertBomb"] as const) {
+      it(`ends although the callback fails by ${mode}, and anybody can repeat it`, async () => {
+        const stage = await loadFixture(fixture);
+        const asked = await misbehave(stage, Mode[mode]);
+        await stage.decide(asked, yes);
+        expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Decided), 0n, false, true, true]);
+        await expect(stage.redeliver(asked)).to.be.revertedWithCustomError(stage.world.oracle, "CallbackStillFails");
+        await stage.hostile.getFunction("setMode")(Mode.Accept);
+        await expect(stage.redeliver(asked)).to.emit(stage.world.oracle, "CallbackSucceeded");
+        expect(await stage.hostile.getFunction("calls")()).to.equal(1n);
+        await expect(stage.redeliver(asked)).to.be.revertedWithCustomError(stage.world.oracle, "CallbackNotPending");
+      });
+
+      it(`is refunded although the callback fails by ${mode}, and nobody repeats it`, async () => {
+        const stage = await loadFixture(fixture);
+        const asked = await misbehave(stage, Mode[mode]);
+        await expect(stage.expire(asked)).to.emit(stage.world.oracle, "RefundCallbackFailed");
+        expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Refunded), 0n, false, false, true]);
+      });
+    }
+
+    it("gives the callback all its gas, or reverts", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await misbehave(stage, Mode.Accept, { callbackGasLimit: 1_000_000 });
+      await expect(stage.decide(asked, yes, { gasLimit: 1_000_000 })).to.be.revertedWithCustomError(
+        stage.world.oracle,
+        "InsufficientCallbackGas",
+      );
+      await stage.decide(asked, yes, { gasLimit: 1_600_000 });
+      expect(await stage.hostile.getFunction("calls")()).to.equal(1n);
+    });
+
+    it("makes no callback for a consumer that wants none", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await misbehave(stage, Mode.Revert, { callbackGasLimit: 0 });
+      await stage.decide(asked, yes);
+      expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Decided), 0n, false, false, true]);
+    });
+
+    it("shows its final state to the callback, which can end nothing again", async () => {
+      const stage = await loadFixture(fixture);
+      const { oracle } = stage.world;
+      const asked = await misbehave(stage, Mode.Reenter, { callbackGasLimit: 1_000_000 });
+      const data = oracle.interface.encodeFunctionData("statusOf", [asked.request.id]);
+      await stage.hostile.getFunction("setReentry")(oracle.target, data);
+      await stage.decide(asked, yes);
+      const within = await stage.hostile.getFunction("reentryResult")();
+      expect(oracle.interface.decodeFunctionResult("statusOf", within)).to.deep.equal(
+        await oracle.statusOf(asked.request.id),
+      );
+    });
+
+    it("can be cancelled by its consumer, with its whole fee, for four blocks", async () => {
+      const stage = await loadFixture(fixture);
+      const { oracle } = stage.world;
+      const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
+      const asked = await misbehave(stage, Mode.Accept);
+      const args = refundArgs(asked);
+      await expect(oracle.cancel(...args)).to.be.revertedWithCustomError(oracle, "NotConsumerOf");
+      const cancel = (seedBlock = asked.seedBlock) => stage.hostile.getFunction("cancel")(args[0], args[1], seedBlock);
+      await expect(cancel(asked.seedBlock + 1n)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
+      await cancel();
+      const { status, tokens } = await seen(stage, asked);
+      expect([status, tokens]).to.deep.equal([[BigInt(Status.Refunded), 0n, false, false, true], before]);
+      expect(await stage.hostile.getFunction("calls")()).to.equal(0n);
+      await expect(cancel()).to.be.revertedWithCustomError(oracle, "WrongStatus");
+      const late = refundArgs(await misbehave(stage, Mode.Accept));
+      await networkHelpers.mineUpTo(late[2] - 4n);
+      await expect(stage.hostile.getFunction("cancel")(...late)).to.be.revertedWithCustomError(
+        oracle,
+        "TooLateToCancel",
+      );
+    });
+
+    it("is refused for wrong terms, questions and payments", async () => {
+      const stage = await loadFixture(fixture);
+      const { oracle } = stage.world;
+      const refused = async (
+        error: string,
+        overrides: Partial<Terms>,
+        question = "Is it?",
+        payer = stage.subscription,
+      ) =>
+        expect(
+          oracle.request(payer, packTerms(termsFor(overrides)), toUtf8Bytes(question)),
+        ).to.be.revertedWithCustomError(oracle, error);
+      await refused("QuestionIsEmpty", {}, "");
+      await refused("QuestionTooLong", {}, "x".repeat(8193));
+      await refused("InvalidTerms", { duration: 1 });
+      await refused("InvalidTerms", { kind: 5 });
+      await refused("NotConsumer", {}, "Is it?", 99n);
+      await refused("InsufficientFunds", { fee: 2n ** 96n - 1n });
+      await oracle.setPrices(Currency.Token, { ...freeTokens, unitPrice: coin });
+      await refused("FeeTooLow", { fee: 8n * coin - 1n });
+      await oracle.pauseRequests(Currency.Token);
+      await refused("RequestsArePaused", { fee: 8n * coin });
+    });
+
+    it("stores its outcome for contracts that read it, once it is final", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await record(stage, { appeals: 1 });
+      await stage.decideProvisionally(asked, yes);
+      const settlement = await ethers.getContractAt("ISettlement", await stage.world.oracle.settlement());
+      await expect(stage.storeOutcome(asked)).to.be.revertedWithCustomError(
+        stage.world.oracle,
+        "DecisionIsProvisional",
+      );
+      await stage.passAppealPeriod(asked);
+      const stored = settlement.getFunction("storedOutcome");
+      expect((await stored(asked.request.id)).status).to.equal(BigInt(Status.None));
+      await stage.storeOutcome(asked);
+      const expected = [BigInt(Status.Decided), 0n, BigInt(confidence), toBeHex(1, 32)];
+      expect(await stored(asked.request.id)).to.deep.equal(expected);
+    });
+  });
+}
+
+describe("what a request costs, and its attempts", () => {
+  const prices = { ...freeTokens, unitPrice: 3n * coin + 1n, treasuryPpm: 50_001n };
+  const ends: readonly (readonly [name: string, Partial<Terms>, (stage: Stage, asked: Asked) => Promise<unknown>])[] = [
+    ["a decision", {}, (stage, asked) => stage.decide(asked, yes)],
+    [
+      "a decision with unused retries and appeals",
+      { appeals: 2, retries: 1 },
+      (stage, asked) => stage.decide(asked, yes),
+    ],
+    ["larger committees", { appeals: 2, finality: 95 }, (stage, asked) => stage.decide(asked, yes)],
+    ["committees that hang", { retries: 2 }, (stage, asked) => stage.hang(asked)],
+    ["silence", { retries: 2 }, (stage, asked) => stage.expire(asked)],
+    [
+      "an overturned decision",
+      { appeals: 2 },
+      async (stage, asked) => {
+        await stage.decideProvisionally(asked, yes);
+        await stage.overturn(asked, no);
+      },
+    ],
+  ];
+  for (const [name, terms, end] of ends) {
+    it(`is the same on both: ${name}`, async () => {
+      const results = [];
+      for (const [, fixture] of stages) {
+        const stage = await loadFixture(fixture);
+        const { oracle } = stage.world;
+        await oracle.setPrices(Currency.Token, prices);
+        const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
+        const fee = ((await oracle.quote(packTerms(termsFor(terms)))) as bigint) + 12_345n;
+        const asked = await record(stage, { ...terms, fee });
+        await end(stage, asked);
+        const { tokens, status } = await seen(stage, asked);
+        results.push({ spent: before - tokens, status });
+      }
+      expect(results[0]).to.deep.equal(results[1]);
+      expect(results[0]!.spent > 0n).to.equal(name !== "silence");
+    });
+  }
+
+  it("is paid in coins, too", async () => {
+    for (const [, fixture] of stages) {
+      const stage = await loadFixture(fixture);
+      const terms = { currency: Currency.Native, fee: coin };
+      const asked = await record(stage, terms);
+      const held = (await stage.world.oracle.subscriptionOf(stage.subscription)).nativeBalance as bigint;
+      await stage.expire(asked);
+      expect((await stage.world.oracle.subscriptionOf(stage.subscription)).nativeBalance).to.equal(held + coin);
+    }
+  });
+});
+
+describe("MockDecisionOracle", () => {
+  it("lets the next callback run out of gas, and no other", async () => {
+    const stage = await loadFixture(mockFixture);
+    const { oracle } = stage.world;
+    const [first, second] = [await record(stage), await record(stage)];
+    await oracle.getFunction("failNextCallback")();
+    await stage.decide(first, yes);
+    expect((await oracle.statusOf(first.request.id)).callbackPending).to.equal(true);
+    await stage.decide(second, yes);
+    expect((await oracle.statusOf(second.request.id)).callbackPending).to.equal(false);
+    await stage.redeliver(first);
+    expect(await stage.recorder.getFunction("received")()).to.equal(told(stage, first, Status.Decided, yes));
+  });
+
+  it("refuses answers that no committee could certify", async () => {
+    const stage = await loadFixture(mockFixture);
+    const { oracle } = stage.world;
+    const refused = async (terms: Partial<Terms>, name: string, args: readonly unknown[], field: string) => {
+      const { request } = await record(stage, terms);
+      await expect(oracle.getFunction(name)(request.id, ...args))
+        .to.be.revertedWithCustomError(oracle, "InvalidDecision")
+        .withArgs(ethers.encodeBytes32String(field), (value: unknown) => value !== undefined);
+    };
+    await refused({}, "decide", [2, 0], "outcome");
+    await refused({}, "decide", [-1, 0], "outcome");
+    await refused({}, "decide", [1, 1_000_001], "confidence");
+    await refused({ kind: 1, options: 3 }, "decide", [3, 0], "outcome");
+    await refused({ kind: 4, options: 3 }, "decide", [0, 0], "outcome");
+    await refused({ kind: 4, options: 3 }, "decide", [8, 0], "outcome");
+    await refused({ kind: 3 }, "decide", [1, 0], "outcome");
+    await refused({}, "decideText", ["yes", 0], "outcome");
+    await refused({ kind: 3 }, "decideText", ["x".repeat(1025), 0], "answer");
+    await refused({ kind: 3 }, "decideText", ["x", 1_000_001], "confidence");
+  });
+
+  it("ends a request once, and names the status that is in the way", async () => {
+    const stage = await loadFixture(mockFixture);
+    const { oracle } = stage.world;
+    const call = (name: string, ...args: unknown[]) => oracle.getFunction(name)(...args);
+    const { request } = await record(stage);
+    await call("decide", request.id, 1, 0);
+    for (const [name, ...args] of [
+      ["decide", 1, 0],
+      ["decideText", "x", 0],
+      ["decideProvisionally", 1, 0],
+      ["hang"],
+      ["expire"],
+    ])
+      await expect(call(name as string, request.id, ...args))
+        .to.be.revertedWithCustomError(oracle, "WrongStatus")
+        .withArgs(request.id, Status.Decided);
+    for (const [name, ...args] of [["overturn", 0, 0], ["passAppealPeriod"]])
+      await expect(call(name as string, request.id, ...args))
+        .to.be.revertedWithCustomError(oracle, "DecisionIsFinal")
+        .withArgs(request.id);
+    const open = (await record(stage)).request;
+    for (const name of ["overturn", "passAppealPeriod", "storeOutcome"])
+      await expect(call(name, open.id, ...(name === "overturn" ? [0, 0] : [])))
+        .to.be.revertedWithCustomError(oracle, "WrongStatus")
+        .withArgs(open.id, Status.Requested);
+    await expect(call("decideProvisionally", open.id, 1, 0)).to.be.revertedWithCustomError(oracle, "NotAppealable");
+    const final = (await record(stage, { appeals: 1, finality: 50 })).request;
+    await expect(call("decideProvisionally", final.id, 1, 0)).to.be.revertedWithCustomError(oracle, "NotAppealable");
+    const appealable = (await record(stage, { appeals: 1 })).request;
+    await call("decideProvisionally", appealable.id, 1, 0);
+    await expect(call("overturn", appealable.id, 1, 0))
+      .to.be.revertedWithCustomError(oracle, "SameAnswer")
+      .withArgs(appealable.id, toBeHex(1, 32));
+  });
+
+  it("says of everything else that it is not mocked", async () => {
+    const { world } = await loadFixture(mockFixture);
+    const { oracle } = world;
+    const functionsOf = async (name: string): Promise<readonly string[]> => {
+      const { abi } = await hre.artifacts.readArtifact(name);
+      return abi.flatMap((item) => (item.type === "function" ? [item.name] : []));
+    };
+    const accounts = await functionsOf("IAccounts");
+    const mocked = ["request", "cancel", "statusOf", "stateOf", "settlement", "supportedProtocols", ...accounts];
+    const others = (await functionsOf("IDecisionOracle")).filter((name) => !mocked.includes(name));
+    expect(others).to.have.length(11);
+    for (const name of others) {
+      // Zeros are arguments of every type.
+      const data = oracle.interface.getFunction(name)!.selector + "00".repeat(1024);
+      await expect(world.deployer.sendTransaction({ to: oracle.target, data }), name).to.be.revertedWithCustomError(
+        oracle,
+        "NotMocked",
+      );
+    }
+  });
+
+  it("subscribes a consumer, with tokens and the coins that came along", async () => {
+    const { world, hostile } = await loadFixture(mockFixture);
+    const { oracle } = world;
+    const subscribe = oracle.getFunction("subscribe");
+    const id = await subscribe.staticCall(hostile.target);
+    await subscribe(hostile.target, { value: 5n });
+    const { tokenBalance, nativeBalance } = await oracle.subscriptionOf(id);
+    expect([tokenBalance, nativeBalance]).to.deep.equal([2n ** 96n, 5n]);
+    const token = await ethers.getContractAt("MockFeeToken", await oracle.feeToken());
+    await hostile.getFunction("ask")(id, termsFor({ fee: 2n ** 96n - 1n }), toUtf8Bytes("Is it?"));
+    expect((await oracle.subscriptionOf(id)).tokenBalance).to.equal(1n);
+    expect(await token.getFunction("balanceOf")(oracle.target)).to.be.at.least(2n ** 96n);
+  });
+
+  it("lets anybody set prices", async () => {
+    const { world } = await loadFixture(mockFixture);
+    const [, stranger] = await ethers.getSigners();
+    await world.oracle.connect(stranger!).setPrices(Currency.Token, { ...freeTokens, unitPrice: 7n });
+    expect(await world.oracle.quote(packTerms(termsFor()))).to.equal(56n);
+  });
+
+  it("fits into the 24,576 bytes that a chain takes", async () => {
+    const { world } = await loadFixture(mockFixture);
+    expect((await ethers.provider.getCode(world.oracle.target)).length / 2 - 1).to.be.below(24_576);
+  });
+});
