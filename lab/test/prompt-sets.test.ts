@@ -43,7 +43,7 @@ const HASHES: Readonly<Record<string, string>> = {
   "small@2": "89a3ab442f964e3e9d68a67072687ed477e6e3b348c59c77bd23d4eb27fb1cd8",
   "general@1": "1d0cf926fc23043d785cab462d2224deb25091e0933eba943e0c723207757245",
   "small@2 sources@3": "3649b9878152f55c82715b3e79168e2be8c43a3229649578b5f00d238ee877d1",
-  "general@1 sources@3": "a0f131e0b9a7eb387ceb3ed929783880fde9a54c98925d29ac42ad333d5b4dc5",
+  "general@1 sources@3": "c9d65b42e30878f7f94e594b6c887653953615c80de18cb05039d0bc831f408c",
 };
 
 /** Everything that seats ask when they are asked all of that under the protocols, with these documents as sources. */
