@@ -38,6 +38,9 @@ const TASKS_WITH_SOURCES = "adjudicate cite critique match revise verify";
  */
 const WORDED = "mbft mbft-bayesian wbft leaderless unanimous hashgraph debate adversarial escalating clo".split(" ");
 
+/** A protocol that asks all tasks that show sources. */
+const WORDED_WITH_SOURCES: readonly string[] = ["escalating"];
+
 /** The hash of all that the set asks in the worlds of these protocols, without sources and with them. A change of any wording changes it. */
 const HASHES: Readonly<Record<string, string>> = {
   "small@2": "89a3ab442f964e3e9d68a67072687ed477e6e3b348c59c77bd23d4eb27fb1cd8",
@@ -112,7 +115,7 @@ describe("prompt sets (P5)", () => {
       [
         `${promptsName(set)} sources@${SOURCES_VERSION}`,
         [DOCUMENT],
-        ["escalating"],
+        WORDED_WITH_SOURCES,
         TASKS_WITH_SOURCES,
         "SOURCES_VERSION",
       ],
