@@ -14,7 +14,6 @@ export const suites = [
   "subgraph",
   "kubo",
   "public-model",
-  "packages",
 ] as const;
 export type Suite = (typeof suites)[number];
 
