@@ -136,9 +136,9 @@ export function playWorlds(effort: Effort): void {
       const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
       assertIncludes([...counted], `page ${fault}`);
       const statuses = new Set(results.map(({ status }) => status));
-      // What is told to all but f seats is decided; what differs, is gone or comes too late hangs in some worlds.
+      // What is told to all but f seats is decided; what differs, is gone or comes too late is not, in some worlds.
       if (fault === "right" || fault === "poisoned") assert.deepEqual([...statuses], ["decided"]);
-      else assertIncludes([...statuses], "hung");
+      else assert.ok(statuses.has("hung") || statuses.has("unanswerable"), [...statuses].join(", "));
     });
 
   it("SM9: Byzantine seats lie of sources in every way", async () => {
