@@ -108,7 +108,10 @@ describe("agent run with metrics", () => {
       assert.equal(series.get('conclave_model_failures_total{kind="timeout"}'), 0);
       assert.equal(series.get("conclave_model_calls_waiting"), 0);
       for (const name of series.keys())
-        assert.match(name, /^conclave_(agent|chain|model)_[a-z_]+(\{(kind|outcome|le)="[^"]+"\})?$/);
+        assert.match(
+          name,
+          /^conclave_(agent|chain|model|source)_[a-z_]+(\{(kind|outcome|result|le)="[^"]+"(,(kind|result|le)="[^"]+")?\})?$/,
+        );
     });
     await assert.rejects(fetch(url));
   });

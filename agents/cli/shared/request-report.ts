@@ -206,7 +206,7 @@ function seedEndOf(progress: Progress, block: bigint, events: readonly ChainEven
 
 function earlierRows({ progress }: Facts): readonly Row[] {
   return (progress?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => {
-    const said = answerOf({ status, answer });
+    const said = status === "hung" ? "hung" : answerOf({ status, answer });
     const unappealed =
       status === "hung" || status === "tooEarly"
         ? "another committee was called"
