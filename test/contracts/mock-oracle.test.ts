@@ -1,11 +1,12 @@
 // One suite plays every end of a request on `MockDecisionOracle` and on the oracle, so that the mock cannot drift.
 import { expect } from "chai";
-import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
+import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes, type EventLog } from "ethers";
 import hre from "hardhat";
 
-import { ask, refundArgs, termsFor, type Asked } from "../support/contracts/course.ts";
-import { Currency, Status, packTerms, type Terms } from "../support/contracts/typed-data.ts";
+import { ask, refundArgs, termsFor, tooEarly, unanswerable, type Asked } from "../support/contracts/course.ts";
+import { Currency, Status, packTerms, unpackRound, word, type Terms } from "../support/contracts/typed-data.ts";
 import { freeTokens } from "../support/contracts/world.ts";
+import { NO_SEED_BLOCK } from "../../agents/core/request/rounds.ts";
 import { mockStage, realStage, type Answer, type Stage } from "./utils/stage.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -15,7 +16,16 @@ const Mode = { Accept: 0, Revert: 1, BurnGas: 2, ReturnBomb: 3, RevertBomb: 4, R
 const confidence = 900_000;
 const bit = (value: bigint, text: string): Answer => ({ value, text, confidence });
 const [yes, no] = [bit(1n, "yes"), bit(0n, "no")];
+const nonAnswer = ({ status, outcome }: typeof unanswerable | typeof tooEarly): Answer => ({
+  status,
+  value: 0n,
+  text: "",
+  outcome,
+  confidence,
+});
+const [unknown, early] = [nonAnswer(unanswerable), nonAnswer(tooEarly)];
 const coin = 10n ** 18n;
+const day = 86_400;
 
 const mockFixture = () => mockStage(ethers);
 const realFixture = () => realStage(ethers);
@@ -23,6 +33,9 @@ const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[
   ["the mock", mockFixture],
   ["the oracle", realFixture],
 ];
+
+/** Ends a request. */
+type End = (stage: Stage, asked: Asked) => Promise<unknown>;
 
 /** What the consumer and anybody else can see after the request ended. */
 async function seen({ world, recorder, subscription }: Stage, { request }: Asked) {
@@ -50,6 +63,7 @@ async function misbehave({ world, hostile, subscription }: Stage, mode: number, 
   return ask(world, {}, "Is it?", by);
 }
 
+/** What the consumer is called back with; without an answer, that the request ended without a decision or hung. */
 const told = ({ recorder }: Stage, { request }: Asked, status: number, answer?: Answer): string =>
   recorder.interface.encodeFunctionData("onDecision", [
     request.id,
@@ -75,6 +89,13 @@ const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = 
   ["an answer after no retries", { retries: 2 }, yes],
   ["an answer that is sure enough", { appeals: 1, finality: 90 }, yes],
   ["an answer that the larger committees confirm", { appeals: 2, finality: 91 }, yes],
+  ["that there is no answer", {}, unknown],
+  ["that there is no text", { kind: 3 }, unknown],
+  ["that there is no number", { kind: 2, appeals: 1 }, unknown],
+  ["that it is too early", {}, early],
+  ["that it is too early, with one retry left", { retries: 1 }, early],
+  ["that it is too early, as the larger committees confirm", { appeals: 2, finality: 91 }, early],
+  ["the number that has the outcome of a non-answer", { kind: 2 }, { value: -1n, text: "-1", confidence }],
 ];
 
 for (const [name, fixture] of stages) {
@@ -85,11 +106,121 @@ for (const [name, fixture] of stages) {
         const asked = await record(stage, terms);
         await stage.decide(asked, answer);
         const { received, status } = await seen(stage, asked);
-        expect(received).to.equal(told(stage, asked, Status.Decided, answer));
-        expect(status[0]).to.equal(BigInt(Status.Decided));
+        const ended = answer.status ?? Status.Decided;
+        expect(received).to.equal(told(stage, asked, ended, answer));
+        expect(status[0]).to.equal(BigInt(ended));
         expect(status.slice(2)).to.deep.equal([false, false, true]);
       });
     }
+
+    it("waits a day after it was too early, and asks again", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await record(stage, { retries: 2, appeals: 1 });
+      await stage.decide(asked, early);
+      const waiting = await seen(stage, asked);
+      expect(waiting.received).to.equal("0x");
+      expect(waiting.status).to.deep.equal([BigInt(Status.Requested), 1n, false, false, false]);
+      const [reopened] = await stage.world.oracle.queryFilter(stage.world.oracle.filters["RequestReopened"]!());
+      const { round, seedBlock } = (reopened as EventLog).args;
+      expect(seedBlock).to.equal(NO_SEED_BLOCK);
+      expect(unpackRound(word(round as bigint)).deadline).to.equal((await reopened!.getBlock()).timestamp + day);
+      await stage.decide(asked, no);
+      const { received, status } = await seen(stage, asked);
+      expect(received).to.equal(told(stage, asked, Status.Decided, no));
+      expect(status).to.deep.equal([BigInt(Status.Decided), 2n, false, false, true]);
+    });
+
+    for (const [what, again, status] of [
+      ["it is too early again", (stage, asked) => stage.decide(asked, early), Status.TooEarly],
+      ["the next committee hangs", (stage, asked) => stage.hang(asked), Status.Hung],
+      ["nobody answers any more", (stage, asked) => stage.expire(asked), Status.Hung],
+    ] as readonly (readonly [string, End, number])[])
+      it(`ends after a pause: ${what}`, async () => {
+        const stage = await loadFixture(fixture);
+        const asked = await record(stage, { retries: 3 });
+        await stage.decide(asked, early);
+        await again(stage, asked);
+        const final = await seen(stage, asked);
+        const said = status === Status.TooEarly ? early : undefined;
+        expect(final.received).to.equal(told(stage, asked, status, said));
+        expect(final.status).to.deep.equal([BigInt(status), said === undefined ? 3n : 2n, false, false, true]);
+        await stage.storeOutcome(asked);
+        const settlement = await ethers.getContractAt("ISettlement", await stage.world.oracle.settlement());
+        const stored = await settlement.getFunction("storedOutcome")(asked.request.id);
+        expect([stored.status, stored.value]).to.deep.equal([BigInt(status), said?.outcome ?? ZeroHash]);
+      });
+
+    it("waits as long as its terms say, and uses up a retry for it", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await record(stage, { delay: 3 * day, retries: 1 });
+      expect(asked.seedBlock).to.equal(NO_SEED_BLOCK);
+      const { timestamp } = await asked.receipt.getBlock();
+      expect(unpackRound(asked.round).deadline).to.equal(timestamp + 3 * day);
+      expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Requested), 0n, false, false, false]);
+      await stage.decide(asked, yes);
+      const { received, status } = await seen(stage, asked);
+      expect(received).to.equal(told(stage, asked, Status.Decided, yes));
+      expect(status).to.deep.equal([BigInt(Status.Decided), 1n, false, false, true]);
+    });
+
+    for (const [what, end, status] of [
+      ["hangs", (stage, asked) => stage.hang(asked), Status.Hung],
+      ["gets no answer in time", (stage, asked) => stage.expire(asked), Status.Refunded],
+    ] as readonly (readonly [string, End, number])[])
+      it(`${what} after a delay, with the retries that are left`, async () => {
+        const stage = await loadFixture(fixture);
+        const asked = await record(stage, { delay: day, retries: 2 });
+        await end(stage, asked);
+        const final = await seen(stage, asked);
+        expect(final.received).to.equal(told(stage, asked, status));
+        expect(final.status).to.deep.equal([BigInt(status), 2n, false, false, true]);
+      });
+
+    it("can be cancelled as long as it waits for its first committee, and not in a later attempt", async () => {
+      const stage = await loadFixture(fixture);
+      const { oracle } = stage.world;
+      const cancel = (...args: ReturnType<typeof refundArgs>) => stage.hostile.getFunction("cancel")(...args);
+      const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
+      const asked = await misbehave(stage, Mode.Accept, { delay: 2 * day, retries: 1 });
+      await networkHelpers.time.increase(day);
+      await cancel(...refundArgs(asked));
+      const { status, tokens } = await seen(stage, asked);
+      expect([status, tokens]).to.deep.equal([[BigInt(Status.Refunded), 0n, false, false, true], before]);
+      const later = await misbehave(stage, Mode.Accept, { retries: 2 });
+      await stage.decide(later, early);
+      const [reopened] = await oracle.queryFilter(oracle.filters["RequestReopened"]!());
+      const { round, seedBlock } = (reopened as EventLog).args;
+      await expect(cancel(later.request, word(round as bigint), seedBlock as bigint))
+        .to.be.revertedWithCustomError(oracle, "TooLateToCancel")
+        .withArgs(later.request.id, 1, NO_SEED_BLOCK);
+    });
+
+    for (const [what, first, second] of [
+      ["of a non-answer", unknown, yes],
+      ["by a non-answer", yes, unknown],
+      ["of one non-answer by another", early, unknown],
+    ] as const)
+      it(`gets the last decision alone after the overturn ${what}`, async () => {
+        const stage = await loadFixture(fixture);
+        const asked = await record(stage, { appeals: 1 });
+        await stage.decideProvisionally(asked, first);
+        const provisional = await seen(stage, asked);
+        expect(provisional.received).to.equal("0x");
+        expect(provisional.status).to.deep.equal([BigInt(first.status ?? Status.Decided), 0n, true, false, false]);
+        await stage.overturn(asked, second);
+        const { received, status } = await seen(stage, asked);
+        const ended = second.status ?? Status.Decided;
+        expect(received).to.equal(told(stage, asked, ended, second));
+        expect(status).to.deep.equal([BigInt(ended), 1n, false, false, true]);
+      });
+
+    it("is final after an appeal, however early it is", async () => {
+      const stage = await loadFixture(fixture);
+      const asked = await record(stage, { appeals: 2, retries: 2 });
+      await stage.decideProvisionally(asked, yes);
+      await stage.overturn(asked, early);
+      expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.TooEarly), 1n, false, false, true]);
+    });
 
     it("hangs, with all retries", async () => {
       const stage = await loadFixture(fixture);
@@ -254,7 +385,7 @@ for (const [name, fixture] of stages) {
 
 describe("what a request costs, and its attempts", () => {
   const prices = { ...freeTokens, unitPrice: 3n * coin + 1n, treasuryPpm: 50_001n };
-  const ends: readonly (readonly [name: string, Partial<Terms>, (stage: Stage, asked: Asked) => Promise<unknown>])[] = [
+  const ends: readonly (readonly [name: string, Partial<Terms>, End])[] = [
     ["a decision", {}, (stage, asked) => stage.decide(asked, yes)],
     [
       "a decision with unused retries and appeals",
@@ -272,6 +403,45 @@ describe("what a request costs, and its attempts", () => {
         await stage.overturn(asked, no);
       },
     ],
+    ["a non-answer", {}, (stage, asked) => stage.decide(asked, unknown)],
+    [
+      "larger committees that find it too early",
+      { appeals: 2, finality: 95 },
+      (stage, asked) => stage.decide(asked, early),
+    ],
+    [
+      "asking again, where the first committee was not sure",
+      { retries: 2, appeals: 1, finality: 95 },
+      async (stage, asked) => {
+        await stage.decide(asked, early);
+        await stage.decide(asked, yes);
+      },
+    ],
+    [
+      "asking again until nobody answers",
+      { retries: 3 },
+      async (stage, asked) => {
+        await stage.decide(asked, early);
+        await stage.expire(asked);
+      },
+    ],
+    [
+      "asking again until a committee hangs",
+      { retries: 3 },
+      async (stage, asked) => {
+        await stage.decide(asked, early);
+        await stage.hang(asked);
+      },
+    ],
+    [
+      "an overturned non-answer",
+      { appeals: 1 },
+      async (stage, asked) => {
+        await stage.decideProvisionally(asked, unknown);
+        await stage.overturn(asked, no);
+      },
+    ],
+    ["a decision after a delay", { delay: day, retries: 1 }, (stage, asked) => stage.decide(asked, yes)],
   ];
   for (const [name, terms, end] of ends) {
     it(`is the same on both: ${name}`, async () => {
@@ -337,6 +507,12 @@ describe("MockDecisionOracle", () => {
     await refused({}, "decideText", ["yes", 0], "outcome");
     await refused({ kind: 3 }, "decideText", ["x".repeat(1025), 0], "answer");
     await refused({ kind: 3 }, "decideText", ["x", 1_000_001], "confidence");
+    for (const status of [Status.Requested, Status.Decided, Status.Hung, Status.Refunded])
+      await refused({}, "decideNonAnswer", [status, 0], "status");
+    await refused({ nonAnswers: 1 }, "decideNonAnswer", [Status.TooEarly, 0], "status");
+    await refused({ nonAnswers: 1 }, "decideNonAnswer", [Status.Unanswerable, 0], "status");
+    await refused({}, "decideNonAnswer", [Status.Unanswerable, 1_000_001], "confidence");
+    await refused({ nonAnswers: 1, appeals: 1 }, "decideNonAnswerProvisionally", [Status.TooEarly, 0], "status");
   });
 
   it("ends a request once, and names the status that is in the way", async () => {
@@ -348,7 +524,9 @@ describe("MockDecisionOracle", () => {
     for (const [name, ...args] of [
       ["decide", 1, 0],
       ["decideText", "x", 0],
+      ["decideNonAnswer", Status.TooEarly, 0],
       ["decideProvisionally", 1, 0],
+      ["decideNonAnswerProvisionally", Status.TooEarly, 0],
       ["hang"],
       ["expire"],
     ])
@@ -372,6 +550,17 @@ describe("MockDecisionOracle", () => {
     await expect(call("overturn", appealable.id, 1, 0))
       .to.be.revertedWithCustomError(oracle, "SameAnswer")
       .withArgs(appealable.id, toBeHex(1, 32));
+    const number = (await record(stage, { kind: 2, appeals: 1 })).request;
+    await call("decideNonAnswerProvisionally", number.id, Status.Unanswerable, 0);
+    await expect(call("overturnByNonAnswer", number.id, Status.Unanswerable, 0))
+      .to.be.revertedWithCustomError(oracle, "SameAnswer")
+      .withArgs(number.id, unanswerable.outcome);
+    await call("overturn", number.id, -1, 0);
+    const again = (await record(stage, { appeals: 1, retries: 2 })).request;
+    await expect(call("decideNonAnswerProvisionally", again.id, Status.TooEarly, 0))
+      .to.be.revertedWithCustomError(oracle, "NotAppealable")
+      .withArgs(again.id);
+    await call("decideNonAnswerProvisionally", again.id, Status.Unanswerable, 0);
   });
 
   it("says of everything else that it is not mocked", async () => {
