@@ -3,7 +3,7 @@ import { utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { KIND_RULES, usesTerm, type KindTerm } from "../../agents/core/request/kinds.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
-import type { Terms } from "../../agents/core/types.ts";
+import { NAMED_TERMS, type Terms } from "../../agents/core/types.ts";
 import { PROTOCOL_CODES } from "./protocol-codes.ts";
 
 export type ProtocolId = keyof typeof PROTOCOL_CODES;
@@ -25,6 +25,10 @@ export function termsOf({ protocol = "mbft", ...asked }: AskedTerms): Terms {
   for (const term of KIND_TERMS)
     if (asked[term] !== undefined && !usesTerm(kind, term))
       throw invalid(term, asked[term], `questions of the kind ${kind} have no ${term}; leave it out`);
+  for (const [term, values] of Object.entries(NAMED_TERMS) as [keyof typeof NAMED_TERMS, readonly string[]][]) {
+    const value = asked[term];
+    if (value !== undefined && !values.includes(value)) throw invalid(term, value, `give one of ${values.join(", ")}`);
+  }
   if (usesTerm(kind, "options") && asked.options === undefined)
     throw invalid("options", "", `give the number of options, ${limits.minOptions} to ${limits.maxOptions}`);
   return defaultTerms({
