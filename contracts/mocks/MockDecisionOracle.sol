@@ -543,8 +543,9 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     }
 
     /// @dev True if the request waits after this verdict and asks again (SE25): the pause takes a retry, and so does the committee after it.
+    /// Nobody has appealed: the verdict of a committee that an appeal called ends its request at once.
     function _asksAgain(RequestId requestId, Entry storage entry, Status status) private view returns (bool) {
-        return status == Status.TooEarly && entry.appeals == 0 && _hasRetries(requestId, entry, 2);
+        return status == Status.TooEarly && _hasRetries(requestId, entry, 2);
     }
 
     /// @dev True if the terms allow so many more retries.
