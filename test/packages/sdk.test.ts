@@ -71,7 +71,8 @@ describe("sdk: asking", () => {
     await refuses(conclave.ask({ ...QUESTION, kind: "yesno" as "boolean" }), "TERMS_INVALID", "kind");
     await refuses(conclave.ask({ ...QUESTION, kind: "choice" }), "TERMS_INVALID", "options");
     await refuses(conclave.ask({ ...QUESTION, decimals: 2 }), "TERMS_INVALID", "decimals");
-    await refuses(conclave.ask({ ...QUESTION, nonAnswers: "refuse" as "refused" }), "TERMS_INVALID", "nonAnswers");
+    const misspelt = conclave.ask({ ...QUESTION, nonAnswers: "refuse" as "refused" });
+    assert.match((await refuses(misspelt, "TERMS_INVALID", "nonAnswers")).message, /give one of accepted, refused/);
     await refuses(conclave.ask({ ...QUESTION, delay: 60, fee: ONE }), "TERMS_INVALID", "delay");
     await refuses(conclave.ask({ ...QUESTION, question: "" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "\ud800" }), "TERMS_INVALID", "question");
