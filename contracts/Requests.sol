@@ -13,18 +13,7 @@ import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
 import {SeedLib} from "./libraries/SeedLib.sol";
-import {
-    Decision,
-    DecisionHead,
-    Relay,
-    Request,
-    RequestId,
-    RequestTerms,
-    Round,
-    Seat,
-    Seed,
-    Status
-} from "./types/Types.sol";
+import {Decision, DecisionHead, Relay, Request, RequestId, RequestTerms, Round, Seat, Status} from "./types/Types.sol";
 
 /// @title The stored word of each request, and the checks of the witnesses that change it
 /// @dev The functions here write nothing.

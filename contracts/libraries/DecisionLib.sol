@@ -116,14 +116,14 @@ library DecisionLib {
         uint256 length = answerLength(decision);
         if (status != uint256(Status.Decided)) {
             uint256 last = terms.nonAnswers() == 0 ? uint256(Status.TooEarly) : uint256(Status.Hung);
-            require(status >= uint256(Status.Hung) && status <= last, IDecisionOracle.InvalidDecision("status", status));
+            require(
+                status >= uint256(Status.Hung) && status <= last,
+                IDecisionOracle.InvalidDecision("status", status)
+            );
             uint256 outcome = uint256(decision.outcome);
             unchecked {
                 // 0 when hung; Reality.eth's constants, the highest words, for the two after it.
-                require(
-                    outcome == uint256(Status.Hung) - status,
-                    IDecisionOracle.InvalidDecision("outcome", outcome)
-                );
+                require(outcome == uint256(Status.Hung) - status, IDecisionOracle.InvalidDecision("outcome", outcome));
             }
             require(length == 0, IDecisionOracle.InvalidDecision("answer", length));
         } else {

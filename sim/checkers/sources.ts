@@ -1,4 +1,3 @@
-import { isNonAnswer } from "../../agents/core/request/non-answers.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Decision, Message, SeatIndex } from "../../agents/core/types.ts";
 import { honestSeats, type Trace } from "../trace.ts";
@@ -27,8 +26,8 @@ export function checkSources(trace: Trace): readonly string[] {
   const decision = firstCertificate(trace)?.decision;
   const messages = transcribed(trace);
   if (decision === undefined || messages === null) return foreign;
-  if (isNonAnswer(decision.status)) return [...foreign, ...(trace.tolerable ? overlooked(trace) : [])];
   if (decision.status === "hung") return foreign;
+  if (decision.status !== "decided") return [...foreign, ...(trace.tolerable ? overlooked(trace) : [])];
   const bears = bearing(trace, messages);
   return [
     ...foreign,

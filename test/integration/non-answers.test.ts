@@ -21,7 +21,7 @@ const question = `Is 720 more than 500?\nsource: ${cidString(sha256(rules))}`;
 /** A question whose document is there, or of which nobody has it, to agents whose models all give this answer. */
 async function decided(answer: string, isThere: boolean) {
   const warnings: string[] = [];
-  const log: Log = { ...silentLog, warn: (_, text) => void warnings.push(String(text)) };
+  const log: Log = { ...silentLog, warn: (_, text) => void warnings.push(text) };
   const { chain, agents } = memoryWorld(
     [0, 1, 2, 3].map(() => truthful(answer)),
     undefined,

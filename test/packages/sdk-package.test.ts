@@ -311,8 +311,8 @@ declare global {
 
 const CONSUMER = {
   compilerOptions: {
-    target: "ES2024",
-    lib: ["ES2024", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
+    target: "es2024",
+    lib: ["es2024", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
     module: "ESNext",
     moduleResolution: "bundler",
     types: [],

@@ -18,7 +18,7 @@ import type {
   Statistics,
   Sums,
 } from "../../ports/history.ts";
-import type { AgentHistory, PastStatus } from "../../ports/history.ts";
+import type { AgentHistory } from "../../ports/history.ts";
 import { postQuery, subgraphError, type Endpoint, type Query } from "./endpoint.ts";
 import {
   agentHistoryQuery,

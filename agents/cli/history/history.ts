@@ -4,8 +4,9 @@ import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { MAX_PAGE, openSubgraph } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { protocolById, protocols } from "../../core/protocols/index.ts";
+import { REQUEST_STATUSES } from "../../core/request/events.ts";
 import type { AgentId } from "../../core/types.ts";
-import type { PageWanted, PastRequest, PastStatus, HistoryFilter, RequestPage } from "../../ports/history.ts";
+import type { PageWanted, PastRequest, HistoryFilter, RequestPage } from "../../ports/history.ts";
 import {
   formatAmount,
   parseAddress,
@@ -27,6 +28,7 @@ import {
   subgraphFlags,
   type SubgraphFlags,
 } from "../shared/subgraph-source.ts";
+import { statusWords } from "../shared/decision-words.ts";
 import { grid, percent, printable, utc } from "../shared/output.ts";
 
 interface Options extends SubgraphFlags {
@@ -42,7 +44,7 @@ interface Options extends SubgraphFlags {
   readonly csv?: true;
 }
 
-const STATUSES: readonly PastStatus[] = ["requested", "decided", "hung", "refunded"];
+const STATUSES = REQUEST_STATUSES.filter((status) => status !== "none");
 const MAX_AGENT = 2 ** 31 - 1;
 const MAX_CODE = 255;
 /** Blocks to read without a subgraph; a node takes minutes for more. */
@@ -155,7 +157,7 @@ function tableOf(requests: readonly PastRequest[], feeToken: Unit): string {
       String(one.requestId),
       utc(one.time),
       protocolName(one.protocol),
-      one.provisional ? `${one.status}, provisional` : one.status,
+      `${statusWords(one.status)}${one.provisional ? ", provisional" : ""}`,
       answerText(one),
       one.decision === null ? "-" : percent(one.decision.confidence),
       one.decision?.signers.map(({ agentId }) => `#${agentId}`).join(" ") ?? "-",
@@ -167,7 +169,7 @@ function tableOf(requests: readonly PastRequest[], feeToken: Unit): string {
 
 function answerText({ decision }: PastRequest): string {
   if (decision === null) return "-";
-  return decision.status === "hung" ? "none" : cut(printable(decision.answer));
+  return decision.status === "decided" ? cut(printable(decision.answer)) : "none";
 }
 
 function cut(text: string): string {

@@ -55,11 +55,24 @@ type Line = Sums & { readonly name: string };
 
 function countTable(lines: readonly Line[]): string {
   return grid(
-    ["", "requests", "committees", "decided", "hung", "refunded", "settled", "appeals", "upheld", "evidence"],
-    lines.map(({ name, requests, committees, decided, hung, refunded, settled, appeals, appealsUpheld, evidence }) => [
-      name,
-      ...[requests, committees, decided, hung, refunded, settled, appeals, appealsUpheld, evidence].map(String),
-    ]),
+    [
+      "",
+      "requests",
+      "committees",
+      "decided",
+      "no answer",
+      "hung",
+      "refunded",
+      "settled",
+      "appeals",
+      "upheld",
+      "evidence",
+    ],
+    lines.map((one) => {
+      const { requests, committees, decided, unanswerable, tooEarly, hung, refunded, settled } = one;
+      const counts = [requests, committees, decided, unanswerable + tooEarly, hung, refunded, settled];
+      return [one.name, ...[...counts, one.appeals, one.appealsUpheld, one.evidence].map(String)];
+    }),
   );
 }
 

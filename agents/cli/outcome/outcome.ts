@@ -5,10 +5,11 @@ import { isFinal, progressOf, roundsOf, type Progress } from "../../core/request
 import { unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId } from "../../core/types.ts";
 import type { ChainReader, Receipt } from "../../ports/chain.ts";
+import { answerOf } from "../shared/decision-words.ts";
 import { accountFlags, openAccount, type AccountFlags } from "../shared/account.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { openRequest } from "../shared/request-source.ts";
-import { percent, printable, rows, transactionRow, utc, type Row } from "../shared/output.ts";
+import { percent, rows, transactionRow, utc, type Row } from "../shared/output.ts";
 
 interface Options extends AccountFlags {
   readonly store?: true;
@@ -77,8 +78,7 @@ async function requireFinal(
 }
 
 function decisionText({ decision }: DecidedRound, { stage }: Progress): string {
-  const said = decision.status === "hung" ? "the committee hung" : printable(decision.answer);
-  const shown = `attempt ${decision.attempt}: ${said}`;
+  const shown = `attempt ${decision.attempt}: ${answerOf(decision)}`;
   return stage.kind === "unanswered" ? `${shown}; nobody answered the attempt after it` : shown;
 }
 

@@ -15,8 +15,9 @@ import {
 } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
-import { awaitedOf, progressOf, lastRound, type Head, type Progress } from "../../core/request/progress.ts";
+import { awaitedOf, isPause, progressOf, lastRound, type Head, type Progress } from "../../core/request/progress.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
+import { answerOf, statusWords } from "./decision-words.ts";
 import { meaningOf } from "./protocol-words.ts";
 import { isDecided } from "../../core/request/state.ts";
 import { lessonOf } from "./skill.ts";
@@ -86,7 +87,7 @@ export async function reportRequest(
   const progress = asOfEvents === null ? null : await seatedIfPossible(chain, asOfEvents, head, signal);
   const awaited = progress === null ? null : awaitedOf(progress);
   const seedEnd =
-    progress === null || awaited === null
+    progress === null || awaited === null || isPause(awaited)
       ? null
       : seedEndOf(progress, lastHeadFor(awaited.seedBlock, await seedWindow(signal)), events, head);
   const last = progress === null ? null : lastRound(progress);
@@ -165,7 +166,7 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
       transactionHash,
       relay: { relayer },
     } = committed;
-    lines.push(["answer", decision.status === "hung" ? "none: the committee hung" : printable(decision.answer)]);
+    lines.push(["answer", decision.status === "decided" ? answerOf(decision) : `none: ${answerOf(decision)}`]);
     lines.push(["confidence", percent(decision.confidence)], ["ballot", String(decision.round)]);
     lines.push(["transcript", cidString(decision.transcript)]);
     lines.push(["committed in", `${transactionHash} (${commitGas ?? "?"} gas) by ${relayer}`]);
@@ -178,10 +179,14 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
 }
 
 function statusText({ state, progress, seedEnd }: Facts): string {
-  if (progress === null) return state.status;
+  const status = statusWords(state.status);
+  if (progress === null) return status;
   const { deadline } = unpackRound(progress.round);
-  if (state.provisional) return `${state.status}, provisional: anybody may appeal until ${utc(deadline)}`;
-  if (state.status !== "requested" || seedEnd === null) return state.status;
+  const awaited = awaitedOf(progress);
+  if (awaited !== null && isPause(awaited))
+    return `${status}, waits until ${utc(deadline)}; then a committee is called`;
+  if (state.provisional) return `${status}, provisional: anybody may appeal until ${utc(deadline)}`;
+  if (state.status !== "requested" || seedEnd === null) return status;
   const { block, time } = seedEnd;
   if (time === null)
     return `${state.status}, until ${utc(deadline)} or the end of block ${block}, whichever comes first`;
@@ -201,9 +206,11 @@ function seedEndOf(progress: Progress, block: bigint, events: readonly ChainEven
 
 function earlierRows({ progress }: Facts): readonly Row[] {
   return (progress?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => {
-    const said = status === "hung" ? "hung" : printable(answer);
+    const said = answerOf({ status, answer });
     const unappealed =
-      status === "hung" ? "another committee was called" : "not sure enough, so a larger committee was called";
+      status === "hung" || status === "tooEarly"
+        ? "another committee was called"
+        : "not sure enough, so a larger committee was called";
     const then = appellant === null ? unappealed : `appealed against by ${appellant}`;
     return [`attempt ${attempt}`, `${committee.length} seats: ${said}; ${then}`];
   });

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
-import type { RequestId, Terms } from "../../core/types.ts";
+import type { RequestId, Round, Terms } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import { isFinalState } from "../../core/request/state.ts";
-import { progressOf } from "../../core/request/progress.ts";
+import { isPause, progressOf } from "../../core/request/progress.ts";
+import { answerOf, statusWords } from "./decision-words.ts";
 import { utc } from "./output.ts";
 import { seatedIfPossible } from "./seated.ts";
 
@@ -59,23 +60,31 @@ function drawnPlace(attempt: number): string {
 
 /** Says why another committee was called, where nobody appealed. */
 function causeAfter(before: ChainEvent | undefined): string {
+  if (before?.kind === "requested" || before?.kind === "requestReopened")
+    return isPause(before) ? "the wait is over" : "the committee did not answer in time";
   if (before?.kind !== "decisionCommitted") return "the committee did not answer in time";
-  return before.decision.status === "hung" ? "the committee hung" : "the committee was not sure enough";
+  const { decision } = before;
+  return decision.status === "hung" ? answerOf(decision) : "the committee was not sure enough";
+}
+
+function waits(round: Round): string {
+  return `waits until ${utc(unpackRound(round).deadline)}`;
 }
 
 /** @param before the previous event */
 function stepOf(event: ChainEvent, before: ChainEvent | undefined, terms: Terms | undefined): readonly string[] {
   switch (event.kind) {
     case "requested":
-      return ["requested"];
+      return [isPause(event) ? `requested; ${waits(event.round)}` : "requested"];
     case "requestReopened": {
+      if (isPause(event)) return [`asks again; ${waits(event.round)}`];
       const { appeals } = unpackRound(event.round);
       const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
       const why = event.appellant === null ? causeAfter(before) : `${event.appellant} appealed`;
       return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
     }
     case "decisionCommitted":
-      return [event.decision.status];
+      return [statusWords(event.decision.status)];
     case "decisionProvisional":
       return [`provisional until ${utc(unpackRound(event.round).deadline)}`];
     case "decisionFinalized":

@@ -2,6 +2,7 @@ import { bytesToHex } from "../../core/encoding/bytes.ts";
 import { ABSENT, type Digest, type Header, type Value } from "../../core/types.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { verdictOf } from "../../node/audit/report.ts";
+import { answerOf } from "../shared/decision-words.ts";
 import { lessonOf } from "../shared/skill.ts";
 import { percent, printable } from "../shared/output.ts";
 
@@ -150,7 +151,9 @@ function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"
       ? `hung: the protocol refuses the question (${printable(refused)})`
       : status === "hung"
         ? `hung: what was said yields no answer by the protocol's rules`
-        : `decided: "${printable(answer)}", confidence ${percent(confidence)}`;
+        : status !== "decided"
+          ? `${answerOf(decision)}, confidence ${percent(confidence)}`
+          : `decided: "${printable(answer)}", confidence ${percent(confidence)}`;
   return [
     { name: "ended", text: `${ended}; rounds: ${rounds}` },
     {

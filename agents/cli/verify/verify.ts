@@ -3,6 +3,7 @@ import { verifyRequest } from "../../node/audit/verify.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Decision, RequestId } from "../../core/types.ts";
+import { answerOf } from "../shared/decision-words.ts";
 import { parseRequestId, usage } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
@@ -99,6 +100,6 @@ function checkedRows({ root, messages, checked }: VerifyReport, decision: Decisi
     ],
     ["blocks", `${checked.blocks} of ${messages + 1} with the right hash`],
     ["messages", `${checked.messageSignatures} of ${messages} signatures verified`],
-    ["decision", decision.status === "hung" ? "hung" : printable(decision.answer)],
+    ["decision", answerOf(decision)],
   ];
 }

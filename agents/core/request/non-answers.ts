@@ -7,11 +7,6 @@ export const NON_ANSWER_OUTCOMES: Readonly<Record<NonAnswer, Digest>> = {
   tooEarly: `0x${"ff".repeat(31)}fe` as Digest,
 };
 
-/** True if the status is that of a decision that the question has no answer. */
-export function isNonAnswer(status: string): status is NonAnswer {
-  return Object.hasOwn(NON_ANSWER_OUTCOMES, status);
-}
-
 /** EQ6: what seats say in place of an answer; the words are its canonical text. */
 const SAID = [
   { nonAnswer: "unanswerable", text: "unanswerable", written: /^unanswerable\.?$/i },

@@ -50,7 +50,10 @@ export function mostUnits({
 
 /** Stands for the seed block while a request waits and has no committee (SE25). As in contracts/types/Limits.sol. */
 export const NO_SEED_BLOCK = (1n << 48n) - 1n;
-/** Seconds that a request waits after a committee found that it is too early to answer (SE25). As in contracts/types/Limits.sol. */
+/**
+ * Seconds that a request waits after a committee found that it is too early to answer (SE25). As in contracts/types/Limits.sol.
+ * @internal the chain of the tests waits so long; nothing else reads it.
+ */
 export const TOO_EARLY_PAUSE = 86_400;
 
 /** What follows a decision: nothing, an appeal if somebody makes one, another committee of the same size, a larger one, or one after a pause. */

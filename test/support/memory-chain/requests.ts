@@ -1,5 +1,4 @@
 import { keccak256, utf8 } from "../../../agents/core/encoding/bytes.ts";
-import { committeeHash, decisionStructHash, requestHash } from "../../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import { isTimeUp } from "../../../agents/core/request/progress.ts";
 import {
@@ -11,7 +10,8 @@ import {
   seatsOfAll,
   unpackRound,
 } from "../../../agents/core/request/rounds.ts";
-import { linkAfter, packRound } from "./rounds.ts";
+import { linkOf, requestedCommitment, settledCommitment } from "./commitments.ts";
+import { packRound } from "./rounds.ts";
 import {
   ABSENT,
   DECISION_STATUSES,
@@ -34,7 +34,6 @@ import {
   type Receipt,
 } from "../../../agents/ports/chain.ts";
 import { oldestSeedAt, type SeedWindow } from "../../../agents/adapters/chain/committee.ts";
-import { packRelay } from "../../../agents/adapters/chain/settlement.ts";
 import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
 import {
   drawSeats,
@@ -451,19 +450,4 @@ function requireBefore(state: State, round: Round): void {
 function requireAfter(state: State, round: Round): void {
   const { deadline } = unpackRound(round);
   if (nextTimestamp(state) <= deadline) throw refused("DeadlineNotPassed", { deadline });
-}
-
-/** Link as contracts/libraries/RoundLib.sol computes it. */
-function linkOf(request: Request, { round, committee, decision, relay, appellant }: DecidedRound): bigint {
-  const structHash = decisionStructHash({ request, committee }, decision);
-  return linkAfter(round, committeeHash(committee), structHash, packRelay(relay), appellant);
-}
-
-function requestedCommitment(request: Request, round: Round, seedBlock: bigint): Digest {
-  return keccak256(utf8(`requested ${requestHash(request)} ${round} ${seedBlock}`));
-}
-
-function settledCommitment(request: Request, { round, committee, decision, relay }: DecidedRound): Digest {
-  const structHash = decisionStructHash({ request, committee }, decision);
-  return keccak256(utf8(`settled ${structHash} ${packRelay(relay)} ${round}`));
 }

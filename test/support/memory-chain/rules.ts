@@ -11,14 +11,16 @@ import type {
   Attempt,
   Certificate,
   Decision,
+  DecisionStatus,
   Digest,
   Domain,
+  NonAnswer,
   Ppm,
   SeatInfo,
   Terms,
 } from "../../../agents/core/types.ts";
 import type { AgentRecord, EquivocationProof, SignedDecisionHash, SignedPayload } from "../../../agents/ports/chain.ts";
-import { NON_ANSWER_OUTCOMES, isNonAnswer } from "../../../agents/core/request/non-answers.ts";
+import { NON_ANSWER_OUTCOMES } from "../../../agents/core/request/non-answers.ts";
 import { KIND_RULES } from "../../../agents/core/request/kinds.ts";
 import { decisionSlotDigest, slotDigest } from "./slot-digests.ts";
 
@@ -40,6 +42,10 @@ export function requirePeriods({ duration, delay, retries }: Terms): void {
     throw refused("InvalidTerms", { field: "delay", value: delay });
   if (duration < limits.minDurationSeconds || duration > limits.maxDurationSeconds)
     throw refused("InvalidTerms", { field: "duration", value: duration });
+}
+
+function isNonAnswer(status: DecisionStatus): status is NonAnswer {
+  return Object.hasOwn(NON_ANSWER_OUTCOMES, status);
 }
 
 /**
