@@ -1,31 +1,30 @@
 // One suite plays every end of a request on `MockDecisionOracle` and on the oracle, so that the mock cannot drift.
 import { expect } from "chai";
-import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes, type EventLog } from "ethers";
+import { id as hashText, toBeHex, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, refundArgs, termsFor, tooEarly, unanswerable, type Asked } from "../support/contracts/course.ts";
-import { Currency, Status, packTerms, unpackRound, word, type Terms } from "../support/contracts/typed-data.ts";
+import { refundArgs, termsFor, unanswerable } from "../support/contracts/course.ts";
+import { Currency, Status, packTerms, type Terms } from "../support/contracts/typed-data.ts";
 import { freeTokens } from "../support/contracts/world.ts";
-import { NO_SEED_BLOCK } from "../../agents/core/request/rounds.ts";
+import {
+  Mode,
+  coin,
+  confidence,
+  costOf,
+  early,
+  misbehave,
+  no,
+  record,
+  seen,
+  told,
+  unknown,
+  yes,
+  type End,
+} from "./utils/play.ts";
 import { mockStage, realStage, type Answer, type Stage } from "./utils/stage.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
-
-const Mode = { Accept: 0, Revert: 1, BurnGas: 2, ReturnBomb: 3, RevertBomb: 4, Reenter: 5 } as const;
-const confidence = 900_000;
-const bit = (value: bigint, text: string): Answer => ({ value, text, confidence });
-const [yes, no] = [bit(1n, "yes"), bit(0n, "no")];
-const nonAnswer = ({ status, outcome }: typeof unanswerable | typeof tooEarly): Answer => ({
-  status,
-  value: 0n,
-  text: "",
-  outcome,
-  confidence,
-});
-const [unknown, early] = [nonAnswer(unanswerable), nonAnswer(tooEarly)];
-const coin = 10n ** 18n;
-const day = 86_400;
 
 const mockFixture = () => mockStage(ethers);
 const realFixture = () => realStage(ethers);
@@ -33,45 +32,6 @@ const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[
   ["the mock", mockFixture],
   ["the oracle", realFixture],
 ];
-
-/** Ends a request. */
-type End = (stage: Stage, asked: Asked) => Promise<unknown>;
-
-/** What the consumer and anybody else can see after the request ended. */
-async function seen({ world, recorder, subscription }: Stage, { request }: Asked) {
-  const { tokenBalance } = await world.oracle.subscriptionOf(subscription);
-  return {
-    received: await recorder.getFunction("received")(),
-    status: [...(await world.oracle.statusOf(request.id))],
-    tokens: tokenBalance as bigint,
-  };
-}
-
-/** Asks by the consumer that records its callback. */
-function record({ world, recorder, subscription }: Stage, overrides: Partial<Terms> = {}): Promise<Asked> {
-  const terms = packTerms(termsFor({ callbackGasLimit: 500_000, fee: coin, ...overrides }));
-  const by = (_: string, question: Uint8Array) =>
-    recorder.getFunction("ask").send(world.oracle.target, subscription, terms, question);
-  return ask(world, {}, "Is it?", by);
-}
-
-/** Asks by the consumer that misbehaves. */
-async function misbehave({ world, hostile, subscription }: Stage, mode: number, overrides: Partial<Terms> = {}) {
-  await hostile.getFunction("setMode")(mode);
-  const terms = termsFor({ callbackGasLimit: 200_000, fee: coin, ...overrides });
-  const by = (_: string, question: Uint8Array) => hostile.getFunction("ask").send(subscription, terms, question);
-  return ask(world, {}, "Is it?", by);
-}
-
-/** What the consumer is called back with; without an answer, that the request ended without a decision or hung. */
-const told = ({ recorder }: Stage, { request }: Asked, status: number, answer?: Answer): string =>
-  recorder.interface.encodeFunctionData("onDecision", [
-    request.id,
-    status,
-    answer?.outcome ?? (answer === undefined ? ZeroHash : toBeHex(BigInt.asUintN(256, answer.value), 32)),
-    answer === undefined ? "0x" : hexlify(toUtf8Bytes(answer.text)),
-    answer?.confidence ?? 0,
-  ]);
 
 const text: Answer = { value: 0n, text: "clause 7", outcome: hashText("clause 7"), confidence };
 const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = [
@@ -112,115 +72,6 @@ for (const [name, fixture] of stages) {
         expect(status.slice(2)).to.deep.equal([false, false, true]);
       });
     }
-
-    it("waits a day after it was too early, and asks again", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await record(stage, { retries: 2, appeals: 1 });
-      await stage.decide(asked, early);
-      const waiting = await seen(stage, asked);
-      expect(waiting.received).to.equal("0x");
-      expect(waiting.status).to.deep.equal([BigInt(Status.Requested), 1n, false, false, false]);
-      const [reopened] = await stage.world.oracle.queryFilter(stage.world.oracle.filters["RequestReopened"]!());
-      const { round, seedBlock } = (reopened as EventLog).args;
-      expect(seedBlock).to.equal(NO_SEED_BLOCK);
-      expect(unpackRound(word(round as bigint)).deadline).to.equal((await reopened!.getBlock()).timestamp + day);
-      await stage.decide(asked, no);
-      const { received, status } = await seen(stage, asked);
-      expect(received).to.equal(told(stage, asked, Status.Decided, no));
-      expect(status).to.deep.equal([BigInt(Status.Decided), 2n, false, false, true]);
-    });
-
-    for (const [what, again, status] of [
-      ["it is too early again", (stage, asked) => stage.decide(asked, early), Status.TooEarly],
-      ["the next committee hangs", (stage, asked) => stage.hang(asked), Status.Hung],
-      ["nobody answers any more", (stage, asked) => stage.expire(asked), Status.Hung],
-    ] as readonly (readonly [string, End, number])[])
-      it(`ends after a pause: ${what}`, async () => {
-        const stage = await loadFixture(fixture);
-        const asked = await record(stage, { retries: 3 });
-        await stage.decide(asked, early);
-        await again(stage, asked);
-        const final = await seen(stage, asked);
-        const said = status === Status.TooEarly ? early : undefined;
-        expect(final.received).to.equal(told(stage, asked, status, said));
-        expect(final.status).to.deep.equal([BigInt(status), said === undefined ? 3n : 2n, false, false, true]);
-        await stage.storeOutcome(asked);
-        const settlement = await ethers.getContractAt("ISettlement", await stage.world.oracle.settlement());
-        const stored = await settlement.getFunction("storedOutcome")(asked.request.id);
-        expect([stored.status, stored.value]).to.deep.equal([BigInt(status), said?.outcome ?? ZeroHash]);
-      });
-
-    it("waits as long as its terms say, and uses up a retry for it", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await record(stage, { delay: 3 * day, retries: 1 });
-      expect(asked.seedBlock).to.equal(NO_SEED_BLOCK);
-      const { timestamp } = await asked.receipt.getBlock();
-      expect(unpackRound(asked.round).deadline).to.equal(timestamp + 3 * day);
-      expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Requested), 0n, false, false, false]);
-      await stage.decide(asked, yes);
-      const { received, status } = await seen(stage, asked);
-      expect(received).to.equal(told(stage, asked, Status.Decided, yes));
-      expect(status).to.deep.equal([BigInt(Status.Decided), 1n, false, false, true]);
-    });
-
-    for (const [what, end, status] of [
-      ["hangs", (stage, asked) => stage.hang(asked), Status.Hung],
-      ["gets no answer in time", (stage, asked) => stage.expire(asked), Status.Refunded],
-    ] as readonly (readonly [string, End, number])[])
-      it(`${what} after a delay, with the retries that are left`, async () => {
-        const stage = await loadFixture(fixture);
-        const asked = await record(stage, { delay: day, retries: 2 });
-        await end(stage, asked);
-        const final = await seen(stage, asked);
-        expect(final.received).to.equal(told(stage, asked, status));
-        expect(final.status).to.deep.equal([BigInt(status), 2n, false, false, true]);
-      });
-
-    it("can be cancelled as long as it waits for its first committee, and not in a later attempt", async () => {
-      const stage = await loadFixture(fixture);
-      const { oracle } = stage.world;
-      const cancel = (...args: ReturnType<typeof refundArgs>) => stage.hostile.getFunction("cancel")(...args);
-      const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
-      const asked = await misbehave(stage, Mode.Accept, { delay: 2 * day, retries: 1 });
-      await networkHelpers.time.increase(day);
-      await cancel(...refundArgs(asked));
-      const { status, tokens } = await seen(stage, asked);
-      expect([status, tokens]).to.deep.equal([[BigInt(Status.Refunded), 0n, false, false, true], before]);
-      const later = await misbehave(stage, Mode.Accept, { retries: 2 });
-      await stage.decide(later, early);
-      const [reopened] = await oracle.queryFilter(oracle.filters["RequestReopened"]!());
-      const { round, seedBlock } = (reopened as EventLog).args;
-      await expect(cancel(later.request, word(round as bigint), seedBlock as bigint))
-        .to.be.revertedWithCustomError(oracle, "TooLateToCancel")
-        .withArgs(later.request.id, 1, NO_SEED_BLOCK);
-    });
-
-    for (const [what, first, second] of [
-      ["of a non-answer", unknown, yes],
-      ["by a non-answer", yes, unknown],
-      ["of one non-answer by another", early, unknown],
-    ] as const)
-      it(`gets the last decision alone after the overturn ${what}`, async () => {
-        const stage = await loadFixture(fixture);
-        const asked = await record(stage, { appeals: 1 });
-        await stage.decideProvisionally(asked, first);
-        const provisional = await seen(stage, asked);
-        expect(provisional.received).to.equal("0x");
-        expect(provisional.status).to.deep.equal([BigInt(first.status ?? Status.Decided), 0n, true, false, false]);
-        await stage.overturn(asked, second);
-        const { received, status } = await seen(stage, asked);
-        const ended = second.status ?? Status.Decided;
-        expect(received).to.equal(told(stage, asked, ended, second));
-        expect(status).to.deep.equal([BigInt(ended), 1n, false, false, true]);
-      });
-
-    it("is final after an appeal, however early it is", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await record(stage, { appeals: 2, retries: 2 });
-      await stage.decideProvisionally(asked, yes);
-      await stage.overturn(asked, early);
-      expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.TooEarly), 1n, false, false, true]);
-    });
 
     it("hangs, with all retries", async () => {
       const stage = await loadFixture(fixture);
@@ -384,7 +235,6 @@ for (const [name, fixture] of stages) {
 }
 
 describe("what a request costs, and its attempts", () => {
-  const prices = { ...freeTokens, unitPrice: 3n * coin + 1n, treasuryPpm: 50_001n };
   const ends: readonly (readonly [name: string, Partial<Terms>, End])[] = [
     ["a decision", {}, (stage, asked) => stage.decide(asked, yes)],
     [
@@ -403,63 +253,13 @@ describe("what a request costs, and its attempts", () => {
         await stage.overturn(asked, no);
       },
     ],
-    ["a non-answer", {}, (stage, asked) => stage.decide(asked, unknown)],
-    [
-      "larger committees that find it too early",
-      { appeals: 2, finality: 95 },
-      (stage, asked) => stage.decide(asked, early),
-    ],
-    [
-      "asking again, where the first committee was not sure",
-      { retries: 2, appeals: 1, finality: 95 },
-      async (stage, asked) => {
-        await stage.decide(asked, early);
-        await stage.decide(asked, yes);
-      },
-    ],
-    [
-      "asking again until nobody answers",
-      { retries: 3 },
-      async (stage, asked) => {
-        await stage.decide(asked, early);
-        await stage.expire(asked);
-      },
-    ],
-    [
-      "asking again until a committee hangs",
-      { retries: 3 },
-      async (stage, asked) => {
-        await stage.decide(asked, early);
-        await stage.hang(asked);
-      },
-    ],
-    [
-      "an overturned non-answer",
-      { appeals: 1 },
-      async (stage, asked) => {
-        await stage.decideProvisionally(asked, unknown);
-        await stage.overturn(asked, no);
-      },
-    ],
-    ["committees that hang after a delay", { delay: day, retries: 2 }, (stage, asked) => stage.hang(asked)],
-    ["a decision after a delay", { delay: day, retries: 1 }, (stage, asked) => stage.decide(asked, yes)],
   ];
   for (const [name, terms, end] of ends) {
     it(`is the same on both: ${name}`, async () => {
-      const results = [];
-      for (const [, fixture] of stages) {
-        const stage = await loadFixture(fixture);
-        const { oracle } = stage.world;
-        await oracle.setPrices(Currency.Token, prices);
-        const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
-        const fee = ((await oracle.quote(packTerms(termsFor(terms)))) as bigint) + 12_345n;
-        const asked = await record(stage, { ...terms, fee });
-        await end(stage, asked);
-        const { tokens, status } = await seen(stage, asked);
-        results.push({ spent: before - tokens, status });
-      }
-      expect(results[0]).to.deep.equal(results[1]);
-      expect(results[0]!.spent > 0n).to.equal(name !== "silence");
+      const mock = await costOf(await loadFixture(mockFixture), terms, end);
+      const real = await costOf(await loadFixture(realFixture), terms, end);
+      expect(mock).to.deep.equal(real);
+      expect(mock.spent > 0n).to.equal(name !== "silence");
     });
   }
 
