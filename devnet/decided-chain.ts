@@ -42,7 +42,10 @@ export interface DecidedChain {
   /** Folder with deployment.json and the blockstore `blocks`. */
   readonly folder: string;
   readonly decisions: readonly Decided[];
-  /** Decides a request that somebody else asked: yes, by four agents. Its transcript goes into the folder, too. */
+  /**
+   * Decides a request that somebody else asked: yes, by four agents, or unanswerable if its question names a source, which none of
+   * them finds. Its transcript goes into the folder, too.
+   */
   decide(requestId: bigint): Promise<Decided>;
   close(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import type { Effect, Input, MessageBlock, Protocol, SeatContext } from "../agen
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../agents/core/seat/seat.ts";
 import { encodeMessage, forgeryIn, messageBlock } from "../agents/core/encoding/transcript.ts";
 import type { Attempt, Digest, Message, Ppm, SeatIndex, Value } from "../agents/core/types.ts";
+import { readingBlock } from "../agents/core/sources/reading.ts";
 import { respond, type Mind } from "./model.ts";
 import { simSigner } from "./signer.ts";
 import type { Signer } from "../agents/ports/signer.ts";
@@ -63,8 +64,8 @@ interface Run {
 const timing = { phaseMs: 60_000, graceMs: 1_000, certifyMs: 10_000, certifyDeltaMs: 1_000 };
 
 /**
- * Steps a committee over a network without delay or loss, with models that answer at once. A timer fires only when
- * nothing else is left to do.
+ * Steps a committee over a network without delay or loss, with models that answer at once and sources that nobody has. A timer
+ * fires only when nothing else is left to do.
  */
 export function stepDecision(options: StepOptions): Stepped {
   const { protocol, attempt, goal } = options;
@@ -133,6 +134,11 @@ function run(options: StepOptions, course: Run, seat: number, effect: Effect): v
     case "load": {
       const blocks = loaded(course.messages, effect.blocks);
       course.queue.push({ seat, input: { kind: "loaded", root: effect.root, blocks }, depth });
+      return;
+    }
+    case "read": {
+      const blocks = effect.sources.map(() => readingBlock({ kind: "failed", reason: "not-found", detail: "" }));
+      course.queue.push({ seat, input: { kind: "read", blocks }, depth });
       return;
     }
     case "wait": {

@@ -25,8 +25,10 @@ import {
     GAS_RATE_WEI,
     MAX_ANSWER_BYTES,
     MAX_QUESTION_BYTES,
+    NO_SEED_BLOCK,
     PPM_ONE,
-    SEED_DELAY
+    SEED_DELAY,
+    TOO_EARLY_PAUSE
 } from "../types/Limits.sol";
 import {
     Currency,
@@ -51,8 +53,8 @@ import {MockFeeToken} from "./MockFeeToken.sol";
 
 /// @title An oracle for unit tests of consumers: the test says how each request ends
 /// @notice Give it to your consumer instead of the oracle, `subscribe` the consumer, and end a request with one call:
-/// `decide`, `decideText`, `hang`, `expire`, or `decideProvisionally` and then `overturn` or `passAppealPeriod`.
-/// `failNextCallback` lets the next callback run out of gas, and `redeliver` repeats it.
+/// `decide`, `decideText`, `decideNonAnswer`, `hang`, `expire`, or `decideProvisionally` and then `overturn` or `passAppealPeriod`.
+/// A request that waits need not wait here: the next committee answers at once. `failNextCallback` lets the next callback run out of gas, and `redeliver` repeats it.
 /// @dev Subscriptions, allowances, prices, credits, terms, ids, `cancel` and the gas of callbacks are those of the oracle, and one
 /// suite of tests runs on both. There are no agents, committees, certificates, deadlines or bonds: what only committees
 /// and relayers call reverts with `NotMocked`. Everything is free until `setPrices`, which anybody may call here.
@@ -67,18 +69,20 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     using RoundLib for Round;
 
     /// @dev What the oracle keeps as a hash, and what its committees did.
+    /// @param waits true while there is no committee (SE25)
     /// @param appeals how many larger committees were called
     /// @param cost what the committees so far cost the asker, in the smallest unit of the currency
     struct Entry {
         address consumer;
         RequestTerms terms;
         Round round;
+        bool waits;
         uint8 appeals;
         uint256 cost;
         Verdict verdict;
     }
 
-    /// @dev What the last committee said.
+    /// @dev What the last committee said; the status is None before the first one.
     struct Verdict {
         Status status;
         bytes32 outcome;
@@ -98,9 +102,10 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
 
     /// @notice The mock has no agents, so it cannot do what only committees and relayers ask for.
     error NotMocked();
-    /// @notice The terms allow no appeal any more, or nobody can appeal because they set a finality: use `decide`.
+    /// @notice Nobody can appeal: the terms allow no appeal any more or set a finality, or the request asks again after a pause. Use
+    /// `decide` or `decideNonAnswer`.
     error NotAppealable(RequestId requestId);
-    /// @notice The answer is the one that it should overturn.
+    /// @notice The decision is the one that it should overturn.
     error SameAnswer(RequestId requestId, bytes32 outcome);
 
     constructor()
@@ -130,7 +135,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// text use `decideText`
     /// @param confidence parts per million. Below the finality of the terms, the larger committees say the same
     function decide(RequestId requestId, int256 value, uint32 confidence) external {
-        Entry storage entry = _running(requestId);
+        Entry storage entry = _atWork(requestId);
         _judge(requestId, entry, _verdictOf(entry.terms, value, confidence));
         _end(requestId, entry);
     }
@@ -139,7 +144,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// @param text UTF-8, at most 1024 bytes
     /// @param confidence parts per million
     function decideText(RequestId requestId, string calldata text, uint32 confidence) external {
-        Entry storage entry = _running(requestId);
+        Entry storage entry = _atWork(requestId);
         bytes memory answer = bytes(text);
         require(
             entry.terms.kind() == RequestTermsLib.KIND_TEXT,
@@ -151,13 +156,40 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         _end(requestId, entry);
     }
 
+    /// @notice A committee finds that there is no answer, and nobody appeals: the consumer is told so. The terms must accept non-answers.
+    /// @dev Where the committee finds that it is too early, nobody has appealed and two retries are left, the request waits a day instead
+    /// and asks again (SE25). The next call answers for the next committee.
+    /// @param status `Unanswerable` or `TooEarly`
+    /// @param confidence parts per million
+    function decideNonAnswer(RequestId requestId, Status status, uint32 confidence) external {
+        Entry storage entry = _atWork(requestId);
+        Verdict memory verdict = _nonAnswerOf(entry.terms, status, confidence);
+        if (_asksAgain(requestId, entry, status)) {
+            entry.verdict = verdict;
+            _emitCommitted(requestId, entry, _states[requestId].attempt());
+            _charge(requestId, entry, status, false);
+            _reopen(requestId, entry, address(0), TOO_EARLY_PAUSE);
+        } else {
+            _judge(requestId, entry, verdict);
+            _end(requestId, entry);
+        }
+    }
+
     /// @notice A committee decides, and the decision waits for an appeal: nobody is told yet. Go on with `overturn` or
     /// `passAppealPeriod`.
     /// @dev The parameters are those of `decide`. The terms must have appeals, and no finality.
     function decideProvisionally(RequestId requestId, int256 value, uint32 confidence) external {
-        Entry storage entry = _running(requestId);
+        Entry storage entry = _atWork(requestId);
         require(_isAppealable(entry), NotAppealable(requestId));
         _judge(requestId, entry, _verdictOf(entry.terms, value, confidence));
+    }
+
+    /// @notice A committee finds that there is no answer, and this decision waits for an appeal, like one of `decideProvisionally`.
+    /// @dev The parameters are those of `decideNonAnswer`.
+    function decideNonAnswerProvisionally(RequestId requestId, Status status, uint32 confidence) external {
+        Entry storage entry = _atWork(requestId);
+        require(_isAppealable(entry) && !_asksAgain(requestId, entry, status), NotAppealable(requestId));
+        _judge(requestId, entry, _nonAnswerOf(entry.terms, status, confidence));
     }
 
     /// @notice Somebody appeals against a provisional decision, and the larger committee gives another answer, which the
@@ -165,12 +197,15 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// @dev The parameters are those of `decide`.
     function overturn(RequestId requestId, int256 value, uint32 confidence) external {
         Entry storage entry = _provisional(requestId);
-        Verdict memory verdict = _verdictOf(entry.terms, value, confidence);
-        require(verdict.outcome != entry.verdict.outcome, SameAnswer(requestId, verdict.outcome));
-        _charge(requestId, entry, Status.Decided, true);
-        _callLarger(requestId, entry, msg.sender);
-        _judge(requestId, entry, verdict);
-        _end(requestId, entry);
+        _overturn(requestId, entry, _verdictOf(entry.terms, value, confidence));
+    }
+
+    /// @notice Somebody appeals against a provisional decision, and the larger committee finds that there is no answer, or another reason
+    /// for it.
+    /// @dev The parameters are those of `decideNonAnswer`.
+    function overturnByNonAnswer(RequestId requestId, Status status, uint32 confidence) external {
+        Entry storage entry = _provisional(requestId);
+        _overturn(requestId, entry, _nonAnswerOf(entry.terms, status, confidence));
     }
 
     /// @notice Nobody appeals against a provisional decision in time: the consumer gets it.
@@ -180,22 +215,30 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
 
     /// @notice All committees that retries allow find no consensus, and nobody appeals: the consumer is told `Hung`.
     function hang(RequestId requestId) external {
-        Entry storage entry = _running(requestId);
-        Verdict memory hung = Verdict(Status.Hung, 0, "", 0);
-        for (uint256 left = entry.terms.retries(); left > 0; --left) {
+        Entry storage entry = _atWork(requestId);
+        while (_hasRetries(requestId, entry, 1)) {
             _charge(requestId, entry, Status.Hung, false);
-            _reopen(requestId, entry, address(0));
+            _reopen(requestId, entry, address(0), 0);
         }
-        _judge(requestId, entry, hung);
+        _judge(requestId, entry, Verdict(Status.Hung, 0, "", 0));
         _end(requestId, entry);
     }
 
-    /// @notice No committee answers in time, with all retries: the fee comes back, and the consumer is told `Refunded`.
+    /// @notice No committee answers in time, with all retries: the fee comes back, and the consumer is told `Refunded`. After a committee
+    /// that was too early it is told `Hung`, and that committee is paid (SE8).
     function expire(RequestId requestId) external {
         Entry storage entry = _running(requestId);
-        for (uint256 left = entry.terms.retries(); left > 0; --left) _reopen(requestId, entry, address(0));
-        _giveBack(requestId, entry);
-        if (!_call(requestId, entry, Verdict(Status.Refunded, 0, "", 0))) emit RefundCallbackFailed(requestId);
+        while (_hasRetries(requestId, entry, 1)) _reopen(requestId, entry, address(0), 0);
+        if (entry.verdict.status == Status.None) {
+            _giveBack(requestId, entry);
+            if (!_call(requestId, entry, Verdict(Status.Refunded, 0, "", 0))) emit RefundCallbackFailed(requestId);
+        } else {
+            uint32 attempt = _states[requestId].attempt();
+            _states[requestId] = RequestStateLib.make(Status.Hung, attempt, 0);
+            entry.verdict = Verdict(Status.Hung, 0, "", 0);
+            emit AttemptUnanswered(requestId, attempt, address(0), 0);
+            _close(requestId, entry);
+        }
     }
 
     /// @notice The next callback runs out of gas, whatever its limit.
@@ -216,9 +259,8 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// @notice Stores a final outcome for contracts that read `ISettlement(oracle.settlement()).storedOutcome(requestId)`, as anybody can
     /// by the settlement's `storeOutcome`.
     function storeOutcome(RequestId requestId) external {
-        RequestState state = _states[requestId];
+        RequestState state = _decided(requestId);
         Status status = state.status();
-        require(status > Status.Requested && status < Status.Refunded, WrongStatus(requestId, status));
         require(!state.has(RequestStateLib.PROVISIONAL), DecisionIsProvisional(requestId));
         Verdict storage verdict = _entries[requestId].verdict;
         Outcome memory outcome = Outcome(status, state.attempt(), verdict.confidence, verdict.outcome);
@@ -237,10 +279,9 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         terms.validate(PROTOCOLS, true);
         (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
         requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
-        Round round = RoundLib.pack(0, 0, block.timestamp + terms.duration());
-        uint64 seedBlock = uint64(block.number + SEED_DELAY);
         Entry storage entry = _entries[requestId];
-        (entry.consumer, entry.terms, entry.round) = (msg.sender, terms, round);
+        (entry.consumer, entry.terms) = (msg.sender, terms);
+        (Round round, uint64 seedBlock) = _begin(entry, terms.delay());
         bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, keccak256(question));
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
@@ -255,8 +296,11 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         RequestId requestId = request_.id;
         require(msg.sender == request_.consumer, NotConsumerOf(requestId, msg.sender));
         Entry storage entry = _running(requestId);
+        RequestState state = _states[requestId];
+        // Later attempts have no commitment here.
+        require(state.attempt() == 0, TooLateToCancel(requestId, state.attempt(), seedBlock));
         bytes32 commitment = RequestLib.requestedCommitment(request_.hash(), round, seedBlock);
-        RequestLib.requireMatch(requestId, _states[requestId].covers(commitment));
+        RequestLib.requireMatch(requestId, state.covers(commitment));
         require(block.number + CANCEL_BLOCKS <= seedBlock, TooLateToCancel(requestId, 0, seedBlock));
         emit RequestCancelled(requestId);
         _giveBack(requestId, entry);
@@ -371,12 +415,28 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         }
     }
 
-    /// @dev Makes the last verdict final. Every request ends here, unless its fee is given back.
+    /// @dev Lets the committee of an appeal give another verdict than the provisional one.
+    function _overturn(RequestId requestId, Entry storage entry, Verdict memory verdict) private {
+        Verdict storage wrong = entry.verdict;
+        bool isOther = verdict.status != wrong.status || verdict.outcome != wrong.outcome;
+        require(isOther, SameAnswer(requestId, verdict.outcome));
+        _charge(requestId, entry, wrong.status, true);
+        _callLarger(requestId, entry, msg.sender);
+        _judge(requestId, entry, verdict);
+        _end(requestId, entry);
+    }
+
+    /// @dev Pays the last committee, and makes its verdict final.
     function _end(RequestId requestId, Entry storage entry) private {
+        _charge(requestId, entry, entry.verdict.status, false);
+        _close(requestId, entry);
+    }
+
+    /// @dev Makes the last verdict final. Every request ends here, unless its fee is given back.
+    function _close(RequestId requestId, Entry storage entry) private {
         RequestState state = _states[requestId];
         if (state.has(RequestStateLib.PROVISIONAL)) emit DecisionFinalized(requestId, state.attempt());
         _states[requestId] = state.clear(RequestStateLib.PROVISIONAL).set(RequestStateLib.SETTLED);
-        _charge(requestId, entry, state.status(), false);
         _return(requestId, entry, entry.terms.fee() - entry.cost);
         if (_call(requestId, entry, entry.verdict)) return;
         // A failed call reverted all its changes.
@@ -419,15 +479,23 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
 
     function _callLarger(RequestId requestId, Entry storage entry, address appellant) private {
         ++entry.appeals;
-        _reopen(requestId, entry, appellant);
+        _reopen(requestId, entry, appellant, 0);
     }
 
-    function _reopen(RequestId requestId, Entry storage entry, address appellant) private {
+    function _reopen(RequestId requestId, Entry storage entry, address appellant, uint256 pause) private {
         uint32 attempt = _states[requestId].attempt() + 1;
         _states[requestId] = RequestStateLib.make(Status.Requested, attempt, 0);
-        Round round = RoundLib.pack(0, entry.appeals, block.timestamp + entry.terms.duration());
-        entry.round = round;
-        emit RequestReopened(requestId, attempt, round, uint64(block.number + SEED_DELAY), appellant, 0);
+        (Round round, uint64 seedBlock) = _begin(entry, pause);
+        emit RequestReopened(requestId, attempt, round, seedBlock, appellant, 0);
+    }
+
+    /// @dev Begins an attempt, which has no committee if it begins with a pause (SE25).
+    /// @param pause seconds, or 0
+    function _begin(Entry storage entry, uint256 pause) private returns (Round round, uint64 seedBlock) {
+        bool waits = pause != 0;
+        seedBlock = waits ? NO_SEED_BLOCK : uint64(block.number + SEED_DELAY);
+        round = RoundLib.pack(0, entry.appeals, block.timestamp + (waits ? pause : entry.terms.duration()));
+        (entry.waits, entry.round) = (waits, round);
     }
 
     /// @dev Charges what a committee earns: the treasury's part, and as much for each seat (SE10, SE11). Of the pay of an
@@ -456,12 +524,33 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         return _entries[requestId];
     }
 
+    /// @dev Returns a request with a committee. One that waits calls a committee, as `replace` does after the pause.
+    function _atWork(RequestId requestId) private returns (Entry storage entry) {
+        entry = _running(requestId);
+        if (entry.waits) _reopen(requestId, entry, address(0), 0);
+    }
+
     function _provisional(RequestId requestId) private view returns (Entry storage) {
-        RequestState state = _states[requestId];
-        Status status = state.status();
-        require(status == Status.Decided, WrongStatus(requestId, status));
+        RequestState state = _decided(requestId);
         require(state.has(RequestStateLib.PROVISIONAL), DecisionIsFinal(requestId));
         return _entries[requestId];
+    }
+
+    function _decided(RequestId requestId) private view returns (RequestState state) {
+        state = _states[requestId];
+        Status status = state.status();
+        require(status > Status.Requested && status < Status.Refunded, WrongStatus(requestId, status));
+    }
+
+    /// @dev True if the request waits after this verdict and asks again (SE25): the pause takes a retry, and so does the committee after it.
+    /// Nobody has appealed: the verdict of a committee that an appeal called ends its request at once.
+    function _asksAgain(RequestId requestId, Entry storage entry, Status status) private view returns (bool) {
+        return status == Status.TooEarly && _hasRetries(requestId, entry, 2);
+    }
+
+    /// @dev True if the terms allow so many more retries.
+    function _hasRetries(RequestId requestId, Entry storage entry, uint256 count) private view returns (bool) {
+        return entry.round.hasRetry(entry.terms.retries(), _states[requestId].attempt() + count - 1);
     }
 
     /// @dev True if anybody could appeal against what the committee says.
@@ -484,6 +573,20 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         require(fits, InvalidDecision("outcome", outcome));
         _requireConfidence(confidence);
         return Verdict(Status.Decided, bytes32(outcome), AnswerText.textOf(value, terms.unpack()), confidence);
+    }
+
+    /// @dev Refuses what `DecisionLib` refuses.
+    function _nonAnswerOf(
+        RequestTerms terms,
+        Status status,
+        uint32 confidence
+    ) private pure returns (Verdict memory verdict) {
+        bool fits = (status == Status.Unanswerable || status == Status.TooEarly) && terms.nonAnswers() == 0;
+        require(fits, InvalidDecision("status", uint256(status)));
+        _requireConfidence(confidence);
+        // Reality.eth's constants, the two highest words.
+        uint256 outcome = type(uint256).max - (uint256(status) - uint256(Status.Unanswerable));
+        return Verdict(status, bytes32(outcome), "", confidence);
     }
 
     function _requireConfidence(uint32 confidence) private pure {

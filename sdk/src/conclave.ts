@@ -8,12 +8,18 @@ import { readTerms, type ChainTerms, type Holdings, type Subscription } from "..
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { RequestState } from "../../agents/core/request/events.ts";
 import { awaitedOf, isFinal, lastRound, progressOf, type Progress } from "../../agents/core/request/progress.ts";
-import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, AgentId, Currency, RequestId } from "../../agents/core/types.ts";
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
 import { ConclaveError, guarded, toSdkError } from "./errors.ts";
-import { cursorOfAsk, followRequest, type FollowOptions, type RequestUpdate } from "./follow.ts";
+import {
+  cursorOfAsk,
+  followRequest,
+  timed,
+  type FollowOptions,
+  type RequestProgress,
+  type RequestUpdate,
+} from "./follow.ts";
 import { readHistory, type HistoryOptions, type HistoryPage } from "./history.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
@@ -54,9 +60,7 @@ export interface Quote {
 }
 
 /** A request as the chain has it now. */
-export interface RequestReading extends Progress {
-  /** Unix seconds: the end of the running period. */
-  readonly deadline: number;
+export interface RequestReading extends RequestProgress {
   readonly state: RequestState;
   /** What the settlement contract proves; null while the request is not final, and if it was refunded. */
   readonly outcome: ProvenOutcome | null;
@@ -206,7 +210,7 @@ function reading({ config, connection, ...context }: Context): Pick<Conclave, "f
         const last = lastRound(progress);
         const isProvable = last !== null && isFinal(progress);
         const outcome = isProvable ? await readOutcome(connection, progress.request, last, signal) : null;
-        return { ...progress, deadline: unpackRound(progress.round).deadline, state, outcome };
+        return { ...timed(progress), state, outcome };
       }),
     history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
   };

@@ -4,14 +4,27 @@ import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readEventsOf, readHead } from "../../agents/adapters/chain/reader.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
-import { applyEvent, awaitedOf, isFinal, withCommittee, type Progress } from "../../agents/core/request/progress.ts";
+import {
+  applyEvent,
+  awaitedOf,
+  isFinal,
+  isPause,
+  withCommittee,
+  type Progress,
+} from "../../agents/core/request/progress.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { RequestId } from "../../agents/core/types.ts";
 
-/** Where a request stands, and how to go on from here. */
-export interface RequestUpdate extends Progress {
-  /** Unix seconds: the end of the running period. */
+/** Where a request stands, and how long. */
+export interface RequestProgress extends Progress {
+  /** True if the request waits and has no committee, because its terms name a delay, or because the committee before was too early. */
+  readonly isPause: boolean;
+  /** Unix seconds: the end of the running period, or of the pause. */
   readonly deadline: number;
+}
+
+/** Where a request stands, and how to go on from here. */
+export interface RequestUpdate extends RequestProgress {
   /** The block that brought this state. */
   readonly blockNumber: bigint;
   /** Hand this to `follow` as `from`, e.g. after the page was loaded again: what was seen does not come again. */
@@ -139,8 +152,13 @@ function seenOf(steps: readonly Step[], last: Place | null): number {
 
 function toUpdate(progress: Progress, place: Place): RequestUpdate {
   const { asked, block, hash, seen } = place;
+  return { ...timed(progress), blockNumber: block, cursor: `f-${asked}-${block}-${hash}-${seen}` };
+}
+
+export function timed(progress: Progress): RequestProgress {
+  const awaited = awaitedOf(progress);
   const { deadline } = unpackRound(progress.round);
-  return { ...progress, deadline, blockNumber: block, cursor: `f-${asked}-${block}-${hash}-${seen}` };
+  return { ...progress, isPause: awaited !== null && isPause(awaited), deadline };
 }
 
 /** Returns the cursor of a request that was just asked: all of it is still to come. */

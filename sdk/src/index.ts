@@ -10,7 +10,7 @@ export {
 } from "./conclave.ts";
 export type { ConclaveDeployment } from "./connection.ts";
 export { ConclaveError, type ConclaveErrorCode } from "./errors.ts";
-export type { FollowOptions, RequestUpdate } from "./follow.ts";
+export type { FollowOptions, RequestProgress, RequestUpdate } from "./follow.ts";
 export type { HistoryOptions, HistoryPage } from "./history.ts";
 export { PROTOCOL_CODES } from "./protocol-codes.ts";
 export type { AskedTerms, ProtocolId } from "./terms.ts";

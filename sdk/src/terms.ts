@@ -1,9 +1,9 @@
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import { utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { KIND_RULES, usesTerm, type KindTerm } from "../../agents/core/request/kinds.ts";
+import { usesTerm, type KindTerm } from "../../agents/core/request/kinds.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
-import type { Terms } from "../../agents/core/types.ts";
+import { NAMED_TERMS, type NamedTerm, type Terms } from "../../agents/core/types.ts";
 import { PROTOCOL_CODES } from "./protocol-codes.ts";
 
 export type ProtocolId = keyof typeof PROTOCOL_CODES;
@@ -20,8 +20,9 @@ const KIND_TERMS: readonly KindTerm[] = ["options", "decimals", "tolerance"];
 /** Returns all terms, with the fee 0 where none is named. Throws PROTOCOL_UNKNOWN or TERMS_INVALID; the contract checks the rest. */
 export function termsOf({ protocol = "mbft", ...asked }: AskedTerms): Terms {
   const { kind } = asked;
-  if (!Object.hasOwn(KIND_RULES, kind))
-    throw invalid("kind", kind, `give one of ${Object.keys(KIND_RULES).join(", ")}`);
+  for (const [term, values] of Object.entries(NAMED_TERMS) as [NamedTerm, readonly unknown[]][])
+    if ((term === "kind" || asked[term] !== undefined) && !values.includes(asked[term]))
+      throw invalid(term, asked[term], `give one of ${values.join(", ")}`);
   for (const term of KIND_TERMS)
     if (asked[term] !== undefined && !usesTerm(kind, term))
       throw invalid(term, asked[term], `questions of the kind ${kind} have no ${term}; leave it out`);

@@ -1,21 +1,30 @@
 // One suite plays every end of a request on `MockDecisionOracle` and on the oracle, so that the mock cannot drift.
 import { expect } from "chai";
-import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
+import { id as hashText, toBeHex, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, refundArgs, termsFor, type Asked } from "../support/contracts/course.ts";
+import { refundArgs, termsFor, unanswerable } from "../support/contracts/course.ts";
 import { Currency, Status, packTerms, type Terms } from "../support/contracts/typed-data.ts";
 import { freeTokens } from "../support/contracts/world.ts";
+import {
+  Mode,
+  coin,
+  confidence,
+  costOf,
+  early,
+  misbehave,
+  no,
+  record,
+  seen,
+  told,
+  unknown,
+  yes,
+  type End,
+} from "./utils/play.ts";
 import { mockStage, realStage, type Answer, type Stage } from "./utils/stage.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
-
-const Mode = { Accept: 0, Revert: 1, BurnGas: 2, ReturnBomb: 3, RevertBomb: 4, Reenter: 5 } as const;
-const confidence = 900_000;
-const bit = (value: bigint, text: string): Answer => ({ value, text, confidence });
-const [yes, no] = [bit(1n, "yes"), bit(0n, "no")];
-const coin = 10n ** 18n;
 
 const mockFixture = () => mockStage(ethers);
 const realFixture = () => realStage(ethers);
@@ -23,41 +32,6 @@ const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[
   ["the mock", mockFixture],
   ["the oracle", realFixture],
 ];
-
-/** What the consumer and anybody else can see after the request ended. */
-async function seen({ world, recorder, subscription }: Stage, { request }: Asked) {
-  const { tokenBalance } = await world.oracle.subscriptionOf(subscription);
-  return {
-    received: await recorder.getFunction("received")(),
-    status: [...(await world.oracle.statusOf(request.id))],
-    tokens: tokenBalance as bigint,
-  };
-}
-
-/** Asks by the consumer that records its callback. */
-function record({ world, recorder, subscription }: Stage, overrides: Partial<Terms> = {}): Promise<Asked> {
-  const terms = packTerms(termsFor({ callbackGasLimit: 500_000, fee: coin, ...overrides }));
-  const by = (_: string, question: Uint8Array) =>
-    recorder.getFunction("ask").send(world.oracle.target, subscription, terms, question);
-  return ask(world, {}, "Is it?", by);
-}
-
-/** Asks by the consumer that misbehaves. */
-async function misbehave({ world, hostile, subscription }: Stage, mode: number, overrides: Partial<Terms> = {}) {
-  await hostile.getFunction("setMode")(mode);
-  const terms = termsFor({ callbackGasLimit: 200_000, fee: coin, ...overrides });
-  const by = (_: string, question: Uint8Array) => hostile.getFunction("ask").send(subscription, terms, question);
-  return ask(world, {}, "Is it?", by);
-}
-
-const told = ({ recorder }: Stage, { request }: Asked, status: number, answer?: Answer): string =>
-  recorder.interface.encodeFunctionData("onDecision", [
-    request.id,
-    status,
-    answer?.outcome ?? (answer === undefined ? ZeroHash : toBeHex(BigInt.asUintN(256, answer.value), 32)),
-    answer === undefined ? "0x" : hexlify(toUtf8Bytes(answer.text)),
-    answer?.confidence ?? 0,
-  ]);
 
 const text: Answer = { value: 0n, text: "clause 7", outcome: hashText("clause 7"), confidence };
 const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = [
@@ -75,6 +49,13 @@ const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = 
   ["an answer after no retries", { retries: 2 }, yes],
   ["an answer that is sure enough", { appeals: 1, finality: 90 }, yes],
   ["an answer that the larger committees confirm", { appeals: 2, finality: 91 }, yes],
+  ["that there is no answer", {}, unknown],
+  ["that there is no text", { kind: 3 }, unknown],
+  ["that there is no number", { kind: 2, appeals: 1 }, unknown],
+  ["that it is too early", {}, early],
+  ["that it is too early, with one retry left", { retries: 1 }, early],
+  ["that it is too early, as the larger committees confirm", { appeals: 2, finality: 91 }, early],
+  ["the number that has the outcome of a non-answer", { kind: 2 }, { value: -1n, text: "-1", confidence }],
 ];
 
 for (const [name, fixture] of stages) {
@@ -85,8 +66,9 @@ for (const [name, fixture] of stages) {
         const asked = await record(stage, terms);
         await stage.decide(asked, answer);
         const { received, status } = await seen(stage, asked);
-        expect(received).to.equal(told(stage, asked, Status.Decided, answer));
-        expect(status[0]).to.equal(BigInt(Status.Decided));
+        const ended = answer.status ?? Status.Decided;
+        expect(received).to.equal(told(stage, asked, ended, answer));
+        expect(status[0]).to.equal(BigInt(ended));
         expect(status.slice(2)).to.deep.equal([false, false, true]);
       });
     }
@@ -226,7 +208,7 @@ for (const [name, fixture] of stages) {
       await refused("InvalidTerms", { duration: 1 });
       await refused("InvalidTerms", { kind: 5 });
       await refused("NotConsumer", {}, "Is it?", 99n);
-      await refused("InsufficientFunds", { fee: 2n ** 96n - 1n });
+      await refused("InsufficientFunds", { fee: 2n ** 80n - 1n });
       await oracle.setPrices(Currency.Token, { ...freeTokens, unitPrice: coin });
       await refused("FeeTooLow", { fee: 8n * coin - 1n });
       await oracle.pauseRequests(Currency.Token);
@@ -253,8 +235,7 @@ for (const [name, fixture] of stages) {
 }
 
 describe("what a request costs, and its attempts", () => {
-  const prices = { ...freeTokens, unitPrice: 3n * coin + 1n, treasuryPpm: 50_001n };
-  const ends: readonly (readonly [name: string, Partial<Terms>, (stage: Stage, asked: Asked) => Promise<unknown>])[] = [
+  const ends: readonly (readonly [name: string, Partial<Terms>, End])[] = [
     ["a decision", {}, (stage, asked) => stage.decide(asked, yes)],
     [
       "a decision with unused retries and appeals",
@@ -275,20 +256,10 @@ describe("what a request costs, and its attempts", () => {
   ];
   for (const [name, terms, end] of ends) {
     it(`is the same on both: ${name}`, async () => {
-      const results = [];
-      for (const [, fixture] of stages) {
-        const stage = await loadFixture(fixture);
-        const { oracle } = stage.world;
-        await oracle.setPrices(Currency.Token, prices);
-        const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
-        const fee = ((await oracle.quote(packTerms(termsFor(terms)))) as bigint) + 12_345n;
-        const asked = await record(stage, { ...terms, fee });
-        await end(stage, asked);
-        const { tokens, status } = await seen(stage, asked);
-        results.push({ spent: before - tokens, status });
-      }
-      expect(results[0]).to.deep.equal(results[1]);
-      expect(results[0]!.spent > 0n).to.equal(name !== "silence");
+      const mock = await costOf(await loadFixture(mockFixture), terms, end);
+      const real = await costOf(await loadFixture(realFixture), terms, end);
+      expect(mock).to.deep.equal(real);
+      expect(mock.spent > 0n).to.equal(name !== "silence");
     });
   }
 
@@ -337,6 +308,12 @@ describe("MockDecisionOracle", () => {
     await refused({}, "decideText", ["yes", 0], "outcome");
     await refused({ kind: 3 }, "decideText", ["x".repeat(1025), 0], "answer");
     await refused({ kind: 3 }, "decideText", ["x", 1_000_001], "confidence");
+    for (const status of [Status.Requested, Status.Decided, Status.Hung, Status.Refunded])
+      await refused({}, "decideNonAnswer", [status, 0], "status");
+    await refused({ nonAnswers: 1 }, "decideNonAnswer", [Status.TooEarly, 0], "status");
+    await refused({ nonAnswers: 1 }, "decideNonAnswer", [Status.Unanswerable, 0], "status");
+    await refused({}, "decideNonAnswer", [Status.Unanswerable, 1_000_001], "confidence");
+    await refused({ nonAnswers: 1, appeals: 1 }, "decideNonAnswerProvisionally", [Status.TooEarly, 0], "status");
   });
 
   it("ends a request once, and names the status that is in the way", async () => {
@@ -348,7 +325,9 @@ describe("MockDecisionOracle", () => {
     for (const [name, ...args] of [
       ["decide", 1, 0],
       ["decideText", "x", 0],
+      ["decideNonAnswer", Status.TooEarly, 0],
       ["decideProvisionally", 1, 0],
+      ["decideNonAnswerProvisionally", Status.TooEarly, 0],
       ["hang"],
       ["expire"],
     ])
@@ -372,6 +351,17 @@ describe("MockDecisionOracle", () => {
     await expect(call("overturn", appealable.id, 1, 0))
       .to.be.revertedWithCustomError(oracle, "SameAnswer")
       .withArgs(appealable.id, toBeHex(1, 32));
+    const number = (await record(stage, { kind: 2, appeals: 1 })).request;
+    await call("decideNonAnswerProvisionally", number.id, Status.Unanswerable, 0);
+    await expect(call("overturnByNonAnswer", number.id, Status.Unanswerable, 0))
+      .to.be.revertedWithCustomError(oracle, "SameAnswer")
+      .withArgs(number.id, unanswerable.outcome);
+    await call("overturn", number.id, -1, 0);
+    const again = (await record(stage, { appeals: 1, retries: 2 })).request;
+    await expect(call("decideNonAnswerProvisionally", again.id, Status.TooEarly, 0))
+      .to.be.revertedWithCustomError(oracle, "NotAppealable")
+      .withArgs(again.id);
+    await call("decideNonAnswerProvisionally", again.id, Status.Unanswerable, 0);
   });
 
   it("says of everything else that it is not mocked", async () => {
@@ -384,7 +374,7 @@ describe("MockDecisionOracle", () => {
     const accounts = await functionsOf("IAccounts");
     const mocked = ["request", "cancel", "statusOf", "stateOf", "settlement", "supportedProtocols", ...accounts];
     const others = (await functionsOf("IDecisionOracle")).filter((name) => !mocked.includes(name));
-    expect(others).to.have.length(11);
+    expect(others).to.have.length(10);
     for (const name of others) {
       // Zeros are arguments of every type.
       const data = oracle.interface.getFunction(name)!.selector + "00".repeat(1024);
@@ -404,8 +394,8 @@ describe("MockDecisionOracle", () => {
     const { tokenBalance, nativeBalance } = await oracle.subscriptionOf(id);
     expect([tokenBalance, nativeBalance]).to.deep.equal([2n ** 96n, 5n]);
     const token = await ethers.getContractAt("MockFeeToken", await oracle.feeToken());
-    await hostile.getFunction("ask")(id, termsFor({ fee: 2n ** 96n - 1n }), toUtf8Bytes("Is it?"));
-    expect((await oracle.subscriptionOf(id)).tokenBalance).to.equal(1n);
+    await hostile.getFunction("ask")(id, termsFor({ fee: 2n ** 80n - 1n }), toUtf8Bytes("Is it?"));
+    expect((await oracle.subscriptionOf(id)).tokenBalance).to.equal(2n ** 96n - 2n ** 80n + 1n);
     expect(await token.getFunction("balanceOf")(oracle.target)).to.be.at.least(2n ** 96n);
   });
 

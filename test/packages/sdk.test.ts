@@ -11,11 +11,15 @@ import {
   type WalletClient,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createConclave, ConclaveError, type Conclave, type RequestUpdate } from "../../sdk/src/index.ts";
 import { replyData, requestRow, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";
 
 const QUESTION = { question: "Is 720 more than 500?", kind: "boolean" } as const;
+/** Its document is nobody's. */
+const UNTOLD = { ...QUESTION, question: `${QUESTION.question}\nsource: ${cidString(sha256(utf8("nobody's")))}` };
 const ONE = 10n ** 18n;
 
 let world: DecidedChain;
@@ -67,6 +71,9 @@ describe("sdk: asking", () => {
     await refuses(conclave.ask({ ...QUESTION, kind: "yesno" as "boolean" }), "TERMS_INVALID", "kind");
     await refuses(conclave.ask({ ...QUESTION, kind: "choice" }), "TERMS_INVALID", "options");
     await refuses(conclave.ask({ ...QUESTION, decimals: 2 }), "TERMS_INVALID", "decimals");
+    const misspelt = conclave.ask({ ...QUESTION, nonAnswers: "refuse" as "refused" });
+    assert.match((await refuses(misspelt, "TERMS_INVALID", "nonAnswers")).message, /give one of accepted, refused/);
+    await refuses(conclave.ask({ ...QUESTION, delay: 60, fee: ONE }), "TERMS_INVALID", "delay");
     await refuses(conclave.ask({ ...QUESTION, question: "" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "\ud800" }), "TERMS_INVALID", "question");
     await refuses(conclave.ask({ ...QUESTION, question: "x".repeat(8_193) }), "QUESTION_TOO_LONG", "question");
@@ -81,6 +88,41 @@ describe("sdk: asking", () => {
     const { state, stage } = await conclave.read(requestId);
     assert.deepEqual([state.status, stage.kind], ["refunded", "refunded"]);
     await refuses(conclave.cancel(requestId), "CANCEL_IMPOSSIBLE", "requestId");
+  });
+});
+
+describe("sdk: non-answers and waiting", () => {
+  it("says that the sources do not tell: a decision, with a status and an outcome of its own and no answer", async () => {
+    const { requestId } = await conclave.ask({ ...UNTOLD, currency: "native" });
+    await world.decide(requestId);
+    const states = await take(conclave.follow(requestId), 9);
+    assert.deepEqual(states.map(kindOf), ["requested", "decided final"]);
+    const { stage, state, outcome } = await conclave.read(requestId);
+    assert.ok(stage.kind === "decided");
+    assert.deepEqual([stage.decision.status, stage.decision.answer], ["unanswerable", ""]);
+    assert.deepEqual([state.status, outcome?.status], ["unanswerable", "unanswerable"]);
+    assert.equal(outcome?.value, `0x${"ff".repeat(32)}`);
+    const { requests } = await conclave.history({ statuses: ["unanswerable", "tooEarly"] });
+    assert.deepEqual(
+      requests.map((past) => [past.requestId, past.status, past.decision?.status]),
+      [[requestId, "unanswerable", "unanswerable"]],
+    );
+  });
+
+  it("asks with a delay: the request waits without a committee until the deadline, and can be cancelled", async () => {
+    const delayed = { ...QUESTION, delay: 86_400, retries: 1, nonAnswers: "refused", currency: "native" } as const;
+    const { requestId, cursor, receipt } = await conclave.ask(delayed);
+    const { timestamp } = await publicClient.getBlock({ blockNumber: receipt.blockNumber });
+    await world.chain.nextEpoch(20);
+    const [update] = await take(conclave.follow(requestId, { from: cursor, pollIntervalMs: 20 }), 1);
+    assert.deepEqual([update?.stage.kind, update?.isPause], ["requested", true]);
+    assert.equal(update?.deadline, Number(timestamp) + 86_400);
+    const { request, isPause, deadline } = await conclave.read(requestId);
+    assert.deepEqual([request.terms.delay, request.terms.nonAnswers], [86_400, "refused"]);
+    assert.deepEqual([isPause, deadline], [true, update?.deadline]);
+    await conclave.cancel(requestId);
+    const ended = await conclave.read(requestId);
+    assert.deepEqual([ended.stage.kind, ended.isPause], ["refunded", false]);
   });
 });
 

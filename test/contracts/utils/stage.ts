@@ -5,6 +5,8 @@ import { hexlify, toBeHex, toUtf8Bytes, type BaseContract, type Overrides } from
 import {
   appeal,
   decide,
+  fallBackArgs,
+  givenUp,
   hung,
   latestOf,
   passDeadline,
@@ -14,7 +16,7 @@ import {
   type Asked,
   type Committed,
 } from "../../support/contracts/course.ts";
-import { fieldOf, type SignedDecision } from "../../support/contracts/typed-data.ts";
+import { Status, fieldOf, type SignedDecision } from "../../support/contracts/typed-data.ts";
 import {
   anyAmount,
   deployWorld,
@@ -27,13 +29,16 @@ import {
   type World,
 } from "../../support/contracts/world.ts";
 import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
+import { isPause } from "../../../agents/core/request/progress.ts";
 
-/** An answer as the mock takes it, and the text and outcome of a committee. */
+/** An answer or a non-answer as the mock takes it, and the text and outcome of a committee. */
 export interface Answer {
-  /** The outcome as an int256; ignored for a text. */
+  /** The status of a non-answer. */
+  readonly status?: number;
+  /** The outcome as an int256; ignored for a text and a non-answer. */
   readonly value: bigint;
   readonly text: string;
-  /** Of a text: the hash. */
+  /** The hash of a text, or the constant of a non-answer. */
   readonly outcome?: string;
   /** Parts per million. */
   readonly confidence: number;
@@ -68,21 +73,20 @@ export async function mockStage(ethers: HardhatEthers): Promise<Stage> {
   await oracle.fund(subscription, subscriptionFunds);
   await oracle.fundNative(subscription, { value: subscriptionCoins });
   const call = (name: string) => mock.getFunction(name);
-  const text = (asked: Asked, answer: Answer) =>
-    answer.outcome === undefined ? [asked.request.id, answer.value] : [asked.request.id, answer.text];
+  const isNonAnswer = ({ status }: Answer): boolean => status !== undefined;
+  const args = ({ request }: Asked, { status, outcome, value, text, confidence }: Answer) =>
+    [request.id, status ?? (outcome === undefined ? value : text), confidence] as const;
+  const decideName = (answer: Answer): string => {
+    if (isNonAnswer(answer)) return "decideNonAnswer";
+    return answer.outcome === undefined ? "decide" : "decideText";
+  };
   return {
     world: { deployer: deployer!, oracle },
     subscription,
     ...(await consumersOf(ethers, oracle)),
-    decide: (asked, answer, overrides = {}) =>
-      call(answer.outcome === undefined ? "decide" : "decideText")(
-        ...text(asked, answer),
-        answer.confidence,
-        overrides,
-      ),
-    decideProvisionally: ({ request }, { value, confidence }) =>
-      call("decideProvisionally")(request.id, value, confidence),
-    overturn: ({ request }, { value, confidence }) => call("overturn")(request.id, value, confidence),
+    decide: (asked, answer, overrides = {}) => call(decideName(answer))(...args(asked, answer), overrides),
+    decideProvisionally: (asked, answer) => call(`${decideName(answer)}Provisionally`)(...args(asked, answer)),
+    overturn: (asked, answer) => call(isNonAnswer(answer) ? "overturnByNonAnswer" : "overturn")(...args(asked, answer)),
     passAppealPeriod: ({ request }) => call("passAppealPeriod")(request.id),
     hang: ({ request }) => call("hang")(request.id),
     expire: ({ request }) => call("expire")(request.id),
@@ -97,16 +101,26 @@ export async function realStage(ethers: HardhatEthers): Promise<Stage> {
   await world.manager.grantRole(pauserRole, world.deployer.address, 0);
   const { oracle, settlement } = world;
   const latest = new Map<bigint, Committed>();
+  /** The attempts of requests that ask again. */
+  const waiting = new Map<bigint, Asked>();
+  /** The attempt that runs. */
+  const running = (asked: Asked): Asked => waiting.get(asked.request.id) ?? asked;
   const committedOf = ({ request }: Asked): Committed => {
     const committed = latest.get(request.id);
     if (committed === undefined) throw new Error(`Request ${request.id} has no decision`);
     return committed;
   };
-  /** Lets committees say the same until none follows by itself. */
+  /** Lets committees say the same until none follows by itself. After a pause somebody calls the first of them. */
   const judge = async (asked: Asked, decision: Partial<SignedDecision>, overrides: Overrides = {}): Promise<void> => {
-    let committed = await decide(world, asked, decision, overrides);
-    while (committed.reopened !== null) committed = await decide(world, committed.reopened, decision, overrides);
-    latest.set(asked.request.id, committed);
+    const { id } = asked.request;
+    let next: Asked | null = isPause(asked) ? await replace(world, asked) : asked;
+    waiting.delete(id);
+    while (next !== null && !isPause(next)) {
+      const committed = await decide(world, next, decision, overrides);
+      latest.set(id, committed);
+      next = committed.reopened;
+    }
+    if (next !== null) waiting.set(id, next);
   };
   const settle = async (asked: Asked): Promise<void> => {
     if (!(await oracle.statusOf(asked.request.id)).settled) await settlement.settle(...recordOf(committedOf(asked)));
@@ -118,6 +132,7 @@ export async function realStage(ethers: HardhatEthers): Promise<Stage> {
     await settle(asked);
   };
   const end = async (asked: Asked): Promise<void> => {
+    if (waiting.has(asked.request.id)) return;
     if ((await oracle.statusOf(asked.request.id)).provisional) await passAppealPeriod(asked);
     else await settle(asked);
   };
@@ -126,25 +141,30 @@ export async function realStage(ethers: HardhatEthers): Promise<Stage> {
     subscription,
     ...(await consumersOf(ethers, oracle)),
     decide: async (asked, answer, overrides) => {
-      await judge(asked, signedFor(answer), overrides);
+      await judge(running(asked), signedFor(answer), overrides);
       await end(asked);
     },
-    decideProvisionally: (asked, answer) => judge(asked, signedFor(answer)),
+    decideProvisionally: (asked, answer) => judge(running(asked), signedFor(answer)),
     overturn: async (asked, answer) => {
       await judge(await appeal(world, committedOf(asked)), signedFor(answer));
       await end(asked);
     },
     passAppealPeriod,
     hang: async (asked) => {
-      await judge(asked, hung);
+      await judge(running(asked), hung);
       await end(asked);
     },
     expire: async (asked) => {
-      let running = asked;
-      for (let left = fieldOf(LAYOUTS.requestTerms, asked.request.terms, "retries"); left > 0n; left--)
-        running = await replace(world, running);
-      await passDeadline(world, running.round);
-      return oracle.refund(...refundArgs(running));
+      let last = running(asked);
+      const retries = Number(fieldOf(LAYOUTS.requestTerms, asked.request.terms, "retries"));
+      while (last.attempt < retries) last = await replace(world, last);
+      await passDeadline(world, last.round);
+      if (last.past.length === 0) return oracle.refund(...refundArgs(last));
+      waiting.delete(asked.request.id);
+      latest.set(asked.request.id, givenUp(last));
+      const sent = await oracle.fallBack(...fallBackArgs(last));
+      await settle(asked);
+      return sent;
     },
     redeliver: (asked) => oracle.retryCallback(...latestOf(committedOf(asked))),
     storeOutcome: (asked) => settlement.storeOutcome(...latestOf(committedOf(asked))),
@@ -160,8 +180,9 @@ async function consumersOf(ethers: HardhatEthers, oracle: Oracle): Promise<Pick<
 }
 
 /** What a committee signs for the answer. */
-function signedFor({ value, text, outcome, confidence }: Answer): Partial<SignedDecision> {
+function signedFor({ status = Status.Decided, value, text, outcome, confidence }: Answer): Partial<SignedDecision> {
   return {
+    status,
     outcome: outcome ?? toBeHex(BigInt.asUintN(256, value), 32),
     answer: hexlify(toUtf8Bytes(text)),
     confidence,
