@@ -125,7 +125,7 @@ contract InvariantsTest is Rules {
 /// every shape of settlement, and no action reverts. The walks are not in the test itself: of a test that fails, Hardhat
 /// keeps every step.
 contract ShapesTest is Rules {
-    uint256 private constant WALKS = 20;
+    uint256 private constant WALKS = 26;
     mapping(bytes32 action => uint256 count) private _counts;
 
     function setUp() public {

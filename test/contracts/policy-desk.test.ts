@@ -13,7 +13,8 @@ import {
   passDeadline,
   refundArgs,
 } from "../support/contracts/course.ts";
-import { Status } from "../support/contracts/typed-data.ts";
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { Status, fieldOf } from "../support/contracts/typed-data.ts";
 import { anyAmount, deployWorld, findEvent, registerAgents, subscription } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -105,7 +106,7 @@ describe("PolicyDesk", () => {
     await registerAgents(world, 8);
     await contract.getFunction("setSettings")({ ...settings, appeals: 1 });
     const text = await ask(world, {}, "Which?", () => contract.getFunction("askText").send("Which?"));
-    expect((BigInt(text.request.terms) >> 124n) & 0xfn).to.equal(0n);
+    expect(fieldOf(LAYOUTS.requestTerms, text.request.terms, "appeals")).to.equal(0n);
     const asked = await ask(world, {}, "Is it?", () => contract.getFunction("askBoolean").send("Is it?"));
     const { id } = asked.request;
     const committed = await decide(world, asked);

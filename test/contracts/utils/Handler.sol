@@ -649,8 +649,8 @@ contract Handler is ConclaveTest {
         }
         uint256 last = RoundLib.sizeAfter(terms.committeeSize, terms.appeals);
         while (RoundLib.seatsUpTo(terms.committeeSize, terms.appeals) + terms.retries * last > 160) --terms.retries;
-        if (terms.retries != 0 && (random >> 32) % 4 == 0)
-            terms.delay = [uint24(1), 2 days, 180 days][(random >> 34) % 3];
+        if (terms.retries != 0 && (random >> 40) % 8 == 0)
+            terms.delay = [uint24(1), 2 days, 180 days][(random >> 43) % 3];
         terms.nonAnswers = (random >> 36) % 4 == 0 ? 1 : 0;
     }
 
@@ -781,7 +781,7 @@ contract Handler is ConclaveTest {
         decision.outcome = bytes32((entry.plan >> (8 + entry.round.appeals())) & 1);
         // One in four committees hangs.
         if (random % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
-        else if ((random >> 4) % 4 == 0 && entry.terms.nonAnswers == 0) _saysNoAnswer(decision, (random >> 6) % 3 == 0);
+        else if ((random >> 4) % 8 == 0 && entry.terms.nonAnswers == 0) _saysNoAnswer(decision, (random >> 7) % 3 == 0);
         decision.confidence = [uint32(0), 900_000, 909_999, 910_000, 1_000_000][(random >> 2) % 5];
         for (uint256 i = 0; i < size; ++i) {
             decision.shares[i] = bytes8(shares)[i % 8];
