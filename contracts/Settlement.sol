@@ -272,7 +272,8 @@ contract Settlement is ISettlement {
         DecidedRound calldata round,
         uint256 pay
     ) private {
-        uint256 reward = pay / APPEAL_REWARD_DIVISOR;
+        // Nobody would have got the pay of a round without shares.
+        uint256 reward = PayLib.paysNobody(round.decision) ? 0 : pay / APPEAL_REWARD_DIVISOR;
         book.rest += pay - reward;
         _resolve(book, request, round, true, book.prices.bondOf(request.terms, round.round) + reward);
     }

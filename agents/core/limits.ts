@@ -20,7 +20,7 @@ export const limits = {
   minDurationSeconds: 1_800,
   maxDurationSeconds: 604_800,
   /** Longest wait of a request before its first committee. */
-  maxDelaySeconds: 15_552_000,
+  maxDelaySeconds: 2_592_000,
   /** Decimals of a number. */
   decimals: 18,
   /** Options of a choice or of policies. */

@@ -35,7 +35,8 @@ library PayLib {
     }
 
     /// @notice True if the final decision says that an earlier one was wrong: its answer or non-answer is another one. A hung
-    /// committee says nothing about earlier decisions.
+    /// committee says nothing about earlier decisions, and nor does one that found no answer without a seat that earns: it could read
+    /// nothing (SG8), and whoever serves a source can bring that about.
     /// @param terms the terms of the request: numbers agree within their tolerance
     /// @param decision the decision of an earlier round
     /// @param last the final decision
@@ -45,6 +46,7 @@ library PayLib {
         Decision calldata last
     ) internal pure returns (bool) {
         if (isHung(last)) return false;
+        if (!isDecided(last) && paysNobody(last)) return false;
         if (DecisionHeadLib.statusCode(decision.head) != DecisionHeadLib.statusCode(last.head)) return true;
         if (terms.kind() != RequestTermsLib.KIND_NUMBER) return decision.outcome != last.outcome;
         // The outcomes are two's complement numbers, and their distance may need all 256 bits.
@@ -53,6 +55,12 @@ library PayLib {
             uint256 distance = left > right ? uint256(left) - uint256(right) : uint256(right) - uint256(left);
             return distance > terms.tolerance();
         }
+    }
+
+    /// @notice True if no seat has a share of the pay.
+    /// @param decision a decision whose struct hash was made, which proves that its merits hold a share for each seat
+    function paysNobody(Decision calldata decision) internal pure returns (bool) {
+        return _sumOf(decision.merits[:DecisionHeadLib.seats(decision.head)]) == 0;
     }
 
     /// @notice True if more than a third of the seats have a share of the pay: they answered so before they saw what others answer

@@ -39,7 +39,7 @@ uint256 constant MIN_DURATION = 30 minutes;
 /// @dev Longest period of a request, in seconds: what one committee has, and how long an appeal may take.
 uint256 constant MAX_DURATION = 7 days;
 /// @dev Longest wait before the first committee, in seconds.
-uint256 constant MAX_DELAY = 180 days;
+uint256 constant MAX_DELAY = 30 days;
 /// @dev How long a request waits after a committee found that it is too early to answer, in seconds (SE25).
 uint256 constant TOO_EARLY_PAUSE = 1 days;
 /// @dev Stands for the seed block while a request waits and has no committee. No chain has so many blocks.

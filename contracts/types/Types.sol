@@ -68,7 +68,7 @@ enum Status {
 /// @notice The unpacked form of `RequestTerms`.
 /// @param fee the amount that the asker escrows for all rounds that can follow, in the smallest unit of the currency;
 /// at least `quote`
-/// @param delay seconds before the first committee is called, at most 180 days; 0 = at once. The wait takes one of the retries: whoever calls
+/// @param delay seconds before the first committee is called, at most 30 days; 0 = at once. The wait takes one of the retries: whoever calls
 /// `replace` after it is paid for that
 /// @param finality 0 = a decision waits for an appeal, if the terms allow any. 1 to 100 = it never waits: it is final at once if its confidence is
 /// at least this many percent, otherwise the oracle calls the larger committee that an appeal would call, until `appeals` were called

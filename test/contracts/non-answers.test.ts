@@ -114,16 +114,16 @@ describe("a request that waits", () => {
     expect(await statusOf(world, asked.request.id)).to.equal(Status.Refunded);
   });
 
-  it("SE25: needs a retry, and waits 180 days at most", async () => {
+  it("SE25: needs a retry, and waits 30 days at most", async () => {
     const { oracle, askFor } = await loadFixture(sixtyAgents);
     for (const [delay, retries] of [
       [1, 0],
-      [180 * DAY + 1, 1],
+      [30 * DAY + 1, 1],
     ] as const)
       await expect(askFor({ delay, retries }))
         .to.be.revertedWithCustomError(oracle, "InvalidTerms")
         .withArgs(encodeBytes32String("delay"), delay);
-    expect((await askFor({ delay: 180 * DAY, retries: 1 })).seedBlock).to.equal(NO_SEED_BLOCK);
+    expect((await askFor({ delay: 30 * DAY, retries: 1 })).seedBlock).to.equal(NO_SEED_BLOCK);
   });
 });
 

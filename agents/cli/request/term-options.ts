@@ -83,7 +83,7 @@ const TERM_OPTIONS = {
   delay: {
     flags: "--delay <duration>",
     description:
-      "time before the first committee is called, e.g. 3d, for a question about what is still to come; at most 180d; takes one of --retries (default: at once)",
+      "time before the first committee is called, e.g. 3d, for a question about what is still to come; at most 30d; takes one of --retries (default: at once)",
     read: (text, option) => boundedDelay(text, option),
   },
   appeals: {
@@ -193,7 +193,7 @@ function boundedDuration(text: string, option: string): number {
 
 function boundedDelay(text: string, option: string): number {
   const delay = parseDuration(text, option);
-  if (delay > limits.maxDelaySeconds) throw invalidTerm("delay", text, "180d is the longest");
+  if (delay > limits.maxDelaySeconds) throw invalidTerm("delay", text, "30d is the longest");
   return delay;
 }
 

@@ -650,7 +650,7 @@ contract Handler is ConclaveTest {
         uint256 last = RoundLib.sizeAfter(terms.committeeSize, terms.appeals);
         while (RoundLib.seatsUpTo(terms.committeeSize, terms.appeals) + terms.retries * last > 160) --terms.retries;
         if (terms.retries != 0 && (random >> 40) % 8 == 0)
-            terms.delay = [uint24(1), 2 days, 180 days][(random >> 43) % 3];
+            terms.delay = [uint24(1), 2 days, 30 days][(random >> 43) % 3];
         terms.nonAnswers = (random >> 36) % 4 == 0 ? 1 : 0;
     }
 

@@ -128,6 +128,8 @@ contract PayModel {
     /// @return true if the last round says something else than an earlier one
     function differs(PaidRound memory round, PaidRound memory last) public pure returns (bool) {
         if (last.status == Status.Hung) return false;
+        // SE10: it could read nothing.
+        if (last.status != Status.Decided && _sumOf(last.shares) == 0) return false;
         return round.status != last.status || round.outcome != last.outcome;
     }
 
@@ -163,7 +165,7 @@ contract PayModel {
         if (bill.overturned[i]) {
             // SE24: nobody appealed against an unsure decision, and its whole pay goes back.
             if (!appealed) return;
-            uint256 reward = (pay - treasury) / 2;
+            uint256 reward = _sumOf(round.shares) == 0 ? 0 : (pay - treasury) / 2;
             sums.spent += reward;
             bill.appellants[i] = _bondOf(c, sums, i) + reward;
             return;
@@ -177,13 +179,16 @@ contract PayModel {
     }
 
     function _paySeats(uint256[] memory seats, bytes memory shares, uint256 pay) private pure returns (uint256 sum) {
-        uint256 total = 0;
-        for (uint256 seat = 0; seat < seats.length; ++seat) total += payShareOf(shares[seat]);
+        uint256 total = _sumOf(shares);
         if (total == 0) return 0;
         for (uint256 seat = 0; seat < seats.length; ++seat) {
             seats[seat] = (pay * payShareOf(shares[seat])) / total;
             sum += seats[seat];
         }
+    }
+
+    function _sumOf(bytes memory shares) private pure returns (uint256 total) {
+        for (uint256 seat = 0; seat < shares.length; ++seat) total += payShareOf(shares[seat]);
     }
 
     /// @dev Returns what a lost appeal against round i pays: the committees that it called, with their relayers.

@@ -52,6 +52,18 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
     [true],
   ],
   ["SE12: an appeal against an answer is right if there is none", { appeals: 1 }, [yes, unanswerable], [true]],
+  [
+    "SE10: a committee that could read nothing overturns nothing",
+    { appeals: 1 },
+    [yes, { ...unanswerable, shares: "0x000000000000000000" }],
+    [false],
+  ],
+  [
+    "SE12: nobody would have got the pay of a round without shares, so its appellant gets no reward",
+    { appeals: 1 },
+    [{ ...unanswerable, shares: "0x00000000" }, yes],
+    [true],
+  ],
   ["SE12: two non-answers differ", { appeals: 1 }, [unanswerable, tooEarly], [true]],
   ["SE12: the same non-answer again", { appeals: 1 }, [tooEarly, tooEarly], [false]],
   ["SE12: a non-answer upon a hung committee", { appeals: 1 }, [hung, unanswerable], [true]],

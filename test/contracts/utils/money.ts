@@ -178,7 +178,7 @@ export function payOf(terms: Terms, rounds: readonly DecidedRound[], prices: Pri
       const bond = bondAfter(terms, unpackRound(round).appeals, prices);
       rest += bond;
       if (!stands) {
-        credit(appellant, bond + left / 2n);
+        credit(appellant, bond + (paysNobody(decision) ? 0n : left / 2n));
         continue;
       }
       const costs = calledBy(rounds, index).map(
@@ -231,8 +231,14 @@ function isAskedAgain(terms: Terms, appeals: number, { status, attempt }: Decide
   return status === Status.TooEarly && appeals === 0 && attempt + 1 < terms.retries;
 }
 
+/** True if no seat has a share; SE20: 255 stands for a seat that said nothing. */
+function paysNobody({ shares }: DecidedRound["decision"]): boolean {
+  return getBytes(shares).every((share) => share === 0 || share === 0xff);
+}
+
 function isOverturned(terms: Terms, decision: DecidedRound["decision"], last: DecidedRound["decision"]): boolean {
   if (last.status === Status.Hung) return false;
+  if (last.status !== Status.Decided && paysNobody(last)) return false;
   if (decision.status !== last.status) return true;
   if (terms.kind !== KIND_NUMBER) return decision.outcome !== last.outcome;
   const distance = BigInt.asIntN(256, BigInt(decision.outcome)) - BigInt.asIntN(256, BigInt(last.outcome));
