@@ -10,8 +10,8 @@ library OverturnLib {
     using SeatLib for Seat;
 
     /// @notice True if the last round and an earlier one both overturned a decision: two committees that appeals called, each larger
-    /// than the one before, without a common agent, agree with each other and not with it. No committee after it agreed with it. Of each
-    /// of the two more than a third of the seats earned by their decision.
+    /// than the one before, without a common agent, agree with each other and not with it. No committee after it agreed with it. More
+    /// than a third of the seats of each of the two earned by their decision.
     /// @param terms the terms of the request: numbers agree within their tolerance
     /// @param rounds all rounds of a request whose record is proven
     /// @param first index of the round of the decision

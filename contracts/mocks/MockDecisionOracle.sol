@@ -498,7 +498,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         (entry.waits, entry.round) = (waits, round);
     }
 
-    /// @dev Charges what a committee earns: the treasury's part, and as much for each seat (SE10, SE11). Of the pay of an
+    /// @dev Charges what a committee earns: the treasury's part, and as much for each seat (SE10, SE11). From the pay of an
     /// overturned committee the appellant gets a part instead (SE12).
     function _charge(RequestId requestId, Entry storage entry, Status status, bool overturned) private {
         RequestTerms terms = entry.terms;

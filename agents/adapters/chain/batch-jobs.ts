@@ -7,7 +7,7 @@ import { encodeCommit, encodeSettle } from "./encode.ts";
 import { readHeader } from "./header.ts";
 import { readRequestState } from "./reader.ts";
 
-/** Returns what makes the call that commits a decision. Of one transaction the first commit of a seed block proves it for those after it. */
+/** Returns what makes the call that commits a decision. In one transaction the first commit of a seed block proves it for those after it. */
 export function createCommitJobs(
   connection: Connection,
   signal: AbortSignal | undefined,

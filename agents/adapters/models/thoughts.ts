@@ -48,7 +48,7 @@ export function chatOf(model: LlamaModel): Chat {
   }
 }
 
-/** Renders a template. Of the tags around thoughts the engine knows some; the others are named to it. */
+/** Renders a template. The engine knows some of the tags around thoughts; the others are named to it. */
 export function templateWrapper(template: string, { tokenizer }: Pick<LlamaModel, "tokenizer">): ChatWrapper {
   const plain = new JinjaTemplateChatWrapper({ template, tokenizer });
   const tags = THOUGHT_TAGS.find(([begin, end]) => template.includes(begin) && template.includes(end));

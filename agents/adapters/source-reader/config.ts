@@ -25,7 +25,7 @@ export const sourcesConfigSchema = z
     deny: z.array(hostName).max(1024).default([]),
     /** HTTP proxy for all hosts but those above; it looks the names up, so the address checks are its own. */
     proxyUrl: z.url({ protocol: /^https?$/ }).optional(),
-    /** Of a body, decompressed. */
+    /** Most bytes of a body, decompressed. */
     maxBytes: z.int().min(1024).max(5_000_000).default(5_000_000),
     /** For a page from the first connection to the last byte, redirects included; for its text; for a document; for a call. */
     timeoutMs: z.int().min(100).max(60_000).default(15_000),

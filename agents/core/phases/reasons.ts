@@ -26,7 +26,7 @@ export function hasReveals({ plan }: RoundBook): boolean {
   return plan.forms.includes(revealForm);
 }
 
-/** Of the seats that are asked for an answer those without one that counts, each with the reason. */
+/** The seats that were asked for an answer and have none that counts, each with the reason. */
 export function explainSeats(book: RoundBook, asked: readonly SeatIndex[]): readonly string[] {
   if (!hasReveals(book)) return [];
   const counted = new Set(candidatesOf(book, "closed").map(({ seat }) => seat));

@@ -31,7 +31,7 @@ export function saidNonAnswer(nonAnswer: NonAnswer): CanonicalAnswer {
   return { text, outcome: VALUES[nonAnswer] };
 }
 
-/** EQ6: the non-answer in a text without outer and repeated spaces; null if the text is none. */
+/** EQ6: the non-answer in a text without outer and repeated spaces; null if the text says something else. */
 export function readNonAnswer(text: string): CanonicalAnswer | null {
   const found = SAID.find(({ written }) => written.test(text));
   return found === undefined ? null : saidNonAnswer(found.nonAnswer);

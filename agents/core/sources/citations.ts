@@ -23,8 +23,8 @@ function isQuoted({ passage, quotation }: Citation): boolean {
 }
 
 /**
- * Cites words at the first place where they stand in a text, a line break for a space or not: models quote, but cannot name places. Of
- * words that run over several passages it cites what stands in the first that holds enough of them; of words longer than a quotation
+ * Cites words at the first place where they stand in a text, a line break for a space or not: models quote, but cannot name places. If
+ * the words run over several passages, it cites what stands in the first that holds enough of them; if they are longer than a quotation,
  * their beginning. Null if they stand nowhere.
  */
 export function cite(source: number, { text, passages }: ReadText, words: string): Citation | null {

@@ -11,7 +11,7 @@ export interface Snapshot {
   readonly source: string;
   /** The URL after redirects; for other sources the source again. */
   readonly finalUrl: string;
-  /** Of HTTP; null where nothing is asked by HTTP. */
+  /** The status of HTTP; null where nothing is asked by HTTP. */
   readonly status: number | null;
   readonly mediaType: string;
   /** sha2-256 of the whole body, decompressed and otherwise as it came. */

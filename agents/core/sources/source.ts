@@ -199,7 +199,7 @@ function refuseType(type: string): string | null {
   if (["address", "bool", "string", "bytes"].includes(type) || FIXED_BYTES.test(type)) return null;
   if (integerBits(type) !== null) return null;
   const full = type === "uint" || type === "int" ? `; write ${type}256` : "";
-  return `${JSON.stringify(type)} is none of the types address, bool, string, bytes, bytesN, intN and uintN${full}`;
+  return `${JSON.stringify(type)} is not one of the types address, bool, string, bytes, bytesN, intN and uintN${full}`;
 }
 
 function readArgument(text: string): CallArgument | string {
