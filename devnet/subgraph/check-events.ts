@@ -3,7 +3,9 @@ import { zeroAddress, type Hex } from "viem";
 import { unpackHead, unpackMerits, unpackRelay } from "../../agents/adapters/chain/settlement.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
-import { unpackSeat } from "../../agents/core/encoding/words.ts";
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { unpackSeat, unpackWord } from "../../agents/core/encoding/words.ts";
+import { NO_SEED_BLOCK } from "../../agents/core/request/rounds.ts";
 import { ABSENT, type Digest } from "../../agents/core/types.ts";
 import { find, type Entities, type Entity } from "./entities.ts";
 import { checkServices } from "./check-services.ts";
@@ -62,7 +64,7 @@ function checkRefunds(entities: Entities, logs: readonly DecodedLog[], ledger: L
     ledger.equal(`request ${request.id}.cancelled`, request["cancelled"], cancelled.has(request.id));
   for (const id of ids("RequestRefunded")) {
     const request = find(entities, "Request", id);
-    const isWanted = !cancelled.has(id) && request["callbackGasLimit"] !== "0";
+    const isWanted = !cancelled.has(id) && request["callbackGasLimit"] !== 0;
     const told = unheard.has(id) ? "Failed" : "Delivered";
     ledger.equal(`request ${id}.callback`, request["callback"], isWanted ? told : "NotWanted");
   }
@@ -142,7 +144,7 @@ function checkRequestEvent(entities: Entities, log: DecodedLog, ledger: Ledger):
     case "Requested":
       compare(ledger, `request ${log.args.requestId}`, find(entities, "Request", String(log.args.requestId)), {
         consumer: lower(log.args.consumer),
-        fee: log.args.terms >> 160n,
+        fee: unpackWord(LAYOUTS.requestTerms, log.args.terms).fee,
         protocol: log.args.terms & 0xffn,
         transaction: log.transactionHash,
       });
@@ -227,14 +229,20 @@ function checkAttempt(entities: Entities, id: string, seedBlock: bigint, cause: 
   compare(ledger, `attempt ${id}`, find(entities, "Attempt", id), { seedBlock, cause });
 }
 
+/** Why an attempt began that nobody appealed for, by the attempt before it. */
+function causeAfter(entities: Entities, before: string, seedBlock: bigint): string {
+  const attempt = find(entities, "Attempt", before);
+  if (attempt["decision"] === null) return attempt["seedBlock"] === String(NO_SEED_BLOCK) ? "Waited" : "Silent";
+  if (seedBlock === NO_SEED_BLOCK) return "TooEarly";
+  return find(entities, "Decision", before)["status"] === "Hung" ? "Hung" : "Unsure";
+}
+
 function checkReopened(entities: Entities, args: ArgsOf<"RequestReopened">, ledger: Ledger): void {
   const { requestId, attempt, seedBlock, appellant, bond } = args;
   const before = `${requestId}-${attempt - 1}`;
-  const { decision } = find(entities, "Attempt", before);
-  const decided = find(entities, "Decision", before)["status"] === "Decided";
-  const retried = decision === null ? "Silent" : decided ? "Unsure" : "Hung";
   const isRetry = appellant === zeroAddress;
-  checkAttempt(entities, `${requestId}-${attempt}`, seedBlock, isRetry ? retried : "Appeal", ledger);
+  const cause = isRetry ? causeAfter(entities, before, seedBlock) : "Appeal";
+  checkAttempt(entities, `${requestId}-${attempt}`, seedBlock, cause, ledger);
   if (isRetry) return;
   compare(ledger, `appeal ${before}`, find(entities, "Appeal", before), { appellant: lower(appellant), bond });
 }

@@ -17,7 +17,7 @@ export interface Checked extends Result {
   readonly entities: number;
 }
 
-const STATUSES = ["None", "Requested", "Decided", "Hung", "Refunded"];
+const STATUSES = ["None", "Requested", "Decided", "Hung", "Unanswerable", "TooEarly", "Refunded"];
 
 export async function checkEntities(
   entities: Entities,

@@ -87,7 +87,7 @@ export function handleRequested(event: Requested): void {
   request.settled = false;
   request.cancelled = false;
   request.outcomeStored = false;
-  request.callback = request.callbackGasLimit.isZero() ? "NotWanted" : "Waiting";
+  request.callback = request.callbackGasLimit == 0 ? "NotWanted" : "Waiting";
   request.attempt = 0;
   request.deadline = BigInt.fromU64(roundDeadline(event.params.round));
   request.refund = ZERO;
