@@ -59,6 +59,8 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/hashgraph-run.test.ts": "plays whole committees, many times",
   "test/core/hashgraph.test.ts": "orders thousands of random events",
   "test/core/leaderless-run.test.ts": "plays whole committees",
+  "test/core/non-answers-run.test.ts": "plays whole committees of every protocol that reads sources",
+  "test/core/sources-run.test.ts": "plays whole committees of every protocol that reads sources",
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
   "test/adapters/beacon.test.ts": "starts a chain",
