@@ -37,12 +37,18 @@ export function unpackPrices(prices: bigint): PriceList {
   };
 }
 
-/** Returns the settlement contract, which is bound to the oracle for ever. */
+const settlements = new WeakMap<Connection, Address>();
+
+/** Returns the settlement contract, which is bound to the oracle for ever: asked for once a connection. */
 export async function readSettlement(connection: Connection, signal?: AbortSignal): Promise<Address> {
-  const settlement = await connection.call("Find the settlement contract", signal, (client) =>
+  const known = settlements.get(connection);
+  if (known !== undefined) return known;
+  const found = await connection.call("Find the settlement contract", signal, (client) =>
     client.readContract({ address: connection.domain.oracle, abi: decisionOracleAbi, functionName: "settlement" }),
   );
-  return lower(settlement);
+  const settlement = lower(found);
+  settlements.set(connection, settlement);
+  return settlement;
 }
 
 export async function readFeeToken(connection: Connection, signal?: AbortSignal): Promise<Address> {
