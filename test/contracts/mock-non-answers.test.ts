@@ -7,17 +7,12 @@ import { NO_SEED_BLOCK } from "../../agents/core/request/rounds.ts";
 import { refundArgs } from "../support/contracts/course.ts";
 import { Status, unpackRound, word, type Terms } from "../support/contracts/typed-data.ts";
 import { Mode, costOf, day, early, misbehave, no, record, seen, told, unknown, yes, type End } from "./utils/play.ts";
-import { mockStage, realStage, type Stage } from "./utils/stage.ts";
+import { stagesOf } from "./utils/stage.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
-const mockFixture = () => mockStage(ethers);
-const realFixture = () => realStage(ethers);
-const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[] = [
-  ["the mock", mockFixture],
-  ["the oracle", realFixture],
-];
+const { mockFixture, realFixture, stages } = stagesOf(ethers);
 
 for (const [name, fixture] of stages) {
   describe(`a request to ${name} that waits, or gets no answer`, () => {

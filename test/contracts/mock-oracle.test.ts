@@ -21,17 +21,12 @@ import {
   yes,
   type End,
 } from "./utils/play.ts";
-import { mockStage, realStage, type Answer, type Stage } from "./utils/stage.ts";
+import { stagesOf, type Answer } from "./utils/stage.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
-const mockFixture = () => mockStage(ethers);
-const realFixture = () => realStage(ethers);
-const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[] = [
-  ["the mock", mockFixture],
-  ["the oracle", realFixture],
-];
+const { mockFixture, realFixture, stages } = stagesOf(ethers);
 
 const text: Answer = { value: 0n, text: "clause 7", outcome: hashText("clause 7"), confidence };
 const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = [

@@ -61,7 +61,18 @@ export interface Stage {
   storeOutcome(asked: Asked): Promise<unknown>;
 }
 
-export async function mockStage(ethers: HardhatEthers): Promise<Stage> {
+/** Both stages as fixtures, and by their names. */
+export function stagesOf(ethers: HardhatEthers) {
+  const mockFixture = () => mockStage(ethers);
+  const realFixture = () => realStage(ethers);
+  const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[] = [
+    ["the mock", mockFixture],
+    ["the oracle", realFixture],
+  ];
+  return { mockFixture, realFixture, stages };
+}
+
+async function mockStage(ethers: HardhatEthers): Promise<Stage> {
   const [deployer] = await ethers.getSigners();
   const mock = await ethers.deployContract("MockDecisionOracle");
   const oracle = mock as unknown as Oracle;
@@ -95,7 +106,7 @@ export async function mockStage(ethers: HardhatEthers): Promise<Stage> {
   };
 }
 
-export async function realStage(ethers: HardhatEthers): Promise<Stage> {
+async function realStage(ethers: HardhatEthers): Promise<Stage> {
   const world = await deployWorld(ethers);
   await registerAgents(world, 40);
   await world.manager.grantRole(pauserRole, world.deployer.address, 0);
