@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import { printable } from "../../agents/cli/shared/output.ts";
 import { transcriptDot, transcriptSvg } from "../../agents/cli/transcript/graph.ts";
 import { transcriptHtml } from "../../agents/cli/transcript/html.ts";
@@ -8,10 +9,13 @@ import { transcriptText } from "../../agents/cli/transcript/text.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { packRound } from "../support/memory-chain/rounds.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import type { Protocol } from "../../agents/core/protocol.ts";
+import type { PayloadMap, Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
+import { adversarial } from "../../agents/core/protocols/adversarial/index.ts";
+import { debate } from "../../agents/core/protocols/debate/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Digest, Ppm } from "../../agents/core/types.ts";
+import { argumentOf } from "../../agents/node/audit/argument.ts";
 import { readDeliberation, type Deliberation } from "../../agents/node/audit/deliberation.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { attemptFor } from "../support/message-set.ts";
@@ -84,7 +88,7 @@ describe("TR8: a deliberation for reading", () => {
       const edges = deliberation.messages.flatMap(({ parents }, index) => parents.map((parent) => [index, parent]));
       assert.ok(edges.length > 0);
       assert.ok(edges.every(([from, to]) => from !== to));
-      const text = transcriptText(deliberation);
+      const text = transcriptText(deliberation, true);
       assert.match(text, /\naudit +PROVEN/);
       assert.match(text, /\nended +decided: "yes"/);
       assert.match(text, /answer: "no"|derived no instead/);
@@ -95,7 +99,7 @@ describe("TR8: a deliberation for reading", () => {
   it("names the messages that a vote refers to", async () => {
     // Three of four seats would be counted, and nobody would vote (MB20).
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 2));
-    const text = transcriptText(deliberation);
+    const text = transcriptText(deliberation, true);
     assert.match(text, /\[5\] seat 0, reveal of round 0, held 1-4\n {4}proposal:\n(?: {6}.+\n)* {6}answer: "no"/);
     assert.match(text, /target: \[8\] seat 3, reveal of round 0\n(?: {8}.+\n)* {8}verdict: "reject"/);
     assert.match(text, /counterProof: "derived yes instead/);
@@ -110,19 +114,82 @@ describe("TR8: a deliberation for reading", () => {
     // Messages conflict only if they have the same seat, round and phase.
     const messages = [...deliberation.messages, { ...first, header }];
     const last = messages.length;
-    const text = transcriptText({ ...deliberation, messages });
+    const twice = { ...deliberation, messages };
+    const text = transcriptText(twice, true);
+    const title = new RegExp(
+      `EQUIVOCATION: seat 0 signed 2 different messages as its commit of round 0: 1, ${last}\\n`,
+    );
+    assert.match(stripVTControlCharacters(text), title);
     assert.match(
       text,
-      new RegExp(`\\nequivocation +two payloads in one place: \\[1\\] of seat 0, \\[${last}\\] of seat 0\\n`),
+      new RegExp(`\\n\\[1\\] seat 0, commit of round 0 +\\[${last}\\] seat 0, commit of round 0\\ncommitment: `),
     );
     assert.match(text, new RegExp(`\\[1\\] seat 0, .+\\n {4}EQUIVOCATION: its seat signed ${last}, too`));
-    assert.equal(text.match(/EQUIVOCATION/g)?.length, 2);
-    assert.match(transcriptHtml({ ...deliberation, messages }), /<dt>equivocation<\/dt>/);
+    assert.equal(text.match(/EQUIVOCATION/g)?.length, 3);
+    assert.match(transcriptHtml(twice), /<h2 class="bad">Equivocation<\/h2>/);
+    assert.deepEqual(argumentOf(twice).twins, [[0, last - 1]]);
+  });
+
+  it("tells the argument before the record", async () => {
+    const made = decide(mbft, "", "Is 2 less than 3?", 2);
+    const deliberation = await read(made);
+    const text = transcriptText(deliberation);
+    assert.match(text, /^question +"Is 2 less than 3\?"\n/);
+    assert.match(text, /\n0 +#1 +"no" +90\.00 % +derived/);
+    assert.match(
+      text,
+      /\nseat 2 rejects "no" of seat 1: "derived yes instead" \(is right, judges seat 3; is wrong, judges seats 0, 1\)\n/,
+    );
+    assert.doesNotMatch(text, /\[\d+\] seat|bafy/);
+    for (const shown of ["\n[1] seat 0", deliberation.report.root ?? ""])
+      assert.ok(transcriptText(deliberation, true).includes(shown));
+    const html = transcriptHtml(deliberation);
+    assert.ok(html.indexOf("rejects") < html.indexOf("<details>"));
+    assert.ok(html.indexOf("<details>") < html.indexOf(deliberation.report.root ?? ""));
+  });
+
+  for (const [protocol, verdict] of [
+    [debate, "critique"],
+    [adversarial, "reject"],
+  ] as const)
+    it(`${protocol.id}: its objections name the answer that they are about`, async () => {
+      const { answers, remarks } = argumentOf(await read(decide(protocol, "", "Is 2 less than 3?", 1)));
+      const against = remarks.filter((remark) => remark.verdict === verdict);
+      assert.ok(against.length > 0);
+      for (const { about, seat, text } of against) {
+        assert.ok(about !== null && answers.includes(about) && about.seat !== seat);
+        assert.notEqual(text, "");
+      }
+    });
+
+  it("says why a seat has no answer, and who changed it", async () => {
+    const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 1));
+    const messages = deliberation.messages.map((spoken, index) => {
+      if (spoken.reading?.name !== "reveal" || spoken.header.seat > 1) return spoken;
+      const body = { proposal: null, why: "the model gave no answer in time" };
+      if (spoken.header.seat === 0) return { ...spoken, reading: { ...spoken.reading, body } };
+      const proposal = { ...(spoken.reading.body["proposal"] as PayloadMap), answer: index % 2 === 0 ? "no" : "yes" };
+      return { ...spoken, reading: { ...spoken.reading, body: { proposal } } };
+    });
+    const [reveal] = messages.filter(({ reading, header }) => reading?.name === "reveal" && header.seat === 1);
+    assert.ok(reveal?.reading !== null && reveal !== undefined);
+    const later = {
+      ...reveal,
+      header: { ...reveal.header, round: 1 },
+      reading: {
+        ...reveal.reading,
+        body: { proposal: { ...(reveal.reading.body["proposal"] as PayloadMap), answer: "maybe" } },
+      },
+    };
+    const text = transcriptText({ ...deliberation, messages: [...messages, later] });
+    assert.match(text, /\n0 +#1 +nothing +the model gave no answer in time\n/);
+    assert.match(text, /\nseat 1 came from "(yes|no)" to "maybe" in round 1\n/);
   });
 
   it("escapes texts of models and askers for a terminal, HTML, DOT and SVG", async () => {
     const deliberation = await read(decide(mbft, HOSTILE, `Is it? ${HOSTILE}${STEERING}`, 1));
-    const outputs = [transcriptText, transcriptHtml, transcriptDot, transcriptSvg].map((form) => form(deliberation));
+    const all = (one: Deliberation): string => transcriptText(one, true);
+    const outputs = [all, transcriptHtml, transcriptDot, transcriptSvg].map((form) => form(deliberation));
     const [text = "", html = "", dot = "", svg = ""] = outputs;
     for (const output of outputs) assert.doesNotMatch(output, /[^\P{C}\n]|[\u2028\u2029]/u);
     assert.ok(text.includes(HOSTILE) && text.includes("\\u001b[2J\\u202eevil\\u2066\\u200b\\u{e0041}\\u2028"));

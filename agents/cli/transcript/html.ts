@@ -1,6 +1,8 @@
 import type { Deliberation } from "../../node/audit/deliberation.ts";
 import { escapeXml, transcriptSvg } from "./graph.ts";
-import { factsOf, linesOf, numbers, titleOf } from "./lines.ts";
+import { printable } from "../shared/output.ts";
+import { factsOf, linesOf, numbers, recordOf, titleOf, type Fact } from "./lines.ts";
+import { ANSWERS_HEAD, storyOf, type Twins } from "./story.ts";
 
 /** Most messages for which the page has a picture. */
 const MAX_DRAWN = 200;
@@ -11,20 +13,23 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}
 dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
 section{border-top:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.5rem 0}
-h2{font-size:1rem;margin:0}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.25rem 0}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin:1.5rem 0 .25rem}h3{font-size:1rem;margin:0}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.25rem 0}
 .picture{overflow-x:auto}
+table{border-collapse:collapse;width:100%}th,td{text-align:start;vertical-align:top;padding:.25rem .75rem .25rem 0;overflow-wrap:anywhere}
+tr+tr{border-top:1px solid color-mix(in srgb,currentColor 20%,transparent)}
+.bad{color:light-dark(#b3261e,#f2857d)}.twins{display:grid;grid-template-columns:repeat(auto-fit,minmax(16rem,1fr));gap:1rem}
+.twins>div{border:1px solid light-dark(#b3261e,#f2857d);border-radius:.25rem;padding:.5rem}
+summary{cursor:pointer;margin:1rem 0 .5rem}
 `;
 
-/** Writes one file without scripts; it loads nothing, whatever the texts contain. */
+/** Writes one file without scripts; it loads nothing, whatever the texts contain. The argument comes first, the record is folded. */
 export function transcriptHtml(deliberation: Deliberation): string {
   const { messages, attempt } = deliberation;
-  const facts = factsOf(deliberation).map(
-    ({ name, text }) => `<dt>${escapeXml(name)}</dt><dd><bdi>${escapeXml(text)}</bdi></dd>`,
-  );
+  const { answers, objections, changes, twins } = storyOf(deliberation);
   const sections = messages.map((spoken, index) => {
     const lines = linesOf(deliberation, spoken).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`);
     const parents = spoken.parents.length === 0 ? "" : `<p>held ${numbers(spoken.parents)}</p>`;
-    return `<section id="m${index + 1}"><h2>${escapeXml(titleOf(deliberation, index))}</h2><pre>${escapeXml(lines.join("\n"))}</pre>${parents}<p><small>${spoken.cid}</small></p></section>`;
+    return `<section id="m${index + 1}"><h3>${escapeXml(titleOf(deliberation, index))}</h3><pre>${escapeXml(lines.join("\n"))}</pre>${parents}<p><small>${spoken.cid}</small></p></section>`;
   });
   const picture = messages.length > MAX_DRAWN ? [] : [`<div class="picture">${transcriptSvg(deliberation)}</div>`];
   return [
@@ -33,10 +38,42 @@ export function transcriptHtml(deliberation: Deliberation): string {
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
     '<meta name="viewport" content="width=device-width">',
     `<title>Conclave request ${attempt.request.id}</title><style>${STYLE}</style></head><body>`,
-    `<h1>Request ${attempt.request.id}</h1>`,
-    `<dl>${facts.join("")}</dl>`,
+    `<h1>${bdi(attempt.request.question)}</h1>`,
+    factList(factsOf(deliberation)),
+    "<h2>Answers</h2>",
+    `<table><tr>${ANSWERS_HEAD.map((name) => `<th scope="col">${name}</th>`).join("")}</tr>`,
+    ...answers.map((row) => `<tr>${row.map((cell) => `<td>${bdi(cell)}</td>`).join("")}</tr>`),
+    "</table>",
+    ...listed("Objections", objections),
+    ...listed("Changed their minds", changes),
+    ...twins.map(twinsHtml),
     ...picture,
+    `<details><summary>Record</summary>${factList(recordOf(deliberation))}</details>`,
+    `<details><summary>${messages.length} messages</summary>`,
     ...sections,
+    "</details>",
     "</body></html>",
   ].join("\n");
+}
+
+function factList(facts: readonly Fact[]): string {
+  const entries = facts.map(({ name, text }) => `<dt>${escapeXml(name)}</dt><dd>${bdi(text)}</dd>`);
+  return `<dl>${entries.join("")}</dl>`;
+}
+
+function listed(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  return [`<h2>${title}</h2>`, `<ul>${lines.map((line) => `<li>${bdi(line)}</li>`).join("")}</ul>`];
+}
+
+function twinsHtml({ title, sides }: Twins): string {
+  const pair = sides.map(
+    (side) => `<div><h3>${escapeXml(side.title)}</h3><pre>${escapeXml(side.lines.join("\n"))}</pre></div>`,
+  );
+  return `<h2 class="bad">Equivocation</h2><p>${escapeXml(title)}</p><div class="twins">${pair.join("")}</div>`;
+}
+
+/** A stranger's text, whose direction of writing stays its own. */
+function bdi(text: string): string {
+  return `<bdi>${escapeXml(printable(text))}</bdi>`;
 }

@@ -1,5 +1,6 @@
 import { bytesToHex } from "../../core/encoding/bytes.ts";
-import { ABSENT, type Digest, type Header, type Value } from "../../core/types.ts";
+import { ABSENT, type Digest, type Value } from "../../core/types.ts";
+import { conflictsOf } from "../../node/audit/argument.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { verdictOf } from "../../node/audit/report.ts";
 import { answerOf } from "../shared/decision-words.ts";
@@ -14,6 +15,8 @@ export interface Line {
   readonly text: string;
   /** Indices of the messages that the line mentions. */
   readonly about: readonly number[];
+  /** True for what the seat does not say itself: that it signed twice. */
+  readonly isMark?: true;
 }
 
 /** Bytes shown of a value that is neither text nor a message. */
@@ -29,31 +32,21 @@ export function titleOf({ messages }: Deliberation, index: number): string {
  */
 export function linesOf(deliberation: Deliberation, spoken: Spoken): readonly Line[] {
   const { reading } = spoken;
-  const others = conflictsOf(deliberation, spoken);
+  const others = conflictsOf(deliberation.messages, spoken);
   const said =
     reading === null
       ? [{ depth: 0, text: "refused by the protocol", about: [] }]
       : Object.entries(reading.body).flatMap(([name, value]) => fieldLines(deliberation, name, value, 0));
   if (others.length === 0) return said;
   return [
-    { depth: 0, text: `EQUIVOCATION: its seat signed ${numbers(others)}, too, in the same place`, about: others },
+    {
+      depth: 0,
+      text: `EQUIVOCATION: its seat signed ${numbers(others)}, too, in the same place`,
+      about: others,
+      isMark: true,
+    },
     ...said,
   ];
-}
-
-/** Returns the messages that the same seat signed for the same slot with another payload. */
-function conflictsOf({ messages }: Deliberation, { header }: Spoken): readonly number[] {
-  return messages.flatMap(({ header: other }, index) => (isConflict(header, other) ? [index] : []));
-}
-
-/** True if both messages claim one slot; all messages of a transcript have the same attempt and protocol. */
-function isConflict(one: Header, other: Header): boolean {
-  return (
-    one.seat === other.seat &&
-    one.round === other.round &&
-    one.phase === other.phase &&
-    one.payloadDigest !== other.payloadDigest
-  );
 }
 
 /** Writes the numbers of messages, counted from 1, such as "1-4, 7". */
@@ -112,27 +105,30 @@ export interface Fact {
   readonly text: string;
 }
 
-/** Returns who asked what, who sat, what the outcome was and why. */
+/** Returns what was asked, how it ended and what each seat got. */
 export function factsOf(deliberation: Deliberation): readonly Fact[] {
-  const { report, attempt, protocol, messages, reasons } = deliberation;
+  const { report, attempt, protocol, reasons } = deliberation;
+  return [
+    { name: "question", text: `"${printable(attempt.request.question)}"` },
+    ...outcomeOf(report),
+    ...reasons.map((text) => ({ name: "last round", text: printable(text) })),
+    { name: "protocol", text: protocol.title },
+    { name: "audit", text: auditOf(report) },
+  ];
+}
+
+/** Returns what an auditor compares with the chain: ids, versions, signers and the transcript's CID. */
+export function recordOf({ report, attempt, protocol }: Deliberation): readonly Fact[] {
   const { request, committee } = attempt;
-  const twice = messages.flatMap((spoken, index) =>
-    conflictsOf(deliberation, spoken).length > 0 ? [`[${index + 1}] of seat ${spoken.header.seat}`] : [],
-  );
   const seats = committee.map(({ agentId, signer, reputation, skill }, seat) => ({
     name: `seat ${seat}`,
     text: `agent ${agentId} (${signer}), reputation ${percent(reputation)}, skill ${skill}`,
   }));
   return [
     { name: "request", text: `${request.id}, attempt ${attempt.attempt}` },
-    { name: "question", text: `"${printable(request.question)}"` },
-    { name: "protocol", text: `${protocol.id}, version ${protocol.version}: ${protocol.title}` },
+    { name: "protocol", text: `${protocol.id}, version ${protocol.version}` },
     ...seats,
     { name: "transcript", text: report.root ?? "none" },
-    ...outcomeOf(report),
-    ...reasons.map((text) => ({ name: "last round", text: printable(text) })),
-    ...(twice.length === 0 ? [] : [{ name: "equivocation", text: `two payloads in one place: ${twice.join(", ")}` }]),
-    { name: "audit", text: auditOf(report) },
   ];
 }
 

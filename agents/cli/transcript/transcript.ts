@@ -6,6 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { writeCar } from "../../adapters/ipfs/car.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
+import { argumentOf } from "../../node/audit/argument.ts";
 import type { VerifyReport } from "../../node/audit/report.ts";
 import { readDeliberation, type Deliberation } from "../../node/audit/deliberation.ts";
 import { parseRequestId, usage } from "../shared/arguments.ts";
@@ -21,17 +22,19 @@ import { linesOf } from "./lines.ts";
 import { transcriptText } from "./text.ts";
 
 interface Options extends ChainFlags, ContentFlags {
+  readonly messages?: true;
   readonly html?: true;
   readonly dot?: true;
   readonly svg?: true;
   readonly car?: string;
 }
 
-const forms = { html: transcriptHtml, dot: transcriptDot, svg: transcriptSvg } as const;
+const pictures = { html: transcriptHtml, dot: transcriptDot, svg: transcriptSvg } as const;
 
 export const transcript: CommandSpec<Options> = {
-  example: "conclave transcript 1\nconclave transcript 1 --html > deliberation.html",
+  example: "conclave transcript 1\nconclave transcript 1 --messages\nconclave transcript 1 --html > deliberation.html",
   options: [
+    { flags: "--messages", description: "each message, too, and what an auditor compares: ids, signers, the CID" },
     { flags: "--html", description: "as one HTML file, with the graph of the messages" },
     { flags: "--dot", description: "the graph of the messages for Graphviz" },
     { flags: "--svg", description: "the graph of the messages as a picture: a lane for each seat" },
@@ -54,11 +57,13 @@ export const transcript: CommandSpec<Options> = {
       const { report, deliberation } = await readDeliberation({ chain, store, requestId, signal: host.signal });
       if (deliberation === null) {
         const reason = printable(report.failure?.reason ?? "");
-        return { json: { report, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
+        return { json: { report, argument: null, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
       }
       if (car !== null && report.ok) await exportCar(car, rootOf(report), store, host.signal);
-      const text = (form === undefined ? transcriptText : forms[form])(deliberation);
-      return { json: { report, messages: messagesJson(deliberation) }, text, ok: report.ok };
+      const text =
+        form === undefined ? transcriptText(deliberation, options.messages === true) : pictures[form](deliberation);
+      const json = { report, argument: argumentJson(deliberation), messages: messagesJson(deliberation) };
+      return { json, text, ok: report.ok };
     } finally {
       await store.close();
     }
@@ -98,6 +103,25 @@ async function exportCar(path: string, root: Digest, store: ContentSource, signa
     const message = `Write ${path} failed: ${reason}; make room or correct --car`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" }, error);
   }
+}
+
+/** The argument, with messages by their numbers, counted from 1 as everywhere in the output. */
+function argumentJson(deliberation: Deliberation): object {
+  const { answers, silences, remarks, changes, twins } = argumentOf(deliberation);
+  const numbered = <Said extends { readonly message: number }>(said: Said): Said => ({
+    ...said,
+    message: said.message + 1,
+  });
+  return {
+    answers: answers.map(numbered),
+    silences: silences.map(numbered),
+    remarks: remarks.map(({ about, ...remark }) => ({
+      ...numbered(remark),
+      about: about === null ? null : about.message + 1,
+    })),
+    changes: changes.map(({ from, to }) => ({ seat: from.seat, from: from.message + 1, to: to.message + 1 })),
+    twins: twins.map((indices) => indices.map((index) => index + 1)),
+  };
 }
 
 function messagesJson(deliberation: Deliberation): readonly object[] {

@@ -1,0 +1,125 @@
+import { argumentOf, type Answer, type Argument, type Remark } from "../../node/audit/argument.ts";
+import type { Deliberation } from "../../node/audit/deliberation.ts";
+import type { SeatIndex } from "../../core/types.ts";
+import { percent, printable } from "../shared/output.ts";
+import { linesOf, numbers, titleOf } from "./lines.ts";
+
+/** TR9: the argument of a deliberation in words, as plain text that is safe to print. */
+export interface Story {
+  /** A row for each seat: seat, agent, what it answered one after another, its last confidence, and why. */
+  readonly answers: readonly (readonly string[])[];
+  /** What seats said of each other's answers. */
+  readonly objections: readonly string[];
+  /** Who changed the answer. */
+  readonly changes: readonly string[];
+  /** Messages that one seat signed for one place with different contents. */
+  readonly twins: readonly Twins[];
+}
+
+export interface Twins {
+  readonly title: string;
+  /** What each of the messages says, line by line. */
+  readonly sides: readonly { readonly title: string; readonly lines: readonly string[] }[];
+}
+
+export const ANSWERS_HEAD = ["seat", "agent", "answered", "sure", "because"] as const;
+
+/** Characters of a proof or an objection that a line of the story has room for; `--messages` shows all. */
+const SHOWN = 160;
+
+export function storyOf(deliberation: Deliberation): Story {
+  const argument = argumentOf(deliberation);
+  const { committee } = deliberation.attempt;
+  return {
+    answers: committee.map(({ agentId }, seat) => [
+      String(seat),
+      `#${agentId}`,
+      ...answered(argument, seat as SeatIndex),
+    ]),
+    objections: objectionsIn(argument),
+    changes: argument.changes.map(({ from, to }) => {
+      const when = from.round === to.round ? `as ${printable(to.phase)}` : `in round ${to.round}`;
+      return `seat ${from.seat} came from "${shown(from.text)}" to "${shown(to.text)}" ${when}`;
+    }),
+    twins: argument.twins.map((twins) => twinsOf(deliberation, twins)),
+  };
+}
+
+function answered(
+  { answers, silences }: Argument,
+  seat: SeatIndex,
+): readonly [answered: string, sure: string, because: string] {
+  const own = answers.filter((answer) => answer.seat === seat);
+  const last = own.at(-1);
+  if (last === undefined) {
+    const silence = silences.findLast((one) => one.seat === seat);
+    // A seat that its protocol asked for no answer has neither.
+    return silence === undefined ? ["", "", ""] : ["nothing", "", shown(silence.why)];
+  }
+  const texts = own.map(({ text }) => `"${shown(text)}"`).filter((text, at, all) => text !== all[at - 1]);
+  const quoted = last.quotations.map(({ source, words }) => ` [${source + 1}] "${shown(words)}"`);
+  return [texts.join(", then "), percent(last.confidence), `${shown(last.proof)}${quoted.join("")}`];
+}
+
+/** Objections word for word, each once, then how many accepted what. */
+function objectionsIn({ remarks }: Argument): readonly string[] {
+  const spoken = remarks.filter(({ verdict }) => verdict !== "accept");
+  const once = [...Map.groupBy(spoken, (remark) => `${remark.seat} ${nameOf(remark.about)} ${remark.text}`).values()];
+  const accepted = Map.groupBy(
+    remarks.filter(({ verdict }) => verdict === "accept"),
+    ({ about }) => nameOf(about),
+  );
+  return [
+    ...once.flatMap((same) => same.slice(-1)).map(objection),
+    ...[...accepted].map(([name, accepts]) => `${name}: accepted by ${seats(accepts)}`),
+  ];
+}
+
+function objection(remark: Remark): string {
+  const { seat, about, verdict, text } = remark;
+  const does = verdict === "reject" ? "rejects" : "criticises";
+  const words = text === "" ? "" : `: "${shown(text)}"`;
+  return `seat ${seat} ${does} ${nameOf(about)}${words}${judgedOf(remark)}`;
+}
+
+function judgedOf({ judged }: Remark): string {
+  const by = (verdict: string): string => seats(judged.filter((one) => one.verdict === verdict));
+  const said = [
+    ["uphold", "is right"],
+    ["refute", "is wrong"],
+    ["abstain", "cannot be told"],
+  ].flatMap(([verdict, words]) => (by(verdict as string) === "" ? [] : [`${words}, judges ${by(verdict as string)}`]));
+  return said.length === 0 ? "" : ` (${said.join("; ")})`;
+}
+
+function seats(said: readonly { readonly seat: SeatIndex }[]): string {
+  const numbers = [...new Set(said.map(({ seat }) => seat))].toSorted((a, b) => a - b);
+  if (numbers.length === 0) return "";
+  return `seat${numbers.length === 1 ? "" : "s"} ${numbers.join(", ")}`;
+}
+
+function nameOf(about: Answer | null): string {
+  return about === null ? "an answer that is not in the transcript" : `"${shown(about.text)}" of seat ${about.seat}`;
+}
+
+function twinsOf(deliberation: Deliberation, twins: readonly number[]): Twins {
+  const [first] = twins.map((index) => deliberation.messages[index]);
+  const name = printable(first?.reading?.name ?? "message");
+  return {
+    title: `seat ${first?.header.seat} signed ${twins.length} different messages as its ${name} of round ${first?.header.round}: ${numbers(twins)}`,
+    sides: twins.map((index) => {
+      const spoken = deliberation.messages[index];
+      const lines = spoken === undefined ? [] : linesOf(deliberation, spoken);
+      return {
+        title: titleOf(deliberation, index),
+        lines: lines.filter(({ isMark }) => !isMark).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`),
+      };
+    }),
+  };
+}
+
+/** A stranger's text as one line of bounded length. */
+function shown(text: string): string {
+  const characters = Array.from(text);
+  return printable(characters.length > SHOWN ? `${characters.slice(0, SHOWN).join("")}…` : text);
+}
