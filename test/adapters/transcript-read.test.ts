@@ -171,8 +171,8 @@ describe("TR8: a deliberation for reading", () => {
       const proposal = { ...(spoken.reading.body["proposal"] as PayloadMap), answer: index % 2 === 0 ? "no" : "yes" };
       return { ...spoken, reading: { ...spoken.reading, body: { proposal } } };
     });
-    const [reveal] = messages.filter(({ reading, header }) => reading?.name === "reveal" && header.seat === 1);
-    assert.ok(reveal?.reading !== null && reveal !== undefined);
+    const reveal = messages.find(({ reading, header }) => reading?.name === "reveal" && header.seat === 1);
+    assert.ok(reveal !== undefined && reveal.reading !== null);
     const later = {
       ...reveal,
       header: { ...reveal.header, round: 1 },

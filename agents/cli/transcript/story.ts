@@ -93,9 +93,9 @@ function judgedOf({ judged }: Remark): string {
 }
 
 function seats(said: readonly { readonly seat: SeatIndex }[]): string {
-  const numbers = [...new Set(said.map(({ seat }) => seat))].toSorted((a, b) => a - b);
-  if (numbers.length === 0) return "";
-  return `seat${numbers.length === 1 ? "" : "s"} ${numbers.join(", ")}`;
+  const own = [...new Set(said.map(({ seat }) => seat))].toSorted((a, b) => a - b);
+  if (own.length === 0) return "";
+  return `seat${own.length === 1 ? "" : "s"} ${own.join(", ")}`;
 }
 
 function nameOf(about: Answer | null): string {

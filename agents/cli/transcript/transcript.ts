@@ -62,8 +62,8 @@ export const transcript: CommandSpec<Options> = {
       if (car !== null && report.ok) await exportCar(car, rootOf(report), store, host.signal);
       const text =
         form === undefined ? transcriptText(deliberation, options.messages === true) : pictures[form](deliberation);
-      const json = { report, argument: argumentJson(deliberation), messages: messagesJson(deliberation) };
-      return { json, text, ok: report.ok };
+      const output = { report, argument: argumentJson(deliberation), messages: messagesJson(deliberation) };
+      return { json: output, text, ok: report.ok };
     } finally {
       await store.close();
     }
