@@ -19,7 +19,7 @@ import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/byt
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
 import type { Address, Attempt, Certificate, Hex, Ppm, RequestId } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
-import { openBank } from "./demo/bank.ts";
+import { openBank } from "./world/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
 import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
 import { UNBOUNDED, type ChainReader } from "../agents/ports/chain.ts";

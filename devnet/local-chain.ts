@@ -33,12 +33,18 @@ export interface LocalChainOptions {
   readonly engine?: "anvil" | "hardhat";
   /** Number of funded accounts; 20 by default. */
   readonly accounts?: number;
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  /** File from which the chain goes on, if it exists, and which keeps the chain; anvil only. */
+  readonly stateFile?: string;
 }
 
 const CHAIN_ID = 31_337;
 const DEFAULT_ACCOUNTS = 20;
 /** The development mnemonic of anvil and Hardhat. */
 const MNEMONIC = "test test test test test test test test test test test junk";
+/** How much of the chain a crash can lose. */
+const STATE_INTERVAL_SECONDS = 5;
 const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 3_000;
 
@@ -62,11 +68,13 @@ function findAnvil(): string | null {
 }
 
 async function startAnvil(binary: string, options: LocalChainOptions): Promise<LocalChain> {
-  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS } = options;
-  const place = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(CHAIN_ID)];
+  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS, port = 0, stateFile } = options;
+  const place = ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(CHAIN_ID)];
   const funded = ["--accounts", String(accounts), "--mnemonic", MNEMONIC];
   const mining = blockTimeSeconds === undefined ? [] : ["--block-time", String(blockTimeSeconds), "--mixed-mining"];
-  const { process: child, stop } = spawnGuarded(binary, [...place, ...funded, ...mining], {
+  const kept =
+    stateFile === undefined ? [] : ["--state", stateFile, "--state-interval", String(STATE_INTERVAL_SECONDS)];
+  const { process: child, stop } = spawnGuarded(binary, [...place, ...funded, ...mining, ...kept], {
     signal: "TERM",
     output: ["pipe", "ignore"],
   });
@@ -111,7 +119,8 @@ async function listeningAddress(child: ChildProcess): Promise<string> {
 }
 
 async function startHardhat(options: LocalChainOptions): Promise<LocalChain> {
-  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS } = options;
+  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS, port: wanted = 0, stateFile } = options;
+  if (stateFile !== undefined) throw new Error("Start Hardhat's chain: it keeps no state; use anvil, or keep none");
   const { network } = await import("hardhat");
   const interval = blockTimeSeconds === undefined ? 0 : Math.round(blockTimeSeconds * 1000);
   const override = {
@@ -120,7 +129,7 @@ async function startHardhat(options: LocalChainOptions): Promise<LocalChain> {
     mining: { auto: true, interval },
     accounts: { mnemonic: MNEMONIC, count: accounts },
   };
-  const server = await network.createServer({ network: "default", override }, "127.0.0.1", 0);
+  const server = await network.createServer({ network: "default", override }, "127.0.0.1", wanted);
   const { address, port } = await server.listen();
   let closing: Promise<void> | null = null;
   // Keep-alive connections of clients would keep the server open.

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "./bootstrap.mjs";
 
-await launch("agents/cli/main.ts", process.argv.slice(2));
+await launch("devnet/cli.ts", process.argv.slice(2));

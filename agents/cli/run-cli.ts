@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
-import { commands, type CommandGroup } from "./commands.ts";
+import { commands as product, type CommandGroup } from "./commands.ts";
 import { addCommand, type CliHost, type CommandEntry } from "./shared/command.ts";
 import { errorFailure, failureJson, failureText, usageFailure, type Failure } from "./shared/failure.ts";
 import { isUsage } from "./shared/reasons.ts";
@@ -10,21 +10,24 @@ const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 
+type Commands = readonly (CommandGroup | CommandEntry)[];
+
 /** Runs one command line (without the program's name) and resolves with the exit code; never rejects. */
-export async function runCli(argv: readonly string[], host: CliHost): Promise<number> {
+export async function runCli(argv: readonly string[], host: CliHost, commands: Commands = product): Promise<number> {
   let code = 0;
   try {
-    const program = await createProgram(argv, host, (set) => (code = set));
+    const program = await createProgram(argv, host, commands, (set) => (code = set));
     await program.parseAsync([...argv], { from: "user" });
     return code;
   } catch (error) {
-    return reportError(error, argv, host);
+    return reportError(error, argv, host, commands);
   }
 }
 
 async function createProgram(
   argv: readonly string[],
   host: CliHost,
+  commands: Commands,
   exit: (code: number) => void,
 ): Promise<StrictCommand> {
   const program = new StrictCommand("conclave")
@@ -51,7 +54,7 @@ function wordsIn(argv: readonly string[]): readonly string[] {
 }
 
 /** The command line that shows the help of the command that was called. */
-function helpOf(argv: readonly string[]): string {
+function helpOf(argv: readonly string[], commands: Commands): string {
   const [first, second] = wordsIn(argv);
   const entry = commands.find((one) => wordOf(one) === first);
   const inner = entry !== undefined && "commands" in entry ? entry.commands.map(wordOf) : [];
@@ -77,8 +80,8 @@ interface Ended {
   readonly exitCode: number;
 }
 
-function reportError(error: unknown, argv: readonly string[], host: CliHost): number {
-  const ended = endOf(error, helpOf(argv), host.signal);
+function reportError(error: unknown, argv: readonly string[], host: CliHost, commands: Commands): number {
+  const ended = endOf(error, helpOf(argv, commands), host.signal);
   if (ended === null) return 0;
   const { failure, exitCode } = ended;
   if (argv.includes("--json")) host.stdout(failureJson(failure));

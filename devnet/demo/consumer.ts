@@ -2,7 +2,7 @@
 import { parseEventLogs, type Abi, type LocalAccount } from "viem";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import { areFresh, loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
-import { clientsOf } from "./clients.ts";
+import { clientsOf } from "../world/clients.ts";
 import { questionText } from "./documents.ts";
 import type { DemoQuestion } from "./questions.ts";
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";

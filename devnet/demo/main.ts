@@ -2,7 +2,7 @@
 import { Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import { demoModel, type DemoModel } from "./model.ts";
+import { worldModel, type WorldModel } from "../world/model.ts";
 import { planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
@@ -57,7 +57,7 @@ const progress = (line: string): void =>
 
 try {
   if (options.subgraph && findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} Leave out --subgraph.`);
-  const model = demoModel(options.model);
+  const model = worldModel(options.model);
   await runDemo({
     protocol,
     model,
@@ -94,7 +94,7 @@ try {
   process.exitCode = abort.signal.aborted ? 130 : code;
 }
 
-function faultsOf(one: DemoReport["decisions"][number], { knowsAnswers }: DemoModel): readonly string[] {
+function faultsOf(one: DemoReport["decisions"][number], { knowsAnswers }: WorldModel): readonly string[] {
   return [
     ...(one.correct || !knowsAnswers ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
     ...(one.callbackSucceeded ? [] : ["the callback failed"]),

@@ -1,39 +1,31 @@
 import { randomBytes } from "node:crypto";
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { formatEther, parseEther } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
-import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Address, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
-import type { ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
+import type { TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
-import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
-import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
-import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
-import { openBank } from "./bank.ts";
+import type { WorldAgent } from "../world/agents.ts";
 import { documentsOf, handOut } from "./documents.ts";
 import type { DemoDecision, DemoFacts } from "./facts.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
 import { openPayer, type Payer } from "./pay.ts";
 import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.ts";
-import type { DemoModel } from "./model.ts";
+import type { WorldModel } from "../world/model.ts";
+import { deployWorld, poll, startAgents, type World } from "../world/world.ts";
 import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
 import { verify, type Verified } from "./verify.ts";
 
 const AGENTS = 5;
-const LIAR = AGENTS - 1;
 const COMMITTEE = 5;
-const START_TIMEOUT_MS = 180_000;
 /** Above the quote under the default prices, most of which is gas at the cap and comes back. */
 const FEE = parseEther("20");
-const STAKE = parseEther("1000");
 
 export interface DemoReport extends DemoFacts {
   /** Null without --subgraph. */
@@ -45,7 +37,7 @@ export interface DemoOptions {
   readonly subgraph: boolean;
   readonly protocol: Protocol;
   readonly plan: DemoPlan;
-  readonly model: DemoModel;
+  readonly model: WorldModel;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
   /** Folder that gets the agents' logs. */
@@ -78,13 +70,27 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   progress("starting a local chain and deploying the contracts");
   const chain = await startLocalChain({ blockTimeSeconds: model.pace.blockSeconds });
   cleanups.push(() => chain.stop());
-  const world = await deployWorld(chain, directory, options);
+  const world = await openDemo(chain, directory, options);
   signal.throwIfAborted();
   const chainMs = performance.now() - started;
 
   progress(`${chain.engine} at ${chain.rpcUrl}; registering ${AGENTS} agents with the model ${model.name}`);
-  const agents = await startAgents(options, world, directory, cleanups);
-  await waitForAgents(world, agents, signal);
+  const running = await startAgents(world, {
+    directory,
+    password: randomBytes(16).toString("hex"),
+    model,
+    count: AGENTS,
+    liar: true,
+    known: false,
+    signal,
+    progress,
+  });
+  const { agents } = running;
+  cleanups.push(async () => {
+    await running.stop();
+    for (const agent of agents) await keepLog(agent, options.logs);
+  });
+  await running.ready();
   const agentsMs = performance.now() - started - chainMs;
 
   const liars = agents.filter(({ lies }) => lies).map(({ agentId }) => `#${agentId}`);
@@ -150,26 +156,17 @@ async function historyOf(
   return reportSubgraph(node, demo);
 }
 
-interface DemoWorld {
-  readonly chain: LocalChain;
-  readonly deployment: Deployment;
-  readonly deploymentFile: string;
-  readonly reader: ChainReader;
+interface DemoWorld extends World {
   readonly transactions: TransactionReader;
   readonly desk: Desk;
   readonly payer: Payer;
-  /** Sends coins for gas, and tokens to stake or to ask with. */
-  readonly fund: (account: Address, tokens: bigint) => Promise<void>;
 }
 
-async function deployWorld(
+async function openDemo(
   chain: LocalChain,
   directory: string,
   { model, plan, protocol }: DemoOptions,
 ): Promise<DemoWorld> {
-  const deployerKey = chain.accounts[0]?.privateKey;
-  if (deployerKey === undefined) throw new Error("Start the local chain: it has no accounts");
-  const owner = privateKeyToAccount(deployerKey);
   const example = {
     fee: FEE,
     duration: 3_600,
@@ -181,102 +178,28 @@ async function deployWorld(
     assurance: plan.assurance === "high" ? 1 : 0,
     protocol: protocol.code,
   };
-  const deployment = await deploy({
-    rpcUrl: chain.rpcUrl,
-    account: owner,
-    token: null,
-    minStake: STAKE,
-    maxStake: 4n * STAKE,
-    unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-    epochBlocks: model.pace.epochBlocks,
-    prices: DEFAULT_PRICES,
-    buildProfile: "default",
-    example,
-  });
-  const deploymentFile = join(directory, "deployment.json");
-  await writeFile(deploymentFile, JSON.stringify({ ...deployment, rpcUrl: chain.rpcUrl }, null, 2));
-  const { chainId, oracle, registry, token, example: desk } = deployment;
+  const world = await deployWorld(chain, directory, { epochBlocks: model.pace.epochBlocks, example });
+  const { deployment, bank, owner, reader } = world;
+  const { chainId, oracle, registry, example: desk } = deployment;
   if (desk === null) throw new Error("Deploy the example consumer: it is missing");
-  const contracts = {
-    rpcUrl: chain.rpcUrl,
-    chainId,
-    oracle,
-    registry,
-    deploymentBlock: BigInt(deployment.deploymentBlock),
-  };
-  const reader = await createChainReader({ ...contracts, finalityDepth: 0, pollIntervalMs: 200 });
-  const transactions = await createTransactionReader(contracts);
-  const bank = openBank(chain, token, owner);
+  const contracts = { rpcUrl: chain.rpcUrl, chainId, oracle, registry };
   await bank.mint(owner.address.toLowerCase() as Address, 100n * FEE);
   await bank.subscribe(oracle, EXAMPLE_SUBSCRIPTION, 100n * FEE);
   return {
-    chain,
-    deployment,
-    deploymentFile,
-    reader,
-    transactions,
+    ...world,
+    transactions: await createTransactionReader({
+      ...contracts,
+      deploymentBlock: BigInt(deployment.deploymentBlock),
+    }),
     desk: await openDesk(chain.rpcUrl, chainId, desk, owner),
     payer: await openPayer(chain.rpcUrl, deployment, reader, owner),
-    fund: (account, tokens) => bank.fund(account, tokens),
   };
 }
 
-/** The liar is slashed once per question and must stay above the minimum. */
-function stakeOf(index: number): bigint {
-  return index === LIAR ? 2n * STAKE : STAKE;
-}
-
-async function startAgents(
-  options: DemoOptions,
-  world: DemoWorld,
-  directory: string,
-  cleanups: (() => Promise<void>)[],
-): Promise<readonly DemoAgent[]> {
-  const password = randomBytes(16).toString("hex");
-  const { deployment, chain } = world;
-  const agents = await Promise.all(
-    Array.from({ length: AGENTS }, (_, index) =>
-      setUpAgent({
-        directory: join(directory, `agent-${index + 1}`),
-        password,
-        rpcUrl: chain.rpcUrl,
-        deployment,
-        model: options.model,
-        stake: stakeOf(index),
-        lies: index === LIAR,
-        fund: (keys) => world.fund(keys.address, stakeOf(index)),
-      }),
-    ),
-  );
-  const children = agents.map((agent) => {
-    const child = startAgent(agent, password);
-    child.once("exit", (code) => {
-      if (!options.signal.aborted && code !== 0 && code !== null)
-        options.progress(`agent ${agent.agentId} ended with code ${code}; see --logs DIR`);
-    });
-    return child;
-  });
-  cleanups.push(async () => {
-    await Promise.all(children.map(stopProcess));
-    for (const agent of agents) await keepLog(agent, options.logs);
-  });
-  return agents;
-}
-
-async function keepLog(agent: DemoAgent, logs: string | undefined): Promise<void> {
+async function keepLog(agent: WorldAgent, logs: string | undefined): Promise<void> {
   if (logs === undefined) return;
   await mkdir(logs, { recursive: true });
   await copyFile(join(agent.directory, "agent.log"), join(logs, `${basename(agent.directory)}.log`));
-}
-
-/** Waits until every agent has published its address, which it does once it listens. */
-async function waitForAgents({ reader }: DemoWorld, agents: readonly DemoAgent[], signal: AbortSignal): Promise<void> {
-  await poll(START_TIMEOUT_MS, "the agents to start", signal, async () => {
-    const records = await reader.agents(signal);
-    return agents.every(
-      ({ agentId }) => (records.find((record) => record.agentId === agentId)?.endpoint.length ?? 0) > 0,
-    );
-  });
 }
 
 async function follow(
@@ -343,13 +266,4 @@ async function describe(
     callbackSucceeded: outcome.status !== 0 && outcome.value === decision.outcome,
     verified: verified.ok,
   };
-}
-
-async function poll(timeoutMs: number, what: string, signal: AbortSignal, done: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + timeoutMs;
-  while (!(await done())) {
-    if (performance.now() > end)
-      throw new Error(`waited ${timeoutMs / 1000} s for ${what} in vain; see the agents' logs (--logs DIR)`);
-    await sleep(250, undefined, { signal });
-  }
 }

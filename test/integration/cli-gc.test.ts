@@ -8,7 +8,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { keystoreAddress } from "../../agents/cli/shared/keys.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { openBank } from "../../devnet/demo/bank.ts";
+import { openBank } from "../../devnet/world/bank.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
 import { createCli, type Cli, type ConfigJson } from "./cli-world.ts";

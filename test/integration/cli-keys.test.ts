@@ -10,7 +10,7 @@ import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Address, AgentId, Ppm } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { openBank } from "../../devnet/demo/bank.ts";
+import { openBank } from "../../devnet/world/bank.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "../adapters/chain-node.ts";
 import { agentFolders, assertNoSecrets, createCli, OPERATOR_PASSWORD, PASSWORD, type Cli } from "./cli-world.ts";
 

@@ -12,7 +12,7 @@ import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { awaitedOf, roundsOf } from "../../agents/core/request/progress.ts";
-import { openBank } from "../../devnet/demo/bank.ts";
+import { openBank } from "../../devnet/world/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { progressNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { settlementAbi } from "@conclave/contracts/abi";
 import type { Decision, Ppm, RequestId, Terms } from "../../agents/core/types.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
-import { openBank } from "../../devnet/demo/bank.ts";
+import { openBank } from "../../devnet/world/bank.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "../adapters/chain-node.ts";
 import { asked, drawNext, lastOf, progressNow, wordOf } from "../adapters/chain-questions.ts";
 import { agentFolders, createCli, type Cli } from "./cli-world.ts";

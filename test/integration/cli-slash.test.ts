@@ -12,7 +12,7 @@ import type { AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import { roundsOf } from "../../agents/core/request/progress.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
-import { openBank } from "../../devnet/demo/bank.ts";
+import { openBank } from "../../devnet/world/bank.ts";
 import { createNodeHarness, makeKeys, ONE, type NodeHarness } from "../adapters/chain-node.ts";
 import { drawNext, progressNow, wordOf } from "../adapters/chain-questions.ts";
 import { agentFolders, createCli, type Cli } from "./cli-world.ts";

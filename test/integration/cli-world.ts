@@ -11,7 +11,7 @@ import { createKeystore, openKeystore } from "../../agents/adapters/keystore/key
 import { runCli } from "../../agents/cli/run-cli.ts";
 import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Request, RequestId, SeatInfo } from "../../agents/core/types.ts";
-import { openBank, type Bank } from "../../devnet/demo/bank.ts";
+import { openBank, type Bank } from "../../devnet/world/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";

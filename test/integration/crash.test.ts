@@ -17,9 +17,9 @@ import { forgeryIn } from "../../agents/core/encoding/transcript.ts";
 import type { Address, Attempt, Request } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/seat/records.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { openBank } from "../../devnet/demo/bank.ts";
-import { demoModel } from "../../devnet/demo/model.ts";
-import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../devnet/demo/agents.ts";
+import { openBank } from "../../devnet/world/bank.ts";
+import { worldModel } from "../../devnet/world/model.ts";
+import { setUpAgent, startAgent, stopProcess, type WorldAgent } from "../../devnet/world/agents.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain } from "../../devnet/local-chain.ts";
@@ -65,7 +65,7 @@ describe("a crash", () => {
             password: PASSWORD,
             rpcUrl: chain.rpcUrl,
             deployment,
-            model: demoModel(undefined),
+            model: worldModel(undefined),
             stake: STAKE,
             lies: false,
             fund: (keys) => bank.fund(keys.address, STAKE),
@@ -122,7 +122,7 @@ async function attemptOf(
 }
 
 /** An agent removes a journal once the decision is final, so the latest copy before that is what a test can look at. */
-async function copyJournals(agents: readonly DemoAgent[], requestId: bigint, signal: AbortSignal): Promise<void> {
+async function copyJournals(agents: readonly WorldAgent[], requestId: bigint, signal: AbortSignal): Promise<void> {
   const name = `request-${requestId}-0.journal`;
   while (!signal.aborted) {
     for (const { directory } of agents)
@@ -132,7 +132,7 @@ async function copyJournals(agents: readonly DemoAgent[], requestId: bigint, sig
 }
 
 /** Slots in which a seat signed two payloads, over all messages that any agent sent or received. */
-async function conflicts(agents: readonly DemoAgent[], attempt: Attempt): Promise<readonly string[]> {
+async function conflicts(agents: readonly WorldAgent[], attempt: Attempt): Promise<readonly string[]> {
   const bySlot = new Map<string, Set<string>>();
   const seats = new Set<number>();
   for (const { directory } of agents) {

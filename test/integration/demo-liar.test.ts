@@ -4,7 +4,7 @@ import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { honestMind, respond } from "../../sim/model.ts";
 import { planFor, isExpected } from "../../devnet/demo/questions.ts";
-import { conflicting, lyingModel } from "../../devnet/demo/lies.ts";
+import { conflicting, lyingModel } from "../../devnet/world/lies.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 
 const SEATS = 5;

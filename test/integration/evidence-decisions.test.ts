@@ -14,7 +14,7 @@ import type { Address, AgentId, Attempt, Header, SeatIndex } from "../../agents/
 import { createEvidenceKeeper } from "../../agents/node/request/evidence.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Signer } from "../../agents/ports/signer.ts";
-import { rememberingChain } from "../../devnet/demo/lies.ts";
+import { rememberingChain } from "../../devnet/world/lies.ts";
 import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { drawn } from "../adapters/chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AgentId, Address, Attempt } from "../../agents/core/types.ts";
-import { equivocatingNetwork, rememberingChain } from "../../devnet/demo/lies.ts";
+import { equivocatingNetwork, rememberingChain } from "../../devnet/world/lies.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until } from "./world.ts";
 

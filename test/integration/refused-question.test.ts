@@ -14,7 +14,7 @@ import { verifyRequest } from "../../agents/node/audit/verify.ts";
 import type { Log } from "../../agents/ports/log.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Signer } from "../../agents/ports/signer.ts";
-import { rememberingChain } from "../../devnet/demo/lies.ts";
+import { rememberingChain } from "../../devnet/world/lies.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, silentLog, truthful, until } from "./world.ts";
 import { assertFields } from "../support/assertions.ts";

@@ -7,7 +7,7 @@ import { chainSource } from "../../agents/cli/shared/chain-source.ts";
 import { loadAgentConfig } from "../../agents/cli/shared/config.ts";
 import { joinAgent } from "../../agents/cli/agent/join.ts";
 import type { AgentId, Attempt } from "../../agents/core/types.ts";
-import { equivocatingNetwork, rememberingChain } from "../../devnet/demo/lies.ts";
+import { equivocatingNetwork, rememberingChain } from "../../devnet/world/lies.ts";
 import { PASSWORD, startCliWorld, type CliWorld } from "./cli-world.ts";
 import { silentLog, until } from "./world.ts";
 

@@ -47,13 +47,16 @@ const fileSchema = z.preprocess(
   }),
 );
 
-/** Makes a new key and stores it encrypted, mode 0600, whole or not at all; never replaces a file (KEYSTORE_EXISTS). */
+/**
+ * Stores a key encrypted, mode 0600, whole or not at all; never replaces a file (KEYSTORE_EXISTS). Makes a new key if
+ * none is given; clears the one that is.
+ */
 export async function createKeystore(
   path: string,
   password: string,
-  options: { readonly scryptN?: number } = {},
+  options: { readonly scryptN?: number; readonly privateKey?: Uint8Array } = {},
 ): Promise<Keys> {
-  const privateKey = secp256k1.utils.randomSecretKey();
+  const privateKey = options.privateKey ?? secp256k1.utils.randomSecretKey();
   const keys = keysFromPrivateKey(privateKey);
   const kdfparams = {
     dklen: 32,

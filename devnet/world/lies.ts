@@ -1,4 +1,4 @@
-// How the demo's liar misbehaves under any protocol: it lies in every role and contradicts itself.
+// How the liar misbehaves under any protocol: it lies in every role and contradicts itself.
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";

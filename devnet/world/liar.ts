@@ -1,4 +1,4 @@
-// The demo's misbehaving agent: it lies in every role, and tells half of the committee something different.
+// A misbehaving agent: it lies in every role, and tells half of the committee something different.
 import { join } from "node:path";
 import { pino } from "pino";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";

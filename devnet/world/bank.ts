@@ -25,7 +25,7 @@ export function openBank({ rpcUrl, chainId }: LocalChain, token: Address, owner:
   const settle = async (before: Promise<unknown>, send: () => Promise<Hex>): Promise<void> => {
     await before;
     const receipt = await reader.waitForTransactionReceipt({ hash: await send() });
-    if (receipt.status !== "success") throw new Error(`Fund the demo: ${receipt.transactionHash} reverted`);
+    if (receipt.status !== "success") throw new Error(`Fund an account: ${receipt.transactionHash} reverted`);
   };
   const inOrder = (send: () => Promise<Hex>): Promise<void> => {
     const next = settle(last, send);

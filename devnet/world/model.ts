@@ -1,19 +1,19 @@
-// The model of the demo's agents: the small one of this repository, or any other.
+// The model of a local world's agents: the small one of this repository, or any other.
 import { join } from "node:path";
 import { modelFile } from "../../agents/adapters/model-files/folder.ts";
 import { checkTemplate, readGgufHeader } from "../../agents/adapters/models/gguf.ts";
 
-export interface DemoModel {
+export interface WorldModel {
   readonly path: string;
   /** As the file calls it. */
   readonly name: string;
-  /** False for another model than the demo's own, which may be wrong or undecided: that is then no fault of the demo. */
+  /** False for another model than the repository's own, which may be wrong or undecided: that is then no fault of the demo. */
   readonly knowsAnswers: boolean;
-  readonly pace: DemoPace;
+  readonly pace: Pace;
 }
 
 /** How long things may take. A committee has to commit in its epoch or the next, so slow models want long epochs. */
-export interface DemoPace {
+export interface Pace {
   readonly blockSeconds: number;
   readonly epochBlocks: number;
   /** Time for one answer, and for all decisions. */
@@ -22,13 +22,13 @@ export interface DemoPace {
 }
 
 /** The 8 blocks before a draw take 2 s. The rest of the epoch gives a busy machine half a minute for the draw. */
-const FAST: DemoPace = { blockSeconds: 0.2, epochBlocks: 160, phaseMs: 20_000, decideMs: 300_000 };
+const FAST: Pace = { blockSeconds: 0.2, epochBlocks: 160, phaseMs: 20_000, decideMs: 300_000 };
 /** Five agents share the cores of this machine. */
-const PATIENT: DemoPace = { blockSeconds: 1, epochBlocks: 2400, phaseMs: 300_000, decideMs: 2_400_000 };
+const PATIENT: Pace = { blockSeconds: 1, epochBlocks: 2400, phaseMs: 300_000, decideMs: 2_400_000 };
 const OWN = join(import.meta.dirname, "../../models/conclave-small.gguf");
 
 /** Returns the model that a path or a name of the folder of models means. Throws MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_TEMPLATE_MISSING. */
-export function demoModel(named: string | undefined): DemoModel {
+export function worldModel(named: string | undefined): WorldModel {
   const path = named === undefined ? OWN : modelFile(named, process.cwd(), process.env);
   const header = readGgufHeader(path);
   checkTemplate(path, header);

@@ -1,4 +1,4 @@
-// The demo's agents: each has a directory like an operator's, and a process of its own.
+// The agents of a local world: each has a directory like an operator's, and a process of its own.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { openSync } from "node:fs";
@@ -8,18 +8,21 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
 import { descriptorOf } from "../../agents/adapters/models/create-model.ts";
-import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { createKeystore, openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
+import { CONFIG_FILE, KEYSTORE_FILE } from "../../agents/cli/shared/config.ts";
 import type { AgentId, Ppm } from "../../agents/core/types.ts";
-import type { DemoModel } from "./model.ts";
+import type { AgentRecord } from "../../agents/ports/chain.ts";
+import type { WorldModel } from "./model.ts";
 import type { Deployment } from "../../scripts/deploy/deployment.ts";
 
 const root = join(import.meta.dirname, "../..");
+const withParent = join(import.meta.dirname, "with-parent.ts");
 const STOP_TIMEOUT_MS = 5_000;
 /** A fast key derivation is enough for throw-away keys on a throw-away chain. */
 const SCRYPT_N = 4096;
 
-export interface DemoAgent {
+export interface WorldAgent {
   readonly agentId: AgentId;
   readonly directory: string;
   readonly keys: Keys;
@@ -31,33 +34,23 @@ export interface AgentSettings {
   readonly password: string;
   readonly rpcUrl: string;
   readonly deployment: Deployment;
-  readonly model: DemoModel;
+  readonly model: WorldModel;
   readonly stake: bigint;
   readonly lies: boolean;
+  /** HOST:PORT of its gateway; none if absent. */
+  readonly gateway?: string;
   /** Gives the new agent coins for gas and tokens for its stake. */
   readonly fund: (keys: Keys) => Promise<void>;
 }
 
 /** Does what `conclave agent init` and `conclave agent register` do. */
-export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
+export async function setUpAgent(settings: AgentSettings): Promise<WorldAgent> {
   const { directory, deployment, rpcUrl, model } = settings;
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const keys = await createKeystore(join(directory, "keystore.json"), settings.password, { scryptN: SCRYPT_N });
-  const { chainId, oracle, registry } = deployment;
-  const config = {
-    chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
-    model: { kind: "llama", path: model.path, sequences: 2, threads: 1, gpu: false },
-    listen: ["/ip4/127.0.0.1/tcp/0"],
-    timing: {
-      phaseMs: model.pace.phaseMs,
-      graceMs: 3_000,
-      certifyMs: 3_000,
-      relayStaggerMs: 2_000,
-      settleBatchMs: 2_000,
-    },
-  };
-  await writeFile(join(directory, "conclave.json"), JSON.stringify(config, null, 2));
+  const keys = await createKeystore(join(directory, KEYSTORE_FILE), settings.password, { scryptN: SCRYPT_N });
+  await writeConfig(settings);
   await settings.fund(keys);
+  const { chainId, oracle, registry } = deployment;
   const operator = await createOperatorActions({
     rpcUrl,
     chainId,
@@ -70,7 +63,7 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
   const registration = {
     publicKey: keys.publicKey,
     possession,
-    model: await descriptorOf(modelConfigSchema.parse(config.model)),
+    model: await descriptorOf(modelConfigSchema.parse(modelConfig(model))),
     endpoint: [],
     stake: settings.stake,
     commission: 0 as Ppm,
@@ -79,17 +72,49 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
   return { agentId, directory, keys, lies: settings.lies };
 }
 
+/** Finds an agent that was set up in its directory before; its config follows the settings, which may have new ports. */
+export async function findAgent(settings: AgentSettings, records: readonly AgentRecord[]): Promise<WorldAgent> {
+  const { directory, password, lies } = settings;
+  const keys = await openKeystore(join(directory, KEYSTORE_FILE), password);
+  const record = records.find(({ signer }) => signer === keys.address);
+  if (record === undefined) throw new Error(`Find the agent of ${directory}: the chain has none with its key`);
+  await writeConfig(settings);
+  return { agentId: record.agentId, directory, keys, lies };
+}
+
+async function writeConfig({ directory, deployment, rpcUrl, model, gateway }: AgentSettings): Promise<void> {
+  const { chainId, oracle, registry } = deployment;
+  const config = {
+    chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
+    model: modelConfig(model),
+    listen: ["/ip4/127.0.0.1/tcp/0"],
+    ...(gateway === undefined ? {} : { gateway }),
+    timing: {
+      phaseMs: model.pace.phaseMs,
+      graceMs: 3_000,
+      certifyMs: 3_000,
+      relayStaggerMs: 2_000,
+      settleBatchMs: 2_000,
+    },
+  };
+  await writeFile(join(directory, CONFIG_FILE), JSON.stringify(config, null, 2));
+}
+
+function modelConfig({ path }: WorldModel): object {
+  return { kind: "llama", path, sequences: 2, threads: 1, gpu: false };
+}
+
 /** Starts the agent's process; its log goes to agent.log in its directory. */
-export function startAgent(agent: DemoAgent, password: string): ChildProcess {
+export function startAgent(agent: WorldAgent, password: string): ChildProcess {
   const log = openSync(join(agent.directory, "agent.log"), "a", 0o600);
   const [script, ...args] = agent.lies
     ? [join(import.meta.dirname, "liar.ts"), agent.directory, String(agent.agentId)]
     : [join(root, "agents", "cli", "main.ts"), "agent", "run", "--dir", agent.directory];
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, ["--import", withParent, script, ...args], {
     stdio: ["ignore", log, log],
     env: { ...process.env, CONCLAVE_PASSWORD: password },
   });
-  // The agent ends with this process, however it ends.
+  // At once; `withParent` sees the end of this process half a second later, whatever ended it.
   const kill = (): boolean => child.kill("SIGKILL");
   process.once("exit", kill);
   child.once("exit", () => process.off("exit", kill));

@@ -1,0 +1,92 @@
+// `conclave dev`: a local world to write applications against.
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { parseInteger, usage } from "../../agents/cli/shared/arguments.ts";
+import type { CommandSpec } from "../../agents/cli/shared/command.ts";
+import { toJson } from "../../agents/cli/shared/output.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
+import { worldModel } from "../world/model.ts";
+import { renderWorld } from "./report.ts";
+import { startDevWorld } from "./start.ts";
+
+interface Options {
+  readonly dir?: string;
+  readonly port: string;
+  readonly blockTime: string;
+  readonly agents: string;
+  readonly liar?: true;
+  readonly model?: string;
+  readonly subgraph?: true;
+}
+
+const DEFAULT_PORT = 8_545;
+const MAX_PORT = 65_535;
+/** The chain, and whatever listens beside it; see start.ts. */
+const MAX_CHAIN_PORT = MAX_PORT - 100;
+const LONGEST_BLOCK_SECONDS = 60;
+
+export const dev: CommandSpec<Options> = {
+  example:
+    "conclave dev\n" +
+    "conclave dev --dir ./my-world                   # keeps chain and agents; the same command goes on\n" +
+    "conclave dev --liar --subgraph                  # one agent lies and equivocates; history by GraphQL",
+  options: [
+    {
+      flags: "--dir <dir>",
+      description: "keep the world there, and go on with it (default: it is removed at the end)",
+    },
+    {
+      flags: "--port <number>",
+      description: "of the chain; the agents' gateways take those from 6 above it on; 0: free ones",
+      default: String(DEFAULT_PORT),
+    },
+    { flags: "--block-time <seconds>", description: "time between blocks, such as 1 or 0.2", default: "1" },
+    { flags: "--agents <number>", description: "how many agents there are", default: "5" },
+    { flags: "--liar", description: "the last agent lies in every role, and contradicts itself" },
+    {
+      flags: "--model <file>",
+      description:
+        "GGUF file, or a pulled model (default: the repository's, which knows six families of toy questions)",
+    },
+    { flags: "--subgraph", description: "index the chain with graph-node (linux-x64)" },
+  ],
+  run: async ({ options, host, json, tell }) => {
+    if (options.subgraph === true && findGraphNode() === null)
+      throw new ConclaveError("USAGE", `Start the subgraph: ${NO_GRAPH_NODE} Leave out --subgraph`, {
+        field: "subgraph",
+      });
+    const started = performance.now();
+    const progress = (line: string): void =>
+      tell(`${((performance.now() - started) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
+    const { signal } = host;
+    const world = await startDevWorld({
+      directory: options.dir === undefined ? null : resolve(host.cwd, options.dir),
+      port: parseInteger(options.port, "--port", 0, MAX_CHAIN_PORT),
+      blockTimeSeconds: parseSeconds(options.blockTime),
+      agents: parseInteger(options.agents, "--agents", limits.minCommittee, limits.maxCommittee),
+      liar: options.liar === true,
+      model: worldModel(options.model),
+      subgraph: options.subgraph === true,
+      signal,
+      progress,
+    });
+    try {
+      progress("everything runs; Ctrl-C ends it");
+      host.stdout(json ? `${toJson({ event: "ready", ...world.facts })}\n` : renderWorld(world.facts));
+      if (!signal.aborted) await once(signal, "abort");
+    } finally {
+      progress("stopping everything");
+      await world.stop();
+    }
+    return { json: { event: "stopped" }, text: "stopped" };
+  },
+};
+
+/** Throws USAGE. */
+function parseSeconds(text: string): number {
+  const seconds = /^\d{1,2}(\.\d{1,3})?$/.test(text) ? Number(text) : 0;
+  if (seconds > 0 && seconds <= LONGEST_BLOCK_SECONDS) return seconds;
+  throw usage("--block-time", text, `give seconds such as 1 or 0.2, at most ${LONGEST_BLOCK_SECONDS}`);
+}

@@ -1,0 +1,31 @@
+// What `conclave dev` prints for people.
+import { rows } from "../../agents/cli/shared/output.ts";
+import { snippetsFor } from "./snippets.ts";
+import type { DevFacts } from "./start.ts";
+
+/** Renders addresses, accounts, and snippets that work when they are pasted. */
+export function renderWorld(facts: DevFacts): string {
+  const { deployment, asker, agents, gateways, subgraphUrl } = facts;
+  const { oracle, registry, token } = deployment;
+  const numbers = agents.map(({ agentId, lies }) => `${agentId}${lies ? " (lies)" : ""}`);
+  const table = rows([
+    ["chain", `${facts.rpcUrl} (chain id ${deployment.chainId})`],
+    ["oracle", oracle],
+    ["registry", registry],
+    ["token", `${token} (anybody may mint it)`],
+    ["deployment", facts.deploymentFile],
+    ["agents", numbers.join(", ")],
+    ["gateways", `${gateways[0] ?? ""} ... ${gateways.at(-1) ?? ""}`],
+    ...(subgraphUrl === null ? [] : [["subgraph", subgraphUrl] as const]),
+    ["asker", `${asker.address}, with coins, tokens and subscription ${asker.subscriptionId}`],
+    ["its key", `${asker.privateKey} (public: use it on no other chain)`],
+  ]);
+  const { shell, typescript, solidity, allow } = snippetsFor(facts);
+  return `${[
+    table,
+    `\n# Ask from the shell, and prove the decision\n\n${shell}`,
+    `\n// Ask from TypeScript: npm install @conclave/sdk viem\n\n${typescript}`,
+    `\n// Ask from a contract: npm install @conclave/contracts\n\n${solidity}`,
+    `\n# Let your contract spend from the subscription\n\n${allow}`,
+  ].join("\n")}\n\n`;
+}

@@ -1,0 +1,242 @@
+// Starts the world of `conclave dev`, or goes on with the one that a directory keeps.
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseEther } from "viem";
+import { z } from "zod";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { parseJson } from "../../agents/adapters/json.ts";
+import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
+import { contracts, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { areFresh } from "../../agents/adapters/artifacts/artifacts.ts";
+import type { Address, AgentId, Hex } from "../../agents/core/types.ts";
+import { startLocalChain, type LocalChain } from "../local-chain.ts";
+import { startGraphNode } from "../subgraph/graph-node.ts";
+import { freePort } from "../subgraph/ports.ts";
+import type { WorldModel } from "../world/model.ts";
+import {
+  deployWorld,
+  deploymentFileIn,
+  isOpen,
+  reopenWorld,
+  startAgents,
+  writeDeployment,
+  type World,
+} from "../world/world.ts";
+
+export interface DevOptions {
+  /** Null: a temporary directory, which `stop` removes. */
+  readonly directory: string | null;
+  /** TCP port of the chain, from which the others follow; 0 takes free ones. */
+  readonly port: number;
+  readonly blockTimeSeconds: number;
+  readonly agents: number;
+  readonly liar: boolean;
+  readonly model: WorldModel;
+  readonly subgraph: boolean;
+  readonly signal: AbortSignal;
+  readonly progress: (line: string) => void;
+}
+
+/** What an application needs to know of the world. */
+export interface DevFacts {
+  readonly rpcUrl: string;
+  readonly deployment: Deployment;
+  readonly deploymentFile: string;
+  /** URLs of the agents' gateways. Each agent has the transcripts of its own committees. */
+  readonly gateways: readonly string[];
+  /** Null without --subgraph. */
+  readonly subgraphUrl: string | null;
+  readonly asker: Asker;
+  readonly agents: readonly {
+    readonly agentId: AgentId;
+    readonly operator: Address;
+    readonly directory: string;
+    readonly lies: boolean;
+  }[];
+}
+
+/** An account with coins and tokens, and with a subscription. Its key is public: it is worth nothing on any other chain. */
+export interface Asker {
+  readonly address: Address;
+  readonly privateKey: Hex;
+  readonly keystore: string;
+  readonly passwordFile: string;
+  readonly subscriptionId: number;
+}
+
+export interface DevWorld {
+  readonly facts: DevFacts;
+  /** Stops all of it, and removes a temporary directory. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Protects keys of a chain that nobody else reaches. */
+const PASSWORD = "conclave dev";
+/** A fast key derivation is enough for a public key. */
+const SCRYPT_N = 4096;
+const TOKENS = parseEther("1000000");
+const PREPAID = parseEther("100000");
+/** The first subscription of the oracle. */
+const SUBSCRIPTION = 1;
+/** Distance of the first gateway's port from the chain's. */
+const GATEWAY_PORTS = 6;
+
+/** Throws NETWORK_FAILED if a port is taken, and CONFIG_INVALID if the directory keeps another world. */
+export async function startDevWorld(options: DevOptions): Promise<DevWorld> {
+  const cleanups: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (let cleanup = cleanups.pop(); cleanup !== undefined; cleanup = cleanups.pop())
+      await cleanup().catch((error: unknown) => options.progress(`clean-up: ${String(error)}`));
+  };
+  try {
+    return { facts: await start(options, cleanups), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Promise<DevFacts> {
+  const { signal, progress, model } = options;
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "conclave-dev-")));
+  if (options.directory === null) cleanups.push(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
+  else await mkdir(directory, { recursive: true, mode: 0o700 });
+  const kept = await readKept(directory);
+  const { agents: count, liar } = agreed(options, kept, directory);
+  const ports = await portsFrom(options.port, count);
+
+  if (kept === null && !(await areFresh(Object.values(contracts), "default")))
+    progress("compiling the contracts (first run only), which may take minutes");
+  progress(kept === null ? "starting a local chain and deploying the contracts" : `going on with ${directory}`);
+  const chain = await startLocalChain({
+    blockTimeSeconds: options.blockTimeSeconds,
+    port: options.port,
+    ...(options.directory === null ? {} : { stateFile: join(directory, STATE_FILE) }),
+  });
+  cleanups.push(() => chain.stop());
+  const { epochBlocks } = model.pace;
+  const world = await (kept === null ? deployWorld(chain, directory, { epochBlocks }) : reopenWorld(chain, directory));
+  signal.throwIfAborted();
+
+  progress(`the chain is at ${chain.rpcUrl}; starting ${count} agents with the model ${model.name}`);
+  const running = await startAgents(world, {
+    directory,
+    password: PASSWORD,
+    model,
+    count,
+    liar,
+    gateways: ports.map((port) => `127.0.0.1:${port}`),
+    known: kept !== null,
+    signal,
+    progress,
+  });
+  cleanups.push(() => running.stop());
+  const asker = await openAsker(world, directory, kept !== null);
+  await running.ready();
+  if (kept === null) {
+    await chain.nextEpoch(epochBlocks);
+    await writeFile(join(directory, WORLD_FILE), `${JSON.stringify({ agents: count, liar })}\n`);
+  }
+  const gateways = ports.map((port) => `http://127.0.0.1:${port}`);
+  const subgraphUrl = options.subgraph ? await openSubgraph(world, options, cleanups) : null;
+  await writeDeployment(world, { gateways, ...(subgraphUrl === null ? {} : { subgraphUrl }) });
+  return {
+    rpcUrl: chain.rpcUrl,
+    deployment: world.deployment,
+    deploymentFile: world.deploymentFile,
+    gateways,
+    subgraphUrl,
+    asker,
+    agents: running.agents
+      .map(({ agentId, keys, directory: folder, lies }) => ({
+        agentId,
+        operator: keys.address,
+        directory: folder,
+        lies,
+      }))
+      .toSorted((one, other) => one.agentId - other.agentId),
+  };
+}
+
+const STATE_FILE = "chain.json";
+const WORLD_FILE = "world.json";
+
+const keptSchema = z.object({ agents: z.int().min(1).max(64), liar: z.boolean() });
+type Kept = z.infer<typeof keptSchema>;
+
+/** Reads what a directory keeps; null if it keeps nothing. Throws CONFIG_INVALID. */
+async function readKept(directory: string): Promise<Kept | null> {
+  const path = join(directory, WORLD_FILE);
+  const text = await readFile(path, "utf8").catch(() => null);
+  const begun = [STATE_FILE, deploymentFileIn("")].filter((name) => existsSync(join(directory, name)));
+  if (text === null && begun.length === 0) return null;
+  const kept = text === null ? undefined : keptSchema.safeParse(parseJson(text)).data;
+  if (kept !== undefined && begun.length === 2) return kept;
+  throw invalid(directory, "it keeps no whole world, since its first start did not end; remove the folder");
+}
+
+/** Returns how many agents there are, and whether one lies: as the directory has it, which flags may not contradict. */
+function agreed({ agents, liar }: DevOptions, kept: Kept | null, directory: string): Kept {
+  if (kept === null) return { agents, liar };
+  if (liar && !kept.liar) throw invalid(directory, "its agents are honest; leave out --liar, or name another --dir");
+  return kept;
+}
+
+function invalid(directory: string, why: string): ConclaveError {
+  return new ConclaveError("CONFIG_INVALID", `Open the world in ${directory}: ${why}`, { field: "--dir", directory });
+}
+
+/** Returns the gateways' ports. Throws NETWORK_FAILED if one of them or the chain's is taken. */
+async function portsFrom(chainPort: number, count: number): Promise<readonly number[]> {
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  if (chainPort === 0) return Promise.all(indexes.map(() => freePort()));
+  const ports = indexes.map((index) => chainPort + GATEWAY_PORTS + index);
+  for (const port of [chainPort, ...ports])
+    if (await isOpen(port))
+      throw new ConclaveError(
+        "NETWORK_FAILED",
+        `Start the world: somebody listens on port ${port} of 127.0.0.1 already; stop that, or choose another --port (0 takes free ones)`,
+        { field: "--port", port },
+      );
+  return ports;
+}
+
+/** Opens the second account of the chain for whoever writes an application. */
+async function openAsker({ chain, deployment, bank }: World, directory: string, known: boolean): Promise<Asker> {
+  const { address, privateKey } = accountOf(chain);
+  const keystore = join(directory, "asker.json");
+  const passwordFile = join(directory, "password");
+  const asker = { address, privateKey, keystore, passwordFile, subscriptionId: SUBSCRIPTION };
+  if (known) return asker;
+  await writeFile(passwordFile, `${PASSWORD}\n`);
+  const keys = await createKeystore(keystore, PASSWORD, { scryptN: SCRYPT_N, privateKey: hexToBytes(privateKey) });
+  await bank.mint(address, TOKENS);
+  const { chainId, oracle, registry } = deployment;
+  const place = { rpcUrl: chain.rpcUrl, chainId, oracle, registry, receiptPollMs: 100 };
+  const actions = await createOperatorActions({ ...place, account: keys.viemAccount() });
+  const { subscriptionId } = await actions.createSubscription();
+  await actions.fund(subscriptionId, "token", PREPAID);
+  return { ...asker, subscriptionId };
+}
+
+function accountOf({ accounts }: LocalChain): { readonly address: Address; readonly privateKey: Hex } {
+  const [, second] = accounts;
+  if (second === undefined) throw new Error("Find the asker: the chain has one account");
+  return { address: keysFromPrivateKey(hexToBytes(second.privateKey)).address, privateKey: second.privateKey };
+}
+
+async function openSubgraph(
+  { chain, deployment }: World,
+  { signal, progress }: DevOptions,
+  cleanups: (() => Promise<void>)[],
+): Promise<string> {
+  progress("building the subgraph, starting PostgreSQL and graph-node");
+  const node = await startGraphNode(chain.rpcUrl, deployment, signal);
+  cleanups.push(() => node.stop());
+  return node.queryUrl;
+}

@@ -1,0 +1,149 @@
+// `conclave dev` as its users meet it: a process that prints what to use, serves questions, and leaves nothing behind.
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, it } from "node:test";
+import { runCli } from "../../agents/cli/run-cli.ts";
+import type { DevFacts } from "../../devnet/dev/start.ts";
+import { isOpen } from "../../devnet/world/world.ts";
+import { createCli, type Cli } from "./cli-world.ts";
+import { until } from "./world.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+interface Ready extends DevFacts {
+  readonly event: string;
+}
+
+interface Dev {
+  readonly child: ChildProcess;
+  readonly facts: Ready;
+}
+
+async function startDev(...flags: readonly string[]): Promise<Dev> {
+  const args = ["devnet/cli.ts", "dev", "--json", "--port", "0", "--block-time", "0.2", "--agents", "4", ...flags];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  return { child, facts: JSON.parse(line) as Ready };
+}
+
+/** Ports of the chain and of the gateways. */
+function portsOf({ rpcUrl, gateways }: DevFacts): readonly number[] {
+  return [rpcUrl, ...gateways].map((url) => Number(new URL(url).port));
+}
+
+async function areClosed(facts: DevFacts): Promise<boolean> {
+  return (await Promise.all(portsOf(facts).map(isOpen))).every((open) => !open);
+}
+
+async function end({ child }: Dev, signal: NodeJS.Signals): Promise<number | null> {
+  const exited = once(child, "exit");
+  child.kill(signal);
+  const [code] = (await exited) as [number | null];
+  return code;
+}
+
+describe("conclave dev", () => {
+  let folder: string;
+  let cli: Cli;
+  let dev: Dev;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "conclave-dev-test-"));
+    cli = createCli(folder);
+    dev = await startDev("--dir", join(folder, "world"));
+  });
+  after(async () => {
+    if (dev.child.exitCode === null && dev.child.signalCode === null) await end(dev, "SIGKILL");
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const ask = async (question: string): Promise<string> => {
+    const { deploymentFile, asker } = dev.facts;
+    const account = ["--keystore", asker.keystore, "--password-file", asker.passwordFile];
+    const asked = ["request", "--question", question, "--kind", "number", "--wait", "--deployment", deploymentFile];
+    const { code, value } = await cli.json(...asked, ...account);
+    assert.equal(code, 0, JSON.stringify(value));
+    return JSON.stringify(value);
+  };
+
+  it("says what to use, and decides the question that its asker asks", { timeout: 240_000 }, async () => {
+    const { event, agents, subgraphUrl } = dev.facts;
+    assert.deepEqual([event, agents.map(({ agentId }) => agentId), subgraphUrl], ["ready", [1, 2, 3, 4], null]);
+    assert.match(await ask("What is 27 plus 38?"), /"answer":"65"/);
+  });
+
+  it("serves transcripts to browsers: each gateway has what its agent sat for", { timeout: 60_000 }, async () => {
+    for (const gateway of dev.facts.gateways) {
+      const args = ["verify", "1", "--gateway", gateway, "--deployment", dev.facts.deploymentFile];
+      assert.equal((await cli.run(args)).code, 0, gateway);
+    }
+  });
+
+  it("ends by one Ctrl-C, and goes on where it stopped", { timeout: 240_000 }, async () => {
+    assert.equal(await end(dev, "SIGINT"), 0);
+    assert.ok(await areClosed(dev.facts));
+    const { oracle } = dev.facts.deployment;
+    dev = await startDev("--dir", join(folder, "world"));
+    assert.equal(dev.facts.deployment.oracle, oracle);
+    assert.match(await ask("What is 27 plus 39?"), /"requestId":"2".*"answer":"66"/s);
+    const { code, value } = await cli.json("verify", "--since", "0", "--deployment", dev.facts.deploymentFile);
+    assert.deepEqual([code, value["proven"]], [0, 2]);
+  });
+
+  it("leaves no process behind, even if it is killed", { timeout: 60_000 }, async () => {
+    await end(dev, "SIGKILL");
+    await until(() => areClosed(dev.facts), 30_000);
+  });
+});
+
+describe("conclave dev refuses", () => {
+  const messageOf = async (...args: readonly string[]): Promise<string> => {
+    const child = spawn(process.execPath, ["devnet/cli.ts", "dev", "--json", ...args], { cwd: root });
+    const lines: string[] = [];
+    child.stdout.on("data", (chunk: Buffer) => lines.push(chunk.toString()));
+    const [code] = (await once(child, "close")) as [number];
+    assert.notEqual(code, 0);
+    return (JSON.parse(lines.join("")) as { readonly error: { readonly message: string } }).error.message;
+  };
+
+  it("a port that is taken, before it starts anything", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    assert.match(await messageOf("--port", String(port)), new RegExp(`listens on port ${port} of 127.0.0.1 already`));
+    server.close();
+  });
+
+  it("a folder whose first start did not end", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-dev-half-"));
+    await writeFile(join(folder, "chain.json"), "{}");
+    assert.match(await messageOf("--dir", folder), /keeps no whole world.*remove the folder/);
+    assert.ok(existsSync(join(folder, "chain.json")));
+    await rm(folder, { recursive: true });
+  });
+
+  it("times that make no blocks, and committees that cannot be drawn", async () => {
+    assert.match(await messageOf("--block-time", "0"), /Read --block-time: "0" is invalid; give seconds such as 1/);
+    assert.match(await messageOf("--agents", "3"), /Read --agents: "3" is invalid; give a whole number from 4/);
+  });
+
+  it("nothing of its help: the product alone knows no such command", async () => {
+    const texts: string[] = [];
+    const host = {
+      stdout: (text: string) => void texts.push(text),
+      stderr: () => undefined,
+      environment: {},
+      cwd: tmpdir(),
+      signal: new AbortController().signal,
+    };
+    assert.equal(await runCli(["--help"], host), 0);
+    assert.doesNotMatch(texts.join(""), /^ {2}dev /m);
+  });
+});
