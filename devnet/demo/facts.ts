@@ -33,6 +33,8 @@ export interface DemoDecision {
   readonly transcript: string;
   readonly callbackSucceeded: boolean;
   readonly verified: boolean;
+  /** The argument, as `conclave transcript` tells it. */
+  readonly argument: string;
 }
 
 /** What the demo did and read from the chain. */
@@ -46,6 +48,8 @@ export interface DemoFacts {
     readonly reputation: number;
     /** Tokens that its operator can claim. */
     readonly earned: string;
+    /** Tokens of its stake that proofs of equivocation took. */
+    readonly slashed: string;
   }[];
   readonly durationsMs: {
     readonly chain: number;

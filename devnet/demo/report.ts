@@ -56,13 +56,23 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
         : []),
     ].join("\n"),
   );
-  const liars = report.agents.filter((agent) => agent.lies).map((agent) => `#${agent.agentId}`);
+  const told = report.decisions.map((one) => `--- request #${numberOf(one)} ---\n\n${one.argument.trimEnd()}\n`);
   const notes = [
     `a certificate of ${id} says: ${meaningOf[assurance]}`,
-    `agent ${liars.join(", ")} lied and equivocated`,
+    ...report.agents.filter(({ lies }) => lies).map(liarNote),
     `tokens earned: ${report.agents.map(({ agentId, earned }) => `#${agentId} ${Number(earned).toFixed(2)}`).join(", ")}`,
     ...(id === "hashgraph" ? ["events: how many the seat that said most had said"] : []),
     ...(keeps ? [] : ["to verify a decision yourself, keep the network: npm run demo -- --keep"]),
   ];
-  return `${table.toString()}\n${details.join("\n")}\n${notes.join("; ")}\n`;
+  return `${told.join("\n")}\n${table.toString()}\n${details.join("\n")}\n${notes.join("; ")}\n`;
+}
+
+/** What became of a liar, who may well sign what the others decided. */
+function liarNote({ agentId, slashed }: DemoReport["agents"][number]): string {
+  const lost = Number(slashed);
+  const cost =
+    lost > 0
+      ? `proofs of its double signatures took ${lost.toFixed(2)} of its stake`
+      : "no proof of its double signatures has reached the chain yet";
+  return `agent #${agentId} lied and equivocated: ${cost}; where it signs, it certifies what the others decided`;
 }

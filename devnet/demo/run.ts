@@ -6,9 +6,9 @@ import { formatEther, parseEther } from "viem";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import type { Address, RequestId } from "../../agents/core/types.ts";
+import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
-import type { TransactionReader } from "../../agents/ports/chain.ts";
+import type { AgentRecord, TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import type { WorldAgent } from "../world/agents.ts";
@@ -99,6 +99,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const handedOut = await handOut(documents, world.reader, signal);
   cleanups.push(() => handedOut.close());
   await chain.nextEpoch(model.pace.epochBlocks);
+  const joined = await world.reader.agents();
   const asked: Asked[] = [];
   for (const question of questions) {
     const one = await world.desk.ask(question);
@@ -131,6 +132,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
       lies,
       reputation: records.find((record) => record.agentId === agentId)?.reputation ?? 0,
       earned: formatEther(rewards[index] ?? 0n),
+      slashed: formatEther(stakeOf(joined, agentId) - stakeOf(records, agentId)),
     })),
     durationsMs: {
       chain: Math.round(chainMs),
@@ -265,5 +267,11 @@ async function describe(
     transcript: cidString(decision.transcript),
     callbackSucceeded: outcome.status !== 0 && outcome.value === decision.outcome,
     verified: verified.ok,
+    argument: verified.argument,
   };
+}
+
+function stakeOf(records: readonly AgentRecord[], agentId: AgentId): bigint {
+  const record = records.find((one) => one.agentId === agentId);
+  return record === undefined ? 0n : record.stake + record.unbonding;
 }

@@ -29,14 +29,15 @@ const decision: DemoDecision = {
   transcript: "bafy",
   callbackSucceeded: true,
   verified: true,
+  argument: 'question  "Is it so?"\n\nseat 2 rejects "no" of seat 0\n',
 };
 
 const report = (id: string, decisions: readonly DemoDecision[]): DemoReport => ({
   protocol: protocolById(id) as Protocol,
   decisions,
   agents: [
-    { agentId: 1, signer: "0x01", lies: true, reputation: 1_000_000, earned: "0" },
-    { agentId: 2, signer: "0x02", lies: false, reputation: 1_000_000, earned: "1.25" },
+    { agentId: 1, signer: "0x01", lies: true, reputation: 1_000_000, earned: "0", slashed: "20.5" },
+    { agentId: 2, signer: "0x02", lies: false, reputation: 1_000_000, earned: "1.25", slashed: "0" },
   ],
   durationsMs: { chain: 1, agents: 1, decisions: 1, verify: 1, total: 4 },
   deploymentFile: "deployment.json",
@@ -49,8 +50,17 @@ describe("the demo's table", () => {
     assert.match(text, /decision +│ confidence +│ as expected +│ signed by/);
     assert.match(text, /Decided: yes +│ 75\.00 % +│ yes /);
     assert.match(text, /Decided: no +│ 75\.00 % +│ NO: yes /);
-    assertIncludes(text, "agent #1 lied");
+    assertIncludes(text, "agent #1 lied and equivocated: proofs of its double signatures took 20.50 of its stake");
     assertIncludes(text, "tokens earned: #1 0.00, #2 1.25");
+  });
+
+  it("tells the argument of each request before the table", () => {
+    const text = renderReport(report("mbft", [decision, { ...decision, requestId: "2" }]), true);
+    const [first, second, table] = ["--- request #1 ---", "--- request #2 ---", "as expected"].map((part) =>
+      text.indexOf(part),
+    );
+    assert.ok(0 <= first! && first! < second! && second! < table!);
+    assert.equal(text.match(/seat 2 rejects "no" of seat 0/g)?.length, 2);
   });
 
   it("shows the short number of a request in the table, its whole id below", () => {
