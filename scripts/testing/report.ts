@@ -2,8 +2,8 @@
 import { finished } from "node:stream/promises";
 import { spec, type TestEvent } from "node:test/reporters";
 import { styleText } from "node:util";
-import type { Outcome } from "./run-job.ts";
-import { suites, type Suite } from "./suites.ts";
+import type { JobResult } from "./run-job.ts";
+import { nameOf, suites, type Job, type Suite } from "./suites.ts";
 
 export interface SuiteTotal {
   readonly suite: Suite;
@@ -21,7 +21,7 @@ export interface SuiteTotal {
 export interface JobPrinter {
   readonly event: (event: TestEvent) => void;
   readonly text: (text: string) => void;
-  readonly done: (outcome: Outcome) => void;
+  readonly done: (result: JobResult) => void;
 }
 
 export interface Printer {
@@ -33,16 +33,16 @@ export interface Printer {
 const PROGRESS_MS = 15_000;
 
 /** @param quiet prints only the files that fail */
-export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStream): Printer {
+export function createPrinter(jobs: readonly Job[], quiet: boolean, out: NodeJS.WriteStream): Printer {
   const started = performance.now();
   const reporter = new spec();
   reporter.pipe(out, { end: false });
-  const isLive = jobs === 1 && !quiet;
-  const ended: Outcome[] = [];
+  const isLive = jobs.length === 1 && !quiet;
+  const ended: JobResult[] = [];
   const say = (): void => {
     const { passed, failed } = sum(ended);
     const seconds = Math.round((performance.now() - started) / 1000);
-    const text = `${ended.length} of ${jobs} files, ${passed} passed, ${failed} failed, ${seconds} s`;
+    const text = `${countFiles(ended.map(({ job }) => job))} of ${countFiles(jobs)} files, ${passed} passed, ${failed} failed, ${seconds} s`;
     out.write(out.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
   };
   const timer = quiet ? setInterval(say, out.isTTY ? 1_000 : PROGRESS_MS) : undefined;
@@ -61,9 +61,9 @@ export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStr
           if (isLive) out.write(text);
           else texts.push(text);
         },
-        done(outcome) {
-          ended.push(outcome);
-          if (quiet && outcome.ok) return;
+        done(result) {
+          ended.push(result);
+          if (quiet && result.ok) return;
           if (out.isTTY && quiet) out.write("\r\u001b[K");
           for (const event of kept) reporter.write(event);
           out.write(texts.join(""));
@@ -79,22 +79,44 @@ export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStr
   };
 }
 
+/** The number of files; the contracts' tests are one, since Hardhat finds them. */
+function countFiles(jobs: readonly Job[]): number {
+  return jobs.reduce((count, { files }) => count + Math.max(1, files.length), 0);
+}
+
 /** The end of one file's run, which is not the end of this one. */
 function isOfRun({ type, data }: TestEvent): boolean {
   return type === "test:summary" || (type === "test:diagnostic" && data.file === undefined);
 }
 
-export function totalsOf(outcomes: readonly Outcome[]): readonly SuiteTotal[] {
+export function totalsOf(results: readonly JobResult[]): readonly SuiteTotal[] {
   return suites.flatMap((suite) => {
-    const own = outcomes.filter(({ job }) => job.suite === suite);
-    return own.length === 0 ? [] : [{ suite, ok: own.every(({ ok }) => ok), files: own.length, ...sum(own) }];
+    const own = results.filter(({ job }) => job.suite === suite);
+    return own.length === 0
+      ? []
+      : [{ suite, ok: own.every(({ ok }) => ok), files: countFiles(own.map(({ job }) => job)), ...sum(own) }];
   });
+}
+
+/** What one file took; `file` is a suite's name where one run has all of its files. */
+export interface FileTotal {
+  readonly file: string;
+  readonly passed: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number | null;
+}
+
+/** The files, those first that took most CPU time. */
+export function filesIn(results: readonly JobResult[]): readonly FileTotal[] {
+  return results
+    .map(({ job, passed, seconds, cpuSeconds }) => ({ file: nameOf(job), passed, seconds, cpuSeconds }))
+    .toSorted((one, other) => (other.cpuSeconds ?? 0) - (one.cpuSeconds ?? 0));
 }
 
 type Sums = Omit<SuiteTotal, "suite" | "ok" | "files">;
 
-function sum(parts: readonly (Outcome | SuiteTotal)[]): Sums {
-  const total = (value: (part: Outcome | SuiteTotal) => number): number =>
+function sum(parts: readonly (JobResult | SuiteTotal)[]): Sums {
+  const total = (value: (part: JobResult | SuiteTotal) => number): number =>
     parts.reduce((all, one) => all + value(one), 0);
   return {
     passed: total(({ passed }) => passed),
