@@ -425,6 +425,7 @@ contract DecisionOracle is Accounts, Requests {
     function _begin(RequestTerms terms, RoundStep memory step) private view returns (Round round, uint64 seedBlock) {
         uint256 period = step.wait;
         seedBlock = NO_SEED_BLOCK;
+        // slither-disable-next-line incorrect-equality: no pause, not an amount that could skip a value
         if (period == 0) (period, seedBlock) = (terms.duration(), SeedLib.next(_epochBlocks));
         unchecked {
             // The period is a uint24.

@@ -97,9 +97,12 @@ contract Settlement is ISettlement {
 
     /// @inheritdoc ISettlement
     function settle(Request calldata request, DecidedRound[] calldata rounds) external {
+        RequestState state = oracle.stateOf(request.id);
+        // The oracle asks the same of what it pays out. Asked first, it costs little to come second, with a copy or in good faith.
+        require(!state.has(RequestStateLib.SETTLED), IDecisionOracle.AlreadySettled(request.id));
         bytes32 commitment = HistoryLib.commitment(request, rounds);
         RequestTerms terms = request.terms;
-        Book memory book = _open(request, rounds);
+        Book memory book = _open(request, rounds, state.attempt());
         // There is one round for each attempt with a decision, so at most seven.
         for (uint256 i = 0; i < rounds.length; ++i) {
             uint256 pay = _payOf(book, rounds[i]);
@@ -317,7 +320,12 @@ contract Settlement is ISettlement {
 
     /// @dev Makes room for each seat, for payments to a relayer, the treasury and an appellant of each round, and for one
     /// to the caller.
-    function _open(Request calldata request, DecidedRound[] calldata rounds) private view returns (Book memory book) {
+    /// @param attempt the request's last attempt
+    function _open(
+        Request calldata request,
+        DecidedRound[] calldata rounds,
+        uint256 attempt
+    ) private view returns (Book memory book) {
         book.relays = new uint256[](rounds.length);
         for (uint256 i = 0; i < rounds.length; ++i) {
             uint256 size = rounds[i].committee.length;
@@ -331,7 +339,7 @@ contract Settlement is ISettlement {
         (book.unit, book.appealUnit) = (prices.unitOf(terms), prices.appealUnitOf(terms));
         DecidedRound calldata last = rounds[rounds.length - 1];
         // The oracle has paid who called `replace`, and has given back the rest of what was reserved for that.
-        book.rest = terms.fee() - prices.replaceReserve(_replaced(request.id, rounds.length, last.decision));
+        book.rest = terms.fee() - prices.replaceReserve(_replaced(attempt, rounds.length, last.decision));
         // Otherwise the oracle has done the same for the delivery (SE13).
         if (!_isFinalAtOnce(terms, last)) book.rest -= prices.atCap(PricesLib.fallBackGas(terms));
         book.payments = new Payment[](3 * rounds.length + 1);
@@ -341,10 +349,10 @@ contract Settlement is ISettlement {
     /// @dev Returns how many silent committees were replaced. Every attempt but the first was called by a round on
     /// record, which hung or was appealed against, or by `replace`. The last round called one only if nobody answered
     /// it.
+    /// @param attempt the last attempt
     /// @param count number of rounds on record
     /// @param last the last decision
-    function _replaced(RequestId requestId, uint256 count, Decision calldata last) private view returns (uint256) {
-        uint256 attempt = oracle.stateOf(requestId).attempt();
+    function _replaced(uint256 attempt, uint256 count, Decision calldata last) private pure returns (uint256) {
         return attempt + (attempt == last.head.attempt() ? 1 : 0) - count;
     }
 

@@ -15,12 +15,13 @@ import type { SourceReader } from "../ports/source-reader.ts";
 import type { Signer } from "../ports/signer.ts";
 import { announcementTopic } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
-import { openCursor, type StoredCursor } from "./cursor.ts";
+import { openCursor, type EventBlocks, type StoredCursor } from "./cursor.ts";
 import { persistently } from "./persist.ts";
 import { seatedProgress } from "./request/committee.ts";
 import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts";
 import { createKeeper, type Keeper } from "./request/keeper.ts";
 import { createRelayer, type Relayer } from "./request/relay.ts";
+import { createTrails, eventsUpTo, type Trails } from "./request/trails.ts";
 import { Duties, type SeatStatus } from "./seat/duties.ts";
 import { createIngress, type Ingress } from "./seat/ingress.ts";
 import { createResend } from "./seat/resend.ts";
@@ -62,6 +63,8 @@ export interface Agent {
  * longest period of a request, in 26 calls for logs at the usual range. `conclave agent claim` settles older requests.
  */
 const LOOK_BACK_BLOCKS = 50_400n;
+/** Requests that have waited and are read at once at a restart. */
+const FOUND_AT_ONCE = 32;
 
 /** Creates an agent: it follows the chain, sits on committees, relays certificates and keeps requests moving. */
 export function createAgent(ports: AgentPorts, timing: AgentTiming, tokensPerRequest: number): Agent {
@@ -78,6 +81,7 @@ class RunningAgent implements Agent {
   private readonly lifetime = new AbortController();
   /** Progress of the requests that are not final. */
   private readonly progresses = new Map<RequestId, Progress>();
+  private readonly trails: Trails = createTrails();
   private followed: AgentFacts["chain"] = null;
 
   constructor(ports: AgentPorts, timing: AgentTiming, tokensPerRequest: number) {
@@ -129,14 +133,17 @@ class RunningAgent implements Agent {
       await this.guarded(() => this.sit(batch.cursor.blockNumber, cursor), "could not take seats");
       if (this.lifetime.signal.aborted) return;
       this.followed = { blockNumber: batch.cursor.blockNumber, atMs: this.ports.clock.now() };
+      this.keeper.block();
       const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
-      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.progresses.keys(), ...unsettled]);
+      const open = [...this.progresses.keys(), ...unsettled];
+      await cursor.advance(batch.cursor, openRequests(batch.events), open, this.trails.waited(open));
     };
     try {
       await opened?.();
       void this.evidence.resume();
       await this.persistently(() => this.refreshPeers());
       void this.keeper.wake();
+      await this.findAgain(cursor);
       await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
         log.warn({ error: error.message }, "chain trouble"),
       );
@@ -180,6 +187,23 @@ class RunningAgent implements Agent {
    */
   private persistently(action: () => Promise<void>): Promise<void> {
     return persistently(this.ports, this.lifetime.signal, action);
+  }
+
+  /** SE25: reads the requests that have waited, whose events lie before the position. */
+  private async findAgain({ position, kept }: StoredCursor): Promise<void> {
+    if (position === null) return;
+    const { chain } = this.ports;
+    const find = async ([requestId, blocks]: readonly [RequestId, EventBlocks]): Promise<void> => {
+      const events = await eventsUpTo(chain, requestId, blocks, position, this.lifetime.signal);
+      for (const event of events) this.see(requestId, event);
+    };
+    const requests = [...kept];
+    for (let at = 0; at < requests.length; at += FOUND_AT_ONCE) {
+      const group = requests.slice(at, at + FOUND_AT_ONCE);
+      const failure = ([requestId]: readonly [RequestId, EventBlocks]): string =>
+        `could not find request ${requestId} again, which has waited: other agents have to serve it`;
+      await Promise.all(group.map((one) => this.guarded(() => find(one), failure(one))));
+    }
   }
 
   private async handle(event: ChainEvent, cursor: StoredCursor): Promise<void> {
@@ -240,6 +264,7 @@ class RunningAgent implements Agent {
   private see(requestId: RequestId, event: ChainEvent): Progress | null {
     const progress = applyEvent(this.progresses.get(requestId) ?? null, event);
     if (progress === null) return null;
+    this.trails.see(requestId, event, progress);
     if (isFinal(progress)) {
       this.progresses.delete(requestId);
       this.duties.forgetBudget(requestId);

@@ -27,7 +27,7 @@ export const timingConfigSchema = z
     graceMs: z.int().min(10).max(600_000).default(5_000),
     certifyMs: z.int().min(100).max(600_000).default(5_000),
     certifyDeltaMs: z.int().min(10).max(60_000).default(1_000),
-    /** Time between the turns of two agents that relay or keep. */
+    /** Time between the turns of two agents that relay; three times that where they keep. */
     relayStaggerMs: z.int().min(100).max(600_000).default(5_000),
     /**
      * Wait for other decisions that can commit in the same transaction. With blocks every twelve seconds, a quarter of

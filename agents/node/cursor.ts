@@ -7,15 +7,34 @@ import { maxRecordBytes, type JournalFactory } from "../ports/journal.ts";
 const NAME = "cursor";
 /** Blocks between two stored positions while nothing happens. */
 const STORE_EVERY = 100n;
+/**
+ * Most requests whose events are kept by their blocks; a record has room for all. The position stays before any other
+ * request, so that a flood of requests that wait costs time at a restart and loses none.
+ */
+const MAX_KEPT = 4096;
+
+/** The blocks of a request's events, one for each event, in chain order. */
+export type EventBlocks = readonly bigint[];
 
 /**
  * Position from which a restart follows the chain: before the oldest request that still needs something, so that the
- * restart sees all its events.
+ * restart sees all its events. A request that has waited (SE25) may be a month old: it does not hold the position back,
+ * and the cursor keeps the blocks of its events in its place.
  */
 export interface StoredCursor {
   readonly position: Cursor | null;
-  /** `arrived`: requests first seen in this batch. `open`: all requests that are not final or not settled after it. */
-  advance(next: Cursor, arrived: readonly RequestId[], open: readonly RequestId[]): Promise<void>;
+  /** Requests whose first event lies before the position, with the blocks of their events up to the position. */
+  readonly kept: ReadonlyMap<RequestId, EventBlocks>;
+  /**
+   * `arrived`: requests first seen in this batch. `open`: all requests that are not final or not settled after it.
+   * `waited`: those of them that have waited.
+   */
+  advance(
+    next: Cursor,
+    arrived: readonly RequestId[],
+    open: readonly RequestId[],
+    waited: ReadonlyMap<RequestId, EventBlocks>,
+  ): Promise<void>;
   /**
    * Removes a closed journal as soon as no restart can see the request's events again. Until then the journal keeps the
    * agent from signing anew: a node that lags behind may describe a settled request as open.
@@ -26,10 +45,14 @@ export interface StoredCursor {
   close(): Promise<void>;
 }
 
-/** `done`: journals that the position has passed; after a crash they may still exist. */
+/**
+ * `done`: journals that the position has passed; after a crash they may still exist. `kept`: what has changed in the kept
+ * requests since the record before; no blocks for one that is kept no more.
+ */
 interface Entry {
   readonly position: Cursor;
   readonly done: readonly string[];
+  readonly kept: ReadonlyMap<RequestId, EventBlocks>;
 }
 
 /** Journal names that fit into one record. */
@@ -39,23 +62,30 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
   const last = await lastEntry(journals);
   for (const name of last?.done ?? []) await journals.remove(name);
   const position = last?.position ?? null;
+  const kept = new Map(last?.kept ?? []);
   // Start afresh with one record, so that the file stays small.
   await journals.remove(NAME);
   const journal = await journals.open(NAME);
-  if (position !== null) await journal.append(encodeEntry({ position, done: [] }));
+  if (position !== null) await journal.append(encodeEntry({ position, done: [], kept }));
   const arrivedAfter = new Map<RequestId, Cursor | null>();
+  const keep = createKept(kept);
   const retired = new Map<string, bigint>();
   let previous = position;
   let stored = position;
   return {
     position,
-    async advance(next, arrived, open) {
+    kept: new Map(kept),
+    async advance(next, arrived, open, waited) {
       for (const requestId of arrived) arrivedAfter.set(requestId, previous);
-      for (const requestId of arrivedAfter.keys()) if (!open.includes(requestId)) arrivedAfter.delete(requestId);
+      keep.see(waited);
+      const isOpen = new Set(open);
+      for (const requestId of arrivedAfter.keys())
+        if (!isOpen.has(requestId) || kept.has(requestId)) arrivedAfter.delete(requestId);
       previous = next;
       const oldest = [...arrivedAfter.values()][0];
       const safe = oldest === undefined ? next : oldest;
       if (safe === null) return;
+      keep.forget(isOpen, next.blockNumber, safe.blockNumber);
       const done = [...retired].filter(([, at]) => at <= safe.blockNumber).map(([name]) => name);
       if (done.length === 0) {
         if (safe.blockNumber === stored?.blockNumber) return;
@@ -63,12 +93,12 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
       }
       stored = safe;
       const removable = done.slice(0, DONE_PER_RECORD);
-      await journal.append(encodeEntry({ position: safe, done: removable }));
+      await journal.append(encodeEntry({ position: safe, done: removable, kept: keep.changes() }));
       for (const name of removable) {
         retired.delete(name);
         await journals.remove(name);
       }
-      if (removable.length > 0) await journal.append(encodeEntry({ position: safe, done: [] }));
+      if (removable.length > 0) await journal.append(encodeEntry({ position: safe, done: [], kept: new Map() }));
     },
     retire(name, settledAt) {
       retired.set(name, settledAt);
@@ -80,23 +110,83 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
   };
 }
 
+/** Follows which requests are kept, in `kept`, and what of that no record says yet. */
+function createKept(kept: Map<RequestId, EventBlocks>) {
+  /** The first block after which a kept request was not open any more. */
+  const endedAt = new Map<RequestId, bigint>();
+  let changed = new Set<RequestId>();
+  return {
+    see(waited: ReadonlyMap<RequestId, EventBlocks>): void {
+      for (const [requestId, blocks] of waited) {
+        const known = kept.get(requestId);
+        if (known?.length === blocks.length || (known === undefined && kept.size >= MAX_KEPT)) continue;
+        kept.set(requestId, [...blocks]);
+        changed.add(requestId);
+      }
+    },
+    /** Forgets what has ended before the position: a restart there sees nothing of it. */
+    forget(isOpen: ReadonlySet<RequestId>, now: bigint, position: bigint): void {
+      for (const requestId of kept.keys()) {
+        if (isOpen.has(requestId)) {
+          endedAt.delete(requestId);
+          continue;
+        }
+        const at = endedAt.get(requestId) ?? now;
+        endedAt.set(requestId, at);
+        if (at > position) continue;
+        kept.delete(requestId);
+        endedAt.delete(requestId);
+        changed.add(requestId);
+      }
+    },
+    changes(): ReadonlyMap<RequestId, EventBlocks> {
+      const entries = [...changed].map((requestId) => [requestId, kept.get(requestId) ?? []] as const);
+      changed = new Set();
+      return new Map(entries);
+    },
+  };
+}
+
+/** Returns the last record, with all requests that are kept at its position. */
 async function lastEntry(journals: JournalFactory): Promise<Entry | null> {
   if (!(await journals.list()).includes(NAME)) return null;
   const journal = await journals.open(NAME);
   let last: Entry | null = null;
-  for await (const record of journal.read()) last = decodeEntry(record) ?? last;
+  const kept = new Map<RequestId, EventBlocks>();
+  for await (const record of journal.read()) {
+    const entry = decodeEntry(record);
+    if (entry === null) continue;
+    last = entry;
+    for (const [requestId, blocks] of entry.kept) kept.set(requestId, blocks);
+  }
   await journal.close();
-  return last;
+  if (last === null) return null;
+  const { blockNumber } = last.position;
+  // Whoever follows the chain from the position sees the later events again.
+  const before = [...kept].map(([id, blocks]) => [id, blocks.filter((block) => block <= blockNumber)] as const);
+  return { ...last, kept: new Map(before.filter(([, blocks]) => blocks.length > 0)) };
 }
 
-function encodeEntry({ position, done }: Entry): Uint8Array {
-  return encode({ blockNumber: Number(position.blockNumber), blockHash: hexToBytes(position.blockHash), done });
+function encodeEntry({ position, done, kept }: Entry): Uint8Array {
+  const { blockNumber, blockHash } = position;
+  const requests = [...kept].map(([requestId, blocks]) => [String(requestId), blocks.map(Number)]);
+  return encode({ blockNumber: Number(blockNumber), blockHash: hexToBytes(blockHash), done, kept: requests });
 }
 
 function decodeEntry(bytes: Uint8Array): Entry | null {
   const value = decode(bytes, maxRecordBytes);
-  if (!isMapOf(value, ["blockNumber", "blockHash", "done"]) || !Array.isArray(value.done)) return null;
-  if (typeof value.blockNumber !== "number" || !(value.blockHash instanceof Uint8Array)) return null;
+  if (!isMapOf(value, ["blockNumber", "blockHash", "done", "kept"])) return null;
+  const { blockNumber, blockHash } = value;
+  if (typeof blockNumber !== "number" || !(blockHash instanceof Uint8Array)) return null;
+  if (!Array.isArray(value.done) || !Array.isArray(value.kept)) return null;
   const done = (value.done as readonly Value[]).filter((name) => typeof name === "string");
-  return { position: { blockNumber: BigInt(value.blockNumber), blockHash: bytesToHex(value.blockHash) }, done };
+  // This agent wrote the record, and the journal's checksum covers it.
+  const kept = (value.kept as readonly [string, readonly number[]][]).map(
+    ([id, blocks]) => [BigInt(id) as RequestId, blocks.map(BigInt)] as const,
+  );
+  return {
+    position: { blockNumber: BigInt(blockNumber), blockHash: bytesToHex(blockHash) },
+    done,
+    kept: new Map(kept),
+  };
 }

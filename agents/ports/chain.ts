@@ -99,6 +99,8 @@ export interface ChainReader {
   ): Promise<void>;
   /** Returns all events of one request. Throws REQUEST_UNKNOWN. */
   requestEvents(requestId: RequestId, signal?: AbortSignal): Promise<readonly ChainEvent[]>;
+  /** Returns the events of one request in these blocks, in chain order; reads each block once. */
+  eventsIn(requestId: RequestId, blocks: readonly bigint[], signal?: AbortSignal): Promise<readonly ChainEvent[]>;
   requestState(requestId: RequestId, signal?: AbortSignal): Promise<RequestState>;
   /**
    * Returns the committee of a running attempt, once the chain has a block after its seed block. Throws CHAIN_REVERTED

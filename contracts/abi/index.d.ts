@@ -143,6 +143,7 @@ export declare const decisionOracleAbi: readonly [
 
 /** What the rounds of a request pay. */
 export declare const settlementAbi: readonly [
+  R<"AlreadySettled",[P<"uint256","requestId">]>,
   R<"DecisionIsProvisional",[P<"uint256","requestId">]>,
   R<"HeaderMismatch",[P<"uint256","requestId">,P<"bytes32","expected">,P<"bytes32","actual">]>,
   R<"InvalidDecision",[P<"bytes32","field">,P<"uint256","value">]>,

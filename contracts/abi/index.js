@@ -135,6 +135,7 @@ export const decisionOracleAbi = [
 ];
 
 export const settlementAbi = [
+  R("AlreadySettled",[P("uint256","requestId")]),
   R("DecisionIsProvisional",[P("uint256","requestId")]),
   R("HeaderMismatch",[P("uint256","requestId"),P("bytes32","expected"),P("bytes32","actual")]),
   R("InvalidDecision",[P("bytes32","field"),P("uint256","value")]),

@@ -14,6 +14,8 @@ import { dueOf } from "../../agents/core/request/progress.ts";
 import { asked, progressNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
+/** No request has this id. */
+const unknown = 999_999n as RequestId;
 
 export const askedState = {
   status: "requested",
@@ -68,6 +70,10 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         events.map(({ kind }) => kind),
         ["requested", "decisionCommitted"],
       );
+      const blocks = events.map(({ blockNumber }) => blockNumber);
+      assert.deepEqual(await reader.eventsIn(request.id, [...blocks, ...blocks]), events);
+      assert.deepEqual(await reader.eventsIn(request.id, blocks.slice(0, 1)), events.slice(0, 1));
+      assert.deepEqual(await reader.eventsIn(unknown, blocks), []);
       const committed = events.at(-1);
       assert.ok(committed?.kind === "decisionCommitted");
       assert.deepEqual([committed.committee, committed.decision], [committee, certificate.decision]);
@@ -229,7 +235,6 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     });
 
     it("reports a request that was never made as unknown", async () => {
-      const unknown = 999_999n as RequestId;
       await rejects(reader.requestEvents(unknown), "REQUEST_UNKNOWN");
       assert.equal((await reader.requestState(unknown)).status, "none");
     });

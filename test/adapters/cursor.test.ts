@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import type { RequestId } from "../../agents/core/types.ts";
-import { openCursor } from "../../agents/node/cursor.ts";
+import { openCursor, type EventBlocks } from "../../agents/node/cursor.ts";
 import type { Cursor } from "../../agents/ports/chain.ts";
 import { assertIncludes } from "../support/assertions.ts";
 
 const at = (block: number): Cursor => ({ blockNumber: BigInt(block), blockHash: `0x${"ab".repeat(32)}` });
 const older = 1n as RequestId;
 const NAME = "request-2-0";
+const none: ReadonlyMap<RequestId, EventBlocks> = new Map();
 
 async function withJournal(): Promise<MemoryJournals> {
   const journals = createMemoryJournals();
@@ -20,18 +21,18 @@ describe("the stored cursor", () => {
   it("keeps a settled request's journal until no restart can see its events", async () => {
     const journals = await withJournal();
     const cursor = await openCursor(journals);
-    await cursor.advance(at(10), [], []);
-    await cursor.advance(at(11), [older], [older]);
+    await cursor.advance(at(10), [], [], none);
+    await cursor.advance(at(11), [older], [older], none);
     cursor.retire(NAME, 20n);
-    await cursor.advance(at(20), [], [older]);
+    await cursor.advance(at(20), [], [older], none);
     assertIncludes(await journals.list(), NAME);
     journals.crash();
     const again = await openCursor(journals);
     assert.equal(again.position?.blockNumber, 10n);
     again.retire(NAME, 20n);
-    await again.advance(at(19), [], []);
+    await again.advance(at(19), [], [], none);
     assertIncludes(await journals.list(), NAME);
-    await again.advance(at(20), [], []);
+    await again.advance(at(20), [], [], none);
     assert.deepEqual(await journals.list(), ["cursor"]);
     journals.crash();
     assert.equal((await openCursor(journals)).position?.blockNumber, 20n);
@@ -45,7 +46,7 @@ describe("the stored cursor", () => {
       remove: (name) => (name === NAME ? remove() : journals.remove(name)),
     });
     first.retire(NAME, 20n);
-    const failure: unknown = await first.advance(at(20), [], []).catch((error: unknown) => error);
+    const failure: unknown = await first.advance(at(20), [], [], none).catch((error: unknown) => error);
     assert.ok(failure instanceof Error);
     journals.crash();
     const again = await openCursor(journals);
@@ -58,14 +59,64 @@ describe("the stored cursor", () => {
     const cursor = await openCursor(journals);
     cursor.retire(NAME, 20n);
     cursor.keep(NAME);
-    await cursor.advance(at(30), [], []);
+    await cursor.advance(at(30), [], [], none);
     assertIncludes(await journals.list(), NAME);
     // A later start does not remove it either, although an earlier record said so.
     cursor.retire(NAME, 30n);
-    await cursor.advance(at(31), [], []);
+    await cursor.advance(at(31), [], [], none);
     await (await journals.open(NAME)).close();
     journals.crash();
     await openCursor(journals);
     assertIncludes(await journals.list(), NAME);
+  });
+
+  it("keeps a request that has waited by the blocks of its events, and goes on past it", async () => {
+    const journals = createMemoryJournals();
+    const first = await openCursor(journals);
+    await first.advance(at(10), [], [], none);
+    await first.advance(at(11), [older], [older], new Map([[older, [11n]]]));
+    await first.advance(at(400), [], [older], new Map([[older, [11n, 399n]]]));
+    await first.advance(at(450), [], [older], new Map([[older, [11n, 399n, 450n]]]));
+    journals.crash();
+    const second = await openCursor(journals);
+    assert.equal(second.position?.blockNumber, 400n);
+    assert.deepEqual([...second.kept], [[older, [11n, 399n]]]);
+    // A restart that stores nothing new finds the same.
+    journals.crash();
+    const third = await openCursor(journals);
+    assert.deepEqual([...third.kept], [[older, [11n, 399n]]]);
+    await third.advance(at(600), [], [], none);
+    journals.crash();
+    assert.deepEqual([...(await openCursor(journals)).kept], []);
+  });
+
+  it("keeps of a request that has waited only what lies before the position, which another request may hold back", async () => {
+    const journals = createMemoryJournals();
+    const held = 2n as RequestId;
+    const first = await openCursor(journals);
+    await first.advance(at(10), [], [], none);
+    await first.advance(at(11), [older], [older], new Map([[older, [11n]]]));
+    await first.advance(at(12), [], [older], new Map([[older, [11n]]]));
+    await first.advance(at(13), [held], [older, held], new Map([[older, [11n, 13n]]]));
+    // It ends after the position, so that a restart has to know the request whose end it sees.
+    await first.advance(at(14), [3n as RequestId], [held, 3n as RequestId], none);
+    journals.crash();
+    const second = await openCursor(journals);
+    assert.equal(second.position?.blockNumber, 12n);
+    assert.deepEqual([...second.kept], [[older, [11n]]]);
+  });
+
+  it("holds the position back for what it has no room to keep", async () => {
+    const journals = createMemoryJournals();
+    const cursor = await openCursor(journals);
+    const waited = new Map(Array.from({ length: 4_097 }, (_, id) => [BigInt(id + 1) as RequestId, [11n]]));
+    await cursor.advance(at(10), [], [], none);
+    await cursor.advance(at(11), [...waited.keys()], [...waited.keys()], waited);
+    await cursor.advance(at(500), [], [...waited.keys()], waited);
+    journals.crash();
+    const again = await openCursor(journals);
+    assert.equal(again.position?.blockNumber, 10n);
+    assert.equal(again.kept.size, 0);
+    await again.close();
   });
 });

@@ -3,13 +3,15 @@ import { describe, it } from "node:test";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Progress } from "../../agents/core/request/progress.ts";
-import type { AgentId } from "../../agents/core/types.ts";
+import type { Address, AgentId } from "../../agents/core/types.ts";
 import { createKeeper, type KeeperPorts } from "../../agents/node/request/keeper.ts";
 import type { AgentRecord, BatchResult, Receipt } from "../../agents/ports/chain.ts";
 import { silentLog } from "../integration/world.ts";
 
 const WAIT_MS = 10_000;
 const STAGGER_MS = 1_000;
+/** The turn of a keeper, which is longer than a block takes where a relayer's is not. */
+const TURN_MS = 3 * STAGGER_MS;
 const TICK_MS = 500;
 /** Blocks of one period: its final requests are settled in one order of agents. */
 const PERIOD = 50n;
@@ -25,11 +27,11 @@ const finalRequest = (id: number): Progress =>
   }) as unknown as Progress;
 
 /** A keeper that is the only agent, over a chain that answers as `outcomeOf` says and records which requests it is asked to settle. */
-function bench(outcomeOf: (id: number) => BatchResult = () => receipt) {
+function bench(outcomeOf: (id: number) => BatchResult = () => receipt, own: Address = "0x11") {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
   const lifetime = new AbortController();
-  const signer = { address: "0x11" };
+  const signer = { address: own };
   const ports = {
     chain: { head: async () => ({ number: 1n, timestamp: 0, oldestSeed: 0n }) },
     writer: {
@@ -52,6 +54,14 @@ function bench(outcomeOf: (id: number) => BatchResult = () => receipt) {
     }
   };
   return { keeper, calls, pass, stop: () => lifetime.abort() };
+}
+
+/** So many agents, the first of which keeps. */
+function manyAgents(count: number): readonly AgentRecord[] {
+  return Array.from(
+    { length: count },
+    (_, index) => ({ agentId: index + 1, signer: index === 0 ? "0x11" : `0x${index}` }) as AgentRecord,
+  );
 }
 
 describe("a keeper that settles", () => {
@@ -92,10 +102,44 @@ describe("a keeper that settles", () => {
     await pass(WAIT_MS + 2 * TICK_MS);
     assert.deepEqual(calls, [[1, 2, 3]]);
     isRefused = false;
-    await pass(WAIT_MS + STAGGER_MS + 2 * TICK_MS);
+    await pass(WAIT_MS + TURN_MS + 2 * TICK_MS);
     assert.deepEqual(calls, [[1, 2, 3], [2]]);
     await pass(3 * WAIT_MS);
     assert.equal(calls.length, 2);
     stop();
+  });
+
+  it("SE9: finds its turns for 100 due requests among 1,000 agents in little time, however long they are due", async () => {
+    const { keeper, pass, stop } = bench();
+    keeper.agents(manyAgents(1_000));
+    for (let id = 1; id <= 100; id += 1) keeper.see(finalRequest(id), BigInt(id) * PERIOD);
+    await pass(WAIT_MS);
+    const { user: before } = process.cpuUsage();
+    await pass(20 * TICK_MS);
+    const microseconds = process.cpuUsage().user - before;
+    // With a hash for each agent, request and tick it takes many seconds.
+    assert.ok(microseconds < 1_000_000, `${microseconds} us`);
+    stop();
+  });
+
+  it("SE9: every agent comes first for some of the requests, and exactly one for each", async () => {
+    const count = 5;
+    const agents = manyAgents(count);
+    const firsts: number[] = [];
+    for (const { signer } of agents) {
+      const { keeper, calls, pass, stop } = bench(undefined, signer);
+      keeper.agents(agents);
+      for (let id = 1; id <= 40; id += 1) keeper.see(finalRequest(id), BigInt(id) * PERIOD);
+      // Before the second agent's turn comes.
+      await pass(WAIT_MS + TURN_MS - TICK_MS);
+      const own = calls.flat();
+      assert.ok(own.length > 0);
+      firsts.push(...own);
+      stop();
+    }
+    assert.deepEqual(
+      firsts.toSorted((one, other) => one - other),
+      Array.from({ length: 40 }, (_, index) => index + 1),
+    );
   });
 });

@@ -222,6 +222,25 @@ describe("tryMulticall of the settlement", () => {
     expect(each).to.be.below(alone - 30_000n);
   });
 
+  it("a copy of a batch costs whoever comes second the calldata, and no gas beside", async function () {
+    this.timeout(300_000);
+    const { world, ready } = await loadFixture(final);
+    const { settlement, oracle } = world;
+    const calls = ready.slice(0, count).map((one) => settleOf(world, one));
+    const send = async (): Promise<ContractTransactionReceipt> =>
+      (await (await settlement.tryMulticall(calls, { gasLimit: 16_000_000n, gasPrice })).wait())!;
+    await send();
+    const second = await send();
+    const reasons = findEvents(settlement, second, "CallFailed").map((event) => event.args["reason"] as string);
+    expect(reasons.map((reason) => oracle.interface.parseError(reason)?.name)).to.deep.equal(
+      Array(count).fill("AlreadySettled"),
+    );
+    // EIP-7623: 10 gas for a byte of zero, 40 for any other.
+    const bytes = ethers.getBytes(settlement.interface.encodeFunctionData("tryMulticall", [calls]));
+    const floor = bytes.reduce((sum, byte) => sum + (byte === 0 ? 10 : 40), 21_000);
+    expect(second.gasUsed).to.equal(floor);
+  });
+
   it("takes at most 128 calls", async () => {
     const { settlement, oracle } = await deployWorld(ethers);
     await expect(settlement.tryMulticall(Array(129).fill("0x")))

@@ -48,6 +48,13 @@ export async function chainReaderOf(
       follow(connection, { finalityDepth, pollIntervalMs, logger, maxBlockRange: maximum }, parameters),
     requestEvents: (requestId, signal) =>
       readRequestEvents(connection, requestId, { current: maximum, maximum }, signal),
+    eventsIn: async (requestId, blocks, signal) => {
+      const size = { current: 1n, maximum: 1n };
+      const found: ChainEvent[] = [];
+      for (const block of new Set(blocks))
+        found.push(...(await readEventsOf(connection, requestId, { from: block, to: block, size }, signal)));
+      return found;
+    },
     requestState: (requestId, signal) => readRequestState(connection, requestId, signal),
     committee: (request, awaited, signal) => readCommittee(connection, request, awaited, signal),
     agents: async (signal) => [...(await agentsAt(signal)).values()],

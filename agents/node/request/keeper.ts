@@ -1,9 +1,18 @@
 import { messageOf } from "../../core/errors.ts";
-import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
-import type { Address, Digest, RequestId } from "../../core/types.ts";
+import { compareHex, sha256, utf8 } from "../../core/encoding/bytes.ts";
+import type { Address, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
-import { awaitedOf, dueOf, isFinal, isPaid, lastRound, type Progress, type Due } from "../../core/request/progress.ts";
+import {
+  awaitedOf,
+  dueOf,
+  isFinal,
+  isPaid,
+  isPause,
+  lastRound,
+  type Progress,
+  type Due,
+} from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
 import type { AgentTiming } from "../config.ts";
@@ -31,6 +40,8 @@ export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
   /** Keeps a request from its first event until everything is paid. `at` is the block of the event. */
   see(progress: Progress, at: bigint): void;
+  /** Tells that the chain has another block, whose time may end a pause (SE25). */
+  block(): void;
   /**
    * Returns the requests that became final in this block or later and that, as far as this agent knows, nobody has
    * settled.
@@ -52,6 +63,11 @@ type Step = Exclude<Due, "settle">;
 
 /** Each tick asks the chain once, for all open requests together. */
 const TICK_MS = 500;
+/**
+ * A keeper's turn, in turns of a relayer: by default 15 seconds, more than a block takes. So the block has what the agent
+ * before has sent, and nobody pays for the same again. Askers wait for relayers, and hardly for keepers.
+ */
+const TURN_STAGGERS = 3;
 
 export function createKeeper(
   ports: KeeperPorts,
@@ -59,8 +75,12 @@ export function createKeeper(
   lifetime: AbortSignal,
 ): Keeper {
   const kept = new Map<RequestId, KeptRequest>();
-  let active: readonly AgentRecord[] = [];
+  const { settleBatchMs } = timing;
+  const turnMs = TURN_STAGGERS * timing.relayStaggerMs;
+  let turns = turnsOf([], ports.signer.address);
   let ticking = false;
+  let moved = Promise.withResolvers<void>();
+  lifetime.addEventListener("abort", () => moved.resolve(), { once: true });
 
   const tick = async (): Promise<void> => {
     const head = await ports.chain.head(lifetime);
@@ -73,7 +93,7 @@ export function createKeeper(
       const isSame = entry.due?.action === action && entry.due?.attempt === attempt;
       if (!isSame) entry.due = action === null ? null : { action, attempt, since: now };
       if (action === null || entry.due === null || entry.busy || action === "settle") continue;
-      if (now - entry.due.since >= rankOf(String(progress.request.id)) * timing.relayStaggerMs) void act(entry, action);
+      if (now - entry.due.since >= rankOf(String(progress.request.id)) * turnMs) void act(entry, action);
     }
     void settle([...kept.values()].flatMap(unsettledOf), now);
   };
@@ -93,10 +113,10 @@ export function createKeeper(
 
   /** Waits for the event to arrive; after a failure everybody has another turn. */
   const postpone = (entry: KeptRequest, action: Due): void => {
-    entry.due = { action, attempt: entry.progress.attempt, since: ports.clock.now() + timing.relayStaggerMs };
+    entry.due = { action, attempt: entry.progress.attempt, since: ports.clock.now() + turnMs };
   };
 
-  const rankOf = (key: string): number => rankIn(active, ports.signer.address, key);
+  const rankOf = (key: string): number => rankIn(turns, key);
 
   const warn = (error: unknown, requestId: RequestId | null): void => {
     const facts = { requestId: requestId?.toString(), error: messageOf(error) };
@@ -109,29 +129,38 @@ export function createKeeper(
     if (entry !== undefined) postpone(entry, "settle");
   };
   const onDone = (requestId: RequestId): void => void kept.delete(requestId);
-  const settle = createSettler({ ...ports, rankOf, onDone, onFailed }, timing, lifetime);
+  const settle = createSettler({ ...ports, rankOf, onDone, onFailed }, { turnMs, settleBatchMs }, lifetime);
 
   const run = async (): Promise<void> => {
     if (ticking) return;
     ticking = true;
     while (kept.size > 0 && !lifetime.aborted) {
+      const next = moved.promise;
       await tick().catch((error: unknown) => warn(error, null));
+      // What waits may do so for a month: it costs a call for each block, and none for each tick.
+      if ([...kept.values()].every(isResting)) await next;
       await sleep(ports.clock, TICK_MS, lifetime).catch(() => undefined);
     }
     ticking = false;
   };
+  const move = (): void => {
+    moved.resolve();
+    moved = Promise.withResolvers<void>();
+  };
 
   return {
     wake: () => wakeOwn(ports, lifetime),
-    agents(records) {
-      active = records;
+    agents(active) {
+      turns = turnsOf(active, ports.signer.address);
     },
+    block: move,
     see(progress, at) {
       const { id } = progress.request;
       const entry = kept.get(id);
       if (isPaid(progress)) kept.delete(id);
       else if (entry === undefined) kept.set(id, { progress, at, due: null, busy: false });
       else Object.assign(entry, { progress, at });
+      move();
       void run();
     },
     unsettled(since) {
@@ -157,6 +186,12 @@ async function wakeOwn({ chain, writer, signer, log }: KeeperPorts, lifetime: Ab
     const facts = { error: messageOf(error) };
     if (!lifetime.aborted) log.error(facts, "could not wake the agent: it will not be drawn; start it again");
   }
+}
+
+/** True if the request waits (SE25), and nothing is due before the chain has another block. */
+function isResting({ progress, due }: KeptRequest): boolean {
+  const awaited = awaitedOf(progress);
+  return due === null && awaited !== null && isPause(awaited);
 }
 
 /** Returns the request if its settlement is due. */
@@ -186,11 +221,27 @@ async function submit(
   throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);
 }
 
-/** Returns the agent's place in what the key names: agents are ordered by sha256(key, agentId). An agent that is not active comes last. */
-function rankIn(active: readonly AgentRecord[], signer: Address, key: string): number {
-  const hashOf = ({ agentId }: AgentRecord): Digest => sha256(concat(utf8(`${key}.`), utf8(String(agentId))));
-  const self = active.find((agent) => agent.signer === signer);
-  if (self === undefined) return active.length;
-  const own = hashOf(self);
-  return active.filter((other) => compareHex(hashOf(other), own) < 0).length;
+/** The circle of the active agents, which is the same for every key. */
+interface Turns {
+  readonly count: number;
+  /** This agent's place in the circle; null if it is not active. */
+  readonly own: number | null;
+}
+
+/** Places the agents on the circle by a hash of their ids. */
+function turnsOf(active: readonly AgentRecord[], signer: Address): Turns {
+  const placed = active.map((agent) => ({ agent, hash: sha256(utf8(String(agent.agentId))) }));
+  const circle = placed.toSorted((one, other) => compareHex(one.hash, other.hash));
+  const own = circle.findIndex(({ agent }) => agent.signer === signer);
+  return { count: active.length, own: own === -1 ? null : own };
+}
+
+/**
+ * Returns the agent's place, from 0, in the order that the key names: it begins at a hash of the key and goes around the
+ * circle. So a turn takes one hash, however many agents there are. An agent that is not active comes last.
+ */
+function rankIn({ count, own }: Turns, key: string): number {
+  if (own === null) return count;
+  const first = Number(BigInt(sha256(utf8(key))) % BigInt(count));
+  return (own - first + count) % count;
 }

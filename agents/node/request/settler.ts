@@ -33,7 +33,7 @@ const SETTLED_BLOCKS = 50n;
 /** Returns what settles the requests whose turn has come, together with what became final at about the same time (SE9). */
 export function createSettler(
   { writer, log, rankOf, onDone, onFailed }: SettlerPorts,
-  { relayStaggerMs, settleBatchMs }: Pick<AgentTiming, "relayStaggerMs" | "settleBatchMs">,
+  { turnMs, settleBatchMs }: Pick<AgentTiming, "settleBatchMs"> & { readonly turnMs: number },
   lifetime: AbortSignal,
 ): (due: readonly Unsettled[], now: number) => Promise<void> {
   let settling = false;
@@ -50,7 +50,7 @@ export function createSettler(
     if (settling || waited.length === 0) return;
     const ranks = new Map([...new Set(waited.map(groupOf))].map((group) => [group, rankOf(`settle ${group}`)]));
     const hasTurn = (one: Unsettled): boolean =>
-      now - one.since - settleBatchMs >= (ranks.get(groupOf(one)) as number) * relayStaggerMs;
+      now - one.since - settleBatchMs >= (ranks.get(groupOf(one)) as number) * turnMs;
     const groups = new Set(waited.filter(hasTurn).map(groupOf));
     // One that has failed waits for its next turn.
     const isReady = (one: Unsettled): boolean => groups.has(groupOf(one)) && one.since <= now;

@@ -165,7 +165,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         string calldata question
     ) private returns (RequestId requestId) {
         Settings memory current = settings;
-        // What is not named is 0, the default of every other term.
+        // slither-disable-next-line uninitialized-local: what is not named is 0, the default of every other term
         Terms memory terms;
         terms.fee = current.fee;
         terms.duration = current.duration;

@@ -1,6 +1,6 @@
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import type { Address, Request, RequestId } from "../../../agents/core/types.ts";
-import type { RequestState } from "../../../agents/core/request/events.ts";
+import type { ChainEvent, RequestState } from "../../../agents/core/request/events.ts";
 import type {
   ChainReader,
   ChainWriter,
@@ -109,15 +109,11 @@ function createReader(ledger: Ledger, serve: Serve, waiting: Set<() => void>, fi
         oldestSeed: ledger.oldestSeed(),
       })),
     follow: (...parameters) => follow(ledger, serve, waiting, finalityDepth, parameters),
+    eventsIn: (requestId, blocks, signal) =>
+      serve(signal, () => eventsOf(ledger, requestId).filter(({ blockNumber }) => blocks.includes(blockNumber))),
     requestEvents: (requestId, signal) =>
       serve(signal, () => {
-        const events = ledger.blocks
-          .flatMap((block) => block.events)
-          .filter(
-            (event) =>
-              (event.kind === "requested" ? event.request.id : "requestId" in event ? event.requestId : null) ===
-              requestId,
-          );
+        const events = eventsOf(ledger, requestId);
         if (events.length > 0) return events;
         throw new ConclaveError("REQUEST_UNKNOWN", `Find request ${requestId}: the ledger has none of that number`, {
           requestId: String(requestId),
@@ -129,6 +125,12 @@ function createReader(ledger: Ledger, serve: Serve, waiting: Set<() => void>, fi
     agentBySigner: (signer, signal) =>
       serve(signal, () => ledger.agents.values().find((agent) => agent.signer === signer) ?? null),
   };
+}
+
+function eventsOf(ledger: Ledger, requestId: RequestId): readonly ChainEvent[] {
+  const idOf = (event: ChainEvent): RequestId | null =>
+    event.kind === "requested" ? event.request.id : "requestId" in event ? event.requestId : null;
+  return ledger.blocks.flatMap((block) => block.events).filter((event) => idOf(event) === requestId);
 }
 
 function stateOf(ledger: Ledger, requestId: RequestId): RequestState {
