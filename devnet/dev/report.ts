@@ -5,10 +5,11 @@ import type { DevFacts } from "./start.ts";
 
 /** Renders addresses, accounts, and snippets that work when they are pasted. */
 export function renderWorld(facts: DevFacts): string {
-  const { deployment, asker, agents, gateways, subgraphUrl } = facts;
+  const { deployment, asker, agents, gateways, subgraphUrl, pageUrl } = facts;
   const { oracle, registry, token } = deployment;
   const numbers = agents.map(({ agentId, lies }) => `${agentId}${lies ? " (lies)" : ""}`);
   const table = rows([
+    ...(pageUrl === null ? [] : [["page", pageUrl] as const]),
     ["chain", `${facts.rpcUrl} (chain id ${deployment.chainId})`],
     ["oracle", oracle],
     ["registry", registry],

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { readPage, startPageServer } from "../../agents/adapters/page/page.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
@@ -51,6 +52,8 @@ export interface DevFacts {
   readonly gateways: readonly string[];
   /** Null without --subgraph. */
   readonly subgraphUrl: string | null;
+  /** URL of the page; null if it is not built. */
+  readonly pageUrl: string | null;
   readonly asker: Asker;
   readonly agents: readonly {
     readonly agentId: AgentId;
@@ -83,8 +86,12 @@ const TOKENS = parseEther("1000000");
 const PREPAID = parseEther("100000");
 /** The first subscription of the oracle. */
 const SUBSCRIPTION = 1;
-/** Distance of the first gateway's port from the chain's. */
+/** Distances of the page's port and of the first gateway's from the chain's. */
+const PAGE_PORT = 5;
 const GATEWAY_PORTS = 6;
+/** As many as the page takes. */
+const MAX_GATEWAYS = 8;
+const PAGE = join(import.meta.dirname, "../../dashboard/dist");
 
 /** Throws NETWORK_FAILED if a port is taken, and CONFIG_INVALID if the directory keeps another world. */
 export async function startDevWorld(options: DevOptions): Promise<DevWorld> {
@@ -144,8 +151,11 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   }
   const gateways = ports.map((port) => `http://127.0.0.1:${port}`);
   const subgraphUrl = options.subgraph ? await openSubgraph(world, options, cleanups) : null;
-  await writeDeployment(world, { gateways, ...(subgraphUrl === null ? {} : { subgraphUrl }) });
+  const more = { gateways, ...(subgraphUrl === null ? {} : { subgraphUrl }) };
+  await writeDeployment(world, more);
+  const pagePort = options.port === 0 ? 0 : options.port + PAGE_PORT;
   return {
+    pageUrl: await openPage(world, { ...more, burnerKey: asker.privateKey }, pagePort, cleanups),
     rpcUrl: chain.rpcUrl,
     deployment: world.deployment,
     deploymentFile: world.deploymentFile,
@@ -196,7 +206,7 @@ async function portsFrom(chainPort: number, count: number): Promise<readonly num
   const indexes = Array.from({ length: count }, (_, index) => index);
   if (chainPort === 0) return Promise.all(indexes.map(() => freePort()));
   const ports = indexes.map((index) => chainPort + GATEWAY_PORTS + index);
-  for (const port of [chainPort, ...ports])
+  for (const port of [chainPort, chainPort + PAGE_PORT, ...ports])
     if (await isOpen(port))
       throw new ConclaveError(
         "NETWORK_FAILED",
@@ -239,4 +249,20 @@ async function openSubgraph(
   const node = await startGraphNode(chain.rpcUrl, deployment, signal);
   cleanups.push(() => node.stop());
   return node.queryUrl;
+}
+
+/** Serves the page with the asker's account in it; null if the page is not built. */
+async function openPage(
+  { chain, deployment }: World,
+  more: { readonly gateways: readonly string[]; readonly subgraphUrl?: string; readonly burnerKey: Hex },
+  port: number,
+  cleanups: (() => Promise<void>)[],
+): Promise<string | null> {
+  if (!existsSync(PAGE)) return null;
+  const { chainId, oracle, registry, deploymentBlock } = deployment;
+  const place = { rpcUrl: chain.rpcUrl, chainId, oracle, registry, deploymentBlock };
+  const config = { ...place, ...more, gateways: more.gateways.slice(0, MAX_GATEWAYS) };
+  const server = await startPageServer({ page: await readPage(PAGE, () => config), host: "127.0.0.1", port });
+  cleanups.push(() => server.close());
+  return `${server.url}/`;
 }

@@ -1,18 +1,32 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { openFolderReader } from "../../adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../adapters/ipfs/gateway.ts";
-import { parseListen } from "../shared/arguments.ts";
-import type { CommandSpec } from "../shared/command.ts";
+import { readPage, startPageServer, type Page } from "../../adapters/page/page.ts";
+import type { HttpServer } from "../../adapters/http-server.ts";
+import { parseFolder, parseListen, parseUrl, type ListenPlace } from "../shared/arguments.ts";
+import { chainFlags, findChainConfig, type ChainFlags } from "../shared/chain-source.ts";
+import type { CliHost, CommandSpec } from "../shared/command.ts";
 import { rows, toJson } from "../shared/output.ts";
+import { findEndpoint } from "../shared/subgraph-source.ts";
 import { anyFolder, DEFAULT_PINS } from "./pins-folder.ts";
 
-interface Options {
+interface Options extends ChainFlags {
   readonly from: string;
   readonly listen: string;
+  /** True without a folder. */
+  readonly ui?: string | true;
+  readonly gateway?: readonly string[];
 }
 
+/** The page as it is built. */
+const PAGE = join(import.meta.dirname, "../../../dashboard/dist");
+
 export const serve: CommandSpec<Options> = {
-  example: "conclave serve --from conclave-pins --listen 127.0.0.1:8080",
+  example:
+    "conclave serve --from conclave-pins --listen 127.0.0.1:8080\n" +
+    "conclave serve --ui --deployment ./deployment.json --gateway https://gateway.example",
   options: [
     { flags: "--from <dir>", description: "the folder that `conclave pin` keeps", default: DEFAULT_PINS },
     {
@@ -20,19 +34,72 @@ export const serve: CommandSpec<Options> = {
       description: "address to listen on; port 0 takes a free one, and everybody who reaches it may read",
       default: "127.0.0.1:8080",
     },
+    {
+      flags: "--ui [dir]",
+      description:
+        "serve the page for the chain that the options below name; everybody who reaches it sees the RPC's URL (default: the page that comes with this program)",
+    },
+    {
+      flags: "--gateway <url...>",
+      description: "with --ui: gateways that the page asks for transcripts, after this one if --from is there",
+    },
+    ...chainFlags,
   ],
   run: async ({ options, host, json }) => {
     const place = parseListen(options.listen, "--listen");
-    const store = await openFolderReader(anyFolder(options.from, host.cwd));
-    const gateway = await startGateway({ store, ...place });
+    const isKept = options.ui === undefined || existsSync(resolve(host.cwd, options.from));
+    const page = options.ui === undefined ? null : await pageOf(options.ui, options, isKept, host);
+    const { url, close } = await (page !== null && !isKept
+      ? startPageServer({ page, ...place })
+      : openGateway(anyFolder(options.from, host.cwd), place, page));
     try {
-      const ready = { event: "ready", url: gateway.url };
-      host.stdout(json ? `${toJson(ready)}\n` : `${rows([["gateway", `${gateway.url}/ipfs/CID`]])}\n`);
+      const pageUrl = page === null ? null : `${url}/`;
+      const ready = { event: "ready", url: isKept ? url : null, page: pageUrl };
+      const table = rows([
+        ...(isKept ? [["gateway", `${url}/ipfs/CID`] as const] : []),
+        ...(pageUrl === null ? [] : [["page", pageUrl] as const]),
+      ]);
+      host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
       if (!host.signal.aborted) await once(host.signal, "abort");
     } finally {
-      await gateway.close();
-      await store.close();
+      await close();
     }
     return { json: { event: "stopped" }, text: "stopped" };
   },
 };
+
+async function openGateway(folder: string, place: ListenPlace, page: Page | null): Promise<HttpServer> {
+  const store = await openFolderReader(folder);
+  try {
+    const gateway = await startGateway({ store, ...place, ...(page === null ? {} : { others: page.answer }) });
+    return {
+      url: gateway.url,
+      close: async () => {
+        await gateway.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Reads the page, and tells it where chain and gateways are. `isGateway`: the page's own server is one. */
+async function pageOf(folder: string | true, flags: Options, isGateway: boolean, host: CliHost): Promise<Page> {
+  const { rpcUrl, chainId, oracle, registry, deploymentBlock } = await findChainConfig(flags, host);
+  const others = (flags.gateway ?? []).map((url) =>
+    parseUrl(url, "--gateway", "a trustless gateway", "https://gateway.example"),
+  );
+  const subgraph = await findEndpoint(flags, host);
+  const path = folder === true ? PAGE : resolve(host.cwd, parseFolder(folder, "--ui"));
+  return readPage(path, (name) => ({
+    rpcUrl,
+    chainId,
+    oracle,
+    registry,
+    deploymentBlock,
+    gateways: [...(isGateway ? [`http://${name}`] : []), ...others],
+    ...(subgraph === null ? {} : { subgraphUrl: subgraph.url }),
+  }));
+}

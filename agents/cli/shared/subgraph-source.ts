@@ -43,7 +43,10 @@ export interface SubgraphSource {
 }
 
 /** Finds the endpoint; null if none is named. Throws CONFIG_INVALID. */
-export async function findEndpoint(flags: SubgraphFlags, host: CliHost): Promise<Endpoint | null> {
+export async function findEndpoint(
+  flags: ChainFlags & Pick<SubgraphFlags, "subgraph">,
+  host: CliHost,
+): Promise<Endpoint | null> {
   const url = flags.subgraph ?? host.environment["CONCLAVE_SUBGRAPH"] ?? (await configuredUrl(flags, host));
   if (url === undefined || url === "") return null;
   if (URL.canParse(url) && /^https?:/.test(url)) return { url };
@@ -61,7 +64,7 @@ export async function requireEndpoint(flags: SubgraphFlags, host: CliHost): Prom
   throw new ConclaveError("CONFIG_MISSING", `Find a subgraph: none is named; ${HOW_TO_GET}`, { field: "subgraph" });
 }
 
-async function configuredUrl(flags: SubgraphFlags, host: CliHost): Promise<string | undefined> {
+async function configuredUrl(flags: ChainFlags, host: CliHost): Promise<string | undefined> {
   const place = isChainNamed(flags) ? findPlace(flags, host) : placeIfClear(flags, host);
   if (place === null) return undefined;
   if (place.folder !== null) return (await loadAgentConfig(join(place.folder, CONFIG_FILE))).subgraphUrl;
@@ -83,7 +86,7 @@ function isChainNamed({ dir, deployment, rpc, chainId, oracle, registry }: Chain
 }
 
 /** Finds the files that name the chain; null if there are several deployments. */
-function placeIfClear(flags: SubgraphFlags, host: CliHost): ReturnType<typeof findPlace> | null {
+function placeIfClear(flags: ChainFlags, host: CliHost): ReturnType<typeof findPlace> | null {
   try {
     return findPlace(flags, host);
   } catch {

@@ -1,0 +1,136 @@
+// The page (dashboard/), served as static files.
+import { readFile, readdir } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { extname, join, sep } from "node:path";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
+import { sha256 } from "../../core/encoding/bytes.ts";
+import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
+
+/** Static files, all in memory: a request names one of them or nothing, so no path leads out of the folder. */
+export interface Page {
+  /** Answers a GET or HEAD. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
+}
+
+interface StaticFile {
+  readonly bytes: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface PageServerOptions {
+  readonly page: Page;
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+}
+
+const MAX_FILES = 1_000;
+const MAX_BYTES = 64_000_000;
+const INDEX = "index.html";
+/** Beside the index: where the page finds chain, contracts and gateways. */
+const CONFIG = "config.json";
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".wasm": "application/wasm",
+  ".txt": "text/plain; charset=utf-8",
+};
+/** For a page that states no policy of its own. */
+const STRICT_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'";
+const LIMITS: HttpServerLimits = { concurrency: 16, requests: 600, windowMs: 10_000 };
+
+/**
+ * Reads the built page.
+ * @param config makes `config.json` for the host that a browser asked, e.g. "127.0.0.1:8080"
+ * @throws CONFIG_INVALID if the folder holds no page
+ */
+export async function readPage(folder: string, config: (host: string) => object): Promise<Page> {
+  const files = await readFiles(folder);
+  const index = files.get(INDEX);
+  if (index === undefined) throw invalid(folder, `it has no ${INDEX}; build the page with npm run page:build`);
+  const policy = policyOf(Buffer.from(index.bytes).toString());
+  return {
+    answer(request, response) {
+      const path = URL.parse(`http://page${request.url ?? "/"}`)?.pathname.slice(1) ?? "";
+      const name = path === "" ? INDEX : path;
+      const file = name === CONFIG ? configFile(config(hostOf(request))) : files.get(name);
+      if (file === undefined) {
+        refuse(response, 404, "no such file");
+        return;
+      }
+      const headers = { ...file.headers, "content-security-policy": policy, ...SAFE };
+      const isKnown = request.headers["if-none-match"] === file.headers["etag"] && name !== CONFIG;
+      response.writeHead(isKnown ? 304 : 200, headers);
+      response.end(request.method === "HEAD" || isKnown ? undefined : file.bytes);
+    },
+  };
+}
+
+/** Serves the page alone. Throws NETWORK_FAILED if the port is taken. */
+export function startPageServer({ page, host, port }: PageServerOptions): Promise<HttpServer> {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    page.answer(request, response);
+  return startHttpServer({ name: "page", host, port, limits: LIMITS, answer });
+}
+
+const SAFE = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+} as const;
+
+async function readFiles(folder: string): Promise<ReadonlyMap<string, StaticFile>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    throw invalid(folder, `${messageOf(error)}; build the page with npm run page:build`, error);
+  });
+  const files = new Map<string, StaticFile>();
+  let bytes = 0;
+  for (const entry of entries) {
+    // A link could lead anywhere.
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const file = fileOf(entry.name, await readFile(path));
+    bytes += file.bytes.length;
+    files.set(path.slice(folder.length + 1).replaceAll(sep, "/"), file);
+    if (files.size > MAX_FILES || bytes > MAX_BYTES)
+      throw invalid(folder, `it has more than ${MAX_FILES} files or ${MAX_BYTES} bytes, so it is no built page`);
+  }
+  return files;
+}
+
+function fileOf(name: string, bytes: Uint8Array): StaticFile {
+  const type = TYPES[extname(name)] ?? "application/octet-stream";
+  // A name with a hash never gets other bytes; every other file is asked for again.
+  const cached = /-[\w-]{8,}\.\w+$/.test(name) ? "public, max-age=31536000, immutable" : "no-cache";
+  return { bytes, headers: { "content-type": type, "cache-control": cached, etag: `"${sha256(bytes).slice(2, 34)}"` } };
+}
+
+function configFile(config: object): StaticFile {
+  const type = TYPES[".json"] as string;
+  return {
+    bytes: Buffer.from(`${JSON.stringify(config)}\n`),
+    headers: { "content-type": type, "cache-control": "no-store" },
+  };
+}
+
+/** The policy that the page itself states, and what only a header can say. */
+function policyOf(html: string): string {
+  const [, stated] = /http-equiv="Content-Security-Policy"\s+content="([^"\r\n]{1,2000})"/.exec(html) ?? [];
+  return `${stated ?? STRICT_POLICY}; frame-ancestors 'none'`;
+}
+
+/** What the browser calls this server; its own name if that is no host. */
+function hostOf({ headers, socket }: IncomingMessage): string {
+  const named = headers.host ?? "";
+  return /^[\w.:[\]-]{1,255}$/.test(named) ? named : `${socket.localAddress ?? ""}:${socket.localPort ?? ""}`;
+}
+
+function invalid(folder: string, why: string, cause?: unknown): ConclaveError {
+  return new ConclaveError("CONFIG_INVALID", `Serve the page of ${folder}: ${why}`, { folder, option: "--ui" }, cause);
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { HttpServer } from "../../agents/adapters/http-server.ts";
+import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
+import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
+import { readPage, startPageServer } from "../../agents/adapters/page/page.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { freshBlock } from "./content-store.suite.ts";
+
+const POLICY = "default-src 'none'; script-src 'self'";
+const html = `<html><head><meta charset="utf-8" />
+<meta
+  http-equiv="Content-Security-Policy"
+  content="${POLICY}"
+/></head><body>page</body></html>`;
+
+/** Sends the path as it is, which `fetch` would tidy first. */
+function statusOf(url: string, path: string, headers: Record<string, string> = {}): Promise<number> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, path, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+describe("the page's files", () => {
+  let folder: string;
+  let server: HttpServer;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "conclave-page-"));
+    const dist = join(folder, "dist");
+    await mkdir(join(dist, "assets"), { recursive: true });
+    await writeFile(join(dist, "index.html"), html);
+    await writeFile(join(dist, "assets/index-BxXE_m3E.js"), "export {};");
+    await writeFile(join(dist, "notes.unknown"), "?");
+    await writeFile(join(folder, "secret.txt"), "secret");
+    await symlink(join(folder, "secret.txt"), join(dist, "link.txt"));
+    const page = await readPage(dist, (host) => ({ gateways: [`http://${host}`] }));
+    server = await startPageServer({ page, host: "127.0.0.1", port: 0 });
+  });
+  after(async () => {
+    await server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it("are served with their types, and the index with the policy that it states", async () => {
+    const index = await fetch(`${server.url}/`);
+    assert.deepEqual([index.status, await index.text()], [200, html]);
+    assert.equal(index.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.equal(index.headers.get("content-security-policy"), `${POLICY}; frame-ancestors 'none'`);
+    assert.equal(index.headers.get("x-content-type-options"), "nosniff");
+    assert.equal(index.headers.get("cache-control"), "no-cache");
+    const script = await fetch(`${server.url}/assets/index-BxXE_m3E.js`);
+    assert.equal(script.headers.get("content-type"), "text/javascript; charset=utf-8");
+    assert.match(script.headers.get("cache-control") ?? "", /immutable/);
+    const unknown = await fetch(`${server.url}/notes.unknown`);
+    assert.equal(unknown.headers.get("content-type"), "application/octet-stream");
+    const etag = index.headers.get("etag") ?? "";
+    assert.equal(await statusOf(server.url, "/index.html", { "if-none-match": etag }), 304);
+    const head = await fetch(server.url, { method: "HEAD" });
+    assert.deepEqual([head.status, await head.text()], [200, ""]);
+  });
+
+  it("are all that there is: no path and no link leads out of the folder", async () => {
+    const paths = ["/../secret.txt", "/%2e%2e/secret.txt", "/assets/../../secret.txt", "/..%2fsecret.txt", "/link.txt"];
+    for (const path of [...paths, "//secret.txt", "/assets", "/assets/", "/dist/index.html", "/\\..\\secret.txt"])
+      assert.equal(await statusOf(server.url, path), 404, path);
+    assert.equal((await fetch(server.url, { method: "POST" })).status, 405);
+  });
+
+  it("come with a config for the host that the browser asked, unless that is no host", async () => {
+    const read = (headers: Record<string, string>): Promise<string> =>
+      new Promise((resolve, reject) => {
+        request(`${server.url}/config.json?x=1`, { headers }, (response) => {
+          response.setEncoding("utf8").on("data", resolve);
+        })
+          .on("error", reject)
+          .end();
+      });
+    assert.equal(await read({ host: "page.example:81" }), '{"gateways":["http://page.example:81"]}\n');
+    assert.equal(await read({ host: 'a"/b' }), `{"gateways":["${server.url}"]}\n`);
+  });
+
+  it("are refused where no page is built", async () => {
+    for (const place of [join(folder, "nowhere"), join(folder, "dist/assets")])
+      await assert.rejects(
+        readPage(place, () => ({})),
+        (error) => error instanceof ConclaveError && /npm run page:build/.test(error.message),
+      );
+  });
+
+  it("stand beside a gateway's blocks, and any origin may read a refusal", async () => {
+    const store = await createFolderContentStore(join(folder, "blocks"));
+    const digest = await store.put(freshBlock().bytes);
+    const page = await readPage(join(folder, "dist"), () => ({}));
+    const gateway = await startGateway({ store, host: "127.0.0.1", port: 0, others: page.answer });
+    assert.equal(await (await fetch(`${gateway.url}/`)).text(), html);
+    assert.equal((await fetch(`${gateway.url}/ipfs/${cidString(digest)}?format=raw`)).status, 200);
+    const refused = await fetch(`${gateway.url}/ipfs/nothing`);
+    assert.deepEqual([refused.status, refused.headers.get("access-control-allow-origin")], [400, "*"]);
+    await gateway.close();
+    await store.close();
+  });
+});
