@@ -9,10 +9,12 @@ import { limits } from "../limits.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import { admitting, citing, withSources } from "../prompts/source-prompt.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
+import { isSameAnswer } from "../request/answer.ts";
 import { nonAnswerIn, saidNonAnswer } from "../request/non-answers.ts";
 import type { CanonicalAnswer } from "../request/kinds.ts";
 import { seatsOf } from "../seat/order.ts";
 import type { Citation } from "../sources/citations.ts";
+import { dataNumber } from "../sources/data.ts";
 import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
 import { LASTING_FAILURES, PENDING_FAILURES, READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
@@ -23,6 +25,7 @@ import {
   type NonAnswer,
   type Outcome,
   type Ppm,
+  type Request,
   type SeatIndex,
   type Value,
 } from "../types.ts";
@@ -31,7 +34,8 @@ import { outcomeFrom } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
-import { explainClasses } from "./reasons.ts";
+import { answeredByData, readAsData } from "./data.ts";
+import { explainClasses, shownAnswer } from "./reasons.ts";
 import {
   closeForm,
   equivocatorsIn,
@@ -44,13 +48,17 @@ import {
 } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 3;
+export const SOURCES_VERSION = 4;
 
 /** SG5: the phase of the round in which seats say what they read. */
 export const GATHER = 10;
 
-/** SG5: what a seat says of one source: the digests of its passages in order, or why it has none. */
-type Heard = { readonly passages: readonly Digest[] } | { readonly failed: ReadingFailure };
+/** SG5: what a seat says of one source: the digests of its passages in order, or why it has none. SG12: or the number that it read. */
+type Heard =
+  | { readonly passages: readonly Digest[] }
+  /** SG12: of a data question: what stands there. */
+  | { readonly value: string }
+  | { readonly failed: ReadingFailure };
 
 interface Gathering {
   readonly sources: readonly Heard[];
@@ -60,18 +68,24 @@ export const gatherForm: Form<Gathering> = {
   name: "gather",
   phase: GATHER,
   encode: ({ sources }) => ({
-    sources: sources.map((heard) => ("failed" in heard ? { ...heard } : { passages: heard.passages.map(hexToBytes) })),
+    sources: sources.map((heard) => ("passages" in heard ? { passages: heard.passages.map(hexToBytes) } : { ...heard })),
   }),
-  decode: ({ request }, value) => {
-    const sources = isMapOf(value, ["sources"]) ? listOf(value["sources"], limits.sources, decodeHeard) : null;
-    return sources?.length === sourcesOf(request.question).length ? { sources } : null;
+  decode: (attempt, value) => {
+    const { request } = grounded(attempt);
+    const decodeOne = (one: Value): Heard | null => decodeHeard(request, one);
+    const sources = isMapOf(value, ["sources"]) ? listOf(value["sources"], limits.sources, decodeOne) : null;
+    return sources?.length === sourcesOf(attempt.request.question).length ? { sources } : null;
   },
 };
 
-function decodeHeard(value: Value): Heard | null {
+function decodeHeard(asked: Request, value: Value): Heard | null {
   if (isMapOf(value, ["failed"])) {
     const failed = READING_FAILURES.find((one) => one === value["failed"]);
     return failed === undefined ? null : { failed };
+  }
+  if (asked.isData === true) {
+    const text = isMapOf(value, ["value"]) ? value["value"] : null;
+    return typeof text === "string" && dataNumber(asked, text) !== null ? { value: text } : null;
   }
   const passages = isMapOf(value, ["passages"]) ? listOf(value["passages"], limits.passagesPerSource, asDigest) : null;
   return passages === null ? null : { passages };
@@ -85,18 +99,26 @@ function heardIn(book: RoundBook): readonly Said<Gathering>[] {
   });
 }
 
-/** What the seats read, counted: per source and passage, the seats that named it. */
+/** What the seats read, counted: per source and passage, the seats that named it; of a data question the numbers. */
 class Readings implements Gathered {
   readonly equivocators: readonly SeatIndex[];
   private readonly attempt: Attempt;
   private readonly heard: readonly Gathering[];
   /** Per source: how many seats named a passage. */
   private readonly named: readonly ReadonlyMap<Digest, number>[];
+  /** SG12: what stands at the source of a data question, as seats say. */
+  private readonly values: ReadonlyMap<SeatIndex, string>;
 
   constructor(book: RoundBook) {
     this.attempt = book.attempt;
     this.equivocators = equivocatorsIn(book);
-    this.heard = heardIn(book).map(({ body }) => body);
+    const heard = heardIn(book);
+    this.heard = heard.map(({ body }) => body);
+    this.values = new Map(
+      heard.flatMap(({ seat, body: { sources } }) =>
+        sources.flatMap((one) => ("value" in one ? [[seat, one.value] as const] : [])),
+      ),
+    );
     this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
       const seats = new Map<Digest, number>();
       for (const { sources } of this.heard) {
@@ -112,15 +134,36 @@ class Readings implements Gathered {
     return this.named[source]?.get(digestOf(passage)) ?? 0;
   }
 
-  bears(answer: CanonicalAnswer, citations: readonly Citation[]): boolean {
+  bears(seat: SeatIndex, answer: CanonicalAnswer, citations: readonly Citation[]): boolean {
     // SG10: it says that no passage tells.
     if (nonAnswerIn(answer) !== null) return citations.length === 0;
+    if (grounded(this.attempt).request.isData === true) return this.bearsData(seat, answer, citations);
     return citations.length > 0 && citations.every((citation) => this.isHonest(this.readersOf(citation)));
   }
 
-  /** SG8: true if some passage can be cited. */
+  /** SG12: the answer is the number that the seat itself said it read, and more than 1/3 of the seats read one that agrees. */
+  private bearsData(seat: SeatIndex, answer: CanonicalAnswer, citations: readonly Citation[]): boolean {
+    const value = this.values.get(seat);
+    const [cited] = citations;
+    if (value === undefined || citations.length !== 1 || cited?.passage !== value) return false;
+    return this.numberOf(value).outcome === answer.outcome && this.isHonest(this.agreeingWith(answer));
+  }
+
+  private agreeingWith(answer: CanonicalAnswer): number {
+    const { terms } = this.attempt.request;
+    return [...this.values.values()].filter((value) => isSameAnswer(terms, this.numberOf(value), answer)).length;
+  }
+
+  private numberOf(value: string): CanonicalAnswer {
+    return dataNumber(grounded(this.attempt).request, value) as CanonicalAnswer;
+  }
+
+  /** SG8: true if something can be cited. */
   holdsAny(): boolean {
-    return this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count)));
+    return (
+      this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count))) ||
+      [...this.values.values()].some((value) => this.isHonest(this.agreeingWith(this.numberOf(value))))
+    );
   }
 
   /**
@@ -150,7 +193,7 @@ class Readings implements Gathered {
 
 /** SG8: true if the seat read the source, or met a failure that lies with the source. */
 function isLookedAt(heard: Heard): boolean {
-  return "passages" in heard || LASTING_FAILURES.includes(heard.failed);
+  return !("failed" in heard) || LASTING_FAILURES.includes(heard.failed);
 }
 
 /** SG8: true if the source will be there later. */
@@ -183,6 +226,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
     return {
       ...view,
       attempt: grounded(attempt),
+      read: readAsData(grounded(attempt), view.read),
       round: view.round - offset,
       book: innerBook(view.book, carry),
       earlier: view.earlier.slice(offset).map((book) => innerBook(book, carry)),
@@ -215,11 +259,13 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
     calls: (view, phase) => {
       if (isGathering(view.attempt, view.round)) return [];
       const inner = innerView(view);
+      if (inner.attempt.request.isData === true) return [];
       return view.carry.gathered === null ? rules.calls(inner, phase) : callsWithSources(rules, inner, phase);
     },
     say: (view, phase) => {
-      if (!isGathering(view.attempt, view.round)) return rules.say(innerView(view), phase);
-      return phase === GATHER ? sayGathering(view) : {};
+      if (isGathering(view.attempt, view.round)) return phase === GATHER ? sayGathering(view) : {};
+      const inner = innerView(view);
+      return rules.say(inner.attempt.request.isData === true ? answeredByData(rules, inner) : inner, phase);
     },
   };
 }
@@ -252,10 +298,15 @@ function assessInner<Inner>(
   return { carry: { gathered, inner }, outcome };
 }
 
-function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
-  const sources = sourcesOf(attempt.request.question).map((_, index): Heard => {
+function sayGathering(view: SeatView<unknown>): Gathering {
+  const attempt = grounded(view.attempt);
+  const read = readAsData(attempt, view.read);
+  const sources = sourcesOf(view.attempt.request.question).map((_, index): Heard => {
     const reading = read?.[index] ?? NOT_IN_TIME;
-    return reading.kind === "failed" ? { failed: reading.reason } : { passages: reading.passages.map(digestOf) };
+    if (reading.kind === "failed") return { failed: reading.reason };
+    return attempt.request.isData === true
+      ? { value: reading.text }
+      : { passages: reading.passages.map(digestOf) };
   });
   return { sources };
 }
@@ -291,7 +342,11 @@ function explainGathering(book: RoundBook): readonly string[] {
       return "failed" in one ? one.failed : [];
     });
     const why = failures.length === 0 ? "" : ` (${[...new Set(failures)].slice(0, SHOWN_FAILURES).join("; ")})`;
-    return `${source}: read by ${heard.length - failures.length} of ${length} seats${why}`;
+    const values = heard.flatMap(({ seat, body }) => {
+      const one = body.sources[index] as Heard;
+      return "value" in one ? `seat ${seat} read ${shownAnswer(one.value)}` : [];
+    });
+    return [`${source}: read by ${heard.length - failures.length} of ${length} seats${why}`, ...values].join("; ");
   });
 }
 
