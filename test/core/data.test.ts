@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { gatherForm } from "../../agents/core/phases/gather.ts";
+import { gatherForm } from "../../agents/core/phases/readings.ts";
 import { commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
@@ -19,7 +19,12 @@ import { assertAbove, assertFields } from "../support/assertions.ts";
 const READERS = protocols.filter(({ readsSources }) => readsSources);
 const PRICE = "https://api.example.org/price#/usd";
 
-function asking(protocol: Protocol, n: number, sources: readonly string[] = [PRICE], terms: Partial<Terms> = {}): Attempt {
+function asking(
+  protocol: Protocol,
+  n: number,
+  sources: readonly string[] = [PRICE],
+  terms: Partial<Terms> = {},
+): Attempt {
   const attempt = attemptOf(n, { kind: "number", decimals: 2, tolerance: 10n, protocol: protocol.code, ...terms });
   const question = ["How many dollars is one token?", ...sources.map((name) => `source: ${name}`)].join("\n");
   return { ...attempt, request: { ...attempt.request, question } };
@@ -56,7 +61,12 @@ describe("data questions: over a committee", () => {
         it(`SG11: n = ${n}: f liars with a number far away change nothing`, () => {
           const attempt = asking(protocol, n);
           for (const lie of ["9", "-3127.55", "99999999"]) {
-            const done = run(protocol, attempt, shown("3127.55"), Array.from({ length: f }, () => shown(lie)));
+            const done = run(
+              protocol,
+              attempt,
+              shown("3127.55"),
+              Array.from({ length: f }, () => shown(lie)),
+            );
             assertFields(decisionOf(done), { status: "decided", answer: "3127.55" });
             const last = canonicalOrder(attempt).at(-1) as number;
             const why = protocol.explain!(attempt, done.states[last]!.tally).join("\n");
@@ -75,7 +85,10 @@ describe("data questions: over a committee", () => {
             assert.equal(decision.status, "decided");
             const cents = Math.round(Number(decision.answer) * 100);
             const read = honest.map((_, place) => 1000 + (place % 6));
-            assert.ok(read.some((one) => Math.abs(one - cents) <= 10), `${decision.answer} agrees with what no honest seat read`);
+            assert.ok(
+              read.some((one) => Math.abs(one - cents) <= 10),
+              `${decision.answer} agrees with what no honest seat read`,
+            );
           }
         });
 
@@ -103,7 +116,9 @@ describe("data questions: over a committee", () => {
           {
             ...shown("50"),
             say: (effect) => [
-              "sources" in effect.payload ? { ...effect, payload: { ...effect.payload, ...gatherForm.encode({ sources: [{ value: "49.95" }] }) } } : effect,
+              "sources" in effect.payload
+                ? { ...effect, payload: { ...effect.payload, ...gatherForm.encode({ sources: [{ value: "49.95" }] }) } }
+                : effect,
             ],
           },
         ]);
@@ -142,7 +157,7 @@ describe("data questions: over a committee", () => {
     assertFields(decisionOf(done), { status: "decided", answer: "3127.55" });
     const revealed = done.effects[0]!.find((effect) => effect.kind === "send" && effect.phase === revealForm.phase);
     assert.ok(revealed?.kind === "send");
-    assertFields(revealed.payload["proposal"] as never, {
+    assertFields(revealed.payload["proposal"], {
       answer: "3127.55",
       citations: [{ source: 0, passage: "3127.5561", quotation: "3127.5561" }],
     });
@@ -160,7 +175,10 @@ describe("data questions: over a committee", () => {
 });
 
 describe("numbers in data", () => {
-  const asked = (decimals: number, question = "How much?") => ({ terms: attemptOf(4, { kind: "number", decimals }).request.terms, question });
+  const asked = (decimals: number, question = "How much?") => ({
+    terms: attemptOf(4, { kind: "number", decimals }).request.terms,
+    question,
+  });
   const read = (text: string, decimals = 2): string | null => dataNumber(asked(decimals), text)?.text ?? null;
 
   it("SG12: reads the numbers of JSON exactly, and cuts off what the terms have no decimals for", () => {
@@ -192,7 +210,24 @@ describe("numbers in data", () => {
   });
 
   it("SG12: takes nothing that is no number, or too large", () => {
-    for (const text of ["", "n/a", "null", "true", "NaN", "Infinity", "0x10", "1e", "1e9999", "1e400", "--1", "1.2.3", "[1]", '{"a":1}', "1".repeat(129), "1e38"])
+    for (const text of [
+      "",
+      "n/a",
+      "null",
+      "true",
+      "NaN",
+      "Infinity",
+      "0x10",
+      "1e",
+      "1e9999",
+      "1e400",
+      "--1",
+      "1.2.3",
+      "[1]",
+      '{"a":1}',
+      "1".repeat(129),
+      "1e38",
+    ])
       assert.equal(read(text), null, text);
   });
 });

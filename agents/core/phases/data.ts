@@ -39,15 +39,16 @@ export function answeredByData<Carry>(rules: PhasedRules<Carry>, view: SeatView<
 function replyTo(view: SeatView<unknown>, phase: number, { about }: Call): Answered | null {
   const { request } = view.attempt;
   const [reading] = view.read ?? [];
-  const own = reading?.kind === "read" ? { text: reading.text, number: dataNumber(request, reading.text) } : null;
-  if (own?.number == null) return null;
+  const text = reading?.kind === "read" ? reading.text : "";
+  const own = dataNumber(request, text);
+  if (own === null) return null;
   if (phase === commitForm.phase) {
-    const cited = { answer: own.number.text, proof: "It stands at the source.", quote: own.text, source: letter(0) };
+    const cited = { answer: own.text, proof: "It stands at the source.", quote: text, source: letter(0) };
     return { about, fields: cited, confidence: TIER_MAX };
   }
   const judged = [...view.earlier, view.book].flatMap(revealedIn).find(({ target }) => about.includes(target));
   const fieldsFor = JUDGEMENTS[about[0] ?? ""];
   if (judged === undefined || fieldsFor === undefined) return null;
-  const agrees = isSameAnswer(request.terms, own.number, judged.answer);
+  const agrees = isSameAnswer(request.terms, own, judged.answer);
   return { about, fields: fieldsFor(agrees), confidence: TIER_MAX };
 }
