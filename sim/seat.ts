@@ -19,7 +19,7 @@ import { createSimDisk } from "./disk.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
 import { simSourceReader } from "./source-reader.ts";
-import { isData } from "./sources.ts";
+import { isDataQuestion } from "./sources.ts";
 import { honestModel, readPrompt, sourcesIn, type ForeignModels } from "./model.ts";
 import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -153,7 +153,7 @@ async function connect(
     if (own === lives[0]) network.setPeers(peersOf(plan));
     const watched = world.watch.session(seat, plan.protocol, own.signer);
     const sessionPorts = { ...own, signer: watched.signer };
-    const liar = isData(plan.attempt) ? misreading : deceiving;
+    const liar = isDataQuestion(plan.attempt) ? misreading : deceiving;
     const protocol =
       kind === null || plan.sources === undefined
         ? watched.protocol

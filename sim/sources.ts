@@ -64,7 +64,7 @@ export function planSources(names: readonly string[], world: SourcesOf, random: 
     const own = random.fork(`page ${index}`);
     const order = own.fork("fault").shuffled(SOURCE_FAULTS);
     const fault = order.find((one) => world.faults.includes(one)) as SourceFault;
-    const draw = isData(world.attempt) ? drawValue : drawPage;
+    const draw = isDataQuestion(world.attempt) ? drawValue : drawPage;
     return { name, fault, ...draw(fault, world, fooled, own) };
   });
   return {
@@ -120,8 +120,8 @@ function drawPage(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<Seat
 }
 
 /** SG11: true if the world's question is answered by the number at its source. */
-export function isData(attempt: Attempt): boolean {
-  return grounded(attempt).request.isData === true;
+export function isDataQuestion(attempt: Attempt): boolean {
+  return grounded(attempt).request.isDataQuestion === true;
 }
 
 /** SM10: a value that shows itself as a page does. */

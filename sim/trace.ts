@@ -99,7 +99,8 @@ export function slotOf(message: Message): string {
 /** What an honest seat stands for: what its model gave and accepted, or of a data question the numbers that it read (SG11). */
 export function backedBy({ attempt }: Trace, { answers, approved, read }: SeatTrace): readonly string[] {
   const { request } = grounded(attempt);
-  const numbers = request.isData === true ? read.flatMap(({ text }) => dataNumber(request, text)?.text ?? []) : [];
+  const numbers =
+    request.isDataQuestion === true ? read.flatMap(({ text }) => dataNumber(request, text)?.text ?? []) : [];
   return [...answers, ...approved, ...numbers];
 }
 

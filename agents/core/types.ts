@@ -96,7 +96,7 @@ export interface Request {
   /** SG10: given where a seat may answer that there is no answer. It follows from the question and the terms (`grounded`). */
   readonly admitsNonAnswers?: true;
   /** SG11: given where the answer is the number at the only source. It follows from the question and the terms (`grounded`). */
-  readonly isData?: true;
+  readonly isDataQuestion?: true;
 }
 
 /** `Request` of contracts/types/Types.sol: a request as the contracts take it. */

@@ -1,6 +1,6 @@
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Decision, Message, SeatIndex, Value } from "../../agents/core/types.ts";
-import { isData } from "../sources.ts";
+import { isDataQuestion } from "../sources.ts";
 import { backedBy, honestSeats, type Trace } from "../trace.ts";
 import { boundTo, canTell, isSame } from "./pay.ts";
 import { bearing, citationsIn, fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
@@ -23,7 +23,7 @@ export function checkSources(trace: Trace): readonly string[] {
       .filter(({ source, text }) => !read.some((one) => one.source === source && one.text === text))
       .map(({ source }) => `the model of seat ${seat} was shown what it did not read at source ${source}`),
     ...(read.length === 0 && answers.length + approved.length > 0 ? [`seat ${seat} read nothing, and answered`] : []),
-    ...(isData(trace.attempt) && answers.length + approved.length > 0
+    ...(isDataQuestion(trace.attempt) && answers.length + approved.length > 0
       ? [`the model of seat ${seat} was asked for data`]
       : []),
   ]);
@@ -42,7 +42,7 @@ export function checkSources(trace: Trace): readonly string[] {
 
 /** SG8: honest models give an answer, so only readings make a question unanswerable. What all honest seats read, they could have cited. */
 function overlooked(trace: Trace): readonly string[] {
-  if (isData(trace.attempt)) return overlookedNumber(trace);
+  if (isDataQuestion(trace.attempt)) return overlookedNumber(trace);
   const [first = new Set<string>(), ...others] = honestSeats(trace).map(
     ({ read }) => new Set(read.flatMap(({ source, text }) => passagesOf(text).map((one) => `${source} ${one}`))),
   );
@@ -82,7 +82,7 @@ function unborne(
 
 function unread(trace: Trace, messages: readonly Message[], bears: ReturnType<typeof bearing>): readonly string[] {
   const borne = proposalsIn(messages).filter(({ proposal, seat }) => bears(proposal, seat));
-  if (isData(trace.attempt)) {
+  if (isDataQuestion(trace.attempt)) {
     const { terms } = trace.attempt.request;
     const read = honestSeats(trace).flatMap((seat) => backedBy(trace, seat));
     const isRead = (answer: Value | undefined): boolean => read.some((one) => isSame(terms, answer, one));

@@ -5,7 +5,7 @@ import { dataNumber } from "../../agents/core/sources/data.ts";
 import { grounded, sourcesOf } from "../../agents/core/sources/named.ts";
 import type { Decision, Digest, Message, SeatIndex, Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
-import { isData } from "../sources.ts";
+import { isDataQuestion } from "../sources.ts";
 import { honestSeats, type Certified, type Trace } from "../trace.ts";
 
 /** SG5: the phases of the round in which sources are read. */
@@ -127,7 +127,7 @@ export function bearing(trace: Trace, messages: readonly Message[]): Bears {
   const isHeld = ({ header: { seat, payloadDigest } }: Message): boolean =>
     3 * held.filter((list) => digestIn(list[seat]) === payloadDigest).length > seats;
   const gathered = said(GATHER).filter(isHeld);
-  if (isData(trace.attempt)) return bearingData(trace, gathered);
+  if (isDataQuestion(trace.attempt)) return bearingData(trace, gathered);
   const named = gathered.map(({ payload }) =>
     (fieldsOf(payload)["sources"] as readonly Value[]).map((one) => {
       const passages = (fieldsOf(one)["passages"] ?? []) as readonly Value[];

@@ -129,15 +129,15 @@ describe("data questions: over a committee", () => {
     });
 
   it("SG11: only a number at one source with a pointer is a data question", () => {
-    const isData = (sources: readonly string[], terms: Partial<Terms> = {}): boolean =>
-      grounded(asking(mbft, 4, sources, terms)).request.isData === true;
-    assert.equal(isData([PRICE]), true);
-    assert.equal(isData(["https://api.example.org/price"]), false);
-    assert.equal(isData([PRICE, "https://api.example.org/price#/eur"]), false);
-    assert.equal(isData([PRICE], { kind: "boolean", decimals: 0, tolerance: 0n }), false);
-    assert.equal(isData([]), false);
+    const isDataQuestion = (sources: readonly string[], terms: Partial<Terms> = {}): boolean =>
+      grounded(asking(mbft, 4, sources, terms)).request.isDataQuestion === true;
+    assert.equal(isDataQuestion([PRICE]), true);
+    assert.equal(isDataQuestion(["https://api.example.org/price"]), false);
+    assert.equal(isDataQuestion([PRICE, "https://api.example.org/price#/eur"]), false);
+    assert.equal(isDataQuestion([PRICE], { kind: "boolean", decimals: 0, tolerance: 0n }), false);
+    assert.equal(isDataQuestion([]), false);
     const call = `eip155:1:0x${"6b".repeat(20)}:total()(uint256)@23000000`;
-    assert.equal(isData([call]), false);
+    assert.equal(isDataQuestion([call]), false);
   });
 
   it("SG12: the message of what a seat read holds one number, and no passages", () => {

@@ -23,7 +23,7 @@ const JUDGEMENTS: Readonly<Record<string, (agrees: boolean) => Fields>> = {
 
 /** SG12: what the seat read, as far as it is a number. */
 export function readAsData(attempt: Attempt, read: SeatView<unknown>["read"]): SeatView<unknown>["read"] {
-  if (read === null || attempt.request.isData !== true) return read;
+  if (read === null || attempt.request.isDataQuestion !== true) return read;
   return read.map((reading) =>
     reading?.kind === "read" && dataNumber(attempt.request, reading.text) === null
       ? { kind: "failed", reason: "no-such-value" }

@@ -82,13 +82,13 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
     calls: (view, phase) => {
       if (isGathering(view.attempt, view.round)) return [];
       const inner = innerView(view);
-      if (inner.attempt.request.isData === true) return [];
+      if (inner.attempt.request.isDataQuestion === true) return [];
       return view.carry.gathered === null ? rules.calls(inner, phase) : callsWithSources(rules, inner, phase);
     },
     say: (view, phase) => {
       if (isGathering(view.attempt, view.round)) return phase === GATHER ? sayGathering(view) : {};
       const inner = innerView(view);
-      return rules.say(inner.attempt.request.isData === true ? answeredByData(rules, inner) : inner, phase);
+      return rules.say(inner.attempt.request.isDataQuestion === true ? answeredByData(rules, inner) : inner, phase);
     },
   };
 }
@@ -127,7 +127,9 @@ function sayGathering(view: SeatView<unknown>): Gathering {
   const sources = sourcesOf(view.attempt.request.question).map((_, index): Heard => {
     const reading = read?.[index] ?? NOT_IN_TIME;
     if (reading.kind === "failed") return { failed: reading.reason };
-    return attempt.request.isData === true ? { value: reading.text } : { passages: reading.passages.map(digestOf) };
+    return attempt.request.isDataQuestion === true
+      ? { value: reading.text }
+      : { passages: reading.passages.map(digestOf) };
   });
   return { sources };
 }

@@ -50,7 +50,7 @@ function decodeHeard(asked: Request, value: Value): Heard | null {
     const failed = READING_FAILURES.find((one) => one === value["failed"]);
     return failed === undefined ? null : { failed };
   }
-  if (asked.isData === true) {
+  if (asked.isDataQuestion === true) {
     const text = isMapOf(value, ["value"]) ? value["value"] : null;
     return typeof text === "string" && dataNumber(asked, text) !== null ? { value: text } : null;
   }
@@ -104,7 +104,7 @@ export class Readings implements Gathered {
   bears(seat: SeatIndex, answer: CanonicalAnswer, citations: readonly Citation[]): boolean {
     // SG10: it says that no passage tells.
     if (nonAnswerIn(answer) !== null) return citations.length === 0;
-    if (grounded(this.attempt).request.isData === true) return this.bearsData(seat, answer, citations);
+    if (grounded(this.attempt).request.isDataQuestion === true) return this.bearsData(seat, answer, citations);
     return citations.length > 0 && citations.every((citation) => this.isHonest(this.readersOf(citation)));
   }
 

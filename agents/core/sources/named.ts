@@ -89,7 +89,7 @@ export function grounded(attempt: Attempt): Attempt {
   const { request } = attempt;
   const { sources, rest } = readSources(request.question);
   const admits = request.terms.nonAnswers === "accepted" && ({ admitsNonAnswers: true } as const);
-  const data = isData(request.terms, sources) && ({ isData: true } as const);
+  const data = isDataQuestion(request.terms, sources) && ({ isDataQuestion: true } as const);
   const asked = { ...request, question: rest, ...admits, ...data };
   const made = sources.length === 0 ? attempt : { ...attempt, request: asked };
   groundedAttempts.set(attempt, made);
@@ -97,7 +97,7 @@ export function grounded(attempt: Attempt): Attempt {
 }
 
 /** SG11: true if a number is asked for, and the only source is a value by JSON pointer. */
-function isData({ kind }: Terms, sources: readonly string[]): boolean {
+function isDataQuestion({ kind }: Terms, sources: readonly string[]): boolean {
   const [only = ""] = sources;
   if (kind !== "number" || sources.length !== 1) return false;
   const parsed = parseSource(only);
