@@ -255,8 +255,10 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
     reputation: (hasFullReputation ? ONE_PPM : random.fork(`seat ${seat}`).between(700_000, ONE_PPM)) as Ppm,
     skill: random.fork(`skill ${seat}`).between(1, 3) as Skill,
   }));
-  const named = options.sources.length === 0 ? [] : sourceNames(random.fork("sources"));
-  const question = ["What holds?", ...named.map((name) => `source: ${name}`)].join("\n");
+  const questionOf = (kind: AnswerKind): string => {
+    const named = options.sources.length === 0 ? [] : sourceNames(kind, random.fork("sources"));
+    return ["What holds?", ...named.map((name) => `source: ${name}`)].join("\n");
+  };
   const id = BigInt(random.between(1, 0x7fff_ffff)) as RequestId;
   let refused = "";
   for (const kind of kinds)
@@ -264,7 +266,7 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
       const terms = termsFor(kind, protocol, options.n, assurance, random.fork("terms"));
       const attempt: Attempt = {
         domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
-        request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question },
+        request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question: questionOf(kind) },
         attempt: 0,
         committee,
       };

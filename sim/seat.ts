@@ -14,10 +14,12 @@ import type { Log } from "../agents/ports/log.ts";
 import type { Network } from "../agents/ports/network.ts";
 import { misbehave } from "./byzantine/index.ts";
 import { deceiving } from "./byzantine/deceiving.ts";
+import { misreading } from "./byzantine/misreading.ts";
 import { createSimDisk } from "./disk.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
 import { simSourceReader } from "./source-reader.ts";
+import { isDataQuestion } from "./sources.ts";
 import { honestModel, readPrompt, sourcesIn, type ForeignModels } from "./model.ts";
 import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -151,10 +153,11 @@ async function connect(
     if (own === lives[0]) network.setPeers(peersOf(plan));
     const watched = world.watch.session(seat, plan.protocol, own.signer);
     const sessionPorts = { ...own, signer: watched.signer };
+    const liar = isDataQuestion(plan.attempt) ? misreading : deceiving;
     const protocol =
       kind === null || plan.sources === undefined
         ? watched.protocol
-        : deceiving(watched.protocol, plan.sources, { plan, seat, recorder, random: random.fork("sources") });
+        : liar(watched.protocol, plan.sources, { plan, seat, recorder, random: random.fork("sources") });
     const session = await openSession(protocol, plan.attempt, seat, plan.timing, sessionPorts, {
       onCertified: (certificate) => recorder.certified(seat, certificate),
       onEvidence: (evidence) => recorder.evidence(seat, evidence),

@@ -1,5 +1,7 @@
 import { faultTolerance } from "../agents/core/quorum.ts";
-import type { Attempt, SeatIndex } from "../agents/core/types.ts";
+import { dataNumber } from "../agents/core/sources/data.ts";
+import { grounded } from "../agents/core/sources/named.ts";
+import type { AnswerKind, Attempt, SeatIndex } from "../agents/core/types.ts";
 import { SOURCE_FAULTS, type SourceFault } from "./options.ts";
 import type { Random } from "./random.ts";
 
@@ -49,9 +51,10 @@ export function toldBy(text: string): { readonly answer: string; readonly words:
   return words === undefined || answer === undefined ? null : { answer, words };
 }
 
-/** The names of a world's sources, before anything else of it is known. */
-export function sourceNames(random: Random): readonly string[] {
-  return Array.from({ length: random.pick([1, 1, 2]) }, (_, index) => `https://page-${index}.example/record`);
+/** The names of a world's sources, before anything else of it is known. Half of the numbers have one source, the value itself (SG11). */
+export function sourceNames(kind: AnswerKind, random: Random): readonly string[] {
+  const names = Array.from({ length: random.pick([1, 1, 2]) }, (_, index) => `https://page-${index}.example/record`);
+  return kind === "number" && random.fork("data").chance(500_000) ? [`${names[0]}#/value`] : names;
 }
 
 /** Draws what the named pages show. Each page has the first allowed fault in an order of its own. */
@@ -61,7 +64,8 @@ export function planSources(names: readonly string[], world: SourcesOf, random: 
     const own = random.fork(`page ${index}`);
     const order = own.fork("fault").shuffled(SOURCE_FAULTS);
     const fault = order.find((one) => world.faults.includes(one)) as SourceFault;
-    return { name, fault, ...drawPage(fault, world, fooled, own) };
+    const draw = isDataQuestion(world.attempt) ? drawValue : drawPage;
+    return { name, fault, ...draw(fault, world, fooled, own) };
   });
   return {
     pages: drawn,
@@ -113,6 +117,35 @@ function drawPage(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<Seat
       return { ...right, latenciesMs: seats.map(() => random.below(latestMs)) };
     }
   }
+}
+
+/** SG11: true if the world's question is answered by the number at its source. */
+export function isDataQuestion(attempt: Attempt): boolean {
+  return grounded(attempt).request.isDataQuestion === true;
+}
+
+/** SM10: a value that shows itself as a page does. */
+function drawValue(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<SeatIndex>, random: Random): DrawnPage {
+  const { attempt, truth, lies } = world;
+  const { tolerance, decimals } = attempt.request.terms;
+  const values = drawPage(fault, world, fooled, random);
+  const told = (text: string | null): string | null => text && (toldBy(text)?.answer ?? null);
+  if (fault === "differing")
+    return { ...values, texts: values.texts.map(() => random.pick([truth, ...lies])), isDivided: true };
+  if (fault !== "moving") return { ...values, texts: values.texts.map(told) };
+  // Within the tolerance, or beyond it. A decision may then differ from the first value by more than that, in favour of a later one.
+  const spread = Number(tolerance) * random.pick([1, 1, 3]) + 1;
+  const from = BigInt(dataNumber(grounded(attempt).request, truth)?.outcome ?? 0);
+  return {
+    ...values,
+    texts: values.texts.map(() => unitsText(BigInt.asIntN(256, from) + BigInt(random.below(spread)), decimals)),
+    isDivided: true,
+  };
+}
+
+/** A number in units of 10^-decimals, as an API writes it. */
+function unitsText(units: bigint, decimals: number): string {
+  return `${units}e-${decimals}`;
 }
 
 /** What a page shows a seat at a moment; null if it gets nothing. */

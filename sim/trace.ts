@@ -1,3 +1,5 @@
+import { dataNumber } from "../agents/core/sources/data.ts";
+import { grounded } from "../agents/core/sources/named.ts";
 import type { Protocol, Timing } from "../agents/core/protocol.ts";
 import type {
   Attempt,
@@ -92,6 +94,14 @@ export interface Trace {
 export function slotOf(message: Message): string {
   const { phase, round, seat } = message.header;
   return `${phase}.${round}.${seat}`;
+}
+
+/** What an honest seat stands for: what its model gave and accepted, or of a data question the numbers that it read (SG11). */
+export function backedBy({ attempt }: Trace, { answers, approved, read }: SeatTrace): readonly string[] {
+  const { request } = grounded(attempt);
+  const numbers =
+    request.isDataQuestion === true ? read.flatMap(({ text }) => dataNumber(request, text)?.text ?? []) : [];
+  return [...answers, ...approved, ...numbers];
 }
 
 export function honestSeats(trace: Trace): readonly SeatTrace[] {

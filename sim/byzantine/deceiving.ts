@@ -1,6 +1,6 @@
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { GATHER } from "../../agents/core/phases/gather.ts";
+import { GATHER } from "../../agents/core/phases/readings.ts";
 import {
   commitForm,
   commitmentOf,

@@ -10,7 +10,7 @@ import {
   type Value,
 } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
-import { honestSeats, type Trace } from "../trace.ts";
+import { backedBy, honestSeats, type Trace } from "../trace.ts";
 import { bearing, fieldsOf, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
@@ -98,8 +98,8 @@ function unsupported(trace: Trace, { certificate: { decision } }: Decided): read
   if (decision.status !== "decided") return [];
   const { terms } = trace.attempt.request;
   const honest = honestSeats(trace);
-  const supporters = honest.filter(({ answers, approved }) =>
-    [...answers, ...approved].some((one) => agrees(terms, one, decision.answer)),
+  const supporters = honest.filter((seat) =>
+    backedBy(trace, seat).some((one) => agrees(terms, one, decision.answer)),
   ).length;
   const seats = trace.attempt.committee.length;
   const most = supporters + seats - honest.length;
@@ -155,7 +155,7 @@ function outvoted(trace: Trace, { certificate: { decision }, messages, all }: De
     return reveal !== null && isHeard(reveal) && isHeard(of(valid, COMMIT, seat)) ? reveal : [];
   });
   const bears = bearing(trace, all);
-  const borne = heard.filter(({ payload }) => bears(fieldsOf(fieldsOf(payload)["proposal"])));
+  const borne = heard.filter(({ header, payload }) => bears(fieldsOf(fieldsOf(payload)["proposal"]), header.seat));
   const answers = borne.flatMap((reveal) => answerIn(reveal) ?? []);
   const counted = answers.find((answer) => isSupermajority(answers.filter((one) => one === answer).length, seats));
   const ended = new Set(messages.flatMap(({ header: { phase, seat } }) => (phase === JUDGE ? seat : [])));

@@ -83,7 +83,10 @@ function fallsIn(
     const falls = reputationChanges.some((change) => change.seat === seat && change.steps < 0);
     if (!falls)
       // SG9: an answer that no source bears earns nothing, and costs nothing.
-      return own !== null && isWrong && isMost(paid.filter(differs)) && (shown === null || bears(shown))
+      return own !== null &&
+        isWrong &&
+        isMost(paid.filter(differs)) &&
+        (shown === null || bears(shown, seat as SeatIndex))
         ? [`seat ${seat} ${shown === null ? "never showed what it bound itself to" : "was wrong when sure"}, and stays`]
         : [];
     if (OWN_SLASHES.includes(protocol.id) || !canTell(terms)) return [];

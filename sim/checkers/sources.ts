@@ -1,6 +1,7 @@
 import { passagesOf } from "../../agents/core/sources/passages.ts";
-import type { Decision, Message, SeatIndex } from "../../agents/core/types.ts";
-import { honestSeats, type Trace } from "../trace.ts";
+import type { Decision, Message, SeatIndex, Value } from "../../agents/core/types.ts";
+import { isDataQuestion } from "../sources.ts";
+import { backedBy, honestSeats, type Trace } from "../trace.ts";
 import { boundTo, canTell, isSame } from "./pay.ts";
 import { bearing, citationsIn, fieldsOf, firstCertificate, transcribed } from "./transcript.ts";
 
@@ -12,7 +13,7 @@ const FLAT = 1;
  * SI13: a decision of a question with sources rests on what was read. By the raw messages of the certified transcript, some answer that bears
  * the decision cites passages that more than 1/3 of the seats named in time (SG9), and so does whoever is paid for an answer. With at most f
  * Byzantine seats an honest seat read each such passage at its source (EV-2). In every world a model is shown what its own seat read
- * and nothing else (SG7), and who read nothing neither answers nor accepts an answer. A question is unanswerable only if no passage was read
+ * and nothing else (SG7), who read nothing neither answers nor accepts an answer, and of a data question it is asked nothing (SG11). A question is unanswerable only if no passage was read
  * by all honest seats (SG8).
  */
 export function checkSources(trace: Trace): readonly string[] {
@@ -22,6 +23,9 @@ export function checkSources(trace: Trace): readonly string[] {
       .filter(({ source, text }) => !read.some((one) => one.source === source && one.text === text))
       .map(({ source }) => `the model of seat ${seat} was shown what it did not read at source ${source}`),
     ...(read.length === 0 && answers.length + approved.length > 0 ? [`seat ${seat} read nothing, and answered`] : []),
+    ...(isDataQuestion(trace.attempt) && answers.length + approved.length > 0
+      ? [`the model of seat ${seat} was asked for data`]
+      : []),
   ]);
   const decision = firstCertificate(trace)?.decision;
   const messages = transcribed(trace);
@@ -38,6 +42,7 @@ export function checkSources(trace: Trace): readonly string[] {
 
 /** SG8: honest models give an answer, so only readings make a question unanswerable. What all honest seats read, they could have cited. */
 function overlooked(trace: Trace): readonly string[] {
+  if (isDataQuestion(trace.attempt)) return overlookedNumber(trace);
   const [first = new Set<string>(), ...others] = honestSeats(trace).map(
     ({ read }) => new Set(read.flatMap(({ source, text }) => passagesOf(text).map((one) => `${source} ${one}`))),
   );
@@ -45,6 +50,15 @@ function overlooked(trace: Trace): readonly string[] {
   return common === undefined
     ? []
     : [`all honest seats read ${JSON.stringify(common.slice(0, 40))}, and none could cite it`];
+}
+
+/** SG8, SG12: what all honest seats read within the tolerance of one of them. */
+function overlookedNumber(trace: Trace): readonly string[] {
+  const read = honestSeats(trace).map((seat) => backedBy(trace, seat));
+  const common = read
+    .flat()
+    .find((one) => read.every((own) => own.some((other) => isSame(trace.attempt.request.terms, other, one))));
+  return common === undefined ? [] : [`all honest seats read ${common} within the tolerance, and none could cite it`];
 }
 
 function unborne(
@@ -55,17 +69,28 @@ function unborne(
 ): readonly string[] {
   const { terms } = trace.attempt.request;
   const isBorne = proposalsIn(messages).some(
-    (proposal) => (!canTell(terms) || isSame(terms, proposal["answer"], answer)) && bears(proposal),
+    ({ proposal, seat }) => (!canTell(terms) || isSame(terms, proposal["answer"], answer)) && bears(proposal, seat),
   );
   const paid = shares.flatMap((share, seat) => {
     const shown = share > FLAT ? (boundTo(trace, messages, seat as SeatIndex)?.shown ?? null) : null;
-    return shown === null || bears(shown) ? [] : [`seat ${seat} is paid for an answer that no source bears`];
+    return shown === null || bears(shown, seat as SeatIndex)
+      ? []
+      : [`seat ${seat} is paid for an answer that no source bears`];
   });
   return isBorne ? paid : [...paid, `no source bears ${JSON.stringify(answer)}`];
 }
 
 function unread(trace: Trace, messages: readonly Message[], bears: ReturnType<typeof bearing>): readonly string[] {
-  const cited = proposalsIn(messages).filter(bears).flatMap(citationsIn);
+  const borne = proposalsIn(messages).filter(({ proposal, seat }) => bears(proposal, seat));
+  if (isDataQuestion(trace.attempt)) {
+    const { terms } = trace.attempt.request;
+    const read = honestSeats(trace).flatMap((seat) => backedBy(trace, seat));
+    const isRead = (answer: Value | undefined): boolean => read.some((one) => isSame(terms, answer, one));
+    return borne.flatMap(({ proposal: { answer } }) =>
+      isRead(answer) ? [] : [`no honest seat read a number within the tolerance of ${JSON.stringify(answer)}`],
+    );
+  }
+  const cited = borne.flatMap(({ proposal }) => citationsIn(proposal));
   return cited.flatMap(({ source, passage }) =>
     honestSeats(trace).some(({ read }) => read.some((one) => one.source === source && one.text.includes(passage)))
       ? []
@@ -73,7 +98,9 @@ function unread(trace: Trace, messages: readonly Message[], bears: ReturnType<ty
   );
 }
 
-function proposalsIn(messages: readonly Message[]): readonly ReturnType<typeof fieldsOf>[] {
+function proposalsIn(
+  messages: readonly Message[],
+): readonly { readonly proposal: ReturnType<typeof fieldsOf>; readonly seat: SeatIndex }[] {
   const shown = messages.filter(({ header }) => header.phase === REVEAL);
-  return shown.map(({ payload }) => fieldsOf(fieldsOf(payload)["proposal"]));
+  return shown.map(({ header, payload }) => ({ proposal: fieldsOf(fieldsOf(payload)["proposal"]), seat: header.seat }));
 }

@@ -1,8 +1,11 @@
 import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
-import { sourcesOf } from "../../agents/core/sources/named.ts";
-import type { Decision, Digest, Message, Value } from "../../agents/core/types.ts";
+import { dataNumber } from "../../agents/core/sources/data.ts";
+import { grounded, sourcesOf } from "../../agents/core/sources/named.ts";
+import type { Decision, Digest, Message, SeatIndex, Value } from "../../agents/core/types.ts";
+import { agrees } from "../plan.ts";
+import { isDataQuestion } from "../sources.ts";
 import { honestSeats, type Certified, type Trace } from "../trace.ts";
 
 /** SG5: the phases of the round in which sources are read. */
@@ -85,14 +88,35 @@ export function citationsIn(proposal: ReturnType<typeof fieldsOf>): readonly Raw
   });
 }
 
+/** Tells of a seat's raw proposal whether the sources bear it. */
+type Bears = (proposal: ReturnType<typeof fieldsOf>, seat: SeatIndex) => boolean;
+
+/** SG12: whether the answer is the number that its seat named in time, and more than 1/3 of the seats named one within the tolerance. */
+function bearingData({ attempt }: Trace, gathered: readonly Message[]): Bears {
+  const { request } = grounded(attempt);
+  const values = new Map(
+    gathered.map(({ header, payload }) => {
+      const [one] = fieldsOf(payload)["sources"] as readonly Value[];
+      return [header.seat, fieldsOf(one)["value"]] as const;
+    }),
+  );
+  const numberOf = (value: Value | undefined): string =>
+    typeof value === "string" ? (dataNumber(request, value)?.text ?? "") : "";
+  return (proposal, seat) => {
+    const { answer } = proposal;
+    const [cited] = citationsIn(proposal);
+    if (typeof answer !== "string" || cited === undefined) return false;
+    const agreeing = [...values.values()].filter((value) => agrees(request.terms, numberOf(value), answer));
+    const isOwn = cited.passage === values.get(seat) && numberOf(cited.passage) === answer;
+    return isOwn && 3 * agreeing.length > attempt.committee.length;
+  };
+}
+
 /**
  * SG9: tells of raw proposals whether more than 1/3 of the seats named every passage that it cites, and the words stand there. True of every
  * proposal where the question names no source.
  */
-export function bearing(
-  trace: Trace,
-  messages: readonly Message[],
-): (proposal: ReturnType<typeof fieldsOf>) => boolean {
+export function bearing(trace: Trace, messages: readonly Message[]): Bears {
   if (trace.sources === null) return () => true;
   const seats = trace.attempt.committee.length;
   const said = (phase: number): readonly Message[] => {
@@ -102,14 +126,14 @@ export function bearing(
   const held = said(CLOSE).map(({ payload }) => (fieldsOf(payload)["seen"] as readonly (readonly Value[])[])[0] ?? []);
   const isHeld = ({ header: { seat, payloadDigest } }: Message): boolean =>
     3 * held.filter((list) => digestIn(list[seat]) === payloadDigest).length > seats;
-  const named = said(GATHER)
-    .filter(isHeld)
-    .map(({ payload }) =>
-      (fieldsOf(payload)["sources"] as readonly Value[]).map((one) => {
-        const passages = (fieldsOf(one)["passages"] ?? []) as readonly Value[];
-        return new Set(passages.map(digestIn));
-      }),
-    );
+  const gathered = said(GATHER).filter(isHeld);
+  if (isDataQuestion(trace.attempt)) return bearingData(trace, gathered);
+  const named = gathered.map(({ payload }) =>
+    (fieldsOf(payload)["sources"] as readonly Value[]).map((one) => {
+      const passages = (fieldsOf(one)["passages"] ?? []) as readonly Value[];
+      return new Set(passages.map(digestIn));
+    }),
+  );
   return (proposal) => {
     const citations = citationsIn(proposal);
     return (

@@ -1,7 +1,7 @@
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";
-import { honestSeats, type Trace } from "../trace.ts";
+import { backedBy, honestSeats, type Trace } from "../trace.ts";
 
 /**
  * SI2: some honest seat's model gave or accepted the decided answer. With at most f Byzantine seats and honest models
@@ -12,7 +12,7 @@ export function checkValidity(trace: Trace): readonly string[] {
   if (!trace.tolerable) return [];
   if (trace.protocol.assurance === "chair") return overrated(trace);
   const { terms } = trace.attempt.request;
-  const given = honestSeats(trace).flatMap(({ answers, approved }) => [...answers, ...approved]);
+  const given = honestSeats(trace).flatMap((seat) => backedBy(trace, seat));
   return honestSeats(trace).flatMap(({ seat, certificates }) =>
     certificates.flatMap(({ certificate: { decision } }) => {
       if (decision.status !== "decided") return [];

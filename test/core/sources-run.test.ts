@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { GATHER, gatherForm } from "../../agents/core/phases/readings.ts";
 import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import { MATCH } from "../../agents/core/phases/equivalence.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";

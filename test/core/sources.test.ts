@@ -5,7 +5,7 @@ import { cidString, encode } from "../../agents/core/encoding/codec.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { GATHER, gatherForm } from "../../agents/core/phases/readings.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { cite, decodeCitation, encodeCitation } from "../../agents/core/sources/citations.ts";
 import { documentBlock, grounded, readDocument, refuseSources, sourcesOf } from "../../agents/core/sources/named.ts";

@@ -6,7 +6,7 @@ import { cidString, digestOf, encode } from "../../agents/core/encoding/codec.ts
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import type { Input } from "../../agents/core/protocol.ts";
-import { GATHER, gatherForm } from "../../agents/core/phases/gather.ts";
+import { GATHER, gatherForm } from "../../agents/core/phases/readings.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Attempt, Digest } from "../../agents/core/types.ts";

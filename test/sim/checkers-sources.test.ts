@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
-import { GATHER } from "../../agents/core/phases/gather.ts";
+import { GATHER } from "../../agents/core/phases/readings.ts";
 import type { Decision, SeatIndex } from "../../agents/core/types.ts";
 import { checkers, judge, type CheckerName } from "../../sim/checkers/index.ts";
 import { createPlan } from "../../sim/plan.ts";

@@ -2,161 +2,27 @@
  * Reading sources before the first answer (docs/spec/sources.md): a round in which every seat says what it read, and what follows for the
  * answers of the rounds after it. Protocols know nothing of it: they see the rounds, the question and the answers that are theirs.
  */
-import { digestOf, isMapOf } from "../encoding/codec.ts";
-import { hexToBytes } from "../encoding/bytes.ts";
-import { asDigest, listOf } from "../encoding/payload.ts";
+import { digestOf } from "../encoding/codec.ts";
 import { limits } from "../limits.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import { admitting, citing, withSources } from "../prompts/source-prompt.ts";
-import { holdsHonest, isSupermajority } from "../quorum.ts";
-import { nonAnswerIn, saidNonAnswer } from "../request/non-answers.ts";
-import type { CanonicalAnswer } from "../request/kinds.ts";
+import { saidNonAnswer } from "../request/non-answers.ts";
 import { seatsOf } from "../seat/order.ts";
-import type { Citation } from "../sources/citations.ts";
 import { excerptOf } from "../sources/excerpt.ts";
 import { grounded, refuseSources, sourcesOf } from "../sources/named.ts";
-import { LASTING_FAILURES, PENDING_FAILURES, READING_FAILURES, type ReadingFailure } from "../sources/snapshot.ts";
-import {
-  ONE_PPM,
-  type Attempt,
-  type Digest,
-  type NonAnswer,
-  type Outcome,
-  type Ppm,
-  type SeatIndex,
-  type Value,
-} from "../types.ts";
+import { ONE_PPM, type Attempt, type Outcome, type Ppm } from "../types.ts";
+import { answeredByData, readAsData } from "./data.ts";
 import { MATCH } from "./equivalence.ts";
 import { outcomeFrom } from "./outcome.ts";
 import { NOBODY_BLIND } from "./pay.ts";
 import type { Call, AssessedRound, PhasedRules, SeatView } from "./phased-rules.ts";
 import { candidatesOf, commitForm } from "./proposals.ts";
-import { explainClasses } from "./reasons.ts";
-import {
-  closeForm,
-  equivocatorsIn,
-  holdersOf,
-  said,
-  type Form,
-  type Gathered,
-  type RoundBook,
-  type Said,
-} from "./round-book.ts";
+import { GATHER, gatherForm, heardIn, Readings, type Gathering, type Heard } from "./readings.ts";
+import { explainClasses, shownAnswer } from "./reasons.ts";
+import { closeForm, type Gathered, type RoundBook } from "./round-book.ts";
 
 /** @internal Raised with every change of these rules; the protocols that read sources rise with it. */
-export const SOURCES_VERSION = 3;
-
-/** SG5: the phase of the round in which seats say what they read. */
-export const GATHER = 10;
-
-/** SG5: what a seat says of one source: the digests of its passages in order, or why it has none. */
-type Heard = { readonly passages: readonly Digest[] } | { readonly failed: ReadingFailure };
-
-interface Gathering {
-  readonly sources: readonly Heard[];
-}
-
-export const gatherForm: Form<Gathering> = {
-  name: "gather",
-  phase: GATHER,
-  encode: ({ sources }) => ({
-    sources: sources.map((heard) => ("failed" in heard ? { ...heard } : { passages: heard.passages.map(hexToBytes) })),
-  }),
-  decode: ({ request }, value) => {
-    const sources = isMapOf(value, ["sources"]) ? listOf(value["sources"], limits.sources, decodeHeard) : null;
-    return sources?.length === sourcesOf(request.question).length ? { sources } : null;
-  },
-};
-
-function decodeHeard(value: Value): Heard | null {
-  if (isMapOf(value, ["failed"])) {
-    const failed = READING_FAILURES.find((one) => one === value["failed"]);
-    return failed === undefined ? null : { failed };
-  }
-  const passages = isMapOf(value, ["passages"]) ? listOf(value["passages"], limits.passagesPerSource, asDigest) : null;
-  return passages === null ? null : { passages };
-}
-
-/** SG5: the messages of GATHER that count: an honest seat held each when it closed the phase, whatever f liars deny. */
-function heardIn(book: RoundBook): readonly Said<Gathering>[] {
-  return seatsOf(book.attempt).flatMap((seat) => {
-    const one = said(book, gatherForm, seat);
-    return one !== null && holdsHonest(holdersOf(book, gatherForm, one), book.attempt.committee.length) ? one : [];
-  });
-}
-
-/** What the seats read, counted: per source and passage, the seats that named it. */
-class Readings implements Gathered {
-  readonly equivocators: readonly SeatIndex[];
-  private readonly attempt: Attempt;
-  private readonly heard: readonly Gathering[];
-  /** Per source: how many seats named a passage. */
-  private readonly named: readonly ReadonlyMap<Digest, number>[];
-
-  constructor(book: RoundBook) {
-    this.attempt = book.attempt;
-    this.equivocators = equivocatorsIn(book);
-    this.heard = heardIn(book).map(({ body }) => body);
-    this.named = sourcesOf(book.attempt.request.question).map((_, index) => {
-      const seats = new Map<Digest, number>();
-      for (const { sources } of this.heard) {
-        const source = sources[index] as Heard;
-        const passages = "passages" in source ? new Set(source.passages) : [];
-        for (const passage of passages) seats.set(passage, (seats.get(passage) ?? 0) + 1);
-      }
-      return seats;
-    });
-  }
-
-  private readersOf({ source, passage }: Citation): number {
-    return this.named[source]?.get(digestOf(passage)) ?? 0;
-  }
-
-  bears(answer: CanonicalAnswer, citations: readonly Citation[]): boolean {
-    // SG10: it says that no passage tells.
-    if (nonAnswerIn(answer) !== null) return citations.length === 0;
-    return citations.length > 0 && citations.every((citation) => this.isHonest(this.readersOf(citation)));
-  }
-
-  /** SG8: true if some passage can be cited. */
-  holdsAny(): boolean {
-    return this.named.some((seats) => [...seats.values()].some((count) => this.isHonest(count)));
-  }
-
-  /**
-   * SG8: what follows if no passage can be cited, with the seats that bear it out; null: too few seats looked at the sources to tell.
-   * More than 2/3 of the seats, less f liars, are more than f honest ones: had they all read the same passage, it could be cited.
-   */
-  verdict(): { readonly nonAnswer: NonAnswer; readonly seats: number } | null {
-    const counts = this.named.map((_, index) => this.seatsThat(({ sources }) => isPending(sources[index] as Heard)));
-    const pending = Math.max(...counts);
-    if (this.areMost(pending)) return { nonAnswer: "tooEarly", seats: pending };
-    const looked = this.seatsThat(({ sources }) => sources.every(isLookedAt));
-    return this.areMost(looked) ? { nonAnswer: "unanswerable", seats: looked } : null;
-  }
-
-  private seatsThat(says: (gathering: Gathering) => boolean): number {
-    return this.heard.filter(says).length;
-  }
-
-  private areMost(seats: number): boolean {
-    return isSupermajority(seats, this.attempt.committee.length);
-  }
-
-  private isHonest(seats: number): boolean {
-    return holdsHonest(seats, this.attempt.committee.length);
-  }
-}
-
-/** SG8: true if the seat read the source, or met a failure that lies with the source. */
-function isLookedAt(heard: Heard): boolean {
-  return "passages" in heard || LASTING_FAILURES.includes(heard.failed);
-}
-
-/** SG8: true if the source will be there later. */
-function isPending(heard: Heard): boolean {
-  return "failed" in heard && PENDING_FAILURES.includes(heard.failed);
-}
+export const SOURCES_VERSION = 4;
 
 /** What rounds leave behind where sources are read: `inner` is the protocol's own. */
 interface GatheredCarry<Inner> {
@@ -183,6 +49,7 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
     return {
       ...view,
       attempt: grounded(attempt),
+      read: readAsData(grounded(attempt), view.read),
       round: view.round - offset,
       book: innerBook(view.book, carry),
       earlier: view.earlier.slice(offset).map((book) => innerBook(book, carry)),
@@ -215,11 +82,13 @@ export function gathering<Inner>(rules: PhasedRules<Inner>): PhasedRules<Gathere
     calls: (view, phase) => {
       if (isGathering(view.attempt, view.round)) return [];
       const inner = innerView(view);
+      if (inner.attempt.request.isDataQuestion === true) return [];
       return view.carry.gathered === null ? rules.calls(inner, phase) : callsWithSources(rules, inner, phase);
     },
     say: (view, phase) => {
-      if (!isGathering(view.attempt, view.round)) return rules.say(innerView(view), phase);
-      return phase === GATHER ? sayGathering(view) : {};
+      if (isGathering(view.attempt, view.round)) return phase === GATHER ? sayGathering(view) : {};
+      const inner = innerView(view);
+      return rules.say(inner.attempt.request.isDataQuestion === true ? answeredByData(rules, inner) : inner, phase);
     },
   };
 }
@@ -252,10 +121,15 @@ function assessInner<Inner>(
   return { carry: { gathered, inner }, outcome };
 }
 
-function sayGathering({ attempt, read }: SeatView<unknown>): Gathering {
-  const sources = sourcesOf(attempt.request.question).map((_, index): Heard => {
+function sayGathering(view: SeatView<unknown>): Gathering {
+  const attempt = grounded(view.attempt);
+  const read = readAsData(attempt, view.read);
+  const sources = sourcesOf(view.attempt.request.question).map((_, index): Heard => {
     const reading = read?.[index] ?? NOT_IN_TIME;
-    return reading.kind === "failed" ? { failed: reading.reason } : { passages: reading.passages.map(digestOf) };
+    if (reading.kind === "failed") return { failed: reading.reason };
+    return attempt.request.isDataQuestion === true
+      ? { value: reading.text }
+      : { passages: reading.passages.map(digestOf) };
   });
   return { sources };
 }
@@ -291,7 +165,11 @@ function explainGathering(book: RoundBook): readonly string[] {
       return "failed" in one ? one.failed : [];
     });
     const why = failures.length === 0 ? "" : ` (${[...new Set(failures)].slice(0, SHOWN_FAILURES).join("; ")})`;
-    return `${source}: read by ${heard.length - failures.length} of ${length} seats${why}`;
+    const values = heard.flatMap(({ seat, body }) => {
+      const one = body.sources[index] as Heard;
+      return "value" in one ? `seat ${seat} read ${shownAnswer(one.value)}` : [];
+    });
+    return [`${source}: read by ${heard.length - failures.length} of ${length} seats${why}`, ...values].join("; ");
   });
 }
 

@@ -178,7 +178,7 @@ function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[]
   const { gathered } = book;
   return gathered === undefined
     ? opened
-    : opened.filter(({ answer, citations }) => gathered.bears(answer, citations ?? []));
+    : opened.filter(({ seat, answer, citations }) => gathered.bears(seat, answer, citations ?? []));
 }
 
 function openedIn(book: RoundBook, closure: Closure): readonly Candidate[] {

@@ -44,7 +44,7 @@ function whyNone(book: RoundBook, seat: SeatIndex): string {
   const { request } = book.attempt;
   const answer = canonicalAnswer(request, proposal.answer);
   if (answer === null) return unreadAnswer(request, proposal.answer);
-  if (book.gathered?.bears(answer, proposal.citations ?? []) === false)
+  if (book.gathered?.bears(seat, answer, proposal.citations ?? []) === false)
     return nonAnswerIn(answer) === null
       ? `its answer ${shownAnswer(proposal.answer)} quotes nothing that more than 1/3 of the seats read`
       : `its answer ${shownAnswer(proposal.answer)} quotes a source, though it rests on none`;

@@ -48,8 +48,8 @@ export interface Said<Body> {
 export interface Gathered {
   /** PH8: seats that said two things in one slot of the round in which sources are read. */
   readonly equivocators: readonly SeatIndex[];
-  /** True if an honest seat read the passage of each citation, and there are some; SG10: of a non-answer, if there are none. */
-  bears(answer: CanonicalAnswer, citations: readonly Citation[]): boolean;
+  /** True if an honest seat read the passage of each citation, and there are some; SG10: of a non-answer, if there are none; SG12: of data. */
+  bears(seat: SeatIndex, answer: CanonicalAnswer, citations: readonly Citation[]): boolean;
 }
 
 /** One round of a message set. Messages are read on demand and remembered, so a new book costs nothing. */

@@ -2,7 +2,7 @@ import { digestOf, decode, encode } from "../encoding/codec.ts";
 import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { parseSource } from "./source.ts";
-import type { Attempt, Digest } from "../types.ts";
+import type { Attempt, Digest, Terms } from "../types.ts";
 
 /** The sources that a question names (docs/spec/sources.md). */
 
@@ -80,8 +80,8 @@ function isDocument(text: string): boolean {
 const groundedAttempts = new WeakMap<Attempt, Attempt>();
 
 /**
- * SG7: the attempt with the question as models and protocols see it: without the lines that name sources. SG10: with the mark that admits
- * non-answers, if the terms do.
+ * SG7: the attempt with the question as models and protocols see it: without the lines that name sources. SG10, SG11: with the marks that
+ * admit non-answers, and that code answers it.
  */
 export function grounded(attempt: Attempt): Attempt {
   const known = groundedAttempts.get(attempt);
@@ -89,7 +89,17 @@ export function grounded(attempt: Attempt): Attempt {
   const { request } = attempt;
   const { sources, rest } = readSources(request.question);
   const admits = request.terms.nonAnswers === "accepted" && ({ admitsNonAnswers: true } as const);
-  const made = sources.length === 0 ? attempt : { ...attempt, request: { ...request, question: rest, ...admits } };
+  const data = isDataQuestion(request.terms, sources) && ({ isDataQuestion: true } as const);
+  const asked = { ...request, question: rest, ...admits, ...data };
+  const made = sources.length === 0 ? attempt : { ...attempt, request: asked };
   groundedAttempts.set(attempt, made);
   return made;
+}
+
+/** SG11: true if a number is asked for, and the only source is a value by JSON pointer. */
+function isDataQuestion({ kind }: Terms, sources: readonly string[]): boolean {
+  const [only = ""] = sources;
+  if (kind !== "number" || sources.length !== 1) return false;
+  const parsed = parseSource(only);
+  return "source" in parsed && parsed.source.kind === "page" && parsed.source.pointer !== null;
 }
