@@ -2,7 +2,7 @@ import { decode, encode, isMapOf } from "../core/encoding/codec.ts";
 import { bytesToHex, hexToBytes } from "../core/encoding/bytes.ts";
 import type { RequestId, Value } from "../core/types.ts";
 import type { Cursor } from "../ports/chain.ts";
-import { maxRecordBytes, type JournalFactory } from "../ports/journal.ts";
+import { maxRecordBytes, type Journal, type JournalFactory } from "../ports/journal.ts";
 
 const NAME = "cursor";
 /** Blocks between two stored positions while nothing happens. */
@@ -14,7 +14,10 @@ const STORE_EVERY = 100n;
  */
 export interface StoredCursor {
   readonly position: Cursor | null;
-  /** `arrived`: requests first seen in this batch. `open`: all requests that are not final or not settled after it. */
+  /**
+   * `arrived`: requests first seen in this batch. `open`: all requests that are not final or not settled after it.
+   * Rejects if the disk does not take the position; the next call stores it, with all that this one would have.
+   */
   advance(next: Cursor, arrived: readonly RequestId[], open: readonly RequestId[]): Promise<void>;
   /**
    * Removes a closed journal as soon as no restart can see the request's events again. Until then the journal keeps the
@@ -41,8 +44,20 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
   const position = last?.position ?? null;
   // Start afresh with one record, so that the file stays small.
   await journals.remove(NAME);
-  const journal = await journals.open(NAME);
-  if (position !== null) await journal.append(encodeEntry({ position, done: [] }));
+  let journal: Journal | null = await journals.open(NAME);
+  const write = async (entry: Entry): Promise<void> => {
+    journal ??= await journals.open(NAME);
+    try {
+      await journal.append(encodeEntry(entry));
+    } catch (error) {
+      // After a failed append only opening the journal again shows what the disk holds.
+      const failed = journal;
+      journal = null;
+      await failed.close();
+      throw error;
+    }
+  };
+  if (position !== null) await write({ position, done: [] });
   const arrivedAfter = new Map<RequestId, Cursor | null>();
   const retired = new Map<string, bigint>();
   let previous = position;
@@ -61,14 +76,14 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
         if (safe.blockNumber === stored?.blockNumber) return;
         if (arrived.length === 0 && stored !== null && safe.blockNumber - stored.blockNumber < STORE_EVERY) return;
       }
-      stored = safe;
       const removable = done.slice(0, DONE_PER_RECORD);
-      await journal.append(encodeEntry({ position: safe, done: removable }));
+      await write({ position: safe, done: removable });
+      stored = safe;
       for (const name of removable) {
         retired.delete(name);
         await journals.remove(name);
       }
-      if (removable.length > 0) await journal.append(encodeEntry({ position: safe, done: [] }));
+      if (removable.length > 0) await write({ position: safe, done: [] });
     },
     retire(name, settledAt) {
       retired.set(name, settledAt);
@@ -76,7 +91,7 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
     keep(name) {
       retired.delete(name);
     },
-    close: () => journal.close(),
+    close: async () => await journal?.close(),
   };
 }
 

@@ -7,6 +7,7 @@ import { awaitedOf, dueOf, isFinal, isPaid, lastRound, type Progress, type Due }
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
 import type { AgentTiming } from "../config.ts";
+import { persistently } from "../persist.ts";
 import { createSettler, type Unsettled } from "./settler.ts";
 
 export interface KeeperPorts {
@@ -115,7 +116,7 @@ export function createKeeper(
     if (ticking) return;
     ticking = true;
     while (kept.size > 0 && !lifetime.aborted) {
-      await tick().catch((error: unknown) => warn(error, null));
+      await persistently(ports, lifetime, tick).catch((error: unknown) => warn(error, null));
       await sleep(ports.clock, TICK_MS, lifetime).catch(() => undefined);
     }
     ticking = false;
