@@ -24,6 +24,7 @@ import type { Network } from "../../ports/network.ts";
 import { parseListen } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import { EVIDENCE_FOLDER, storeFolder, withOwnRpc, type AgentConfig } from "../shared/config.ts";
+import { createNetworkLog } from "./network-log.ts";
 
 export interface JoinedAgent {
   readonly agent: Agent;
@@ -50,6 +51,7 @@ export async function joinAgent(
   decorators: Decorators = {},
 ): Promise<JoinedAgent> {
   const { dataDir } = config;
+  const clock = createSystemClock();
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.toReversed()) await closer();
@@ -78,7 +80,12 @@ export async function joinAgent(
         "a model of the small set knows six families of toy questions: outside them its answers mean nothing, however sure it is",
       );
     const model = metrics?.measured(hosted) ?? hosted;
-    const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
+    const networkLog = createNetworkLog(log, clock);
+    const network = await createLibp2pNetwork({
+      privateKey: keys.libp2pPrivateKey(),
+      listen: config.listen,
+      report: networkLog.report,
+    });
     closers.push(() => network.close());
     const store =
       config.content.kind === "kubo"
@@ -103,7 +110,7 @@ export async function joinAgent(
         signer: keys,
         journals: createFileJournals(join(dataDir, "journals")),
         evidence: createFileEvidence(join(dataDir, EVIDENCE_FOLDER)),
-        clock: createSystemClock(),
+        clock,
         log,
       },
       config.timing,
@@ -112,6 +119,7 @@ export async function joinAgent(
     let metricsUrl: string | null = null;
     if (metrics !== null && config.metrics !== undefined) {
       metrics.showAgent(() => agent.facts());
+      metrics.showNetwork(networkLog.refused);
       const server = await metrics.serve(config.metrics);
       closers.push(() => server.close());
       metricsUrl = `${server.url}/metrics`;
