@@ -26,23 +26,26 @@ export interface DemoAgent {
   readonly lies: boolean;
 }
 
-export interface AgentSettings {
+export interface AgentSettings extends Omit<RegistrationSettings, "config"> {
+  readonly model: DemoModel;
+  readonly lies: boolean;
+}
+
+export interface RegistrationSettings {
   readonly directory: string;
   readonly password: string;
   readonly rpcUrl: string;
   readonly deployment: Deployment;
-  readonly model: DemoModel;
+  /** What conclave.json says. */
+  readonly config: { readonly model: object };
   readonly stake: bigint;
-  readonly lies: boolean;
   /** Gives the new agent coins for gas and tokens for its stake. */
   readonly fund: (keys: Keys) => Promise<void>;
 }
 
 /** Does what `conclave agent init` and `conclave agent register` do. */
 export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
-  const { directory, deployment, rpcUrl, model } = settings;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const keys = await createKeystore(join(directory, "keystore.json"), settings.password, { scryptN: SCRYPT_N });
+  const { directory, deployment, rpcUrl, model, lies } = settings;
   const { chainId, oracle, registry } = deployment;
   const config = {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
@@ -56,6 +59,15 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
       settleBatchMs: 2_000,
     },
   };
+  return { ...(await registerAgent({ ...settings, config })), directory, lies };
+}
+
+/** Writes the folder of an agent and registers it. */
+export async function registerAgent(settings: RegistrationSettings): Promise<Pick<DemoAgent, "agentId" | "keys">> {
+  const { directory, deployment, rpcUrl, config } = settings;
+  const { chainId, oracle, registry } = deployment;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const keys = await createKeystore(join(directory, "keystore.json"), settings.password, { scryptN: SCRYPT_N });
   await writeFile(join(directory, "conclave.json"), JSON.stringify(config, null, 2));
   await settings.fund(keys);
   const operator = await createOperatorActions({
@@ -76,16 +88,16 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
     commission: 0 as Ppm,
   };
   const { agentId } = await operator.register(registration);
-  return { agentId, directory, keys, lies: settings.lies };
+  return { agentId, keys };
 }
 
 /** Starts the agent's process; its log goes to agent.log in its directory. */
-export function startAgent(agent: DemoAgent, password: string): ChildProcess {
+export function startAgent(agent: DemoAgent, password: string, nodeOptions: readonly string[] = []): ChildProcess {
   const log = openSync(join(agent.directory, "agent.log"), "a", 0o600);
   const [script, ...args] = agent.lies
     ? [join(import.meta.dirname, "liar.ts"), agent.directory, String(agent.agentId)]
     : [join(root, "agents", "cli", "main.ts"), "agent", "run", "--dir", agent.directory];
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, script, ...args], {
     stdio: ["ignore", log, log],
     env: { ...process.env, CONCLAVE_PASSWORD: password },
   });

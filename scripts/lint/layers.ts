@@ -52,6 +52,7 @@ const LAYERS: readonly Layer[] = [
   ],
   ["scripts", PRODUCT, "Repository tools know the product only; the entry points beside them may know more."],
   ["devnet", [...PRODUCT, "scripts", "sim"], "A local world is built from product, simulator and tools."],
+  ["chaos", [...PRODUCT, "scripts", "sim", "devnet"], "The harness breaks a local world from outside."],
   ["lab", [...PRODUCT, "scripts", "sim", "devnet", "test/support"], "Studies use test support, not test suites."],
   ["test/support", [...PRODUCT, "scripts", "sim", "devnet"], "Test support serves the product's tests, not the lab's."],
 ];
@@ -59,7 +60,7 @@ const LAYERS: readonly Layer[] = [
 const STRICT = new Set([...PRODUCT, "models"]);
 const IS_CODE = /\.[cm]?[jt]s$/;
 /** Paths into any other folder lead to data. */
-const FOLDERS_OF_CODE = ["agents", "sdk", "subgraph", "scripts", "sim", "devnet", "lab", "test"];
+const FOLDERS_OF_CODE = ["agents", "sdk", "subgraph", "scripts", "sim", "devnet", "chaos", "lab", "test"];
 
 function isIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);

@@ -26,7 +26,7 @@ describe("the log of the network", () => {
     assert.deepEqual(lines[3], { ...refused, times: 1_000 });
     const metrics = await servedMetrics();
     try {
-      metrics.showNetwork(network.refused);
+      metrics.showNetwork(() => network.refused());
       const total = (what: string): string => `conclave_network_refused_total{what="${what}"}`;
       assert.deepEqual(Object.fromEntries(await metrics.read()), {
         [total("connection")]: 1_001,

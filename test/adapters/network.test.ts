@@ -140,7 +140,7 @@ describe("network: libp2p against hostile peers", () => {
         await late.dial(target);
         await until("taken", () => open() === networkBounds.strangersPerHost + 1);
       } finally {
-        await Promise.all(strangers.map((stranger) => stranger.stop()));
+        for (const stranger of strangers) await stranger.stop();
       }
     });
   });

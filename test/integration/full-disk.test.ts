@@ -18,17 +18,12 @@ function fillable(journals: JournalFactory, disk: { full: boolean }): JournalFac
     async open(name) {
       if (!(await journals.list()).includes(name)) write();
       const journal = await journals.open(name);
-      let failure: unknown = null;
+      let isBroken = false;
       return {
         ...journal,
         async append(record) {
-          try {
-            if (failure !== null) throw failure;
-            write();
-          } catch (error) {
-            failure = error;
-            throw error;
-          }
+          isBroken ||= disk.full;
+          if (isBroken) throw new Error("write ENOSPC");
           await journal.append(record);
         },
       };

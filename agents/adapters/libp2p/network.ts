@@ -42,7 +42,7 @@ export async function createLibp2pNetwork(options: Libp2pNetworkOptions): Promis
   });
   const own = addressOfIdentity(identity);
   const mesh = await openMesh({ libp2p, own, bounds, report });
-  gate.admit(mesh.isConfigured);
+  gate.admit((peer) => mesh.isConfigured(peer));
   const announcements = createAnnouncements(libp2p, bounds, report);
   let closing: Promise<void> | null = null;
 

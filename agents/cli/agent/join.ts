@@ -68,17 +68,7 @@ export async function joinAgent(
         log.warn({ made }, "the calibration table does not belong to what answered; the confidence is ignored"),
     });
     closers.push(() => hosted.close());
-    // CF6: the log says whether confidences are calibrated.
-    log.info(
-      { calibration: config.model.calibration ?? "none" },
-      "confidences count by the calibration table, or as the model gives them without one",
-    );
-    log.info({ prompts: promptsName(hosted.prompts) }, "the model is asked with this set of prompts");
-    if (hosted.prompts === "small")
-      log.warn(
-        { model: hosted.descriptor },
-        "a model of the small set knows six families of toy questions: outside them its answers mean nothing, however sure it is",
-      );
+    describeModel(config, hosted, log);
     const model = metrics?.measured(hosted) ?? hosted;
     const networkLog = createNetworkLog(log, clock);
     const network = await createLibp2pNetwork({
@@ -119,7 +109,7 @@ export async function joinAgent(
     let metricsUrl: string | null = null;
     if (metrics !== null && config.metrics !== undefined) {
       metrics.showAgent(() => agent.facts());
-      metrics.showNetwork(networkLog.refused);
+      metrics.showNetwork(() => networkLog.refused());
       const server = await metrics.serve(config.metrics);
       closers.push(() => server.close());
       metricsUrl = `${server.url}/metrics`;
@@ -129,4 +119,19 @@ export async function joinAgent(
     await close();
     throw error;
   }
+}
+
+function describeModel(
+  { model: { calibration = "none" } }: AgentConfig,
+  { prompts, descriptor }: Model,
+  log: Log,
+): void {
+  // CF6: the log says whether confidences are calibrated.
+  log.info({ calibration }, "confidences count by the calibration table, or as the model gives them without one");
+  log.info({ prompts: promptsName(prompts) }, "the model is asked with this set of prompts");
+  if (prompts === "small")
+    log.warn(
+      { model: descriptor },
+      "a model of the small set knows six families of toy questions: outside them its answers mean nothing, however sure it is",
+    );
 }
