@@ -1,6 +1,13 @@
 import { ConclaveError, messageOf } from "../core/errors.ts";
 import type { AwaitedRound, ChainEvent, CommittedDecision } from "../core/request/events.ts";
-import { afterReorganization, applyEvent, awaitedOf, isFinal, type Progress } from "../core/request/progress.ts";
+import {
+  afterReorganization,
+  applyEvent,
+  awaitedOf,
+  isFinal,
+  type Head,
+  type Progress,
+} from "../core/request/progress.ts";
 import type { Address, RequestId } from "../core/types.ts";
 import type { ChainReader, ChainWriter, EventBatch, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -16,7 +23,8 @@ import type { Signer } from "../ports/signer.ts";
 import { announcementTopic } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type EventBlocks, type StoredCursor } from "./cursor.ts";
-import { persistently } from "./persist.ts";
+import { createOutage, type Outage } from "./outage.ts";
+import { persistently, retryMs } from "./persist.ts";
 import { seatedProgress } from "./request/committee.ts";
 import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts";
 import { createKeeper, type Keeper } from "./request/keeper.ts";
@@ -82,6 +90,9 @@ class RunningAgent implements Agent {
   /** Progress of the requests that are not final. */
   private readonly progresses = new Map<RequestId, Progress>();
   private readonly trails: Trails = createTrails();
+  /** Requests that drew this agent and whose seats it could not take, with the time of the next try. */
+  private readonly untaken = new Map<RequestId, { readonly failures: number; readonly againAtMs: number }>();
+  private readonly storing: Outage;
   private followed: AgentFacts["chain"] = null;
 
   constructor(ports: AgentPorts, timing: AgentTiming, tokensPerRequest: number) {
@@ -90,6 +101,10 @@ class RunningAgent implements Agent {
     const evidence = createEvidenceKeeper(ports, timing.relayStaggerMs, lifetime);
     const relayer = createRelayer(ports, timing, lifetime);
     this.ports = ports;
+    this.storing = createOutage(ports.log, {
+      began: "could not store how far the chain was followed; trying again after every block",
+      ended: "stored how far the chain was followed",
+    });
     this.ingress = ingress;
     this.evidence = evidence;
     this.relayer = relayer;
@@ -130,13 +145,13 @@ class RunningAgent implements Agent {
           this.progresses.set(requestId, afterReorganization(progress, batch.from));
       for (const event of batch.events)
         await this.guarded(() => this.handle(event, cursor), `could not handle the chain event ${event.kind}`);
-      await this.guarded(() => this.sit(batch.cursor.blockNumber, cursor), "could not take seats");
+      await this.guarded(() => this.sit(batch.cursor.blockNumber, cursor), "could not look for seats");
       if (this.lifetime.signal.aborted) return;
       this.followed = { blockNumber: batch.cursor.blockNumber, atMs: this.ports.clock.now() };
       this.keeper.block();
       const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
       const open = [...this.progresses.keys(), ...unsettled];
-      await cursor.advance(batch.cursor, openRequests(batch.events), open, this.trails.waited(open));
+      await this.store(() => cursor.advance(batch.cursor, openRequests(batch.events), open, this.trails.waited(open)));
     };
     try {
       await opened?.();
@@ -166,6 +181,7 @@ class RunningAgent implements Agent {
     return {
       peers: this.ports.network.connected().length,
       ...this.duties.facts(),
+      untakenSeats: this.untaken.size,
       relays: this.relayer.counts(),
       chain: this.followed,
     };
@@ -177,8 +193,19 @@ class RunningAgent implements Agent {
       await this.persistently(action);
     } catch (error) {
       if (this.lifetime.signal.aborted) return;
-      if (error instanceof ConclaveError && error.code === "JOURNAL_LOCKED") throw error;
+      if (isLockLost(error)) throw error;
       this.ports.log.error({ error: messageOf(error) }, failure);
+    }
+  }
+
+  /** Stores the position. A full disk must not end an agent whose seats still serve: a restart only reads more blocks. */
+  private async store(advance: () => Promise<void>): Promise<void> {
+    try {
+      await advance();
+      this.storing.ended();
+    } catch (error) {
+      if (isLockLost(error)) throw error;
+      this.storing.failed(error);
     }
   }
 
@@ -238,26 +265,55 @@ class RunningAgent implements Agent {
 
   /**
    * SE3: takes the seats of running attempts whose seed block is final. It names their committees; no event does before
-   * their decisions. What fails is tried again after the next block.
+   * their decisions.
    */
   private async sit(final: bigint, cursor: StoredCursor): Promise<void> {
+    const now = this.ports.clock.now();
     const waiting = [...this.progresses.values()].filter(
-      ({ stage }) => stage.kind === "requested" && stage.seedBlock < final,
+      ({ stage, request }) =>
+        stage.kind === "requested" && stage.seedBlock < final && (this.untaken.get(request.id)?.againAtMs ?? 0) <= now,
     );
     if (waiting.length === 0) return;
     const head = await this.ports.chain.head(this.lifetime.signal);
-    const seatIn = async (progress: Progress): Promise<void> => {
-      const seated = await seatedProgress(this.ports.chain, progress, head, this.lifetime.signal);
-      if (seated.stage.kind !== "drawn") return;
-      const { request, attempt, stage } = seated;
-      this.progresses.set(request.id, seated);
-      const { domain } = this.ports.chain;
-      const place = { domain, request, attempt, committee: stage.committee };
+    await Promise.all(waiting.map((progress) => this.seat(progress, head, cursor)));
+  }
+
+  /**
+   * Takes the seat of one running attempt. What fails, e.g. on a full disk, is tried again after a later block, with
+   * back-off; only a lost journal lock ends the agent.
+   */
+  private async seat(progress: Progress, head: Head, cursor: StoredCursor): Promise<void> {
+    const { id } = progress.request;
+    try {
+      await this.persistently(() => this.takeSeat(progress, head, cursor));
+      this.untaken.delete(id);
+    } catch (error) {
+      if (this.lifetime.signal.aborted) return;
+      if (isLockLost(error)) throw error;
+      const failures = this.untaken.get(id)?.failures ?? 0;
+      this.untaken.set(id, { failures: failures + 1, againAtMs: this.ports.clock.now() + retryMs(failures) });
+      this.ports.log.error(
+        { requestId: id.toString(), attempt: progress.attempt, failures: failures + 1, error: messageOf(error) },
+        "could not take a seat; trying again",
+      );
+    }
+  }
+
+  private async takeSeat(progress: Progress, head: Head, cursor: StoredCursor): Promise<void> {
+    const seated = await seatedProgress(this.ports.chain, progress, head, this.lifetime.signal);
+    if (seated.stage.kind !== "drawn") return;
+    const { request, attempt, stage } = seated;
+    const { domain } = this.ports.chain;
+    const place = { domain, request, attempt, committee: stage.committee };
+    try {
       await this.duties.take(place, awaitedOf(seated) as AwaitedRound, cursor);
-    };
-    const failure = (progress: Progress): string =>
-      `could not take a seat in attempt ${progress.attempt} of request ${progress.request.id}`;
-    await Promise.all(waiting.map((one) => this.guarded(() => seatIn(one), failure(one))));
+    } catch (error) {
+      if (!(error instanceof ConclaveError && error.code === "JOURNAL_CONFLICT")) throw error;
+      // Another try would read the same journal.
+      this.ports.log.error({ requestId: request.id.toString(), attempt, error: error.message }, "abstaining");
+    }
+    // Not before the seat is taken: `sit` passes over requests that are drawn.
+    this.progresses.set(request.id, seated);
   }
 
   /** Returns the request's progress after the event; null if its first event was not seen. */
@@ -265,6 +321,7 @@ class RunningAgent implements Agent {
     const progress = applyEvent(this.progresses.get(requestId) ?? null, event);
     if (progress === null) return null;
     this.trails.see(requestId, event, progress);
+    this.untaken.delete(requestId);
     if (isFinal(progress)) {
       this.progresses.delete(requestId);
       this.duties.forgetBudget(requestId);
@@ -290,6 +347,11 @@ class RunningAgent implements Agent {
       others.map((agent) => ({ signer: agent.signer, publicKey: agent.publicKey, multiaddrs: agent.endpoint })),
     );
   }
+}
+
+/** True if another process holds the journals: this one must not go on. */
+function isLockLost(error: unknown): boolean {
+  return error instanceof ConclaveError && error.code === "JOURNAL_LOCKED";
 }
 
 function openRequests(events: readonly ChainEvent[]): readonly RequestId[] {

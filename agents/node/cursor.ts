@@ -2,7 +2,7 @@ import { decode, encode, isMapOf } from "../core/encoding/codec.ts";
 import { bytesToHex, hexToBytes } from "../core/encoding/bytes.ts";
 import type { RequestId, Value } from "../core/types.ts";
 import type { Cursor } from "../ports/chain.ts";
-import { maxRecordBytes, type JournalFactory } from "../ports/journal.ts";
+import { maxRecordBytes, type Journal, type JournalFactory } from "../ports/journal.ts";
 
 const NAME = "cursor";
 /** Blocks between two stored positions while nothing happens. */
@@ -27,7 +27,8 @@ export interface StoredCursor {
   readonly kept: ReadonlyMap<RequestId, EventBlocks>;
   /**
    * `arrived`: requests first seen in this batch. `open`: all requests that are not final or not settled after it.
-   * `waited`: those of them that have waited.
+   * `waited`: those of them that have waited. Rejects if the disk does not take the position; the next call stores it,
+   * with all that this one would have.
    */
   advance(
     next: Cursor,
@@ -65,8 +66,20 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
   const kept = new Map(last?.kept ?? []);
   // Start afresh with one record, so that the file stays small.
   await journals.remove(NAME);
-  const journal = await journals.open(NAME);
-  if (position !== null) await journal.append(encodeEntry({ position, done: [], kept }));
+  let journal: Journal | null = await journals.open(NAME);
+  const write = async (entry: Entry): Promise<void> => {
+    journal ??= await journals.open(NAME);
+    try {
+      await journal.append(encodeEntry(entry));
+    } catch (error) {
+      // After a failed append only opening the journal again shows what the disk holds.
+      const failed = journal;
+      journal = null;
+      await failed.close();
+      throw error;
+    }
+  };
+  if (position !== null) await write({ position, done: [], kept });
   const arrivedAfter = new Map<RequestId, Cursor | null>();
   const keep = createKept(kept);
   const retired = new Map<string, bigint>();
@@ -91,14 +104,14 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
         if (safe.blockNumber === stored?.blockNumber) return;
         if (arrived.length === 0 && stored !== null && safe.blockNumber - stored.blockNumber < STORE_EVERY) return;
       }
-      stored = safe;
       const removable = done.slice(0, DONE_PER_RECORD);
-      await journal.append(encodeEntry({ position: safe, done: removable, kept: keep.changes() }));
+      await write({ position: safe, done: removable, kept: keep.changes() });
+      stored = safe;
       for (const name of removable) {
         retired.delete(name);
         await journals.remove(name);
       }
-      if (removable.length > 0) await journal.append(encodeEntry({ position: safe, done: [], kept: new Map() }));
+      if (removable.length > 0) await write({ position: safe, done: [], kept: new Map() });
     },
     retire(name, settledAt) {
       retired.set(name, settledAt);
@@ -106,7 +119,7 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
     keep(name) {
       retired.delete(name);
     },
-    close: () => journal.close(),
+    close: async () => await journal?.close(),
   };
 }
 

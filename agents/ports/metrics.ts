@@ -16,6 +16,8 @@ export interface AgentFacts {
   /** Seats held now, and those among them that fell silent. */
   readonly seats: number;
   readonly silentSeats: number;
+  /** Seats that this agent was drawn for and could not take, e.g. because its disk is full; it tries again. */
+  readonly untakenSeats: number;
   readonly attempts: Readonly<Record<AttemptEnd, number>>;
   readonly relays: Readonly<Record<RelayEnd, number>>;
   /** AV6: signatures that seats withheld because the store did not hold the transcript. */

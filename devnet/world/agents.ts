@@ -29,26 +29,37 @@ export interface WorldAgent {
   readonly lies: boolean;
 }
 
-export interface AgentSettings {
+export interface AgentSettings extends Omit<RegistrationSettings, "config"> {
+  readonly model: WorldModel;
+  readonly lies: boolean;
+  /** HOST:PORT of its gateway; none if absent. */
+  readonly gateway?: string;
+}
+
+export interface RegistrationSettings {
   readonly directory: string;
   readonly password: string;
   readonly rpcUrl: string;
   readonly deployment: Deployment;
-  readonly model: WorldModel;
+  /** What conclave.json says. */
+  readonly config: { readonly model: object };
   readonly stake: bigint;
-  readonly lies: boolean;
-  /** HOST:PORT of its gateway; none if absent. */
-  readonly gateway?: string;
   /** Gives the new agent coins for gas and tokens for its stake. */
   readonly fund: (keys: Keys) => Promise<void>;
 }
 
 /** Does what `conclave agent init` and `conclave agent register` do. */
 export async function setUpAgent(settings: AgentSettings): Promise<WorldAgent> {
-  const { directory, deployment, rpcUrl, model } = settings;
+  const { directory, lies } = settings;
+  return { ...(await registerAgent({ ...settings, config: configOf(settings) })), directory, lies };
+}
+
+/** Writes the folder of an agent and registers it. */
+export async function registerAgent(settings: RegistrationSettings): Promise<Pick<WorldAgent, "agentId" | "keys">> {
+  const { directory, deployment, rpcUrl, config } = settings;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const keys = await createKeystore(join(directory, KEYSTORE_FILE), settings.password, { scryptN: SCRYPT_N });
-  await writeConfig(settings);
+  await writeConfig(directory, config);
   await settings.fund(keys);
   const { chainId, oracle, registry } = deployment;
   const operator = await createOperatorActions({
@@ -63,13 +74,13 @@ export async function setUpAgent(settings: AgentSettings): Promise<WorldAgent> {
   const registration = {
     publicKey: keys.publicKey,
     possession,
-    model: await descriptorOf(modelConfigSchema.parse(modelConfig(model))),
+    model: await descriptorOf(modelConfigSchema.parse(config.model)),
     endpoint: [],
     stake: settings.stake,
     commission: 0 as Ppm,
   };
   const { agentId } = await operator.register(registration);
-  return { agentId, directory, keys, lies: settings.lies };
+  return { agentId, keys };
 }
 
 /** Finds an agent that was set up in its directory before; its config follows the settings, which may have new ports. */
@@ -78,15 +89,15 @@ export async function findAgent(settings: AgentSettings, records: readonly Agent
   const keys = await openKeystore(join(directory, KEYSTORE_FILE), password);
   const record = records.find(({ signer }) => signer === keys.address);
   if (record === undefined) throw new Error(`Find the agent of ${directory}: the chain has none with its key`);
-  await writeConfig(settings);
+  await writeConfig(directory, configOf(settings));
   return { agentId: record.agentId, directory, keys, lies };
 }
 
-async function writeConfig({ directory, deployment, rpcUrl, model, gateway }: AgentSettings): Promise<void> {
+function configOf({ deployment, rpcUrl, model, gateway }: AgentSettings) {
   const { chainId, oracle, registry } = deployment;
-  const config = {
+  return {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
-    model: modelConfig(model),
+    model: { kind: "llama", path: model.path, sequences: 2, threads: 1, gpu: false },
     listen: ["/ip4/127.0.0.1/tcp/0"],
     ...(gateway === undefined ? {} : { gateway }),
     timing: {
@@ -97,20 +108,19 @@ async function writeConfig({ directory, deployment, rpcUrl, model, gateway }: Ag
       settleBatchMs: 2_000,
     },
   };
+}
+
+async function writeConfig(directory: string, config: object): Promise<void> {
   await writeFile(join(directory, CONFIG_FILE), JSON.stringify(config, null, 2));
 }
 
-function modelConfig({ path }: WorldModel): object {
-  return { kind: "llama", path, sequences: 2, threads: 1, gpu: false };
-}
-
 /** Starts the agent's process; its log goes to agent.log in its directory. */
-export function startAgent(agent: WorldAgent, password: string): ChildProcess {
+export function startAgent(agent: WorldAgent, password: string, nodeOptions: readonly string[] = []): ChildProcess {
   const log = openSync(join(agent.directory, "agent.log"), "a", 0o600);
   const [script, ...args] = agent.lies
     ? [join(import.meta.dirname, "liar.ts"), agent.directory, String(agent.agentId)]
     : [join(root, "agents", "cli", "main.ts"), "agent", "run", "--dir", agent.directory];
-  const child = spawn(process.execPath, ["--import", withParent, script, ...args], {
+  const child = spawn(process.execPath, ["--import", withParent, ...nodeOptions, script, ...args], {
     stdio: ["ignore", log, log],
     env: { ...process.env, CONCLAVE_PASSWORD: password },
   });

@@ -61,6 +61,7 @@ const LAYERS: readonly Layer[] = [
     "Repository tools know the product only; the entry points beside them may know more.",
   ],
   ["devnet", [...PRODUCT, "ignition", "scripts", "sim"], "A local world is built from product, simulator and tools."],
+  ["chaos", [...PRODUCT, "scripts", "sim", "devnet"], "The harness breaks a local world from outside."],
   [
     "lab",
     [...PRODUCT, "ignition", "scripts", "sim", "devnet", "test/support"],
@@ -85,6 +86,7 @@ const CODE = [
   "scripts",
   "sim",
   "devnet",
+  "chaos",
   "lab",
   "test",
   "vendor",

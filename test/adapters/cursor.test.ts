@@ -119,4 +119,35 @@ describe("the stored cursor", () => {
     assert.equal(again.kept.size, 0);
     await again.close();
   });
+
+  it("stores a position again after the disk was full, with what came meanwhile", async () => {
+    const journals = await withJournal();
+    let isFull = false;
+    const cursor = await openCursor({
+      ...journals,
+      open: async (name) => {
+        const journal = await journals.open(name);
+        let failure: Error | null = null;
+        return {
+          ...journal,
+          // As a file's: after one failed write the open journal takes no more.
+          append: async (record) => {
+            if (isFull) failure ??= new Error("ENOSPC");
+            if (failure !== null) throw failure;
+            await journal.append(record);
+          },
+        };
+      },
+    });
+    await cursor.advance(at(10), [], [], none);
+    isFull = true;
+    cursor.retire(NAME, 11n);
+    for (const block of [11, 12]) await assert.rejects(cursor.advance(at(block), [], [], none), /ENOSPC/);
+    assertIncludes(await journals.list(), NAME);
+    isFull = false;
+    await cursor.advance(at(13), [], [], none);
+    assert.deepEqual(await journals.list(), ["cursor"]);
+    await cursor.close();
+    assert.equal((await openCursor(journals)).position?.blockNumber, 13n);
+  });
 });

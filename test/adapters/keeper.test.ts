@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import type { Progress } from "../../agents/core/request/progress.ts";
+import type { Head, Progress } from "../../agents/core/request/progress.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import { createKeeper, type KeeperPorts } from "../../agents/node/request/keeper.ts";
 import type { AgentRecord, BatchResult, Receipt } from "../../agents/ports/chain.ts";
 import { silentLog } from "../integration/world.ts";
+import { assertWithin } from "../support/assertions.ts";
 
 const WAIT_MS = 10_000;
 const STAGGER_MS = 1_000;
@@ -15,6 +16,7 @@ const TURN_MS = 3 * STAGGER_MS;
 const TICK_MS = 500;
 /** Blocks of one period: its final requests are settled in one order of agents. */
 const PERIOD = 50n;
+const HEAD: Head = { number: 1n, timestamp: 0, oldestSeed: 0n };
 const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
 
 /** A request that an appeal made final. */
@@ -27,13 +29,18 @@ const finalRequest = (id: number): Progress =>
   }) as unknown as Progress;
 
 /** A keeper that is the only agent, over a chain that answers as `outcomeOf` says and records which requests it is asked to settle. */
-function bench(outcomeOf: (id: number) => BatchResult = () => receipt, own: Address = "0x11") {
+function bench(
+  outcomeOf: (id: number) => BatchResult = () => receipt,
+  own = "0x11" as Address,
+  head = async (): Promise<Head> => HEAD,
+  log = silentLog,
+) {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
   const lifetime = new AbortController();
   const signer = { address: own };
   const ports = {
-    chain: { head: async () => ({ number: 1n, timestamp: 0, oldestSeed: 0n }) },
+    chain: { head },
     writer: {
       settleAll: async (requests: readonly { readonly request: { readonly id: bigint } }[]) => {
         const ids = requests.map(({ request }) => Number(request.id));
@@ -43,7 +50,7 @@ function bench(outcomeOf: (id: number) => BatchResult = () => receipt, own: Addr
     },
     clock,
     signer,
-    log: silentLog,
+    log,
   } as unknown as KeeperPorts;
   const keeper = createKeeper(ports, { relayStaggerMs: STAGGER_MS, settleBatchMs: WAIT_MS }, lifetime.signal);
   keeper.agents([{ agentId: 1 as AgentId, signer: signer.address } as AgentRecord]);
@@ -141,5 +148,31 @@ describe("a keeper that settles", () => {
       firsts.toSorted((one, other) => one - other),
       Array.from({ length: 40 }, (_, index) => index + 1),
     );
+  });
+
+  it("asks a chain that is away less and less often, says so once, and settles when it is back", async () => {
+    let isAway = true;
+    let asked = 0;
+    const lines: string[] = [];
+    const log = {
+      ...silentLog,
+      warn: (_: object, line: string) => lines.push(line),
+      info: (_: object, line: string) => lines.push(line),
+    };
+    const head = async (): Promise<Head> => {
+      asked++;
+      if (isAway) throw new ConclaveError("CHAIN_UNREACHABLE", "Read the head: the node is away");
+      return HEAD;
+    };
+    const { keeper, calls, pass, stop } = bench(undefined, undefined, head, log);
+    keeper.see(finalRequest(1), 0n);
+    await pass(600_000);
+    assertWithin(asked, 20, 50);
+    assert.deepEqual(lines, ["the chain does not answer; trying again until it does"]);
+    isAway = false;
+    await pass(30_000 + WAIT_MS + 2 * TICK_MS);
+    assert.deepEqual(calls, [[1]]);
+    assert.equal(lines[1], "the chain answers again");
+    stop();
   });
 });

@@ -3,18 +3,21 @@ import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { generateKeyPair } from "@libp2p/crypto/keys";
-import type { PrivateKey, Stream } from "@libp2p/interface";
+import type { MultiaddrConnection, PrivateKey, Stream } from "@libp2p/interface";
+import { peerIdFromPublicKey as peerIdFromPublicKeyOf } from "@libp2p/peer-id";
 import { multiaddr } from "@multiformats/multiaddr";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { networkBounds, type NetworkBounds } from "../../agents/adapters/libp2p/bounds.ts";
 import type { NetworkEvent } from "../../agents/adapters/libp2p/events.ts";
 import { addressOfPeerId, identityFromSignerKey, peerIdFromPublicKey } from "../../agents/adapters/libp2p/identity.ts";
 import { STREAM_WINDOW_BYTES } from "../../agents/adapters/libp2p/frames.ts";
+import { createGate } from "../../agents/adapters/libp2p/gate.ts";
 import { createLibp2pNetwork, type Libp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { startNode, type AgentLibp2p } from "../../agents/adapters/libp2p/node.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { utf8 } from "../../agents/core/encoding/bytes.ts";
+import { assertBelow } from "../support/assertions.ts";
 import { networkSuite, peerOf, publicKeyOf, record, signerKey, signerOf, until } from "./network.suite.ts";
 
 const LOCAL = "/ip4/127.0.0.1/tcp/0";
@@ -107,6 +110,69 @@ describe("network: libp2p against hostile peers", () => {
         },
       );
     }
+  });
+
+  it("keeps 16 connections of strangers on one host, and lets an agent of the same host in", async () => {
+    const many = 25;
+    await withAttacker({ configured: true }, async (victim, attacker, events) => {
+      const target = multiaddr((victim.libp2p.getMultiaddrs()[0] ?? assert.fail("not listening")).toString());
+      const strangers = await Promise.all(
+        Array.from({ length: many }, async () =>
+          startNode({ identity: await generateKeyPair("Ed25519"), listen: [], bounds: networkBounds }),
+        ),
+      );
+      const refusals = (): number => events.filter(({ kind }) => kind === "connectionRefused").length;
+      const open = (): number => victim.libp2p.getConnections().length;
+      try {
+        await Promise.all(strangers.map((stranger) => stranger.dial(target).catch(() => undefined)));
+        await until("refused", () => refusals() === many - networkBounds.strangersPerHost);
+        await until("closed", () => open() === networkBounds.strangersPerHost);
+        const received = record(victim);
+        (await openRaw(attacker, victim)).send(frame(utf8("an agent")));
+        await until("frame", () => received.length === 1);
+        // Whoever leaves makes room.
+        await strangers[0]?.stop();
+        const [late] = [
+          await startNode({ identity: await generateKeyPair("Ed25519"), listen: [], bounds: networkBounds }),
+        ];
+        strangers.push(late);
+        await until("room", () => open() === networkBounds.strangersPerHost);
+        await late.dial(target);
+        await until("taken", () => open() === networkBounds.strangersPerHost + 1);
+      } finally {
+        for (const stranger of strangers) await stranger.stop();
+      }
+    });
+  });
+
+  it("counts IPv4 addresses one by one and those of an IPv6 /64 together, up to a bound of all", async () => {
+    const gate = createGate({ strangers: 4, strangersPerHost: 2 }, () => undefined);
+    const { publicKey } = await generateKeyPair("Ed25519");
+    const isRefused = (address: string): unknown =>
+      gate.gater.denyInboundEncryptedConnection?.(peerIdFromPublicKeyOf(publicKey), {
+        remoteAddr: multiaddr(`/${address}/tcp/1`),
+        addEventListener: () => undefined,
+      } as unknown as MultiaddrConnection);
+    const tries = ["ip6/2001:db8::1", "ip6/2001:db8:0:0:9::1", "ip6/2001:db8::2", "ip6/2001:db8:0:1::1"];
+    assert.deepEqual(tries.map(isRefused), [false, false, true, false]);
+    assert.deepEqual(["ip4/192.0.2.1", "ip4/192.0.2.2"].map(isRefused), [false, true]);
+  });
+
+  it("resets the streams of a peer that opens too many, and keeps the connection", async () => {
+    await withAttacker({ configured: true, bounds: { streamsPerConnection: 4 } }, async (victim, attacker) => {
+      const received = record(victim);
+      const frames = await openRaw(attacker, victim);
+      const target = multiaddr((victim.libp2p.getMultiaddrs()[0] ?? assert.fail("not listening")).toString());
+      await victim.libp2p.handle("/slow", () => undefined, { maxInboundStreams: 100 });
+      const slow = await Promise.all(
+        Array.from({ length: 8 }, () => attacker.dialProtocol(target, "/slow").catch(() => null)),
+      );
+      const [connection] = victim.libp2p.getConnections();
+      assertBelow(connection?.streams.filter(({ direction }) => direction === "inbound").length, 5);
+      assertBelow(slow.filter((stream) => stream?.status === "open").length, 5);
+      frames.send(frame(utf8("still here")));
+      await until("frame", () => received.length === 1);
+    });
   });
 
   it("refuses another node at the address of the peer that it dials", async () => {

@@ -26,6 +26,24 @@ describe("an action that needs the chain", () => {
     }
   });
 
+  it("costs two lines of the log, however often it is tried: when the node went away and when it answered again", async () => {
+    const clock = createMemoryClock();
+    const lines: string[] = [];
+    const log = {
+      ...silentLog,
+      warn: (data: object) => lines.push(JSON.stringify(data)),
+      info: (data: object) => lines.push(JSON.stringify(data)),
+    };
+    let tries = 0;
+    const done = persistently({ clock, log }, new AbortController().signal, async () => {
+      tries++;
+      if (tries < 100) throw away();
+    });
+    await clock.runUntilIdle();
+    await done;
+    assert.deepEqual(lines, ['{"error":"Call the node: it is away"}', '{"failures":99}']);
+  });
+
   it("ends while it waits when the agent stops", async () => {
     const clock = createMemoryClock();
     const stop = new AbortController();

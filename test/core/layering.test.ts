@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, "../..");
 /** The code of a fault against the layers. */
 const LAYERS = /conclave\(layers\)/;
 const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli"] as const;
-const OUTSIDE = ["scripts", "sim", "devnet", "lab", "test"] as const;
+const OUTSIDE = ["scripts", "sim", "devnet", "chaos", "lab", "test"] as const;
 
 /** Folders that a layer must not import from. */
 const refused: readonly (readonly [folder: string, from: readonly string[]])[] = [
@@ -26,7 +26,8 @@ const refused: readonly (readonly [folder: string, from: readonly string[]])[] =
   ["ignition/modules", ["agents/adapters", "agents/cli", "sdk", ...OUTSIDE]],
   ["sim", ["agents/adapters/libp2p", "agents/cli", "devnet", "lab", "test"]],
   ["scripts/solidity", ["sim", "devnet", "lab", "test"]],
-  ["devnet", ["lab", "test"]],
+  ["devnet", ["chaos", "lab", "test"]],
+  ["chaos", ["lab", "test"]],
   ["test/support", ["lab"]],
   ["lab", ["test/core"]],
 ];
@@ -42,6 +43,7 @@ const allowed: readonly (readonly [folder: string, from: readonly string[]])[] =
   ["scripts/solidity", PRODUCT],
   ["ignition/modules", ["agents/ports"]],
   ["devnet", [...PRODUCT, "ignition", "scripts", "sim"]],
+  ["chaos", [...PRODUCT, "scripts", "sim", "devnet"]],
   ["test/support", [...PRODUCT, "scripts", "sim", "devnet"]],
   ["lab", [...PRODUCT, "scripts", "sim", "devnet", "test/support"]],
 ];

@@ -11,6 +11,7 @@ const read = (file: string): string => readFileSync(join(root, file), "utf8");
 /** Folders whose texts cite rules. */
 const FOLDERS = [
   "agents",
+  "chaos",
   "contracts",
   "deploy",
   "devnet",

@@ -18,6 +18,11 @@ export interface NetworkBounds {
   /** Connections of all kinds, those of auditors and observers included; agents are pruned last. */
   readonly connections: number;
   readonly connectionsPerSecondPerHost: number;
+  /** Inbound connections of strangers: of all, and of one host (an IPv4 address, or 2^64 IPv6 addresses). */
+  readonly strangers: number;
+  readonly strangersPerHost: number;
+  /** Inbound streams of one connection; each may hold a window of 256 KiB. An agent's bitswap alone opens up to 50. */
+  readonly streamsPerConnection: number;
   /** Time to dial a peer, open the stream and be accepted. */
   readonly openTimeoutMs: number;
   readonly minBackoffMs: number;
@@ -36,6 +41,9 @@ export const networkBounds: NetworkBounds = {
   multiaddrsPerPeer: 8,
   connections: 1_024,
   connectionsPerSecondPerHost: 128,
+  strangers: 128,
+  strangersPerHost: 16,
+  streamsPerConnection: 64,
   openTimeoutMs: 10_000,
   minBackoffMs: 200,
   maxBackoffMs: 5_000,

@@ -3,6 +3,7 @@ import type { Address } from "../../core/types.ts";
 /** Events that an operator may want to see in a log; none needs an answer. */
 export type NetworkEvent =
   | { readonly kind: "peerInvalid"; readonly peer: Address; readonly reason: string }
+  | { readonly kind: "connectionRefused"; readonly host: string; readonly strangers: number }
   | { readonly kind: "streamRefused"; readonly peerId: string }
   | { readonly kind: "frameRefused"; readonly peer: Address; readonly reason: string }
   | { readonly kind: "framesDropped"; readonly peer: Address; readonly frames: number }

@@ -14,7 +14,9 @@ const AGENT_TAG = "conclave-agent";
 const AGENT_TAG_VALUE = 100;
 
 /** Direct streams with every configured peer, one for each direction. */
-export type Mesh = Pick<Network, "setPeers" | "send" | "onFrame" | "onConnect" | "connected" | "close">;
+export interface Mesh extends Pick<Network, "setPeers" | "send" | "onFrame" | "onConnect" | "connected" | "close"> {
+  isConfigured(peer: Address): boolean;
+}
 
 export interface MeshOptions {
   readonly libp2p: AgentLibp2p;
@@ -28,10 +30,11 @@ export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Pr
   const leaving = new Set<Promise<void>>();
   const frameListeners = new Set<(from: Address, frame: Uint8Array) => void>();
   const connectListeners = new Set<(peer: Address) => void>();
+  const isConfigured = (peer: Address): boolean => links.has(peer);
   const inbound = await acceptFrames({
     libp2p,
     bounds,
-    isConfigured: (peer) => links.has(peer),
+    isConfigured,
     onAccept: (peer) => links.get(peer)?.wake(),
     onFrame: (peer, frame) => notify(frameListeners, report, peer, frame),
     report,
@@ -55,6 +58,7 @@ export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Pr
   }
 
   return {
+    isConfigured,
     setPeers(peers) {
       if (closed) return;
       const targets = parsePeers(peers, own, bounds, report);

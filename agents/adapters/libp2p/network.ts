@@ -6,6 +6,7 @@ import { createAnnouncements } from "./announcements.ts";
 import { type NetworkBounds, networkBounds } from "./bounds.ts";
 import type { Report } from "./events.ts";
 import { addressOfIdentity, identityFromSignerKey } from "./identity.ts";
+import { createGate } from "./gate.ts";
 import { openMesh } from "./mesh.ts";
 import { type AgentLibp2p, startNode } from "./node.ts";
 
@@ -31,14 +32,17 @@ export async function createLibp2pNetwork(options: Libp2pNetworkOptions): Promis
   const bounds = { ...networkBounds, ...options.bounds };
   const report = options.report ?? (() => undefined);
   const identity = identityFromSignerKey(options.privateKey);
+  const gate = createGate(bounds, report);
   const libp2p = await startNode({
     identity,
+    gater: gate.gater,
     listen: options.listen ?? ["/ip4/127.0.0.1/tcp/0"],
     ...(options.datastore === undefined ? {} : { datastore: options.datastore }),
     bounds,
   });
   const own = addressOfIdentity(identity);
   const mesh = await openMesh({ libp2p, own, bounds, report });
+  gate.admit((peer) => mesh.isConfigured(peer));
   const announcements = createAnnouncements(libp2p, bounds, report);
   let closing: Promise<void> | null = null;
 

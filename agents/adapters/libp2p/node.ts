@@ -2,7 +2,7 @@ import { noise } from "@libp2p/noise";
 import { yamux } from "@libp2p/yamux";
 import { gossipsub, type GossipSub } from "@libp2p/gossipsub";
 import { identify, identifyPush, type Identify, type IdentifyPush } from "@libp2p/identify";
-import type { Libp2p, PrivateKey } from "@libp2p/interface";
+import type { ConnectionGater, Libp2p, PrivateKey } from "@libp2p/interface";
 import { ping, type Ping } from "@libp2p/ping";
 import { tcp } from "@libp2p/tcp";
 import type { Datastore } from "interface-datastore";
@@ -27,6 +27,7 @@ export interface NodeOptions {
   readonly identity: PrivateKey;
   readonly listen: readonly string[];
   readonly datastore?: Datastore;
+  readonly gater?: ConnectionGater;
   readonly bounds: NetworkBounds;
 }
 
@@ -43,9 +44,11 @@ export async function startNode(options: NodeOptions): Promise<AgentLibp2p> {
       connectionEncrypters: [noise()],
       streamMuxers: [
         yamux({
+          maxInboundStreams: bounds.streamsPerConnection,
           streamOptions: { initialStreamWindowSize: STREAM_WINDOW_BYTES, maxStreamWindowSize: STREAM_WINDOW_BYTES },
         }),
       ],
+      ...(options.gater === undefined ? {} : { connectionGater: options.gater }),
       connectionManager: {
         maxConnections: bounds.connections,
         // Many agents may share a host; on a development network all of them do.

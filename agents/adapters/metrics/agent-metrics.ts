@@ -8,6 +8,11 @@ export function showAgent(facts: () => AgentFacts, registry: Registry): void {
   gauge("conclave_agent_peers", "Agents that this one is connected with", () => facts().peers);
   gauge("conclave_agent_seats", "Seats held now", () => facts().seats);
   gauge("conclave_agent_silent_seats", "Seats held now that say nothing any more", () => facts().silentSeats);
+  gauge(
+    "conclave_agent_untaken_seats",
+    "Seats that could not be taken, as the log says: the agent tries again",
+    () => facts().untakenSeats,
+  );
   totals(
     "conclave_agent_attempts_total",
     "Attempts that ended for a seat of this agent, by what its certificate said; left: without a certificate of its own",

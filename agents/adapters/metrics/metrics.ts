@@ -5,6 +5,7 @@ import type { HostedModel, Model } from "../../ports/model.ts";
 import type { SourceReader } from "../../ports/source-reader.ts";
 import { isLoopback, refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
 import { showAgent } from "./agent-metrics.ts";
+import { showNetwork, type RefusedKind } from "./network-metrics.ts";
 import { measuredModel } from "./model-metrics.ts";
 import { measuredReader } from "./source-metrics.ts";
 
@@ -26,6 +27,8 @@ export interface Metrics {
   measuredReader(reader: SourceReader): SourceReader;
   /** Shows the agent's facts, which are read whenever the metrics are requested. */
   showAgent(facts: () => AgentFacts): void;
+  /** Shows what the network refused. */
+  showNetwork(refused: () => Readonly<Record<RefusedKind, number>>): void;
   /** Serves GET /metrics and nothing else. Throws NETWORK_FAILED if the port is taken. */
   serve(place: MetricsPlace): Promise<HttpServer>;
 }
@@ -44,6 +47,7 @@ export function createMetrics(): Metrics {
     measured: (model) => measuredModel(model, registry),
     measuredReader: (reader) => measuredReader(reader, registry),
     showAgent: (facts) => showAgent(facts, registry),
+    showNetwork: (refused) => showNetwork(refused, registry),
     serve: ({ host, port, public: isPublic }) =>
       startHttpServer({
         name: "metrics",

@@ -24,6 +24,7 @@ import type { Network } from "../../ports/network.ts";
 import { parseListen } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import { EVIDENCE_FOLDER, storeFolder, withOwnRpc, type AgentConfig } from "../shared/config.ts";
+import { createNetworkLog } from "./network-log.ts";
 
 export interface JoinedAgent {
   readonly agent: Agent;
@@ -50,6 +51,7 @@ export async function joinAgent(
   decorators: Decorators = {},
 ): Promise<JoinedAgent> {
   const { dataDir } = config;
+  const clock = createSystemClock();
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.toReversed()) await closer();
@@ -66,19 +68,14 @@ export async function joinAgent(
         log.warn({ made }, "the calibration table does not belong to what answered; the confidence is ignored"),
     });
     closers.push(() => hosted.close());
-    // CF6: the log says whether confidences are calibrated.
-    log.info(
-      { calibration: config.model.calibration ?? "none" },
-      "confidences count by the calibration table, or as the model gives them without one",
-    );
-    log.info({ prompts: promptsName(hosted.prompts) }, "the model is asked with this set of prompts");
-    if (hosted.prompts === "small")
-      log.warn(
-        { model: hosted.descriptor },
-        "a model of the small set knows six families of toy questions: outside them its answers mean nothing, however sure it is",
-      );
+    describeModel(config, hosted, log);
     const model = metrics?.measured(hosted) ?? hosted;
-    const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
+    const networkLog = createNetworkLog(log, clock);
+    const network = await createLibp2pNetwork({
+      privateKey: keys.libp2pPrivateKey(),
+      listen: config.listen,
+      report: networkLog.report,
+    });
     closers.push(() => network.close());
     const store =
       config.content.kind === "kubo"
@@ -103,7 +100,7 @@ export async function joinAgent(
         signer: keys,
         journals: createFileJournals(join(dataDir, "journals")),
         evidence: createFileEvidence(join(dataDir, EVIDENCE_FOLDER)),
-        clock: createSystemClock(),
+        clock,
         log,
       },
       config.timing,
@@ -112,6 +109,7 @@ export async function joinAgent(
     let metricsUrl: string | null = null;
     if (metrics !== null && config.metrics !== undefined) {
       metrics.showAgent(() => agent.facts());
+      metrics.showNetwork(() => networkLog.refused());
       const server = await metrics.serve(config.metrics);
       closers.push(() => server.close());
       metricsUrl = `${server.url}/metrics`;
@@ -121,4 +119,19 @@ export async function joinAgent(
     await close();
     throw error;
   }
+}
+
+function describeModel(
+  { model: { calibration = "none" } }: AgentConfig,
+  { prompts, descriptor }: Model,
+  log: Log,
+): void {
+  // CF6: the log says whether confidences are calibrated.
+  log.info({ calibration }, "confidences count by the calibration table, or as the model gives them without one");
+  log.info({ prompts: promptsName(prompts) }, "the model is asked with this set of prompts");
+  if (prompts === "small")
+    log.warn(
+      { model: descriptor },
+      "a model of the small set knows six families of toy questions: outside them its answers mean nothing, however sure it is",
+    );
 }

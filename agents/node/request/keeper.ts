@@ -8,7 +8,7 @@ import {
   dueOf,
   isFinal,
   isPaid,
-  isPause,
+  isWaiting,
   lastRound,
   type Progress,
   type Due,
@@ -16,6 +16,7 @@ import {
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
 import type { AgentTiming } from "../config.ts";
+import { persistently } from "../persist.ts";
 import { createSettler, type Unsettled } from "./settler.ts";
 
 export interface KeeperPorts {
@@ -136,7 +137,7 @@ export function createKeeper(
     ticking = true;
     while (kept.size > 0 && !lifetime.aborted) {
       const next = moved.promise;
-      await tick().catch((error: unknown) => warn(error, null));
+      await persistently(ports, lifetime, tick).catch((error: unknown) => warn(error, null));
       // What waits may do so for a month: it costs a call for each block, and none for each tick.
       if ([...kept.values()].every(isResting)) await next;
       await sleep(ports.clock, TICK_MS, lifetime).catch(() => undefined);
@@ -191,7 +192,7 @@ async function wakeOwn({ chain, writer, signer, log }: KeeperPorts, lifetime: Ab
 /** True if the request waits (SE25), and nothing is due before the chain has another block. */
 function isResting({ progress, due }: KeptRequest): boolean {
   const awaited = awaitedOf(progress);
-  return due === null && awaited !== null && isPause(awaited);
+  return due === null && awaited !== null && isWaiting(awaited);
 }
 
 /** Returns the request if its settlement is due. */

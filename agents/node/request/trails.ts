@@ -1,4 +1,4 @@
-import { awaitedOf, isPause, type Progress } from "../../core/request/progress.ts";
+import { awaitedOf, isWaiting, type Progress } from "../../core/request/progress.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import type { RequestId } from "../../core/types.ts";
 import type { ChainReader, Cursor } from "../../ports/chain.ts";
@@ -25,7 +25,7 @@ export function createTrails(): Trails {
       const trail = before ?? { blocks: [], hasWaited: false };
       const awaited = awaitedOf(progress);
       trail.blocks.push(blockNumber);
-      if (awaited !== null && isPause(awaited)) trail.hasWaited = true;
+      if (awaited !== null && isWaiting(awaited)) trail.hasWaited = true;
       trails.set(requestId, trail);
     },
     waited(open) {

@@ -1,0 +1,201 @@
+// The agents of a run: real processes that an operator's command starts, with a harness around their ports, disks and nodes.
+import { once } from "node:events";
+import { execFileSync, type ChildProcess } from "node:child_process";
+import { copyFile, mkdir, open, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createPublicClient, createWalletClient, http } from "viem";
+import {
+  decodeJournalHeader,
+  encodeRecord,
+  scanRecords,
+  JOURNAL_HEADER_BYTES,
+} from "../agents/adapters/journal/codec.ts";
+import { registerAgent, startAgent, stopProcess, type WorldAgent } from "../devnet/world/agents.ts";
+import type { Deployment } from "../scripts/deploy/deployment.ts";
+import type { Control } from "./controls.ts";
+import { controlOptions } from "./controls.ts";
+import { startModelServer, type ModelServer } from "./model-server.ts";
+import { startRpcProxy, type RpcProxy } from "./rpc-proxy.ts";
+
+export const PASSWORD = "chaos";
+/** Room of an agent's disk where the harness may mount one. */
+const DISK = "size=96m";
+const TEN_GWEI = 10n ** 10n;
+
+export interface ChaosAgent extends WorldAgent {
+  readonly rpc: RpcProxy;
+  readonly model: ModelServer;
+  /** False where this machine lets nobody mount a disk of its own. */
+  readonly hasDisk: boolean;
+  pid(): number | undefined;
+  start(): void;
+  kill(): Promise<void>;
+  /** Ends it in order. */
+  stop(): Promise<void>;
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** Starts a second process for the folder, and returns its exit code; null if it still runs after the time. */
+  twin(timeoutMs: number): Promise<number | null>;
+  /** Appends the beginning of one more record to the newest journal of a request. */
+  tear(): Promise<void>;
+  fill(): Promise<void>;
+  empty(): Promise<void>;
+  /** Uses the next nonce of the agent's account. */
+  stealNonce(): Promise<void>;
+  /** Starts of its process so far. */
+  lives(): number;
+  close(): Promise<void>;
+}
+
+export interface AgentPlan {
+  readonly directory: string;
+  /** URL of the chain without any fault. */
+  readonly rpcUrl: string;
+  readonly deployment: Deployment;
+  readonly stake: bigint;
+  readonly control: Control | null;
+  readonly fund: (address: WorldAgent["keys"]) => Promise<void>;
+  /** Returns the multiaddr at which the others reach the port. */
+  readonly reach: (port: number) => Promise<string>;
+}
+
+export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
+  const { directory, rpcUrl, deployment, control } = plan;
+  const dataDir = join(directory, "data");
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const hasDisk = mount(dataDir);
+  const rpc = await startRpcProxy(rpcUrl);
+  const model = await startModelServer();
+  const port = await freePort();
+  const { chainId, oracle, registry } = deployment;
+  const config = {
+    chain: { rpcUrl: rpc.url, chainId, oracle, registry, pollIntervalMs: 300 },
+    model: { kind: "openai", url: model.url, model: "sums", prompts: "small", timeoutMs: 10_000, retries: 1 },
+    listen: [`/ip4/127.0.0.1/tcp/${port}`],
+    announce: [await plan.reach(port)],
+    timing: {
+      phaseMs: 8_000,
+      graceMs: 1_500,
+      certifyMs: 1_500,
+      certifyDeltaMs: 500,
+      relayStaggerMs: 2_000,
+      settleBatchMs: 1_000,
+    },
+  };
+  const registered = await registerAgent({ ...plan, rpcUrl, password: PASSWORD, config });
+  const agent: WorldAgent = { ...registered, directory, lies: false };
+  const nodeOptions = control === null ? [] : controlOptions(control);
+  const twinDirectory = await makeTwin(directory, config, dataDir);
+  let child: ChildProcess | undefined;
+  let lives = 0;
+  const kill = async (): Promise<void> => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, "exit");
+    child.kill("SIGKILL");
+    await exited;
+  };
+
+  return {
+    ...agent,
+    rpc,
+    model,
+    hasDisk,
+    pid: () => (child?.exitCode === null && child.signalCode === null ? child.pid : undefined),
+    start() {
+      lives++;
+      child = startAgent(agent, PASSWORD, nodeOptions);
+    },
+    kill,
+    async stop() {
+      if (child !== undefined) await stopProcess(child);
+    },
+    signal: (signal) => void child?.kill(signal),
+    async twin(timeoutMs) {
+      const second = startAgent({ ...agent, directory: twinDirectory }, PASSWORD, nodeOptions);
+      const timer = setTimeout(() => second.kill("SIGKILL"), timeoutMs);
+      if (second.exitCode === null) await once(second, "exit");
+      clearTimeout(timer);
+      return second.signalCode === "SIGKILL" ? null : second.exitCode;
+    },
+    tear: () => tearNewest(join(dataDir, "journals")),
+    fill: () => fillDisk(join(dataDir, "filler")),
+    empty: () => rm(join(dataDir, "filler"), { force: true }),
+    async stealNonce() {
+      const client = createPublicClient({ transport: http(rpcUrl) });
+      const wallet = createWalletClient({ account: agent.keys.viemAccount(), transport: http(rpcUrl) });
+      const hash = await wallet.sendTransaction({
+        chain: null,
+        to: agent.keys.address,
+        value: 0n,
+        maxFeePerGas: 10n * TEN_GWEI,
+        maxPriorityFeePerGas: TEN_GWEI,
+      });
+      await client.waitForTransactionReceipt({ hash, pollingInterval: 50 });
+    },
+    lives: () => lives,
+    async close() {
+      await kill();
+      await Promise.all([rpc.close(), model.close()]);
+      if (hasDisk) execFileSync("umount", ["-l", dataDir]);
+    },
+  };
+}
+
+/** Makes a folder of the same agent with the same data and a port of its own: the port alone would stop it, and is no lock. */
+async function makeTwin(directory: string, config: object, dataDir: string): Promise<string> {
+  const folder = join(directory, "twin");
+  await mkdir(folder, { recursive: true });
+  await copyFile(join(directory, "keystore.json"), join(folder, "keystore.json"));
+  const own = { ...config, listen: ["/ip4/127.0.0.1/tcp/0"], dataDir };
+  await writeFile(join(folder, "conclave.json"), JSON.stringify(own));
+  return folder;
+}
+
+function mount(path: string): boolean {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", DISK, "none", path], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function fillDisk(path: string): Promise<void> {
+  const file = await open(path, "w");
+  try {
+    for (let size = 1 << 20; size >= 1; size >>= 4)
+      for (const bytes = Buffer.alloc(size, 1); ;) await file.write(bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** What an interrupted write leaves: a record of which only the beginning is there. */
+async function tearNewest(journals: string): Promise<void> {
+  const names = (await readdir(journals)).filter((name) => /^request-.*\.journal$/.test(name));
+  const aged = await Promise.all(
+    names.map(async (name) => ({ path: join(journals, name), atMs: (await stat(join(journals, name))).mtimeMs })),
+  );
+  const newest = aged.toSorted((one, other) => other.atMs - one.atMs)[0];
+  if (newest === undefined) return;
+  const bytes = await readFile(newest.path);
+  const salt = decodeJournalHeader(bytes.subarray(0, JOURNAL_HEADER_BYTES), bytes.length);
+  if (!(salt instanceof Uint8Array)) return;
+  const scan = scanRecords(async (offset, length) => bytes.subarray(offset, offset + length), bytes.length, salt);
+  let step = await scan.next();
+  while (!step.done) step = await scan.next();
+  if (step.value.kind !== "whole") return;
+  const record = encodeRecord(salt, step.value.records, Buffer.alloc(100, 7));
+  await writeFile(newest.path, Buffer.concat([bytes.subarray(0, step.value.end), record.subarray(0, 60)]));
+}

@@ -1,0 +1,81 @@
+// What the agents wrote down: copies of their journals, and the slots in which a seat signed two things.
+import { copyFile, mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createFileJournals } from "../agents/adapters/journal/file-journal.ts";
+import { forgeryIn } from "../agents/core/encoding/transcript.ts";
+import type { Attempt, RequestId } from "../agents/core/types.ts";
+import { createInputReader } from "../agents/node/seat/records.ts";
+import type { ChaosAgent } from "./agents.ts";
+
+const EVERY_MS = 250;
+
+/**
+ * Copies the journals of requests until the signal aborts: an agent removes a journal when its request is final. Each
+ * life of a process has its own copies, since a crash may lose what the life before has written.
+ */
+export async function copyJournals(agents: readonly ChaosAgent[], into: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await Promise.all(
+      agents.map((agent, index) => copyOnce(agent, join(into, `agent-${index}`, `life-${agent.lives()}`))),
+    );
+    await sleep(EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function copyOnce({ directory }: ChaosAgent, into: string): Promise<void> {
+  const from = join(directory, "data", "journals");
+  const names = (await readdir(from).catch(() => [])).filter((name) => /^request-.*\.journal$/.test(name));
+  if (names.length > 0) await mkdir(into, { recursive: true });
+  // It may have been removed meanwhile.
+  for (const name of names) await copyFile(join(from, name), join(into, name)).catch(() => undefined);
+}
+
+export interface DoubleSignature {
+  readonly requestId: RequestId;
+  readonly seat: number;
+  readonly slot: string;
+}
+
+export interface Slots {
+  /** Messages that were read and are signed by their seats. */
+  readonly messages: number;
+  readonly doubles: readonly DoubleSignature[];
+}
+
+/** Finds the slots in which a seat signed two payloads, over all that any agent sent or received. */
+export async function readSlots(copies: string, attempts: readonly Attempt[]): Promise<Slots> {
+  const payloads = new Map<string, { readonly where: DoubleSignature; readonly digests: Set<string> }>();
+  let messages = 0;
+  for (const folder of await livesIn(copies))
+    for (const attempt of attempts) {
+      const name = `request-${attempt.request.id}-${attempt.attempt}`;
+      const journals = createFileJournals(folder);
+      if (!(await journals.list()).includes(name)) continue;
+      const journal = await journals.open(name);
+      const read = createInputReader();
+      let records = 0;
+      for await (const record of journal.read()) {
+        const input = records++ === 0 ? null : read(record);
+        if (input?.kind !== "message" || forgeryIn(attempt, input.message) !== null) continue;
+        messages++;
+        const { phase, round, seat, payloadDigest } = input.message.header;
+        const where = { requestId: attempt.request.id, seat, slot: `phase ${phase}, round ${round}` };
+        const key = `${name} ${seat} ${where.slot}`;
+        const known = payloads.get(key) ?? { where, digests: new Set() };
+        known.digests.add(payloadDigest);
+        payloads.set(key, known);
+      }
+      await journal.close();
+    }
+  const doubles = [...payloads.values()].filter(({ digests }) => digests.size > 1).map(({ where }) => where);
+  return { messages, doubles };
+}
+
+async function livesIn(copies: string): Promise<readonly string[]> {
+  const agents = await readdir(copies).catch(() => []);
+  const lives = await Promise.all(
+    agents.map(async (agent) => (await readdir(join(copies, agent))).map((life) => join(copies, agent, life))),
+  );
+  return lives.flat();
+}

@@ -1,0 +1,126 @@
+// The wires between agents: each is reached through a TCP proxy, which knows the process that dials and can stop, delay or let pass.
+import { once } from "node:events";
+import { readFile, readdir, readlink } from "node:fs/promises";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+
+export interface Links {
+  /** Multiaddr at which the others reach an agent that listens on the port of 127.0.0.1. */
+  open(agent: number, port: number): Promise<string>;
+  /** Decides how bytes travel from now on; null stops them until the next call. */
+  shape(delayMs: (from: number, to: number) => number | null): void;
+  close(): Promise<void>;
+}
+
+/** Bytes that wait in one direction of a connection before the sender has to wait, too. */
+const MOST_WAITING_BYTES = 4 << 20;
+
+/** One direction of a connection. */
+interface Pipe {
+  readonly from: number;
+  readonly to: number;
+  pump(): void;
+}
+
+/** `pidOf` returns the agent's process; only on Linux can the proxy tell who dials. */
+export function createLinks(pidOf: (agent: number) => number | undefined, agents: number): Links {
+  const servers = new Set<Server>();
+  const sockets = new Set<Socket>();
+  const pipes = new Set<Pipe>();
+  let delayOf: (from: number, to: number) => number | null = () => 0;
+
+  /** Returns the agent whose process owns the local port; null if it is gone or unknown. */
+  async function ownerOf(port: number): Promise<number | null> {
+    for (let agent = 0; agent < agents; agent++) {
+      const pid = pidOf(agent);
+      if (pid !== undefined && (await ownsPort(pid, port))) return agent;
+    }
+    return null;
+  }
+
+  function pipe(from: number, to: number, source: Socket, sink: Socket): void {
+    const waiting: { readonly bytes: Buffer; readonly dueAtMs: number }[] = [];
+    let size = 0;
+    let timer: NodeJS.Timeout | undefined;
+    const pump = (): void => {
+      clearTimeout(timer);
+      const now = performance.now();
+      while (delayOf(from, to) !== null && waiting[0] !== undefined && waiting[0].dueAtMs <= now) {
+        const { bytes } = waiting.shift() as (typeof waiting)[0];
+        size -= bytes.length;
+        if (!sink.destroyed) sink.write(bytes);
+      }
+      if (size < MOST_WAITING_BYTES && source.isPaused()) source.resume();
+      const next = waiting[0];
+      if (next !== undefined && delayOf(from, to) !== null) timer = setTimeout(pump, next.dueAtMs - now + 1);
+    };
+    const own: Pipe = { from, to, pump };
+    pipes.add(own);
+    source.on("data", (bytes: Buffer) => {
+      waiting.push({ bytes, dueAtMs: performance.now() + (delayOf(from, to) ?? 0) });
+      size += bytes.length;
+      if (size >= MOST_WAITING_BYTES) source.pause();
+      pump();
+    });
+    source.on("close", () => {
+      clearTimeout(timer);
+      pipes.delete(own);
+      sink.destroy();
+    });
+  }
+
+  async function join(to: number, port: number, dialer: Socket): Promise<void> {
+    sockets.add(dialer);
+    dialer.on("error", () => undefined).on("close", () => sockets.delete(dialer));
+    const from = dialer.remotePort === undefined ? null : await ownerOf(dialer.remotePort);
+    if (from === null || dialer.destroyed) return void dialer.destroy();
+    const listener = connect(port, "127.0.0.1");
+    sockets.add(listener);
+    listener.on("error", () => dialer.destroy()).on("close", () => sockets.delete(listener));
+    pipe(from, to, dialer, listener);
+    pipe(to, from, listener, dialer);
+  }
+
+  return {
+    async open(agent, port) {
+      const server = createServer((dialer) => void join(agent, port, dialer));
+      servers.add(server);
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      return `/ip4/127.0.0.1/tcp/${(server.address() as AddressInfo).port}`;
+    },
+    shape(next) {
+      delayOf = next;
+      for (const one of pipes) one.pump();
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(
+        [...servers].map(async (server) => {
+          server.close();
+          await once(server, "close");
+        }),
+      );
+    },
+  };
+}
+
+/** Reads from /proc whether the process has a TCP socket at the local port. */
+async function ownsPort(pid: number, port: number): Promise<boolean> {
+  try {
+    const wanted = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+    const inodes = new Set<string>();
+    for (const table of ["tcp", "tcp6"])
+      for (const line of (await readFile(`/proc/${pid}/net/${table}`, "utf8")).split("\n")) {
+        const fields = line.trim().split(/\s+/);
+        if (fields[1]?.endsWith(wanted) === true && fields[9] !== undefined) inodes.add(`socket:[${fields[9]}]`);
+      }
+    for (const file of await readdir(`/proc/${pid}/fd`)) {
+      const leadsTo = await readlink(`/proc/${pid}/fd/${file}`).catch(() => "");
+      if (inodes.has(leadsTo)) return true;
+    }
+    return false;
+  } catch {
+    // The process has ended meanwhile.
+    return false;
+  }
+}

@@ -1,0 +1,128 @@
+// Breaks real agents on purpose, and judges what came of it (docs/chaos.md).
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { InvalidArgumentError } from "commander";
+import { messageOf } from "../agents/core/errors.ts";
+import { between, exitCodeOf, toolCommand } from "../scripts/shared/arguments.ts";
+import { CONTROLS, type Control } from "./controls.ts";
+import { generateManifest } from "./generate.ts";
+import type { Finding } from "./judge.ts";
+import { parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
+import { runManifest } from "./run.ts";
+import { startWorld, type World } from "./world.ts";
+
+/** Something was found; every other failure exits with 2. */
+const EXIT_FOUND = 1;
+const MOST_MANIFESTS = 10_000;
+const MOST_SEED = 2 ** 31;
+
+interface Flags {
+  readonly seed: number;
+  readonly manifests: number;
+  readonly manifest?: string;
+  readonly only?: readonly PerturbationKind[];
+  readonly control?: Control;
+  readonly out: string;
+  readonly json?: boolean;
+}
+
+interface Found extends Finding {
+  readonly manifest: string;
+  readonly folder: string;
+  /** The command that runs it again. */
+  readonly again: string;
+}
+
+function commandLine(): ReturnType<typeof toolCommand> {
+  const oneOf =
+    <Name extends string>(names: readonly Name[]) =>
+    (text: string): Name => {
+      const found = names.find((name) => name === text);
+      if (found === undefined) throw new InvalidArgumentError(`Choose one of ${names.join(", ")}.`);
+      return found;
+    };
+  const kinds = (text: string): readonly PerturbationKind[] => text.split(",").map(oneOf(PERTURBATIONS));
+  return toolCommand("chaos")
+    .description(
+      "Runs five real agents over libp2p on a local chain, breaks processes, network, RPC nodes, models and disks, and judges the outcome from outside.",
+    )
+    .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
+    .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
+    .option("--manifest <file>", "run this manifest (YAML) instead of generated ones")
+    .option("--only <kinds>", `draw only these perturbations: some of ${PERTURBATIONS.join(",")}`, kinds)
+    .option(
+      "--control <name>",
+      `switch one safety off, which has to be found: ${Object.keys(CONTROLS).join(", ")}`,
+      oneOf(Object.keys(CONTROLS) as Control[]),
+    )
+    .option("--out <folder>", "where failures are kept", ".cache/chaos")
+    .option("--json", "print one JSON object at the end instead of text")
+    .addHelpText("after", "\nExample:\n  npm run chaos -- --seed 7 --manifests 3 --json\n")
+    .addHelpText("after", "Exit codes: 0 nothing found, 1 something found, 2 it could not run.");
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const program = commandLine();
+  program.parse(argv, { from: "user" });
+  const flags = program.opts<Flags>();
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const manifests = await manifestsOf(flags);
+  const found: Found[] = [];
+  let decisions = 0;
+  let world: World | null = null;
+  try {
+    for (const [index, manifest] of manifests.entries()) {
+      // One world serves many manifests; what is found in one must not blur the next.
+      world ??= await startWorld(flags.control ?? null, stop.signal);
+      const folder = join(flags.out, manifest.name.replaceAll(" ", "-"));
+      await rm(folder, { recursive: true, force: true });
+      const startedAt = performance.now();
+      const tell = (line: string): void =>
+        void process.stderr.write(
+          `${manifest.name} +${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${line}\n`,
+        );
+      const judged = await runManifest(world, manifest, { out: folder, tell, signal: stop.signal });
+      decisions += judged.decisions;
+      tell(
+        `${index + 1} of ${manifests.length}: ${judged.decisions} decisions, ${judged.messages} messages, ${judged.findings.length} findings`,
+      );
+      if (judged.findings.length === 0) {
+        await rm(folder, { recursive: true, force: true });
+        continue;
+      }
+      const control = flags.control === undefined ? "" : ` --control ${flags.control}`;
+      const again = `npm run chaos -- --manifest ${join(folder, "manifest.yaml")}${control}`;
+      for (const finding of judged.findings) {
+        tell(`${finding.kind}: ${finding.what}`);
+        found.push({ ...finding, manifest: manifest.name, folder, again });
+      }
+      await world.close();
+      world = null;
+    }
+  } finally {
+    await world?.close().catch((error: unknown) => process.stderr.write(`clean-up: ${messageOf(error)}\n`));
+  }
+  const report = { manifests: manifests.length, decisions, findings: found };
+  process.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : textOf(report));
+  return found.length > 0 ? EXIT_FOUND : 0;
+}
+
+async function manifestsOf({ manifest, seed, manifests, only }: Flags): Promise<readonly Manifest[]> {
+  if (manifest !== undefined) return [parseManifest(await readFile(manifest, "utf8"), manifest)];
+  return Array.from({ length: manifests }, (_, index) => generateManifest(seed + index, only ?? null));
+}
+
+function textOf(report: {
+  readonly manifests: number;
+  readonly decisions: number;
+  readonly findings: readonly Found[];
+}): string {
+  const lines = report.findings.map(
+    ({ manifest, kind, what, folder, again }) => `${manifest}: ${kind}: ${what}\n  ${folder}\n  ${again}`,
+  );
+  return `${[...lines, `${report.manifests} manifests, ${report.decisions} decisions, ${report.findings.length} findings`].join("\n")}\n`;
+}
+
+const words = process.argv.slice(2);
+process.exitCode = await exitCodeOf(words, () => main(words));

@@ -1,0 +1,98 @@
+// A manifest: what is asked, and what is broken when. One file says all that a run needs, beside the code.
+import { parse, stringify } from "yaml";
+import { z } from "zod";
+import { ConclaveError } from "../agents/core/errors.ts";
+import { protocols } from "../agents/core/protocols/index.ts";
+
+/** Agents of every world; each is on every committee. */
+export const AGENTS = 5;
+/** Latest moment of a perturbation's start and its longest duration, in milliseconds. */
+export const MOST_AFTER_MS = 30_000;
+export const MOST_FOR_MS = 30_000;
+
+const agent = z
+  .int()
+  .min(0)
+  .max(AGENTS - 1);
+const when = { afterMs: z.int().min(0).max(MOST_AFTER_MS), forMs: z.int().min(0).max(MOST_FOR_MS) };
+
+/** How an RPC node fails: it refuses with HTTP 503, breaks connections, does not answer, or shows an old head. */
+export const RPC_FAULTS = ["refuse", "reset", "hang", "stale"] as const;
+/** How a model fails: it does not answer, answers with HTTP 500, with no JSON, or with what is not true. */
+export const MODEL_FAULTS = ["hang", "die", "babble", "lie"] as const;
+
+/** One thing that is broken `afterMs` after the start and mended `forMs` later. */
+const perturbationSchema = z.discriminatedUnion("kind", [
+  /** SIGKILL; started again when it is mended. */
+  z.strictObject({ kind: z.literal("kill"), agent, ...when }),
+  /** SIGTERM, and started again when it is mended. */
+  z.strictObject({ kind: z.literal("restart"), agent, ...when }),
+  /** SIGSTOP and SIGCONT. */
+  z.strictObject({ kind: z.literal("pause"), agent, ...when }),
+  /** SIGKILL, and the newest journal gets the beginning of one more record, as an interrupted write leaves it. */
+  z.strictObject({ kind: z.literal("tear"), agent, ...when }),
+  /** A second process for the agent's folder, which must end by itself. */
+  z.strictObject({ kind: z.literal("twin"), agent, ...when }),
+  z.strictObject({ kind: z.literal("rpc"), agent, fault: z.enum(RPC_FAULTS), ...when }),
+  z.strictObject({ kind: z.literal("model"), agent, fault: z.enum(MODEL_FAULTS), ...when }),
+  /** No byte passes between the side and all others, in either direction. */
+  z.strictObject({
+    kind: z.literal("partition"),
+    side: z
+      .array(agent)
+      .min(1)
+      .max(AGENTS - 1),
+    ...when,
+  }),
+  /** No byte passes from the one to the other; the other direction works. */
+  z.strictObject({ kind: z.literal("oneWay"), from: agent, to: agent, ...when }),
+  /** Everything that agents send to each other takes that much longer. */
+  z.strictObject({ kind: z.literal("delay"), ms: z.int().min(1).max(3_000), ...when }),
+  /** The agent's disk has no room. */
+  z.strictObject({ kind: z.literal("disk"), agent, ...when }),
+  /** Somebody else uses the next nonce of the agent's account, whenever the agent sends a transaction. */
+  z.strictObject({ kind: z.literal("nonce"), agent, ...when }),
+]);
+
+const manifestSchema = z.strictObject({
+  /** Where it comes from, e.g. `seed 7`. */
+  name: z.string().regex(/^[\w -]{1,60}$/, "expected letters, digits, blanks and hyphens"),
+  requests: z
+    .array(z.strictObject({ protocol: z.enum(protocols.map(({ id }) => id)), afterMs: when.afterMs }))
+    .min(1)
+    .max(16),
+  perturbations: z.array(perturbationSchema).max(32),
+});
+
+export type Perturbation = z.infer<typeof perturbationSchema>;
+export type PerturbationKind = Perturbation["kind"];
+export const PERTURBATIONS: readonly PerturbationKind[] = perturbationSchema.options.map(
+  ({ shape }) => shape.kind.value,
+);
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** Reads a manifest. Throws USAGE that names the field. */
+export function parseManifest(text: string, path: string): Manifest {
+  const wrong = (what: string): ConclaveError =>
+    new ConclaveError("USAGE", `Correct the manifest ${path}: ${what}`, { field: "manifest", value: path });
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: 0 });
+  } catch (error) {
+    throw wrong(`it is no YAML (${error instanceof Error ? error.message.split("\n")[0] : "unknown"})`);
+  }
+  const parsed = manifestSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw wrong(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`);
+}
+
+export function printManifest(manifest: Manifest): string {
+  return stringify(manifest, { collectionStyle: "any" });
+}
+
+/** The moment, from the start, at which everything is mended, in milliseconds. */
+export function healMs({ perturbations, requests }: Manifest): number {
+  const ends = perturbations.map(({ afterMs, forMs }) => afterMs + forMs);
+  return Math.max(0, ...ends, ...requests.map(({ afterMs }) => afterMs));
+}

@@ -1,0 +1,80 @@
+// Money in is money out, to the smallest unit: what the contracts hold is what they owe.
+import { createPublicClient, http, parseAbi } from "viem";
+import type { Address } from "../agents/core/types.ts";
+import type { World } from "./world.ts";
+
+const abi = parseAbi([
+  "function balanceOf(address account) view returns (uint256)",
+  "function creditOf(address account, uint8 currency) view returns (uint256)",
+  "function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)",
+  "event DecisionSettled(uint256 indexed requestId, uint256 pay, uint256 treasuryPay, uint256 relayerPay, uint256 rest)",
+]);
+const TOKEN = 0;
+
+/**
+ * Returns the differences in words. `sharesOf`: the shares of the decisions to look at, by request. Every request of the world is final or open, and pays its own way: a request that is
+ * settled gave out its fee, and the contracts hold the fees of the others, all credits, rewards and stakes.
+ */
+export async function checkMoney(
+  world: World,
+  sharesOf: ReadonlyMap<bigint, readonly number[]>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { deployment, asker, agents, chain, fee } = world;
+  const { token, oracle, registry } = deployment;
+  const client = createPublicClient({ transport: http(chain.rpcUrl) });
+  // All at one block, since agents may still settle.
+  const blockNumber = await client.getBlockNumber();
+  const balanceOf = (account: Address): Promise<bigint> =>
+    client.readContract({ address: token, abi, functionName: "balanceOf", args: [account], blockNumber });
+  const creditOf = (account: Address): Promise<bigint> =>
+    client.readContract({ address: oracle, abi, functionName: "creditOf", args: [account, TOKEN], blockNumber });
+  const rewardsOf = (agentId: number, account: Address): Promise<bigint> =>
+    client.readContract({
+      address: registry,
+      abi,
+      functionName: "rewardsOf",
+      args: [agentId, account, TOKEN],
+      blockNumber,
+    });
+
+  signal.throwIfAborted();
+  const settled = await client.getContractEvents({
+    address: oracle,
+    abi,
+    eventName: "DecisionSettled",
+    fromBlock: BigInt(deployment.deploymentBlock),
+    toBlock: blockNumber,
+  });
+  const differences: string[] = [];
+  const equal = (what: string, actual: bigint, expected: bigint): void => {
+    if (actual !== expected) differences.push(`${what}: ${actual}, not ${expected}`);
+  };
+  for (const { args } of settled) {
+    const { requestId = 0n, pay = 0n, treasuryPay = 0n, relayerPay = 0n, rest = 0n } = args;
+    const shares = sharesOf.get(requestId);
+    if (shares !== undefined)
+      equal(`request ${requestId} gave out`, dividedBy(shares, pay) + treasuryPay + relayerPay + rest, fee);
+  }
+  const operators = agents.map(({ keys }) => keys.address);
+  const credits = await Promise.all([asker, ...operators].map(creditOf));
+  const rewards = await Promise.all(agents.map(({ agentId, keys }) => rewardsOf(agentId, keys.address)));
+  const open = BigInt(world.asked() - settled.length);
+  const owed = sum(credits) + sum(rewards) + open * fee + BigInt(agents.length) * world.stake;
+  const held = (await balanceOf(oracle)) + (await balanceOf(registry));
+  // Rewards are rounded down, once for each seat that was paid.
+  const rounding = BigInt(settled.length * agents.length);
+  if (held < owed || held > owed + rounding)
+    differences.push(`the contracts hold ${held}, and owe ${owed} (roundings explain ${rounding} more)`);
+  return differences;
+}
+
+/** What the seats get of their pay: each by its share, rounded down. */
+function dividedBy(shares: readonly number[], pay: bigint): bigint {
+  const total = BigInt(shares.reduce((all, share) => all + share, 0));
+  return total === 0n ? 0n : sum(shares.map((share) => (pay * BigInt(share)) / total));
+}
+
+function sum(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n);
+}

@@ -1,0 +1,103 @@
+// Breaks and mends: what is active now decides the state of every agent, so that perturbations may overlap.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Perturbation } from "./manifest.ts";
+import type { ChaosAgent } from "./agents.ts";
+import type { World } from "./world.ts";
+
+const SUPERVISE_MS = 500;
+
+/**
+ * Runs the perturbations by their times; resolves when all are mended. An agent that ends by itself is started again, as
+ * an operator's supervisor would.
+ */
+export async function perturb(
+  world: Pick<World, "agents" | "links">,
+  perturbations: readonly Perturbation[],
+  tell: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const active = new Set<Perturbation>();
+  let last: Promise<void> = Promise.resolve();
+  const inOrder = (action: () => Promise<void>): Promise<void> => (last = last.then(action));
+  const settle = (): Promise<void> => inOrder(() => reconcile(world, [...active]));
+
+  const one = async (perturbation: Perturbation): Promise<void> => {
+    await sleep(perturbation.afterMs, undefined, { signal });
+    tell(`breaks: ${JSON.stringify(perturbation)}`);
+    active.add(perturbation);
+    await inOrder(() => begin(world, perturbation));
+    await settle();
+    await sleep(perturbation.forMs, undefined, { signal });
+    active.delete(perturbation);
+    await settle();
+    tell(`mended: ${perturbation.kind}`);
+  };
+  const done = new AbortController();
+  const supervise = async (): Promise<void> => {
+    while (!done.signal.aborted) {
+      await settle();
+      await sleep(SUPERVISE_MS, undefined, { signal: done.signal }).catch(() => undefined);
+    }
+  };
+  const supervised = supervise();
+  try {
+    await Promise.all(perturbations.map(one));
+  } finally {
+    done.abort();
+    await supervised;
+    await inOrder(() => reconcile(world, []));
+  }
+}
+
+/** What happens once, when a perturbation begins. */
+async function begin({ agents }: Pick<World, "agents">, perturbation: Perturbation): Promise<void> {
+  if (!("agent" in perturbation)) return;
+  const agent = agents[perturbation.agent] as ChaosAgent;
+  switch (perturbation.kind) {
+    case "kill":
+      return agent.kill();
+    case "tear":
+      await agent.kill();
+      return agent.tear();
+    case "restart":
+      return agent.stop();
+    case "twin":
+      // It ends by itself, or at the end of its time.
+      void agent.twin(perturbation.forMs);
+      return;
+    case "disk":
+      if (agent.hasDisk) await agent.fill();
+      return;
+    default:
+  }
+}
+
+async function reconcile(
+  { agents, links }: Pick<World, "agents" | "links">,
+  active: readonly Perturbation[],
+): Promise<void> {
+  for (const [index, agent] of agents.entries()) {
+    const own = active.filter((one) => "agent" in one && one.agent === index);
+    const isDown = own.some(({ kind }) => kind === "kill" || kind === "tear" || kind === "restart");
+    if (!isDown && agent.pid() === undefined) agent.start();
+    agent.signal(own.some(({ kind }) => kind === "pause") ? "SIGSTOP" : "SIGCONT");
+    const rpc = own.findLast((one) => one.kind === "rpc");
+    await agent.rpc.fail(rpc?.fault ?? null);
+    agent.rpc.onSend(own.some(({ kind }) => kind === "nonce") ? () => agent.stealNonce() : null);
+    const model = own.findLast((one) => one.kind === "model");
+    agent.model.fail(model?.fault ?? null);
+    if (!own.some(({ kind }) => kind === "disk")) await agent.empty();
+  }
+  links.shape((from, to) => delayOf(active, from, to));
+}
+
+/** Returns how long bytes take from one agent to another; null if none arrive. */
+export function delayOf(active: readonly Perturbation[], from: number, to: number): number | null {
+  let delayMs = 0;
+  for (const one of active) {
+    if (one.kind === "partition" && one.side.includes(from) !== one.side.includes(to)) return null;
+    if (one.kind === "oneWay" && one.from === from && one.to === to) return null;
+    if (one.kind === "delay") delayMs += one.ms;
+  }
+  return delayMs;
+}

@@ -1,0 +1,78 @@
+// Runs one manifest in a world and judges it.
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { copyJournals } from "./journals.ts";
+import { judge, type Judgement } from "./judge.ts";
+import { printManifest, type Manifest } from "./manifest.ts";
+import { perturb } from "./perturb.ts";
+import type { Asked, World } from "./world.ts";
+
+/** Time to end every request after everything is mended, and to decide the one that is asked then. */
+const PROGRESS_MS = 120_000;
+const POLL_MS = 300;
+
+export interface RunOptions {
+  /** Folder for the copies of the journals, and for all that a failure leaves. */
+  readonly out: string;
+  readonly tell: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export async function runManifest(world: World, manifest: Manifest, options: RunOptions): Promise<Judgement> {
+  const { out, tell, signal } = options;
+  const copies = join(out, "journals");
+  await mkdir(copies, { recursive: true });
+  await writeFile(join(out, "manifest.yaml"), printManifest(manifest));
+  const copying = new AbortController();
+  const copied = copyJournals(world.agents, copies, copying.signal);
+  try {
+    await world.nextEpoch();
+    const asking = Promise.all(
+      manifest.requests.map(async ({ protocol, afterMs }) => {
+        await sleep(afterMs, undefined, { signal });
+        return await world.ask(protocol);
+      }),
+    );
+    await perturb(world, manifest.perturbations, tell, signal);
+    const asked = await asking;
+    tell("everything is mended");
+    await ended(world, asked, options);
+    await world.nextEpoch();
+    const last = await world.ask("mbft");
+    await ended(world, [last], options);
+    copying.abort();
+    await copied;
+    const judgement = await judge(world, asked, last, copies, signal);
+    if (judgement.findings.length > 0) await keep(world, out, judgement);
+    return judgement;
+  } finally {
+    copying.abort();
+    await copied;
+  }
+}
+
+/** Waits until all requests have ended, or the time is over: the judge tells which. */
+async function ended({ reader }: World, asked: readonly Asked[], { tell, signal }: RunOptions): Promise<void> {
+  const end = performance.now() + PROGRESS_MS;
+  const open = new Map(asked.map((one) => [one.requestId, one.protocol]));
+  while (performance.now() < end && open.size > 0) {
+    for (const [requestId, protocol] of open) {
+      const { status } = await reader.requestState(requestId, signal);
+      if (status === "requested") continue;
+      open.delete(requestId);
+      tell(`request ${requestId} (${protocol}) is ${status}`);
+    }
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+/** Keeps the agents' folders, without their keys, and what was found. */
+async function keep({ agents }: World, out: string, { findings }: Judgement): Promise<void> {
+  await writeFile(join(out, "findings.json"), `${JSON.stringify(findings, null, 2)}\n`);
+  for (const [index, { directory }] of agents.entries())
+    await cp(directory, join(out, `agent-${index}`), {
+      recursive: true,
+      filter: (path) => !path.endsWith("keystore.json") && !path.endsWith("filler"),
+    });
+}

@@ -1,0 +1,153 @@
+// A chain, a deployment and five agents in processes of their own, with a harness between them.
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
+import { createChainReader } from "../agents/adapters/chain/reader.ts";
+import { createTransactionReader } from "../agents/adapters/chain/transaction-reader.ts";
+import { protocolById } from "../agents/core/protocols/index.ts";
+import { defaultTerms } from "../agents/core/request/terms.ts";
+import type { Address, RequestId } from "../agents/core/types.ts";
+import type { ChainReader, TransactionReader } from "../agents/ports/chain.ts";
+import { openBank } from "../devnet/world/bank.ts";
+import { startLocalChain, type LocalChain } from "../devnet/local-chain.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
+import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
+import { createChaosAgent, type ChaosAgent } from "./agents.ts";
+import type { Control } from "./controls.ts";
+import { createLinks, type Links } from "./links.ts";
+import { AGENTS } from "./manifest.ts";
+import { questionOf } from "./model-server.ts";
+
+export interface Asked {
+  readonly requestId: RequestId;
+  readonly protocol: string;
+  readonly truth: string;
+}
+
+export interface World {
+  readonly directory: string;
+  readonly chain: LocalChain;
+  readonly deployment: Deployment;
+  readonly reader: ChainReader;
+  readonly transactions: TransactionReader;
+  readonly asker: Address;
+  /** Of each agent, and of each request, in the token's smallest unit. */
+  readonly stake: bigint;
+  readonly fee: bigint;
+  readonly agents: readonly ChaosAgent[];
+  readonly links: Links;
+  ask(protocol: string): Promise<Asked>;
+  /** Requests so far. */
+  asked(): number;
+  /** Mines up to the next epoch, so that a draw that follows has the whole of it. */
+  nextEpoch(): Promise<void>;
+  /** Stops everything; keeps the folder if it is told to. */
+  close(): Promise<void>;
+}
+
+const STAKE = parseEther("1000");
+const FEE = parseEther("20");
+/** Blocks every half second: the 256 blocks in which a seed is known last two minutes. */
+const BLOCK_SECONDS = 0.5;
+const EPOCH_BLOCKS = 400;
+const MOST_REQUESTS = 40_000n;
+const TERMS = {
+  token: null,
+  minStake: STAKE,
+  maxStake: STAKE,
+  unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
+  epochBlocks: EPOCH_BLOCKS,
+  prices: DEFAULT_PRICES,
+  buildProfile: "default",
+} as const;
+const START_TIMEOUT_MS = 120_000;
+
+/** Starts a world; its agents serve and know each other when this resolves. */
+export async function startWorld(control: Control | null, signal: AbortSignal): Promise<World> {
+  const directory = await mkdtemp(join(tmpdir(), "conclave-chaos-"));
+  const closers: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.toReversed()) await closer();
+    closers.length = 0;
+  };
+  try {
+    const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
+    closers.push(() => chain.stop());
+    const owner = privateKeyToAccount(chain.accounts[0]?.privateKey ?? "0x");
+    const deployment = await deploy({ rpcUrl: chain.rpcUrl, account: owner, ...TERMS });
+    const bank = openBank(chain, deployment.token, owner);
+    const agents: ChaosAgent[] = [];
+    const links = createLinks((agent) => agents[agent]?.pid(), AGENTS);
+    closers.push(() => links.close());
+    for (let index = 0; index < AGENTS; index++) {
+      const agentDirectory = join(directory, `agent-${index}`);
+      await mkdir(agentDirectory, { recursive: true });
+      const agent = await createChaosAgent({
+        directory: agentDirectory,
+        rpcUrl: chain.rpcUrl,
+        deployment,
+        stake: STAKE,
+        control,
+        fund: (keys) => bank.fund(keys.address, STAKE),
+        reach: (port) => links.open(index, port),
+      });
+      agents.push(agent);
+      closers.push(() => agent.close());
+      agent.start();
+    }
+    const source = { ...deployment, rpcUrl: chain.rpcUrl, deploymentBlock: BigInt(deployment.deploymentBlock) };
+    const reader = await createChainReader({ ...source, finalityDepth: 0, pollIntervalMs: 200 });
+    const asker = owner.address.toLowerCase() as Address;
+    await bank.mint(asker, MOST_REQUESTS * FEE);
+    const actions = await createOperatorActions({ ...source, account: owner, receiptPollMs: 100 });
+    await until(async () => (await reader.agents()).every(({ endpoint }) => endpoint.length > 0), "endpoints", signal);
+    let asked = 0;
+    // One after the other: each request approves its own fee.
+    let lastAsk: Promise<unknown> = Promise.resolve();
+    const askOnce = async (protocol: string): Promise<Asked> => {
+      const code = protocolById(protocol)?.code;
+      if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
+      const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS });
+      const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
+      const { requestId } = await actions.request(terms, questionOf(a, b));
+      asked++;
+      return { requestId, protocol, truth: String(a + b) };
+    };
+    return {
+      directory,
+      chain,
+      deployment,
+      reader,
+      transactions: await createTransactionReader(source),
+      asker,
+      stake: STAKE,
+      fee: FEE,
+      agents,
+      links,
+      ask(protocol) {
+        const next = lastAsk.then(() => askOnce(protocol));
+        lastAsk = next.catch(() => undefined);
+        return next;
+      },
+      asked: () => asked,
+      nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Polls until the condition holds. Throws after START_TIMEOUT_MS. */
+async function until(holds: () => Promise<boolean>, what: string, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + START_TIMEOUT_MS;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`Start the world: no ${what} after ${START_TIMEOUT_MS / 1000} s`);
+    await sleep(250, undefined, { signal });
+  }
+}

@@ -1,0 +1,232 @@
+// The parts of `npm run chaos`: what it breaks is broken, and what it finds is there.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { connect, createServer as createTcpServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
+import type { Message } from "../../agents/core/types.ts";
+import { encodeInput } from "../../agents/node/seat/records.ts";
+import { CONTROLS } from "../../chaos/controls.ts";
+import { generateManifest } from "../../chaos/generate.ts";
+import { readSlots } from "../../chaos/journals.ts";
+import { createLinks } from "../../chaos/links.ts";
+import {
+  AGENTS,
+  healMs,
+  parseManifest,
+  PERTURBATIONS,
+  printManifest,
+  type Perturbation,
+} from "../../chaos/manifest.ts";
+import { questionOf, startModelServer, sumIn } from "../../chaos/model-server.ts";
+import { delayOf } from "../../chaos/perturb.ts";
+import { startRpcProxy } from "../../chaos/rpc-proxy.ts";
+import { attemptOf, signMessage } from "../support/core/committee.ts";
+import { assertAtLeast, assertBelow } from "../support/assertions.ts";
+
+const when = { afterMs: 0, forMs: 1_000 };
+
+describe("a manifest of chaos", () => {
+  it("is the same for the same seed, stands in YAML as it is, and every perturbation is drawn", () => {
+    const drawn = new Set<string>();
+    for (let seed = 1; seed <= 200; seed++) {
+      const manifest = generateManifest(seed);
+      assert.deepEqual(generateManifest(seed), manifest);
+      assert.deepEqual(parseManifest(printManifest(manifest), "x.yaml"), manifest);
+      assertBelow(healMs(manifest), 30_000);
+      for (const { kind } of manifest.perturbations) drawn.add(kind);
+    }
+    assert.deepEqual([...drawn].toSorted(), [...PERTURBATIONS].toSorted());
+    for (const { kind } of generateManifest(7, ["pause"]).perturbations) assert.equal(kind, "pause");
+  });
+
+  it("is refused with the field that is wrong", () => {
+    for (const [text, named] of [
+      ["requests: [", /no YAML/],
+      ["name: x\nrequests: []\nperturbations: []\n", /requests: /],
+      ["name: x\nrequests: [{ protocol: nope, afterMs: 0 }]\nperturbations: []\n", /requests\.0\.protocol/],
+      [
+        "name: x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: kill, agent: 9, afterMs: 0, forMs: 1 }]\n",
+        /perturbations\.0\.agent/,
+      ],
+      ["name: ../x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: []\n", /name/],
+    ] as const)
+      assert.throws(() => parseManifest(text, "m.yaml"), { code: "USAGE", message: named });
+  });
+});
+
+describe("what chaos breaks", () => {
+  it("the wires: partitions cut both ways, one-way cuts one, delays add up", () => {
+    const partition: Perturbation = { kind: "partition", side: [0, 1], ...when };
+    assert.equal(delayOf([partition], 0, 2), null);
+    assert.equal(delayOf([partition], 2, 1), null);
+    assert.equal(delayOf([partition], 0, 1), 0);
+    assert.equal(delayOf([partition], 3, 4), 0);
+    const oneWay = { kind: "oneWay", from: 0, to: 1, ...when } as const;
+    assert.deepEqual([delayOf([oneWay], 0, 1), delayOf([oneWay], 1, 0)], [null, 0]);
+    const delay = { kind: "delay", ms: 20, ...when } as const;
+    assert.equal(delayOf([delay, { ...delay, ms: 3 }], 2, 3), 23);
+  });
+
+  it(
+    "a connection: bytes wait while it is cut, arrive in order after it, and take as long as they are told to",
+    { skip: process.platform !== "linux" && "only Linux tells who dials" },
+    async () => {
+      const received: Buffer[] = [];
+      const listener = createTcpServer((socket) => socket.on("data", (bytes: Buffer) => received.push(bytes)));
+      listener.listen(0, "127.0.0.1");
+      await once(listener, "listening");
+      const links = createLinks(() => process.pid, AGENTS);
+      const text = (): string => Buffer.concat(received).toString();
+      const reaches = async (wanted: string): Promise<void> => {
+        for (const end = Date.now() + 5_000; text() !== wanted && Date.now() < end;) await sleep(5);
+        assert.equal(text(), wanted);
+      };
+      try {
+        const port = Number((await links.open(1, (listener.address() as AddressInfo).port)).split("/").at(-1));
+        const dialer = connect(port, "127.0.0.1");
+        dialer.write("a");
+        await reaches("a");
+        // This process dials as agent 0.
+        links.shape((from, to) => (from === 0 && to === 1 ? null : 0));
+        dialer.write("b");
+        dialer.write("c");
+        await sleep(100);
+        assert.equal(text(), "a");
+        links.shape(() => 0);
+        await reaches("abc");
+        links.shape(() => 200);
+        const sentAt = Date.now();
+        dialer.write("d");
+        await reaches("abcd");
+        assertAtLeast(Date.now() - sentAt, 195);
+      } finally {
+        await links.close();
+        listener.close();
+      }
+    },
+  );
+
+  it("an RPC node: it refuses, breaks off, hangs or shows an old head, and is mended", async () => {
+    let head = 7;
+    const seen: string[] = [];
+    const node = createServer((request, response) => {
+      void (async () => {
+        let body = "";
+        for await (const chunk of request) body += String(chunk);
+        seen.push(body);
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: `0x${head.toString(16)}` }));
+      })();
+    });
+    node.listen(0, "127.0.0.1");
+    await once(node, "listening");
+    const proxy = await startRpcProxy(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
+    const ask = async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const answer = await fetch(proxy.url, { method: "POST", body, signal: AbortSignal.timeout(300) });
+      return ((await answer.json()) as { readonly result: unknown }).result;
+    };
+    try {
+      assert.equal(await ask("eth_blockNumber"), "0x7");
+      for (const fault of ["refuse", "reset", "hang"] as const) {
+        await proxy.fail(fault);
+        await assert.rejects(ask("eth_blockNumber"), fault);
+      }
+      await proxy.fail("stale");
+      head = 9;
+      assert.equal(await ask("eth_blockNumber"), "0x7");
+      await ask("eth_call", [{ to: "0x" }, "latest"]);
+      assert.deepEqual((JSON.parse(seen.at(-1) as string) as { readonly params: unknown }).params, [
+        { to: "0x" },
+        "0x7",
+      ]);
+      await proxy.fail(null);
+      assert.equal(await ask("eth_blockNumber"), "0x9");
+      let stolen = 0;
+      proxy.onSend(async () => void stolen++);
+      await ask("eth_sendRawTransaction", ["0x"]);
+      assert.equal(stolen, 1);
+    } finally {
+      await proxy.close();
+      node.closeAllConnections();
+      node.close();
+    }
+  });
+
+  it("a model: it knows sums, lies, babbles, dies and hangs", async () => {
+    const server = await startModelServer();
+    const ask = async (): Promise<string> => {
+      const body = {
+        messages: [{ role: "user", content: `task: propose\nquestion: ${JSON.stringify(questionOf(27, 38))}` }],
+        response_format: { json_schema: { schema: { properties: { answer: { type: "string" } } } } },
+      };
+      const answer = await fetch(`${server.url}/chat/completions`, {
+        method: "POST",
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(1_500),
+      });
+      return answer.ok ? await answer.text() : String(answer.status);
+    };
+    try {
+      assert.equal(sumIn(questionOf(27, 38)), 65);
+      assert.match(await ask(), /\\"answer\\":\\"65\\"/);
+      server.fail("lie");
+      assert.match(await ask(), /\\"answer\\":\\"75\\"/);
+      server.fail("babble");
+      assert.match(await ask(), /Well, let me think/);
+      server.fail("die");
+      assert.equal(await ask(), "500");
+      server.fail("hang");
+      await assert.rejects(ask());
+      server.fail(null);
+      assert.match(await ask(), /\\"answer\\":\\"65\\"/);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a safety of the product: the text that a control replaces occurs once", () => {
+    for (const { file, find } of Object.values(CONTROLS)) {
+      const source = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
+      assert.equal(source.split(find).length, 2, `${file}: ${find}`);
+    }
+  });
+});
+
+describe("what chaos finds", () => {
+  it("a seat that signed two payloads for one slot, in the journals of different agents and lives", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-chaos-test-"));
+    const attempt = attemptOf(4);
+    const commit = (seat: number, fill: number): Message =>
+      signMessage(attempt, seat, 1, 0, { commitment: new Uint8Array(32).fill(fill) });
+    const write = async (place: string, messages: readonly Message[]): Promise<void> => {
+      await mkdir(join(folder, place), { recursive: true });
+      const journal = await createFileJournals(join(folder, place)).open(
+        `request-${attempt.request.id}-${attempt.attempt}`,
+      );
+      await journal.append(Buffer.from("opening"));
+      for (const message of messages)
+        for (const record of encodeInput({ kind: "message", message })) await journal.append(record);
+      await journal.close();
+    };
+    try {
+      await write("agent-0/life-1", [commit(0, 1), commit(1, 1)]);
+      await write("agent-2/life-1", [commit(1, 1)]);
+      assert.deepEqual(await readSlots(folder, [attempt]), { messages: 3, doubles: [] });
+      const forged = { ...commit(3, 1), signature: commit(3, 2).signature };
+      await write("agent-2/life-2", [commit(1, 2), forged]);
+      assert.deepEqual(await readSlots(folder, [attempt]), {
+        messages: 4,
+        doubles: [{ requestId: attempt.request.id, seat: 1, slot: "phase 1, round 0" }],
+      });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Address } from "../../agents/core/types.ts";
+import type { JournalFactory } from "../../agents/ports/journal.ts";
+import { booleanTerms } from "../support/core/committee.ts";
+import { assertAbove } from "../support/assertions.ts";
+import { memoryWorld, silentLog, truthful, until } from "./world.ts";
+
+const consumer = `0x${"cc".repeat(20)}` as Address;
+
+/** Journals on a disk that takes nothing while it is full; a journal that failed once takes no more, as a file's. */
+function fillable(journals: JournalFactory, disk: { full: boolean }): JournalFactory {
+  const write = (): void => {
+    if (disk.full) throw new Error("write ENOSPC");
+  };
+  return {
+    ...journals,
+    async open(name) {
+      if (!(await journals.list()).includes(name)) write();
+      const journal = await journals.open(name);
+      let isBroken = false;
+      return {
+        ...journal,
+        async append(record) {
+          isBroken ||= disk.full;
+          if (isBroken) throw new Error("write ENOSPC");
+          await journal.append(record);
+        },
+      };
+    },
+  };
+}
+
+describe("a disk that is full at the moment of the draw", () => {
+  it("costs the seat only the time until there is room, and metrics and log say so", { timeout: 60_000 }, async () => {
+    const errors: { readonly error: string; readonly failures?: number }[] = [];
+    const log = { ...silentLog, error: (data: object) => errors.push(data as (typeof errors)[0]) };
+    const world = memoryWorld(
+      [0, 1, 2, 3].map(() => truthful("yes")),
+      undefined,
+      log,
+    );
+    const disk = { full: false };
+    // Of four seats three are a quorum: with one away, the one with the full disk is needed.
+    const running = world.agents
+      .slice(0, 3)
+      .map(({ start, journals }, index) => start(index === 0 ? { journals: fillable(journals, disk) } : {}));
+    const [victim] = running;
+    const ticker = setInterval(() => world.chain.mine(), 20);
+    try {
+      await until(() => running.every(({ agent }) => agent.facts().peers === 2));
+      disk.full = true;
+      const { request } = world.chain.ask(consumer, booleanTerms, "Is 17 prime?");
+      await until(() => victim!.agent.facts().untakenSeats === 1);
+      await until(() => errors.filter(({ failures = 0 }) => failures > 1).length > 0);
+      assert.equal(victim!.agent.facts().seats, 0);
+      const followed = victim!.agent.facts().chain!.blockNumber;
+      await until(() => victim!.agent.facts().chain!.blockNumber > followed + 5n);
+      const tries = errors.length;
+      disk.full = false;
+      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
+      assert.equal(victim!.agent.facts().untakenSeats, 0);
+      assertAbove(tries, 1);
+      for (const { error } of errors) assert.equal(error, "write ENOSPC");
+    } finally {
+      clearInterval(ticker);
+      for (const one of running) await one.stop();
+    }
+  });
+});
