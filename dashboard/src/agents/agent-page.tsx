@@ -1,0 +1,1 @@
+export function AgentPage({ id }: { readonly id: string }) { return <p>{id}</p>; }

@@ -1,0 +1,1 @@
+export function AgentsPage() { return <p>soon</p>; }

@@ -1,0 +1,1 @@
+export function AskPage() { return <p>soon</p>; }

@@ -1,0 +1,1 @@
+export function DecisionPage({ id }: { readonly id: string }) { return <p>{id}</p>; }
