@@ -16,6 +16,8 @@ export interface HttpServerOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly limits: HttpServerLimits;
+  /** Headers of every answer, refusals included. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Answers a request; if it rejects, the connection ends. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
@@ -53,6 +55,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     // A request's body is not read.
     request.resume();
     places.work(request.socket, response);
+    response.setHeaders(new Headers(options.headers));
     if (!admit(request.socket.remoteAddress ?? "")) {
       refuse(response, 429, "too many requests", { "retry-after": String(Math.ceil(limits.windowMs / 1_000)) });
       return;

@@ -28,7 +28,7 @@ type Visitor = Readonly<Record<string, (node: Node) => void>>;
 /** A folder, the other folders whose files its files may use, and why no others. */
 type Layer = readonly [folder: string, uses: readonly string[], because: string];
 
-const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "sdk", "subgraph"];
+const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "sdk", "dashboard", "subgraph"];
 const NO_TOOLS = "The product uses nothing of tools, simulator, devnet, lab or tests.";
 
 /** A file belongs to the layer whose folder holds it. Entry points (scripts/*.ts) and test suites may use everything. */
@@ -43,6 +43,7 @@ const LAYERS: readonly Layer[] = [
     ["agents/core", "agents/ports", "agents/adapters", "agents/node"],
     "The SDK bundles the agents' code, and nothing of tools or tests.",
   ],
+  ["dashboard", ["sdk"], "The page knows the SDK, as any web page may."],
   ["subgraph", [], NO_TOOLS],
   ["models", PRODUCT, NO_TOOLS],
   [
@@ -57,9 +58,9 @@ const LAYERS: readonly Layer[] = [
 ];
 /** The layers whose files may name no data of other folders either, and load only what a string names. */
 const STRICT = new Set([...PRODUCT, "models"]);
-const IS_CODE = /\.[cm]?[jt]s$/;
+const IS_CODE = /\.[cm]?[jt]sx?$/;
 /** Paths into any other folder lead to data. */
-const FOLDERS_OF_CODE = ["agents", "sdk", "subgraph", "scripts", "sim", "devnet", "lab", "test"];
+const FOLDERS_OF_CODE = ["agents", "sdk", "dashboard", "subgraph", "scripts", "sim", "devnet", "lab", "test"];
 
 function isIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);

@@ -20,6 +20,9 @@ const RAW = "application/vnd.ipld.raw";
 const CAR = "application/vnd.ipld.car";
 const CACHED = "public, max-age=29030400, immutable";
 
+/** Pages of other origins may read all answers, refusals included: what is held nowhere must not look like a network that is down. */
+const OPEN = { "access-control-allow-origin": "*", "access-control-expose-headers": "retry-after" };
+
 type Format = "raw" | "car";
 
 /**
@@ -34,6 +37,7 @@ export async function startGateway({ store, host, port, limits }: GatewayOptions
     host,
     port,
     limits: bounds,
+    headers: OPEN,
     answer: (request, response) => answer(store, request, response, shareOut),
   });
 }
@@ -98,7 +102,6 @@ function headersOf(cid: string, format: Format): Record<string, string> {
     "cache-control": CACHED,
     "x-content-type-options": "nosniff",
     "x-ipfs-path": `/ipfs/${cid}`,
-    "access-control-allow-origin": "*",
   };
 }
 

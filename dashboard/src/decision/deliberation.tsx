@@ -8,7 +8,7 @@ import { Trouble } from "../shared/trouble.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
 import { useWorld } from "../world.tsx";
 import { Agreement } from "./agreement.tsx";
-import { argumentOf, type Argument } from "./argument.ts";
+import { argumentIn, type Argument } from "./argument.ts";
 import { Lies } from "./lies.tsx";
 import { Objections } from "./objections.tsx";
 import { SeatPanes } from "./seat-panes.tsx";
@@ -35,7 +35,7 @@ export function Deliberation({ requestId, decision, committee }: Props): ReactEl
     },
   });
   const read = transcript.data ?? null;
-  const argument = useMemo(() => (read === null ? null : argumentOf(read)), [read]);
+  const argument = useMemo(() => (read === null ? null : argumentIn(read)), [read]);
   if (!hasGateway)
     return (
       <section className="stack">
@@ -98,7 +98,7 @@ function Shown({ transcript, argument, decision, committee }: ShownProps): React
       )}
       <Lies lies={argument.lies} />
       <SeatPanes argument={argument} decision={decision} committee={committee} />
-      <Objections opinions={argument.opinions} statements={argument.statements} rounds={argument.rounds} />
+      <Objections opinions={argument.opinions} rounds={argument.rounds} />
       <VoteMatrix argument={argument} seats={committee.length} />
       <AllMessages transcript={transcript} />
     </>

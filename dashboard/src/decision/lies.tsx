@@ -9,16 +9,17 @@ export function Lies({ lies }: { readonly lies: readonly Lie[] }): ReactElement 
   return (
     <section className="stack">
       <h2>Caught lying</h2>
-      {lies.map(({ seat, round, messages: [first, second] }) => (
-        <div key={first.cid} className="lie stack">
+      {lies.map(({ seat, round, messages }) => (
+        <div key={messages[0]?.cid} className="lie stack">
           <p>
-            <strong>Seat {seat}</strong> signed two different messages for one place, {first.name ?? "refused"} of round{" "}
-            {round + 1}. Both carry its signature, which proves the lie: anybody may bring it to the slasher, which takes a
+            <strong>Seat {seat}</strong> signed different messages for one place, {messages[0]?.name ?? "refused"} of round{" "}
+            {round + 1}. All carry its signature, which proves the lie: anybody may bring it to the slasher, which takes a
             part of the stake.
           </p>
           <div className="twins">
-            <Twin message={first} name="It said" />
-            <Twin message={second} name="It also said" />
+            {messages.map((message, index) => (
+              <Twin key={message.cid} message={message} name={index === 0 ? "It said" : "It also said"} />
+            ))}
           </div>
         </div>
       ))}

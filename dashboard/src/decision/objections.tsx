@@ -1,29 +1,28 @@
 import type { ReactElement } from "react";
 import { listed, plural } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
-import type { Opinion, Statement } from "./argument.ts";
+import type { Opinion } from "./argument.ts";
 
 interface Props {
   readonly opinions: readonly Opinion[];
-  readonly statements: readonly Statement[];
   readonly rounds: number;
 }
 
 /** Who objected to what, why, and what others made of it. */
-export function Objections({ opinions, statements, rounds }: Props): ReactElement | null {
-  const objections = opinions.filter(({ verdict, text }) => verdict === "rejects" && text !== "");
+export function Objections({ opinions, rounds }: Props): ReactElement | null {
+  const objections = opinions.filter(({ accepts, text }) => !accepts && text !== "");
   if (objections.length === 0) return null;
   return (
     <section className="stack">
       <h2>{objections.length === 1 ? "One objection" : plural(objections.length, "objection")}</h2>
       <ol className="objections">
         {objections.map((one) => {
-          const target = statements.find(({ seat, round }) => seat === one.about && round === one.round);
+          const { seat, answer, round, message } = one.about;
           return (
-            <li key={`${one.by} ${one.about} ${one.round}`}>
+            <li key={`${one.by} ${message}`}>
               <p>
-                <strong>Seat {one.by}</strong> to seat {one.about}’s “<Quoted text={target?.answer ?? ""} most={60} />”
-                {rounds > 1 && <span className="soft small"> in round {one.round + 1}</span>}
+                <strong>Seat {one.by}</strong> to seat {seat}’s “<Quoted text={answer ?? ""} most={60} />”
+                {rounds > 1 && <span className="soft small"> in round {round + 1}</span>}
               </p>
               <p>
                 <Quoted text={one.text} most={600} />

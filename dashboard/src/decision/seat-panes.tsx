@@ -35,7 +35,7 @@ export function SeatPanes({ argument, decision, committee }: Props): ReactElemen
               {argument.statements
                 .filter((one) => one.seat === seat)
                 .map((one) => (
-                  <Said key={one.digest} statement={one} isOnly={argument.rounds < 2} />
+                  <Said key={one.message} statement={one} isOnly={argument.rounds < 2} />
                 ))}
               <Effects argument={argument} seat={seat} />
             </li>
@@ -64,7 +64,7 @@ function stateOf(
 
 function Said({ statement, isOnly }: { readonly statement: Statement; readonly isOnly: boolean }): ReactElement {
   const { answer, reason, confidence, round, quotations } = statement;
-  const place = isChair(statement) ? `As ${CHAIRS[statement.name] ?? "chair"}` : `Round ${round + 1}`;
+  const place = isChair(statement) ? `As ${CHAIRS[statement.phase] ?? "chair"}` : `Round ${round + 1}`;
   return (
     <div className="said">
       {(!isOnly || isChair(statement)) && <p className="soft small">{place}</p>}
@@ -116,7 +116,7 @@ function Effects({ argument, seat }: { readonly argument: Argument; readonly sea
   const followers = argument.changes.filter((one) => one.convincedBy.includes(seat)).map((one) => one.seat);
   const own = standingAnswers(argument).get(seat)?.answer;
   const accepting = argument.opinions
-    .filter(({ about, verdict, by }) => about === seat && verdict === "accepts" && by !== seat)
+    .filter(({ about, accepts, by }) => accepts && about.seat === seat && by !== seat)
     .map(({ by }) => by)
     .filter((by) => standingAnswers(argument).get(by)?.answer !== own);
   const convinced = [...new Set([...followers, ...accepting])].toSorted((a, b) => a - b);
@@ -125,8 +125,8 @@ function Effects({ argument, seat }: { readonly argument: Argument; readonly sea
   return (
     <ul className="plain small">
       {convinced.length > 0 && <li>Convinced {listed(convinced.map((one) => `seat ${one}`))}</li>}
-      {changes.map(({ round, from, to, convincedBy }) => (
-        <li key={round}>
+      {changes.map(({ from, to, convincedBy }) => (
+        <li key={to}>
           Changed from <Quoted text={from} most={60} /> to <Quoted text={to} most={60} />
           {convincedBy.length > 0 && <> after {listed(convincedBy.map((one) => `seat ${one}`))}</>}
         </li>

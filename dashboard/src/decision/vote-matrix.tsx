@@ -1,35 +1,30 @@
-import type { ReactElement } from "react";
+import { useId, type ReactElement } from "react";
 import { Quoted } from "../shared/quoted.tsx";
-import { standingAnswers, type Argument, type Verdict } from "./argument.ts";
+import { standingAnswers, type Argument } from "./argument.ts";
 
 /** Every seat against every answer of the last round in which there were votes. */
 export function VoteMatrix({ argument, seats }: { readonly argument: Argument; readonly seats: number }): ReactElement | null {
   const { opinions, statements } = argument;
-  const round = Math.max(-1, ...opinions.map((one) => one.round));
+  const id = useId();
+  const round = Math.max(-1, ...opinions.map(({ about }) => about.round));
   if (round < 0) return null;
   const given = statements.filter((one) => one.round === round && one.answer !== null);
   const answers = [...new Set(given.map(({ answer }) => answer ?? ""))];
   const own = standingAnswers(argument, round);
   const cellOf = (seat: number, answer: string): Cell => {
-    if (own.get(seat)?.answer === answer) return { sign: "●", words: "gave this answer", kind: "own" };
-    const about = opinions.find(
-      (one) =>
-        one.by === seat &&
-        one.round === round &&
-        given.some((said) => said.seat === one.about && said.answer === answer),
-    );
-    if (about === undefined) return { sign: "", words: "said nothing of it", kind: "none" };
-    if (about.marks !== null) return { sign: String(about.marks), words: `gave ${about.marks} marks`, kind: "marks" };
-    return CELLS[about.verdict];
+    if (own.get(seat)?.answer === answer) return CELLS.own;
+    const said = opinions.find(({ by, about }) => by === seat && about.round === round && about.answer === answer);
+    if (said === undefined) return CELLS.none;
+    return said.accepts ? CELLS.accepts : CELLS.rejects;
   };
   return (
     <section className="stack">
       <h2>Votes</h2>
+      <p id={id} className="soft small">
+        What each seat says of each answer: ● gave it, ✓ accepts it, ✗ rejects it, – says nothing of it.
+      </p>
       <div className="scroll" tabIndex={0} role="region" aria-label="Votes, a table">
-        <table className="votes">
-          <caption className="soft small">
-            What each seat says of each answer: ● gave it, ✓ accepts it, ✗ rejects it, – abstains, a number is marks.
-          </caption>
+        <table className="votes" aria-describedby={id}>
           <thead>
             <tr>
               <th scope="col">Seat</th>
@@ -65,11 +60,12 @@ export function VoteMatrix({ argument, seats }: { readonly argument: Argument; r
 interface Cell {
   readonly sign: string;
   readonly words: string;
-  readonly kind: "own" | "accepts" | "rejects" | "abstains" | "marks" | "none";
+  readonly kind: string;
 }
 
-const CELLS: Readonly<Record<Verdict, Cell>> = {
+const CELLS = {
+  own: { sign: "●", words: "gave this answer", kind: "own" },
   accepts: { sign: "✓", words: "accepts it", kind: "accepts" },
   rejects: { sign: "✗", words: "rejects it", kind: "rejects" },
-  abstains: { sign: "–", words: "abstains", kind: "abstains" },
-};
+  none: { sign: "–", words: "says nothing of it", kind: "none" },
+} as const satisfies Readonly<Record<string, Cell>>;

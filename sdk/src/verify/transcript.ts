@@ -1,5 +1,6 @@
 import { bytesToHex } from "../../../agents/core/encoding/bytes.ts";
 import type { Decision, SeatInfo, Value } from "../../../agents/core/types.ts";
+import { argumentOf, type Argument } from "../../../agents/node/audit/argument.ts";
 import { readDeliberation, type Spoken } from "../../../agents/node/audit/deliberation.ts";
 import type { VerifyReport } from "../../../agents/node/audit/report.ts";
 import { guarded } from "../errors.ts";
@@ -13,13 +14,9 @@ export interface TranscriptMessage {
   readonly seat: number;
   readonly round: number;
   readonly phase: number;
-  /** Digest of the payload, by which other messages name this one. */
-  readonly digest: `0x${string}`;
   /** Name of the phase, e.g. "reveal", or of the record of an event; null if the protocol refuses the payload. */
   readonly name: string | null;
   readonly says: Said;
-  /** Indices of the messages that its sender says it held. */
-  readonly parents: readonly number[];
 }
 
 export interface Transcript {
@@ -30,6 +27,8 @@ export interface Transcript {
   readonly decision: Decision;
   /** In the order of the root; up to the first block that fails. */
   readonly messages: readonly TranscriptMessage[];
+  /** Who answered what, who objected and why. */
+  readonly argument: Argument;
   /** How many messages the root links. */
   readonly linked: number;
   /** What the last complete round lacks for a decision, in words. */
@@ -56,6 +55,7 @@ export function readTranscript(request: AuditRequest): Promise<Transcript | null
       committee: attempt.committee,
       decision: report.decision,
       messages: messages.map(messageOf),
+      argument: argumentOf(deliberation),
       linked: report.messages,
       reasons,
       failure: failureOf(report),
@@ -69,17 +69,15 @@ function failureOf({ failure }: VerifyReport): Transcript["failure"] {
   return { cid: failure.cid, reason: failure.reason };
 }
 
-function messageOf({ cid, header, reading, parents }: Spoken): TranscriptMessage {
-  const { seat, round, phase, payloadDigest } = header;
+function messageOf({ cid, header, reading }: Spoken): TranscriptMessage {
+  const { seat, round, phase } = header;
   return {
     cid,
     seat,
     round,
     phase,
-    digest: payloadDigest,
     name: reading?.name ?? null,
     says: reading === null ? null : saidIn(reading.body),
-    parents,
   };
 }
 
