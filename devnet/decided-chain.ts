@@ -182,7 +182,10 @@ class Asker {
 
   async decideRequest(requestId: bigint, minds?: readonly SeatMind[]): Promise<Decided> {
     const events = await (await this.#reader()).requestEvents(requestId as RequestId);
-    const [one] = await this.#decideAll(events.filter((event) => event.kind === "requested"), minds);
+    const [one] = await this.#decideAll(
+      events.filter((event) => event.kind === "requested"),
+      minds,
+    );
     if (one === undefined) throw new Error(`request ${requestId} was never asked`);
     return one;
   }

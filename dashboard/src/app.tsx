@@ -42,6 +42,8 @@ export function App(): ReactElement {
   );
   const { settings } = found;
   return (
+    // The router calls it.
+    // eslint-disable-next-line react/hooks
     <Router hook={useHashLocation}>
       {settings === null ? (
         <Frame tools={null}>{form}</Frame>
@@ -92,6 +94,10 @@ const NAVIGATION = [
   ["/settings", "Settings"],
 ] as const;
 
+function isWithin(path: string, href: string): boolean {
+  return href === "/" ? path === "/" || path.startsWith("/request/") : path.startsWith(href);
+}
+
 function Frame({ tools, children }: { readonly tools: ReactNode; readonly children: ReactNode }): ReactElement {
   const [path] = useLocation();
   const main = useRef<HTMLElement>(null);
@@ -114,7 +120,7 @@ function Frame({ tools, children }: { readonly tools: ReactNode; readonly childr
         </Link>
         <nav aria-label="Pages">
           {NAVIGATION.map(([href, name]) => (
-            <Link key={href} href={href} aria-current={path === href ? "page" : undefined}>
+            <Link key={href} href={href} aria-current={isWithin(path, href) ? "page" : undefined}>
               {name}
             </Link>
           ))}

@@ -1,4 +1,12 @@
-import { createClient, http, type Account, type Client, type PublicClient, type Transport, type WalletClient } from "viem";
+import {
+  createClient,
+  http,
+  type Account,
+  type Client,
+  type PublicClient,
+  type Transport,
+  type WalletClient,
+} from "viem";
 import {
   call,
   getBalance,
@@ -12,6 +20,7 @@ import {
   getTransactionReceipt,
   readContract,
 } from "viem/actions";
+import type * as Sends from "./sending.ts";
 import { isLocalChain, type Settings } from "./settings/settings.ts";
 
 /**
@@ -37,7 +46,7 @@ const READING = {
   readContract,
 };
 
-type Sending = typeof import("./sending.ts");
+type Sending = typeof Sends;
 
 export function publicClientOf({ rpcUrl, chainId }: Settings): PublicClient {
   const isLocal = isLocalChain(chainId);

@@ -17,11 +17,23 @@ export interface World {
 
 const WorldContext = createContext<World | null>(null);
 
-export function WorldProvider({ settings, children }: { readonly settings: Settings; readonly children: ReactNode }): ReactElement {
+export function WorldProvider({
+  settings,
+  children,
+}: {
+  readonly settings: Settings;
+  readonly children: ReactNode;
+}): ReactElement {
   const [account, setAccount] = useState<Account | null>(null);
   const publicClient = useMemo(() => publicClientOf(settings), [settings]);
   const world = useMemo(
-    (): World => ({ settings, publicClient, account, setAccount, conclave: conclaveOf(settings, publicClient, account) }),
+    (): World => ({
+      settings,
+      publicClient,
+      account,
+      setAccount,
+      conclave: conclaveOf(settings, publicClient, account),
+    }),
     [settings, publicClient, account],
   );
   return <WorldContext value={world}>{children}</WorldContext>;

@@ -28,7 +28,16 @@ type Visitor = Readonly<Record<string, (node: Node) => void>>;
 /** A folder, the other folders whose files its files may use, and why no others. */
 type Layer = readonly [folder: string, uses: readonly string[], because: string];
 
-const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "sdk", "dashboard", "subgraph"];
+const PRODUCT = [
+  "agents/core",
+  "agents/ports",
+  "agents/adapters",
+  "agents/node",
+  "agents/cli",
+  "sdk",
+  "dashboard",
+  "subgraph",
+];
 const NO_TOOLS = "The product uses nothing of tools, simulator, devnet, lab or tests.";
 
 /** A file belongs to the layer whose folder holds it. Entry points (scripts/*.ts) and test suites may use everything. */

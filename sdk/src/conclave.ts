@@ -12,7 +12,7 @@ import type { Address, AgentId, Currency, RequestId } from "../../agents/core/ty
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
 import { signingWallet, type SigningWallet } from "./account.ts";
-import { ConclaveError, guarded, toSdkError } from "./errors.ts";
+import { guarded, toSdkError } from "./errors.ts";
 import {
   cursorOfAsk,
   followRequest,
@@ -264,11 +264,13 @@ const ACTIONS: Readonly<Record<ActionName, true>> = {
 /** Every action loads what it needs, and rejects with the SDK's errors. */
 function guardedActions({ wallet, actions }: Context): ConclaveActions {
   const { account } = wallet();
-  const act = (name: ActionName) => (...args: unknown[]) =>
-    guarded(async () => {
-      const action = (await actions())[name] as (...args: unknown[]) => Promise<unknown>;
-      return action(...args);
-    });
+  const act =
+    (name: ActionName) =>
+    (...args: unknown[]) =>
+      guarded(async () => {
+        const action = (await actions())[name] as (...args: unknown[]) => Promise<unknown>;
+        return action(...args);
+      });
   const named = (Object.keys(ACTIONS) as ActionName[]).map((name) => [name, act(name)] as const);
   return { account: lower(account.address), ...Object.fromEntries(named) } as ConclaveActions;
 }

@@ -35,7 +35,11 @@ describe("page: looks", () => {
         ["decision", `/request/${provisional}`, () => proven(page)],
         ["ask", "/ask", () => page.getByText(/Costs 0\.\d+/).waitFor()],
         ["agents", "/agents", () => sees(page, "Agent 13")],
-        ["agent", "/agents/2", () => page.getByRole("listitem").or(page.getByText("It sat on no committee")).first().waitFor()],
+        [
+          "agent",
+          "/agents/2",
+          () => page.getByRole("listitem").or(page.getByText("It sat on no committee")).first().waitFor(),
+        ],
         ["settings", "/settings", () => page.getByRole("button", { name: "Save" }).waitFor()],
       ] as const;
       for (const [name, route, isReady] of routes) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import type { PageWorld } from "./world.ts";
+import type { Served } from "./world.ts";
 
 export interface Visit {
   readonly page: Page;
@@ -34,7 +34,7 @@ export interface RpcCall {
 }
 
 /** Opens the page; at the end of the test it fails if the page had faults. */
-export async function visit(context: TestContext, world: PageWorld, options: VisitOptions = {}): Promise<Visit> {
+export async function visit(context: TestContext, world: Served, options: VisitOptions = {}): Promise<Visit> {
   const { route = "/", wallet, expects, config, ...browserOptions } = options;
   const browser = await world.browser.newContext(browserOptions);
   const faults: string[] = [];
@@ -61,13 +61,13 @@ export async function visit(context: TestContext, world: PageWorld, options: Vis
 }
 
 /** The wallet hands every call to the chain, whose node signs for its funded accounts. */
-async function announce(page: Page, world: PageWorld, { account, answer }: WalletOptions): Promise<void> {
-  const { rpcUrl, accounts } = world.chain.chain;
+async function announce(page: Page, world: Served, { account, answer }: WalletOptions): Promise<void> {
+  const { rpcUrl, accounts } = world;
   const address = accounts[account]?.address;
   await page.exposeFunction("askWallet", async ({ method, params = [] }: RpcCall): Promise<object> => {
     try {
       const own = answer?.({ method, params });
-      if (own !== undefined) return { result: await own };
+      if (own !== undefined) return { result: own };
       if (method === "eth_requestAccounts" || method === "eth_accounts") return { result: [address] };
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
       const response = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
@@ -88,7 +88,12 @@ async function announce(page: Page, world: PageWorld, { account, answer }: Walle
       readonly result?: unknown;
       readonly error?: { readonly message: string; readonly code: number };
     }
-    const info = { uuid: "8bd1c6f2-0000-4000-8000-000000000001", name: "Test wallet", icon: "data:,", rdns: "example.test" };
+    const info = {
+      uuid: "8bd1c6f2-0000-4000-8000-000000000001",
+      name: "Test wallet",
+      icon: "data:,",
+      rdns: "example.test",
+    };
     const provider = { request, on: () => undefined, removeListener: () => undefined };
     const detail = Object.freeze({ info: Object.freeze(info), provider });
     const tell = (): boolean => dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));

@@ -14,21 +14,27 @@ import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain
 const root = join(import.meta.dirname, "../..");
 const dist = join(root, "dashboard/dist");
 
-export interface PageWorld {
-  readonly chain: DecidedChain;
+export interface Served {
   /** Where the page is. */
   readonly url: string;
   /** What the page's config.json says. */
   readonly config: Readonly<Record<string, unknown>>;
+  readonly browser: Browser;
+  /** JSON-RPC of the chain. */
+  readonly rpcUrl: string;
+  /** Funded accounts, for which the node signs. */
+  readonly accounts: readonly { readonly address: `0x${string}` }[];
+  close(): Promise<void>;
+}
+
+export interface PageWorld extends Served {
+  readonly chain: DecidedChain;
   /** Blocks that the gateway serves, by digest. */
   readonly blocks: Map<Digest, Uint8Array>;
-  readonly browser: Browser;
-  close(): Promise<void>;
 }
 
 /** Starts everything, with `count` decisions of which the last is provisional. */
 export async function startPageWorld(count: number): Promise<PageWorld> {
-  if (!existsSync(join(dist, "index.html"))) throw new Error("The page is not built: run `npm run page:build`");
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const one of closing.toReversed()) await one();
@@ -50,25 +56,37 @@ export async function startPageWorld(count: number): Promise<PageWorld> {
       gateways: [gateway.url],
       burnerKey: chain.chain.accounts[0]?.privateKey,
     };
-    const server = await servePage(config);
-    closing.push(() => closeServer(server));
-    const browser = await launchBrowser();
-    closing.push(() => browser.close());
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/page/`;
+    const served = await serve(config);
+    closing.push(() => served.close());
     const decide: DecidedChain["decide"] = async (requestId, minds) => {
       const decided = await chain.decide(requestId, minds);
       keepBlocks(blocks, [decided]);
       return decided;
     };
-    return { chain: { ...chain, decide }, url, config, blocks, browser, close };
+    const { accounts, rpcUrl } = chain.chain;
+    return { ...served, chain: { ...chain, decide }, rpcUrl, accounts, blocks, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+/** Serves the page with a config.json, and starts a browser. */
+export async function serve(
+  config: PageWorld["config"],
+): Promise<Pick<Served, "url" | "config" | "browser" | "close">> {
+  if (!existsSync(join(dist, "index.html"))) throw new Error("The page is not built: run `npm run page:build`");
+  const browser = await launchBrowser();
+  const server = await servePage(config);
+  const close = async (): Promise<void> => {
+    await browser.close();
+    await closeServer(server);
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/page/`, config, browser, close };
+}
+
 /** Starts Debian's Chromium, or the one that CHROMIUM names. */
-export async function launchBrowser(): Promise<Browser> {
+async function launchBrowser(): Promise<Browser> {
   const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
   if (!existsSync(executablePath))
     throw new Error(`There is no browser at ${executablePath}: run scripts/page/install-chromium.sh, or set CHROMIUM`);

@@ -51,7 +51,9 @@ export function AgentsPage(): ReactElement {
                   <td>{stateOf(agent)}</td>
                   <td className="right">{percent(agent.reputation)}</td>
                   <td className="right">
-                    {terms === undefined ? "…" : amount(agent.stake, terms.stakeToken.decimals, terms.stakeToken.symbol)}
+                    {terms === undefined
+                      ? "…"
+                      : amount(agent.stake, terms.stakeToken.decimals, terms.stakeToken.symbol)}
                   </td>
                   <td className="right">{percent(agent.commission)}</td>
                 </tr>

@@ -100,8 +100,8 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
           ))}
       </div>
       <p className="soft small">
-        Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the agent
-        did.
+        Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
+        agent did.
       </p>
       <div aria-live="polite">{doing.isPending && <p>Waiting for the wallet and the chain…</p>}</div>
       {doing.error !== null && <Trouble error={doing.error} />}

@@ -137,7 +137,11 @@ function KindFields({ draft, change, fault }: FieldsProps): ReactElement {
 }
 
 function TermFields({ draft, change, fault }: FieldsProps): ReactElement {
-  const number = (field: "committeeSize" | "appeals" | "retries" | "hours", label: string, hint: string): ReactElement => (
+  const number = (
+    field: "committeeSize" | "appeals" | "retries" | "hours",
+    label: string,
+    hint: string,
+  ): ReactElement => (
     <Field
       name={field}
       label={label}
@@ -190,7 +194,11 @@ function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
   // Not for each key that is pressed.
   const asked = useDeferredValue(terms);
   const quote = useQuery({
-    queryKey: ["quote", settings, JSON.stringify(asked, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))],
+    queryKey: [
+      "quote",
+      settings,
+      JSON.stringify(asked, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value)),
+    ],
     queryFn: ({ signal }) => conclave.quote(asked, signal),
     placeholderData: (before) => before,
   });
@@ -206,8 +214,8 @@ function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
         </p>
       )}
       <p className="soft small">
-        This pays for every committee that the terms allow, with gas at its highest price. What nobody earns comes back as
-        your credit. If nobody decides, all of it comes back.
+        This pays for every committee that the terms allow, with gas at its highest price. What nobody earns comes back
+        as your credit. If nobody decides, all of it comes back.
       </p>
     </section>
   );

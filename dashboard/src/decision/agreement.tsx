@@ -14,27 +14,35 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
   if (argument.statements.length === 0) return null;
   const rounds = Array.from({ length: argument.rounds }, (_, round) => round);
   const last = standingAnswers(argument);
-  const answer = decision.status === "decided" ? decision.answer : (leadingAnswer(last));
+  const answer = decision.status === "decided" ? decision.answer : leadingAnswer(last);
   const quorum = Math.floor((2 * seats) / 3) + 1;
   return (
     <figure className="agreement">
       <figcaption>
         <h2>Agreement</h2>
         <p className="soft small">
-          Dark: seats that gave the answer “<Quoted text={answer} most={60} />”. Light: seats that accept it, though they gave
-          another. The line is the quorum, {quorum} of {seats}.
+          First the seats that gave the answer “<Quoted text={answer} most={60} />
+          ”, then those that accept it though they gave another. The line is the quorum, {quorum} of {seats}.
         </p>
       </figcaption>
       {rounds.map((round) => {
         const given = standingAnswers(argument, round);
         const agreeing = [...given.values()].filter((one) => one.answer === answer).length;
-        const accepting = acceptingSeats(argument, answer, round).filter((one) => given.get(one)?.answer !== answer).length;
+        const accepting = acceptingSeats(argument, answer, round).filter(
+          (one) => given.get(one)?.answer !== answer,
+        ).length;
         const others = [...given.values()].filter((one) => one.answer !== null && one.answer !== answer).length;
         const supporting = agreeing + accepting;
         return (
           <div key={round} className="meter-row">
             <span className="soft small number">Round {round + 1}</span>
-            <Meter agreeing={agreeing} accepting={accepting} others={Math.max(0, others - accepting)} seats={seats} quorum={quorum} />
+            <Meter
+              agreeing={agreeing}
+              accepting={accepting}
+              others={Math.max(0, others - accepting)}
+              seats={seats}
+              quorum={quorum}
+            />
             <span className="number small">
               {supporting} of {seats}
             </span>

@@ -46,6 +46,8 @@ export interface Lie {
   readonly seat: number;
   readonly round: number;
   readonly messages: readonly TranscriptMessage[];
+  /** For each of them, the seats whose messages it says its sender held. */
+  readonly held: readonly (readonly number[])[];
 }
 
 export interface Argument {
@@ -144,5 +146,8 @@ function changesIn({ changes, answers }: Told): readonly Change[] {
 function lieIn(twins: readonly number[], messages: readonly TranscriptMessage[]): readonly Lie[] {
   const both = twins.flatMap((index) => messages[index] ?? []);
   const [first] = both;
-  return first === undefined ? [] : [{ seat: first.seat, round: first.round, messages: both }];
+  const held = both.map(({ parents }) =>
+    [...new Set(parents.flatMap((one) => messages[one]?.seat ?? []))].toSorted((a, b) => a - b),
+  );
+  return first === undefined ? [] : [{ seat: first.seat, round: first.round, messages: both, held }];
 }

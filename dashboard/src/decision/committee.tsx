@@ -19,7 +19,7 @@ export function Committee({ committee, deadline }: Props): ReactElement {
       </p>
       <ul className="panes">
         {committee.map(({ agentId, reputation }, seat) => (
-          <li key={seat} className="pane waiting">
+          <li key={`seat ${seat}`} className="pane waiting">
             <h3>Seat {seat}</h3>
             <p className="soft small">
               <Link href={`/agents/${agentId}`}>Agent {agentId}</Link>, reputation {percent(reputation)}

@@ -32,7 +32,11 @@ function Followed({ requestId }: { readonly requestId: bigint }): ReactElement {
   return (
     <article className="stack decision">
       {error !== null && <Trouble error={error} />}
-      {update === null ? error === null && <p className="loading">Reading the request…</p> : <Request update={update} />}
+      {update === null ? (
+        error === null && <p className="loading">Reading the request…</p>
+      ) : (
+        <Request update={update} />
+      )}
     </article>
   );
 }

@@ -92,13 +92,20 @@ async function prove(
   }
 }
 
-function Checks({ proof, progress }: { readonly proof: Proof | null; readonly progress: Progress | null }): ReactElement {
+function Checks({
+  proof,
+  progress,
+}: {
+  readonly proof: Proof | null;
+  readonly progress: Progress | null;
+}): ReactElement {
   const reached = STEPS.findIndex(([step]) => step === progress?.step);
   return (
     <ol className="checks">
       {STEPS.map(([step, name], index) => {
         const check = proof?.checks.find((one) => one.step === step) ?? null;
-        const state = proof === null ? (index < reached ? "done" : index === reached ? "working" : "open") : stateOf(check);
+        const state =
+          proof === null ? (index < reached ? "done" : index === reached ? "working" : "open") : stateOf(check);
         return (
           <li key={step} className={`check is-${state}`}>
             <span className="sign" aria-hidden="true">
@@ -118,9 +125,9 @@ function Checks({ proof, progress }: { readonly proof: Proof | null; readonly pr
                   <Quoted text={check.text} most={400} />
                 </p>
               )}
-              {check?.cid != null && (
+              {(check?.cid ?? null) !== null && (
                 <p className="small">
-                  Block <span className="mono">{check.cid}</span>
+                  Block <span className="mono">{check?.cid}</span>
                 </p>
               )}
               {state === "working" && progress !== null && progress.total > 1 && (

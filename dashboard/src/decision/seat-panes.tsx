@@ -24,7 +24,7 @@ export function SeatPanes({ argument, decision, committee }: Props): ReactElemen
         {committee.map(({ agentId }, seat) => {
           const state = stateOf(argument, decision, seat, standing.get(seat));
           return (
-            <li key={seat} className={`pane is-${state.kind}`}>
+            <li key={`seat ${seat}`} className={`pane is-${state.kind}`}>
               <div className="pane-head">
                 <h3>Seat {seat}</h3>
                 <span className={`tag is-${state.kind}`}>{state.text}</span>
@@ -55,9 +55,9 @@ function stateOf(
   standing: Statement | undefined,
 ): { readonly kind: Kind; readonly text: string } {
   if (lies.some((one) => one.seat === seat)) return { kind: "lied", text: "signed two things" };
-  if (standing?.answer == null) return { kind: "silent", text: "no answer" };
+  if ((standing?.answer ?? null) === null) return { kind: "silent", text: "no answer" };
   if (decision.status !== "decided") return { kind: "differs", text: "answered" };
-  return standing.answer === decision.answer
+  return standing?.answer === decision.answer
     ? { kind: "agrees", text: "agrees" }
     : { kind: "differs", text: "differs" };
 }

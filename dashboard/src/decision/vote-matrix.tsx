@@ -3,7 +3,13 @@ import { Quoted } from "../shared/quoted.tsx";
 import { standingAnswers, type Argument } from "./argument.ts";
 
 /** Every seat against every answer of the last round in which there were votes. */
-export function VoteMatrix({ argument, seats }: { readonly argument: Argument; readonly seats: number }): ReactElement | null {
+export function VoteMatrix({
+  argument,
+  seats,
+}: {
+  readonly argument: Argument;
+  readonly seats: number;
+}): ReactElement | null {
   const { opinions, statements } = argument;
   const id = useId();
   const round = Math.max(-1, ...opinions.map(({ about }) => about.round));

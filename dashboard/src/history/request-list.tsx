@@ -20,6 +20,8 @@ const QUESTION = 280;
 /** A list of any length: only the rows in view are there. */
 export function RequestList({ requests, onEnd }: Props): ReactElement {
   const list = useRef<HTMLDivElement>(null);
+  // No compiler of React runs here, which could not memoize what it returns.
+  // eslint-disable-next-line react/incompatible-library
   const rows = useWindowVirtualizer({
     count: requests.length,
     estimateSize: () => ROW,

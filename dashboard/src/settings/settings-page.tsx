@@ -16,12 +16,13 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
 
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const form = Object.fromEntries(new FormData(event.currentTarget));
-    const gateways = String(form["gateways"] ?? "")
-      .split(/\s+/)
-      .filter((one) => one !== "");
+    const form = Object.fromEntries(
+      [...new FormData(event.currentTarget)].filter(([, value]) => typeof value === "string"),
+    );
+    const { gateways } = form;
+    const urls = typeof gateways === "string" ? gateways.split(/\s+/).filter((one) => one !== "") : [];
     try {
-      onSave(parseSettings({ ...form, gateways }));
+      onSave(parseSettings({ ...form, gateways: urls }));
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       setFailure({ field: error.field, message: error.message });

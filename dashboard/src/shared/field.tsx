@@ -29,17 +29,12 @@ export function Field({ label, hint, problem = null, value, onChange, lines, mon
     spellCheck: lines !== undefined && mono !== true,
     "aria-invalid": problem !== null,
     "aria-describedby": problem !== null || hint !== undefined ? note : undefined,
-    onChange: (event: { readonly currentTarget: { readonly value: string } }) =>
-      onChange?.(event.currentTarget.value),
+    onChange: (event: { readonly currentTarget: { readonly value: string } }) => onChange?.(event.currentTarget.value),
   };
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {lines === undefined ? (
-        <input {...common} {...rest} />
-      ) : (
-        <textarea {...common} name={rest.name} rows={lines} />
-      )}
+      {lines === undefined ? <input {...common} {...rest} /> : <textarea {...common} name={rest.name} rows={lines} />}
       {(problem !== null || hint !== undefined) && (
         <p id={note} className={problem === null ? "hint" : "problem"}>
           {problem ?? hint}

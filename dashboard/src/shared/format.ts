@@ -43,9 +43,9 @@ export function amount(value: bigint, decimals: number, symbol: string): string 
 
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 
-/** @param seconds Unix seconds */
-export function time(seconds: number): string {
-  return DAY.format(seconds * 1_000);
+/** @param unixSeconds a time */
+export function time(unixSeconds: number): string {
+  return DAY.format(unixSeconds * 1_000);
 }
 
 export function shortHex(hex: string): string {

@@ -7,5 +7,8 @@ const store = createStore();
 export type BrowserWallet = EIP6963ProviderDetail;
 
 export function useBrowserWallets(): readonly BrowserWallet[] {
-  return useSyncExternalStore(store.subscribe, store.getProviders);
+  return useSyncExternalStore(
+    (tell) => store.subscribe(tell),
+    () => store.getProviders(),
+  );
 }

@@ -17,6 +17,8 @@ export interface TranscriptMessage {
   /** Name of the phase, e.g. "reveal", or of the record of an event; null if the protocol refuses the payload. */
   readonly name: string | null;
   readonly says: Said;
+  /** Indices of the messages that its sender says it held. */
+  readonly parents: readonly number[];
 }
 
 export interface Transcript {
@@ -69,7 +71,7 @@ function failureOf({ failure }: VerifyReport): Transcript["failure"] {
   return { cid: failure.cid, reason: failure.reason };
 }
 
-function messageOf({ cid, header, reading }: Spoken): TranscriptMessage {
+function messageOf({ cid, header, reading, parents }: Spoken): TranscriptMessage {
   const { seat, round, phase } = header;
   return {
     cid,
@@ -78,6 +80,7 @@ function messageOf({ cid, header, reading }: Spoken): TranscriptMessage {
     phase,
     name: reading?.name ?? null,
     says: reading === null ? null : saidIn(reading.body),
+    parents,
   };
 }
 
