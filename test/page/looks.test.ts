@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
+import { requestRow, standing } from "../adapters/fixtures/subgraph-server.ts";
 import { sees, visit } from "./visit.ts";
 import { startPageWorld, type PageWorld } from "./world.ts";
 
@@ -61,6 +62,83 @@ describe("page: looks", () => {
 async function proven(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Prove", exact: true }).click();
   await page.locator(".seal.good").waitFor();
+}
+
+describe("page: long lists", () => {
+  it("keeps only the rows in view of 10,000, and reaches the oldest", async (context) => {
+    const subgraphUrl = "http://subgraph.test/conclave";
+    const { oracle, registry } = world.chain.deployment;
+    const { page } = await visit(context, world, {
+      config: { ...world.config, subgraphUrl },
+      routes: async (before) =>
+        before.route(subgraphUrl, async (route) => {
+          const { first, where } = (route.request().postDataJSON() as Asked).variables;
+          const newest = Math.min(ROWS, (where.number_lt ?? ROWS + 1) - 1);
+          const requests = Array.from({ length: Math.min(first, newest) }, (_, index) =>
+            requestRow(newest - index, { question: `Question ${newest - index}, ${"long ".repeat(index % 40)}` }),
+          );
+          const data = {
+            ...standing(),
+            deployment: { oracle, registry, requests: ROWS, agents: 5, activeAgents: 4 },
+            requests,
+          };
+          await route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
+        }),
+    });
+    await page.getByRole("listitem").first().waitFor();
+    await sees(page, /From a subgraph/);
+    const frames = await page.evaluate(scrollToTheEnd, `[aria-posinset="${ROWS}"]`);
+    context.diagnostic(
+      `${frames.count} frames, ${(frames.ms / frames.count).toFixed(1)} ms each, ${frames.rows} rows at most`,
+    );
+    assert.ok(frames.rows < 100, `${frames.rows} rows are in the document`);
+    assert.equal((await page.getByText("Question 1,", { exact: false }).count()) > 0, true);
+  });
+
+  it("says by how many blocks the subgraph is behind, and shows the chain's events while it is away", async (context) => {
+    const subgraphUrl = "http://subgraph.test/conclave";
+    const { oracle, registry } = world.chain.deployment;
+    let isAway = false;
+    const { page } = await visit(context, world, {
+      config: { ...world.config, subgraphUrl },
+      expects: /ERR_FAILED/,
+      routes: async (before) =>
+        before.route(subgraphUrl, (route) => {
+          const data = {
+            ...standing(),
+            deployment: { oracle, registry, requests: 1, agents: 5, activeAgents: 4 },
+            requests: [requestRow(1)],
+          };
+          return isAway
+            ? route.abort()
+            : route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
+        }),
+    });
+    await sees(page, /From a subgraph that is \d+ blocks behind the chain/);
+    isAway = true;
+    await page.reload();
+    await sees(page, "The subgraph does not answer.");
+    assert.equal(await page.getByRole("listitem").count(), 3);
+  });
+});
+
+const ROWS = 10_000;
+
+interface Asked {
+  readonly variables: { readonly first: number; readonly where: { readonly number_lt?: number } };
+}
+
+/** Runs in the page: scrolls until an element is there, a screen a frame. */
+async function scrollToTheEnd(last: string): Promise<{ count: number; ms: number; rows: number }> {
+  const started = performance.now();
+  let [count, rows] = [0, 0];
+  while (document.querySelector(last) === null && count < 20_000) {
+    scrollBy(0, innerHeight);
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    rows = Math.max(rows, document.querySelectorAll("[role=listitem]").length);
+    count += 1;
+  }
+  return { count, ms: performance.now() - started, rows };
 }
 
 describe("page: sizes", () => {

@@ -17,6 +17,8 @@ export interface VisitOptions extends BrowserContextOptions {
   readonly wallet?: WalletOptions;
   /** Faults that the test causes. */
   readonly expects?: RegExp;
+  /** Answers calls in the network's place, before the page is opened. */
+  readonly routes?: (page: Page) => Promise<unknown>;
   /** What config.json says instead; null if there is none. */
   readonly config?: object | null;
 }
@@ -35,7 +37,7 @@ export interface RpcCall {
 
 /** Opens the page; at the end of the test it fails if the page had faults. */
 export async function visit(context: TestContext, world: Served, options: VisitOptions = {}): Promise<Visit> {
-  const { route = "/", wallet, expects, config, ...browserOptions } = options;
+  const { route = "/", wallet, expects, config, routes, ...browserOptions } = options;
   const browser = await world.browser.newContext(browserOptions);
   const faults: string[] = [];
   context.after(async () => {
@@ -55,6 +57,7 @@ export async function visit(context: TestContext, world: Served, options: VisitO
     await page.route("**/config.json", (one) =>
       config === null ? one.fulfill({ status: 204 }) : one.fulfill({ json: config }),
     );
+  await routes?.(page);
   if (wallet !== undefined) await announce(page, world, wallet);
   await page.goto(`${world.url}#${route}`);
   return { page, faults };

@@ -44,7 +44,7 @@ export async function startPageWorld(count: number): Promise<PageWorld> {
     closing.push(() => chain.close());
     const blocks = new Map<Digest, Uint8Array>();
     keepBlocks(blocks, chain.decisions);
-    const gateway = await startGateway({ store: storeOf(blocks), host: "127.0.0.1", port: 0 });
+    const gateway = await serveBlocks(blocks);
     closing.push(() => gateway.close());
     const { oracle, registry } = chain.deployment;
     const config = {
@@ -97,7 +97,12 @@ function keepBlocks(blocks: Map<Digest, Uint8Array>, decisions: DecidedChain["de
   for (const bytes of decisions.flatMap((one) => one.blocks)) blocks.set(sha256(bytes), bytes);
 }
 
-/** It hands out what is there, right or wrong. */
+/** Starts a gateway that hands out what is there, right or wrong. */
+export async function serveBlocks(blocks: ReadonlyMap<Digest, Uint8Array>): ReturnType<typeof startGateway> {
+  // Tests of one page may fetch more in a moment than one reader does.
+  return startGateway({ store: storeOf(blocks), host: "127.0.0.1", port: 0, limits: { requests: 10_000 } });
+}
+
 function storeOf(blocks: ReadonlyMap<Digest, Uint8Array>): Parameters<typeof startGateway>[0]["store"] {
   return {
     has: async (digest) => blocks.has(digest),

@@ -82,7 +82,7 @@ export function standingAnswers(
 
 /** True for the word of one seat on the answers of all. */
 export function isChair({ phase }: Pick<Statement, "phase">): boolean {
-  return ["synthesize", "draft", "converge"].includes(phase);
+  return ["synthesize", "converge"].includes(phase);
 }
 
 /** The answer that most seats share; empty if nobody answered. */

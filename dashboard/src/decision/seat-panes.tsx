@@ -49,13 +49,16 @@ export function SeatPanes({ argument, decision, committee }: Props): ReactElemen
 type Kind = "agrees" | "differs" | "silent" | "lied";
 
 function stateOf(
-  { lies }: Argument,
+  { lies, opinions }: Argument,
   decision: Decision,
   seat: number,
   standing: Statement | undefined,
 ): { readonly kind: Kind; readonly text: string } {
   if (lies.some((one) => one.seat === seat)) return { kind: "lied", text: "signed two things" };
-  if ((standing?.answer ?? null) === null) return { kind: "silent", text: "no answer" };
+  if ((standing?.answer ?? null) === null) {
+    const isJudge = standing === undefined && opinions.some(({ by }) => by === seat);
+    return { kind: "silent", text: isJudge ? "judged others" : "no answer" };
+  }
   if (decision.status !== "decided") return { kind: "differs", text: "answered" };
   return standing?.answer === decision.answer
     ? { kind: "agrees", text: "agrees" }
@@ -91,7 +94,7 @@ function Said({ statement, isOnly }: { readonly statement: Statement; readonly i
   );
 }
 
-const CHAIRS: Readonly<Record<string, string>> = { draft: "drafter", converge: "converger" };
+const CHAIRS: Readonly<Record<string, string>> = { converge: "converger" };
 
 function Reason({ text }: { readonly text: string }): ReactElement | null {
   if (text === "") return null;
