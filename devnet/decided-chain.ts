@@ -16,6 +16,7 @@ import { keysFromPrivateKey, type Keys } from "../agents/adapters/keystore/keys.
 import { cidOf } from "../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../agents/adapters/ipfs/local-blocks.ts";
 import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/bytes.ts";
+import { protocolByCode } from "../agents/core/protocols/index.ts";
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
 import type { Address, Attempt, Certificate, Hex, Ppm, RequestId } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
@@ -36,6 +37,8 @@ export interface Decided {
   readonly blocks: readonly Uint8Array[];
 }
 
+type SeatMind = Parameters<typeof stepDecision>[0]["minds"][number];
+
 export interface DecidedChain {
   readonly chain: LocalChain;
   readonly deployment: Deployment;
@@ -45,8 +48,9 @@ export interface DecidedChain {
   /**
    * Decides a request that somebody else asked: yes, by four agents, or unanswerable if its question names a source, which none of
    * them finds. Its transcript goes into the folder, too.
+   * @param minds what the agents of the seats hold instead
    */
-  decide(requestId: bigint): Promise<Decided>;
+  decide(requestId: bigint, minds?: readonly SeatMind[]): Promise<Decided>;
   close(): Promise<void>;
 }
 
@@ -111,8 +115,8 @@ export async function startDecidedChain(
       decisions.push(...made);
       progress(decisions.length);
     }
-    const decide: DecidedChain["decide"] = async (requestId) => {
-      const one = await asker.decideRequest(requestId);
+    const decide: DecidedChain["decide"] = async (requestId, minds) => {
+      const one = await asker.decideRequest(requestId, minds);
       await keep(one);
       return one;
     };
@@ -176,9 +180,12 @@ class Asker {
     return this.#decideAll(asked);
   }
 
-  async decideRequest(requestId: bigint): Promise<Decided> {
+  async decideRequest(requestId: bigint, minds?: readonly SeatMind[]): Promise<Decided> {
     const events = await (await this.#reader()).requestEvents(requestId as RequestId);
-    const [one] = await this.#decideAll(events.filter((event) => event.kind === "requested"));
+    const [one] = await this.#decideAll(
+      events.filter((event) => event.kind === "requested"),
+      minds,
+    );
     if (one === undefined) throw new Error(`request ${requestId} was never asked`);
     return one;
   }
@@ -189,7 +196,10 @@ class Asker {
     return createChainReader({ ...place, finalityDepth: 0, pollIntervalMs: POLL_MS });
   }
 
-  async #decideAll(asked: readonly Extract<ChainEvent, { kind: "requested" }>[]): Promise<readonly Decided[]> {
+  async #decideAll(
+    asked: readonly Extract<ChainEvent, { kind: "requested" }>[],
+    minds?: readonly SeatMind[],
+  ): Promise<readonly Decided[]> {
     await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
     const reader = await this.#reader();
     const made: Decided[] = [];
@@ -197,7 +207,7 @@ class Asker {
       const header = encodeHeader(await this.#call("eth_getBlockByNumber", [`0x${seedBlock.toString(16)}`, false]));
       const awaited = { round, attempt: 0, seedBlock, past: [] };
       const committee = await reader.committee(request, awaited);
-      const one = decideAs({ domain: reader.domain, request, attempt: 0, committee });
+      const one = decideAs({ domain: reader.domain, request, attempt: 0, committee }, minds);
       await this.#send("decisionCommitted", encodeCommit(request, awaited, header, one.certificate));
       made.push(one);
     }
@@ -232,18 +242,21 @@ class Asker {
   }
 }
 
-function decideAs(attempt: Attempt): Decided {
-  const minds = attempt.committee.map(() => ({
-    answer: "yes",
-    approves: (answer: string) => answer === "yes",
-    confidence: 900_000 as Ppm,
-  }));
+const AGREEING: SeatMind = {
+  answer: "yes",
+  approves: (answer) => answer === "yes",
+  confidence: 900_000 as Ppm,
+};
+
+function decideAs(attempt: Attempt, minds: readonly SeatMind[] = attempt.committee.map(() => AGREEING)): Decided {
+  const protocol = protocolByCode(attempt.request.terms.protocol);
+  if (protocol === null) throw new Error(`protocol ${attempt.request.terms.protocol} is unknown`);
   const signerOf = (seat: number): Keys => {
     const signer = keys.find(({ address }) => address === attempt.committee[seat]?.signer);
     if (signer === undefined) throw new Error(`seat ${seat} is nobody's`);
     return signer;
   };
-  const { certified } = stepDecision({ protocol: mbft, attempt, signerOf, minds, goal: "certified", verify: false });
+  const { certified } = stepDecision({ protocol, attempt, signerOf, minds, goal: "certified", verify: false });
   const [first] = certified;
   if (first === undefined) throw new Error("nothing was certified");
   return { attempt, certificate: first.certificate, blocks: first.blocks };

@@ -29,7 +29,16 @@ type Visitor = Readonly<Record<string, (node: Node) => void>>;
 /** A folder, the other folders whose files its files may use, and why no others. */
 type Layer = readonly [folder: string, uses: readonly string[], because: string];
 
-const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "sdk", "subgraph"];
+const PRODUCT = [
+  "agents/core",
+  "agents/ports",
+  "agents/adapters",
+  "agents/node",
+  "agents/cli",
+  "sdk",
+  "dashboard",
+  "subgraph",
+];
 /** What the chain runs, and how it gets there. */
 const CHAIN = ["contracts", "ignition"];
 const NO_TOOLS = "The product uses nothing of tools, simulator, devnet, lab or tests.";
@@ -46,6 +55,7 @@ const LAYERS: readonly Layer[] = [
     ["agents/core", "agents/ports", "agents/adapters", "agents/node"],
     "The SDK bundles the agents' code, and nothing of tools or tests.",
   ],
+  ["dashboard", ["sdk"], "The page knows the SDK, as any web page may."],
   ["subgraph", [], NO_TOOLS],
   ["models", PRODUCT, NO_TOOLS],
   ["contracts", [], "The package of contracts stands by itself."],
@@ -75,12 +85,13 @@ const LAYERS: readonly Layer[] = [
 ];
 /** The layers whose files may name no data of other folders either, and load only what a string names. */
 const STRICT = new Set([...PRODUCT, ...CHAIN, "models"]);
-const IS_CODE = /\.[cm]?[jt]s$/;
+const IS_CODE = /\.[cm]?[jt]sx?$/;
 /** Any other path leads to data. The settings of Hardhat load tools. */
 const CODE = [
   "hardhat.config.ts",
   "agents",
   "sdk",
+  "dashboard",
   "subgraph",
   "ignition",
   "scripts",

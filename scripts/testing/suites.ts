@@ -11,6 +11,7 @@ export const suites = [
   "contracts",
   "integration",
   "packages",
+  "page",
   "subgraph",
   "kubo",
   "public-model",
@@ -31,6 +32,7 @@ const byName: Partial<Record<Suite, string>> = {
   subgraph: "needs linux-x64 and a PostgreSQL of its own; .ci/run has a step for it",
   "public-model": "needs a model from a Python package index; .ci/run has a step for it",
   kubo: "needs a Kubo, which is built with Go; .ci/run has a step for it",
+  page: "needs a Chromium and a built page; .ci/run has a step for it",
   packages: "installs packages from npm's registry into empty projects; .ci/run has a step for it",
 };
 

@@ -1,7 +1,7 @@
 import type { PublicClient, WalletClient } from "viem";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readOutcome, type ProvenOutcome } from "../../agents/adapters/chain/outcome.ts";
-import { operatorActionsOf } from "../../agents/adapters/chain/operator.ts";
+import { lower } from "../../agents/adapters/chain/decode.ts";
 import { readBond, readQuote } from "../../agents/adapters/chain/prices.ts";
 import { chainReaderOf, readRequestState } from "../../agents/adapters/chain/reader.ts";
 import { readTerms, type ChainTerms, type Holdings, type Subscription } from "../../agents/adapters/chain/terms.ts";
@@ -11,7 +11,8 @@ import { awaitedOf, isFinal, lastRound, progressOf, type Progress } from "../../
 import type { Address, AgentId, Currency, RequestId } from "../../agents/core/types.ts";
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
-import { ConclaveError, guarded, toSdkError } from "./errors.ts";
+import { signingWallet, type SigningWallet } from "./account.ts";
+import { guarded, toSdkError } from "./errors.ts";
 import {
   cursorOfAsk,
   followRequest,
@@ -23,7 +24,6 @@ import {
 import { readHistory, type HistoryOptions, type HistoryPage } from "./history.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
-import { walletSender } from "./wallet.ts";
 
 export interface ConclaveConfig {
   /** Reads the chain. */
@@ -114,7 +114,9 @@ interface Context {
   readonly terms: () => Promise<ChainTerms>;
   readonly reader: () => Promise<ChainReader>;
   /** Throws WALLET_MISSING. */
-  readonly actions: () => OperatorActions;
+  readonly wallet: () => SigningWallet;
+  /** Rejects with WALLET_MISSING. */
+  readonly actions: () => Promise<OperatorActions>;
   readonly progress: (requestId: bigint, signal?: AbortSignal) => Promise<Progress>;
 }
 
@@ -126,7 +128,7 @@ export function createConclave(config: ConclaveConfig): Conclave {
     ...reading(context),
     ...staking(context),
     get actions(): ConclaveActions {
-      return guardedActions(actionsOrThrow(context.actions));
+      return guardedActions(context);
     },
   };
 }
@@ -134,17 +136,18 @@ export function createConclave(config: ConclaveConfig): Conclave {
 function createContext(config: ConclaveConfig): Context {
   const connection = connectionOf(config.publicClient, config.deployment);
   const reader = remembered(() => chainReaderOf(connection, READER));
+  const wallet = (): SigningWallet => signingWallet(config.walletClient);
   return {
     config,
     connection,
     reader,
     terms: remembered(() => readTerms(connection)),
-    actions: () => {
-      const { walletClient } = config;
-      if (walletClient !== undefined) return operatorActionsOf(connection, walletSender(connection, walletClient));
-      throw new ConclaveError("WALLET_MISSING", "Use the wallet: createConclave was given no walletClient", {
-        field: "walletClient",
-      });
+    wallet,
+    actions: async () => {
+      const signing = wallet();
+      // Loaded when it is used: whoever only reads does without.
+      const { walletActions } = await import("./wallet.ts");
+      return walletActions(connection, signing);
     },
     progress: async (requestId, signal) => readProgress(await reader(), requestId as RequestId, signal),
   };
@@ -168,7 +171,7 @@ function asking({
     ask: ({ question, subscriptionId, ...asked }) =>
       guarded(async () => {
         requireQuestion(question);
-        const account = context.actions();
+        const account = await context.actions();
         const terms = termsOf(asked);
         const fee = asked.fee ?? (await readQuote(connection, terms));
         const { requestId, receipt } = await account.request({ ...terms, fee }, question, subscriptionId);
@@ -181,13 +184,13 @@ function asking({
       }),
     appeal: (requestId) =>
       guarded(async () => {
-        const account = context.actions();
+        const account = await context.actions();
         const progress = await context.progress(requestId);
         return account.appeal(progress.request, requireProvisional(progress));
       }),
     cancel: (requestId) =>
       guarded(async () => {
-        const account = context.actions();
+        const account = await context.actions();
         const progress = await context.progress(requestId);
         const awaited = awaitedOf(progress);
         if (awaited !== null) return account.cancel(progress.request, awaited);
@@ -232,19 +235,44 @@ function staking({
   };
 }
 
-function actionsOrThrow(actions: () => OperatorActions): OperatorActions {
-  try {
-    return actions();
-  } catch (error) {
-    throw toSdkError(error);
-  }
-}
+type ActionName = Exclude<keyof ConclaveActions, "account">;
 
-/** Every action rejects with the SDK's errors. */
-function guardedActions(actions: OperatorActions): ConclaveActions {
-  const guard = (value: unknown): unknown =>
-    typeof value === "function" ? (...args: unknown[]) => guarded(async () => value(...args) as unknown) : value;
-  return Object.fromEntries(Object.entries(actions).map(([name, value]) => [name, guard(value)])) as ConclaveActions;
+const ACTIONS: Readonly<Record<ActionName, true>> = {
+  register: true,
+  bond: true,
+  startUnbonding: true,
+  withdrawStake: true,
+  rotateSigner: true,
+  transferOperator: true,
+  acceptOperator: true,
+  setEndpoint: true,
+  setModel: true,
+  startEarning: true,
+  claimRewards: true,
+  setCommission: true,
+  raiseCommission: true,
+  claimReward: true,
+  withdraw: true,
+  createSubscription: true,
+  setConsumer: true,
+  transferSubscription: true,
+  acceptSubscription: true,
+  fund: true,
+  withdrawFunds: true,
+};
+
+/** Every action loads what it needs, and rejects with the SDK's errors. */
+function guardedActions({ wallet, actions }: Context): ConclaveActions {
+  const { account } = wallet();
+  const act =
+    (name: ActionName) =>
+    (...args: unknown[]) =>
+      guarded(async () => {
+        const action = (await actions())[name] as (...args: unknown[]) => Promise<unknown>;
+        return action(...args);
+      });
+  const named = (Object.keys(ACTIONS) as ActionName[]).map((name) => [name, act(name)] as const);
+  return { account: lower(account.address), ...Object.fromEntries(named) } as ConclaveActions;
 }
 
 async function* guardedStream<T>(stream: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {

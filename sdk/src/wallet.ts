@@ -1,5 +1,6 @@
 import type { Hex, TransactionReceipt, WalletClient } from "viem";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
+import { operatorActionsOf } from "../../agents/adapters/chain/operator.ts";
 import {
   callMessage,
   CREDIT_GAS,
@@ -9,17 +10,23 @@ import {
   type SigningAccount,
   type TransactionCall,
 } from "../../agents/adapters/chain/transactions.ts";
+import type { OperatorActions } from "../../agents/ports/chain.ts";
+import type { SigningWallet } from "./account.ts";
 import { ConclaveError, walletFailed } from "./errors.ts";
 
 /** How long to wait for a transaction that the wallet has sent. */
 const RECEIPT_TIMEOUT_MS = 180_000;
 
+/** What an account does with its wallet. */
+export function walletActions(connection: Connection, wallet: SigningWallet): OperatorActions {
+  return operatorActionsOf(connection, walletSender(connection, wallet));
+}
+
 /**
  * Sends through a wallet. Every call is tried before the wallet asks its user, so that nobody signs what the contract
  * refuses.
  */
-export function walletSender(connection: Connection, wallet: WalletClient): Sender {
-  const account = requireAccount(wallet);
+function walletSender(connection: Connection, { client: wallet, account }: SigningWallet): Sender {
   const address = account.address;
   return {
     account: {
@@ -47,15 +54,6 @@ export function walletSender(connection: Connection, wallet: WalletClient): Send
       throw await revertOf(connection, address, call, receipt, signal);
     },
   };
-}
-
-function requireAccount(wallet: WalletClient): NonNullable<WalletClient["account"]> {
-  if (wallet.account !== undefined) return wallet.account;
-  throw new ConclaveError(
-    "WALLET_MISSING",
-    "Use the wallet: the walletClient has no account; create it with `account`, e.g. the first one of eth_requestAccounts",
-    { field: "walletClient.account" },
-  );
 }
 
 async function requireChain({ domain }: Connection, wallet: WalletClient): Promise<void> {

@@ -152,14 +152,14 @@ describe("the README's snippets", () => {
     await world.close();
   });
 
-  it("are five; they compile, and run in their order against a chain", async () => {
+  it("are six; they compile, and run in their order against a chain", async () => {
     const snippets = snippetsOf(readFileSync(join(root, "sdk/README.md"), "utf8"));
-    assert.equal(snippets.length, 5);
+    assert.equal(snippets.length, 6);
     const { oracle, registry, deploymentBlock } = world.deployment;
     const program = snippets
       .join("\n")
       .replace("https://rpc.example", world.chain.rpcUrl)
-      .replace("https://gateway.example", `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`)
+      .replaceAll("https://gateway.example", `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`)
       .replace("0x000000000000000000000000000000000000000a", oracle)
       .replace("0x000000000000000000000000000000000000000b", registry)
       .replace("deploymentBlock: 0", `deploymentBlock: ${deploymentBlock}`);
@@ -179,6 +179,7 @@ describe("the README's snippets", () => {
     assert.match(output, /Is 720 more than 500\? yes$/m);
     assert.match(output, /^PROVEN: /m);
     assert.equal(output.match(/^\w+ true /gm)?.length, 6);
+    assert.equal(output.match(/^\d 0 yes /gm)?.length, 4);
     assert.match(output, /^\d+ staked; half of it can be withdrawn in \d+ s$/m);
   });
 });

@@ -22,6 +22,9 @@ const RAW = "application/vnd.ipld.raw";
 const CAR = "application/vnd.ipld.car";
 const CACHED = "public, max-age=29030400, immutable";
 
+/** Pages of other origins may read all answers, refusals included: what is held nowhere must not look like a network that is down. */
+const OPEN = { "access-control-allow-origin": "*", "access-control-expose-headers": "retry-after" };
+
 type Format = "raw" | "car";
 
 /**
@@ -36,8 +39,7 @@ export async function startGateway({ store, host, port, limits, others }: Gatewa
     host,
     port,
     limits: bounds,
-    // A page of any origin may read a refusal, too, and then ask another gateway.
-    headers: { "access-control-allow-origin": "*" },
+    headers: OPEN,
     answer: async (request, response) => {
       if (others === undefined || request.url?.startsWith("/ipfs/") === true)
         await answer(store, request, response, shareOut);

@@ -53,6 +53,8 @@ export interface VerifyOptions {
   readonly requestId: RequestId;
   readonly signal: AbortSignal;
   readonly onProgress?: (step: VerifyStep, done: number, total: number) => void;
+  /** False: the audit ends before the replay, for readers who want no proof; its report is then not ok. */
+  readonly replays?: boolean;
 }
 
 /** Ends the audit with a report. Errors of another kind (chain or network unreachable, aborted) pass through. */

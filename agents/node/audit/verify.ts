@@ -43,6 +43,7 @@ async function run(audit: Audit): Promise<void> {
   await checkCertificate(audit, attempt, committed);
   const digests = await checkRoot(audit, attempt, protocol, committed.decision.transcript);
   const messages = await checkMessages(audit, attempt, digests);
+  if (options.replays === false) throw new Failed("replay", "the protocol was not run again", null, "unavailable");
   const replayed = replay(attempt, protocol, committed.decision.transcript, messages);
   if (replayed.kind === "failed") throw new Failed("replay", replayed.reason, replayed.block);
   audit.rounds = replayed.conclusion.through.round + 1;

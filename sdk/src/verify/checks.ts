@@ -52,7 +52,10 @@ function passedText(
         text: `${messages} messages have the hash that the root states and their seat's signature`,
       };
     case "replay":
-      return { passed: true, text: `the protocol, run again on these messages, ends after ${rounds} rounds` };
+      return {
+        passed: true,
+        text: `the protocol, run again on these messages, ends after ${rounds} ${rounds === 1 ? "round" : "rounds"}`,
+      };
     case "decision":
       return { passed: true, text: "the replay yields exactly the decision that the chain holds" };
   }

@@ -1,36 +1,24 @@
-import type { PublicClient } from "viem";
-import { chainReaderOf } from "../../../agents/adapters/chain/reader.ts";
-import { transactionReaderOf } from "../../../agents/adapters/chain/transaction-reader.ts";
 import { progressOf } from "../../../agents/core/request/progress.ts";
-import type { RequestId } from "../../../agents/core/types.ts";
 import type { VerifyOptions, VerifyReport } from "../../../agents/node/audit/report.ts";
 import { standingCommit } from "../../../agents/node/audit/standing-decision.ts";
 import { verifyRequest } from "../../../agents/node/audit/verify.ts";
-import { connectionOf, type ConclaveDeployment } from "../connection.ts";
 import { guarded } from "../errors.ts";
+import { auditOf, type AuditRequest } from "./audit.ts";
 import { proofOf, type Proof } from "./checks.ts";
 import { verifyIn, type VerifyWorker } from "./in-worker.ts";
-import { storeOf, type BlockSource } from "./sources.ts";
 
 export { ConclaveError, type ConclaveErrorCode } from "../errors.ts";
 export type { ConclaveDeployment } from "../connection.ts";
+export type { AuditRequest } from "./audit.ts";
 export type { Check, Proof } from "./checks.ts";
 export type { VerifyWorker } from "./in-worker.ts";
 export type { BlockSource } from "./sources.ts";
+export { readTranscript, type Said, type Transcript, type TranscriptMessage } from "./transcript.ts";
 
-export interface VerifyRequest {
-  readonly publicClient: PublicClient;
-  readonly deployment: ConclaveDeployment;
-  readonly requestId: bigint;
-  /** Asked one after the other. */
-  readonly blocks: BlockSource | readonly BlockSource[];
+export interface VerifyRequest extends AuditRequest {
   /** Computes there, so that the page stays responsive. */
   readonly worker?: VerifyWorker;
-  readonly onProgress?: VerifyOptions["onProgress"];
-  readonly signal?: AbortSignal;
 }
-
-const READER = { finalityDepth: 0, pollIntervalMs: 4_000 };
 
 /**
  * Proves a decision: it reads question, committee and decision from the chain and the transcript from the source,
@@ -38,26 +26,10 @@ const READER = { finalityDepth: 0, pollIntervalMs: 4_000 };
  * `publicClient` is trusted for what the chain holds, the sources for nothing. Rejects with a ConclaveError where there
  * can be no verdict, e.g. CHAIN_UNREACHABLE, REQUEST_UNKNOWN or NETWORK_FAILED.
  */
-export function verify({
-  publicClient,
-  deployment,
-  requestId,
-  blocks,
-  worker,
-  ...asked
-}: VerifyRequest): Promise<Proof> {
-  const { signal = new AbortController().signal, onProgress } = asked;
+export function verify({ worker, ...request }: VerifyRequest): Promise<Proof> {
   return guarded(async () => {
-    const connection = connectionOf(publicClient, deployment);
-    const options = { store: storeOf(blocks), signal, ...(onProgress && { onProgress }) };
-    const id = requestId as RequestId;
-    const reader = await chainReaderOf(connection, READER, signal);
-    const chain = { ...reader, ...transactionReaderOf(connection) };
-    return proofOf(
-      worker === undefined
-        ? await verifyRequest({ ...options, chain, requestId: id })
-        : await verifyThere(worker, { ...options, chain, requestId: id }),
-    );
+    const options = await auditOf(request);
+    return proofOf(worker === undefined ? await verifyRequest(options) : await verifyThere(worker, options));
   });
 }
 

@@ -25,7 +25,7 @@ export function storeOf(sources: BlockSource | readonly BlockSource[]): Store {
     throw new CoreError("USAGE", "Verify: blocks is an empty list; name a gateway, a CAR or a function", {
       field: "blocks",
     });
-  return others.length === 0 ? first : { get: (digest, signal) => firstGood(stores, digest, signal) };
+  return others.length === 0 ? first : inTurn(stores);
 }
 
 function oneStore(source: BlockSource): Store {
@@ -33,18 +33,28 @@ function oneStore(source: BlockSource): Store {
   return "car" in source ? carStore(source.car) : functionStore(source.get);
 }
 
-/** Returns the first good answer. Throws what the last source threw. */
-async function firstGood(stores: readonly Store[], digest: Digest, signal?: AbortSignal): Promise<Uint8Array> {
-  let failure: unknown = blockMissing(digest, 0);
-  for (const store of stores)
-    try {
-      return verifiedBlock(digest, await store.get(digest, signal));
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (!(error instanceof CoreError)) throw error;
-      failure = error;
-    }
-  throw failure;
+/**
+ * Asks the stores one after the other, first the one that answered last: whoever holds one block of a transcript mostly holds all. Throws
+ * what the last one threw.
+ */
+function inTurn(all: readonly Store[]): Store {
+  let stores = all;
+  return {
+    async get(digest, signal) {
+      let failure: unknown = blockMissing(digest, 0);
+      for (const store of stores)
+        try {
+          const bytes = verifiedBlock(digest, await store.get(digest, signal));
+          stores = [store, ...all.filter((other) => other !== store)];
+          return bytes;
+        } catch (error) {
+          signal?.throwIfAborted();
+          if (!(error instanceof CoreError)) throw error;
+          failure = error;
+        }
+      throw failure;
+    },
+  };
 }
 
 function functionStore(get: Extract<BlockSource, { get: unknown }>["get"]): Store {

@@ -1,0 +1,135 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect, useRef, type ReactElement, type ReactNode } from "react";
+import { Link, Route, Router, Switch, useLocation } from "wouter";
+import { navigate, useHashLocation } from "wouter/use-hash-location";
+import { HistoryPage } from "./history/history-page.tsx";
+import { SettingsPage } from "./settings/settings-page.tsx";
+import { findSettings, forgetSettings, keepSettings } from "./settings/stored.ts";
+import { WalletMenu } from "./wallet/wallet-menu.tsx";
+import { WorldProvider } from "./world.tsx";
+
+const DecisionPage = lazy(async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage }));
+const AskPage = lazy(async () => ({ default: (await import("./ask/ask-page.tsx")).AskPage }));
+const AgentsPage = lazy(async () => ({ default: (await import("./agents/agents-page.tsx")).AgentsPage }));
+const AgentPage = lazy(async () => ({ default: (await import("./agents/agent-page.tsx")).AgentPage }));
+
+/** The page: everything below one address, by hash routes. */
+export function App(): ReactElement {
+  const queries = useQueryClient();
+  const { data: found, error } = useQuery({
+    queryKey: ["settings"],
+    queryFn: ({ signal }) => findSettings(signal),
+    staleTime: Infinity,
+  });
+  if (error !== null) throw error;
+  if (found === undefined) return <p className="loading">Loading…</p>;
+  const changed = async (): Promise<void> => {
+    await queries.invalidateQueries();
+    navigate("/");
+  };
+  const form = (
+    <SettingsPage
+      found={found}
+      onSave={(settings) => {
+        keepSettings(settings);
+        void changed();
+      }}
+      onForget={() => {
+        forgetSettings();
+        void changed();
+      }}
+    />
+  );
+  const { settings } = found;
+  return (
+    // The router calls it.
+    // eslint-disable-next-line react/hooks
+    <Router hook={useHashLocation}>
+      {settings === null ? (
+        <Frame tools={null}>{form}</Frame>
+      ) : (
+        <WorldProvider key={JSON.stringify(settings)} settings={settings}>
+          <Frame tools={<WalletMenu />}>
+            <Pages form={form} />
+          </Frame>
+        </WorldProvider>
+      )}
+    </Router>
+  );
+}
+
+function Pages({ form }: { readonly form: ReactElement }): ReactElement {
+  return (
+    <Suspense fallback={<p className="loading">Loading…</p>}>
+      <Switch>
+        <Route path="/">
+          <HistoryPage />
+        </Route>
+        <Route path="/request/:id">{({ id }) => <DecisionPage key={id} id={id} />}</Route>
+        <Route path="/ask">
+          <AskPage />
+        </Route>
+        <Route path="/agents">
+          <AgentsPage />
+        </Route>
+        <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+        <Route path="/settings">{form}</Route>
+        <Route>
+          <div className="narrow">
+            <h1>There is no such page</h1>
+            <p>
+              <Link href="/">All decisions</Link>
+            </p>
+          </div>
+        </Route>
+      </Switch>
+    </Suspense>
+  );
+}
+
+const NAVIGATION = [
+  ["/", "Decisions"],
+  ["/ask", "Ask"],
+  ["/agents", "Agents"],
+  ["/settings", "Settings"],
+] as const;
+
+function isWithin(path: string, href: string): boolean {
+  return href === "/" ? path === "/" || path.startsWith("/request/") : path.startsWith(href);
+}
+
+function Frame({ tools, children }: { readonly tools: ReactNode; readonly children: ReactNode }): ReactElement {
+  const [path] = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(path);
+  // Who uses a keyboard or a screen reader begins each page at its top.
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [path]);
+  return (
+    <>
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <header className="top">
+        <Link href="/" className="mark">
+          Conclave
+        </Link>
+        <nav aria-label="Pages">
+          {NAVIGATION.map(([href, name]) => (
+            <Link key={href} href={href} aria-current={isWithin(path, href) ? "page" : undefined}>
+              {name}
+            </Link>
+          ))}
+        </nav>
+        {tools}
+      </header>
+      <main ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}

@@ -1,0 +1,256 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useState, type ReactElement, type SubmitEvent } from "react";
+import { useLocation } from "wouter";
+import { PROTOCOL_CODES, type AskedTerms, type ProtocolId } from "../../../sdk/src/index.ts";
+import { Choice, Field } from "../shared/field.tsx";
+import { amount } from "../shared/format.ts";
+import { Trouble } from "../shared/trouble.tsx";
+import { WalletList } from "../wallet/wallet-menu.tsx";
+import { useWorld } from "../world.tsx";
+import { keepCursor } from "./asked.ts";
+import { EMPTY, hasOptions, termsIn, type Draft, type Fault } from "./question.ts";
+import { solidityFor, typescriptFor } from "./snippets.ts";
+
+/** Asks a question: its terms, its price before anything is paid, and the programs that do the same. */
+export function AskPage(): ReactElement {
+  const { conclave, settings, account } = useWorld();
+  const [, goTo] = useLocation();
+  const [draft, setDraft] = useState(EMPTY);
+  const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
+  const read = termsIn(draft);
+  const terms = "terms" in read ? read.terms : null;
+  const ask = useMutation({
+    mutationFn: async (asked: AskedTerms) => conclave.ask({ ...asked, question: draft.question }),
+    onSuccess: ({ requestId, cursor }) => {
+      keepCursor(settings.oracle, requestId, cursor);
+      goTo(`/request/${requestId}`);
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    if (terms !== null && draft.question !== "") ask.mutate(terms);
+  };
+  return (
+    <form className="narrow stack" onSubmit={submit} noValidate>
+      <h1>Ask</h1>
+      <Field
+        name="question"
+        label="Question"
+        lines={4}
+        value={draft.question}
+        onChange={(question) => change({ question })}
+        hint={HINTS[draft.kind]}
+      />
+      <KindFields draft={draft} change={change} fault={"fault" in read ? read.fault : null} />
+      <details>
+        <summary>Committee, time and appeals</summary>
+        <TermFields draft={draft} change={change} fault={"fault" in read ? read.fault : null} />
+      </details>
+      {terms !== null && <Price terms={terms} />}
+      {account === null ? (
+        <section className="card stack">
+          <h2>Who pays?</h2>
+          <WalletList />
+        </section>
+      ) : (
+        <div className="row">
+          <button
+            className="primary"
+            type="submit"
+            disabled={terms === null || draft.question.trim() === "" || ask.isPending}
+          >
+            {ask.isPending ? "Waiting for the wallet and the chain…" : "Ask"}
+          </button>
+        </div>
+      )}
+      {ask.error !== null && <Trouble error={ask.error} />}
+      {terms !== null && <Programs question={draft.question} terms={terms} />}
+    </form>
+  );
+}
+
+const HINTS: Readonly<Record<Draft["kind"], string>> = {
+  boolean: "The answer is yes or no.",
+  choice: "List the options in the question, by letter: (A) …, (B) …",
+  number: "The answer is a number. Say its unit in the question.",
+  text: "The answer is a short text. It cannot be appealed against.",
+  policies: "List the policies in the question, by letter. The answer names those to adopt.",
+};
+
+interface FieldsProps {
+  readonly draft: Draft;
+  readonly change: (part: Partial<Draft>) => void;
+  readonly fault: Fault | null;
+}
+
+function problemOf(fault: Fault | null, field: keyof Draft): string | null {
+  return fault?.field === field ? fault.problem : null;
+}
+
+function KindFields({ draft, change, fault }: FieldsProps): ReactElement {
+  return (
+    <div className="columns">
+      <Choice
+        label="Kind of answer"
+        value={draft.kind}
+        options={[
+          ["boolean", "Yes or no"],
+          ["choice", "One of several options"],
+          ["number", "A number"],
+          ["text", "A text"],
+          ["policies", "Which of several policies"],
+        ]}
+        onChange={(kind) => change({ kind: kind as Draft["kind"] })}
+      />
+      {hasOptions(draft.kind) && (
+        <Field
+          name="options"
+          label="How many"
+          inputMode="numeric"
+          value={draft.options}
+          onChange={(options) => change({ options })}
+          problem={problemOf(fault, "options")}
+        />
+      )}
+      {draft.kind === "number" && (
+        <>
+          <Field
+            name="decimals"
+            label="Decimals"
+            inputMode="numeric"
+            value={draft.decimals}
+            onChange={(decimals) => change({ decimals })}
+            problem={problemOf(fault, "decimals")}
+          />
+          <Field
+            name="tolerance"
+            label="Tolerance"
+            inputMode="decimal"
+            value={draft.tolerance}
+            onChange={(tolerance) => change({ tolerance })}
+            problem={problemOf(fault, "tolerance")}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+function TermFields({ draft, change, fault }: FieldsProps): ReactElement {
+  const number = (
+    field: "committeeSize" | "appeals" | "retries" | "hours",
+    label: string,
+    hint: string,
+  ): ReactElement => (
+    <Field
+      name={field}
+      label={label}
+      hint={hint}
+      inputMode="decimal"
+      value={draft[field]}
+      onChange={(value) => change({ [field]: value })}
+      problem={problemOf(fault, field)}
+    />
+  );
+  return (
+    <div className="columns terms">
+      <Choice
+        label="Protocol"
+        value={draft.protocol}
+        options={Object.keys(PROTOCOL_CODES).map((id) => [id, id] as const)}
+        onChange={(protocol) => change({ protocol: protocol as ProtocolId })}
+        hint="How the seats argue."
+      />
+      {number("committeeSize", "Seats", "4 to 64 agents, drawn by stake.")}
+      <Choice
+        label="Assurance"
+        value={draft.assurance}
+        options={[
+          ["normal", "Normal: a majority"],
+          ["high", "High: more than two thirds"],
+        ]}
+        onChange={(assurance) => change({ assurance: assurance as Draft["assurance"] })}
+        hint="How many seats must accept the answer."
+      />
+      {number("hours", "Hours to decide", "0.5 to 168, and as long for an appeal.")}
+      {number("appeals", "Appeals", "0 to 3. With one, the answer is provisional for a while.")}
+      {number("retries", "Retries", "0 to 3 committees in place of one that fails.")}
+      <Choice
+        label="Paid in"
+        value={draft.currency}
+        options={[
+          ["native", "The chain’s coin"],
+          ["token", "The fee token"],
+        ]}
+        onChange={(currency) => change({ currency: currency as Draft["currency"] })}
+      />
+    </div>
+  );
+}
+
+/** What the question costs, before anything is paid. */
+function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
+  const { conclave, settings } = useWorld();
+  // Not for each key that is pressed.
+  const asked = useDeferredValue(terms);
+  const quote = useQuery({
+    queryKey: [
+      "quote",
+      settings,
+      JSON.stringify(asked, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value)),
+    ],
+    queryFn: ({ signal }) => conclave.quote(asked, signal),
+    placeholderData: (before) => before,
+  });
+  return (
+    <section className="card stack" aria-label="Price" aria-live="polite">
+      {quote.error !== null && <Trouble error={quote.error} onRetry={() => void quote.refetch()} />}
+      {quote.error === null && (
+        <p>
+          Costs{" "}
+          <strong className="number price">
+            {quote.data === undefined ? "…" : amount(quote.data.fee, quote.data.decimals, quote.data.symbol)}
+          </strong>
+        </p>
+      )}
+      <p className="soft small">
+        This pays for every committee that the terms allow, with gas at its highest price. What nobody earns comes back
+        as your credit. If nobody decides, all of it comes back.
+      </p>
+    </section>
+  );
+}
+
+function Programs({ question, terms }: { readonly question: string; readonly terms: AskedTerms }): ReactElement {
+  const { settings } = useWorld();
+  return (
+    <details>
+      <summary>The same in TypeScript and Solidity</summary>
+      <div className="stack">
+        <Program name="TypeScript" text={typescriptFor(question, terms, settings)} />
+        <Program name="Solidity" text={solidityFor(question, terms)} />
+      </div>
+    </details>
+  );
+}
+
+function Program({ name, text }: { readonly name: string; readonly text: string }): ReactElement {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+  };
+  return (
+    <figure className="program">
+      <figcaption className="row">
+        <h3>{name}</h3>
+        <button type="button" onClick={() => void copy()}>
+          {isCopied ? "Copied" : "Copy"}
+        </button>
+      </figcaption>
+      <pre className="small" tabIndex={0}>
+        {text}
+      </pre>
+    </figure>
+  );
+}

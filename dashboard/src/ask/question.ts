@@ -1,0 +1,84 @@
+import type { AskedTerms, ProtocolId } from "../../../sdk/src/index.ts";
+
+/** A question as it is typed. */
+export interface Draft {
+  readonly question: string;
+  readonly kind: AskedTerms["kind"];
+  /** Options of a choice or of policies. */
+  readonly options: string;
+  /** Decimals and tolerance of a number; the tolerance in the number's own unit. */
+  readonly decimals: string;
+  readonly tolerance: string;
+  readonly protocol: ProtocolId;
+  readonly committeeSize: string;
+  readonly assurance: "normal" | "high";
+  readonly appeals: string;
+  readonly retries: string;
+  /** In hours. */
+  readonly hours: string;
+  readonly currency: "token" | "native";
+}
+
+export const EMPTY: Draft = {
+  question: "",
+  kind: "boolean",
+  options: "3",
+  decimals: "0",
+  tolerance: "0",
+  protocol: "mbft",
+  committeeSize: "4",
+  assurance: "normal",
+  appeals: "0",
+  retries: "1",
+  hours: "1",
+  currency: "native",
+};
+
+/** A field that cannot be read, and why. */
+export interface Fault {
+  readonly field: keyof Draft;
+  readonly problem: string;
+}
+
+const WHOLE = /^\d{1,9}$/;
+const TENTHS = /^\d{1,4}(\.\d{1,2})?$/;
+
+/** Returns the terms of the draft, or its first fault. The contract checks the rest. */
+export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readonly fault: Fault } {
+  const faults: Fault[] = [];
+  const whole = (field: "options" | "decimals" | "committeeSize" | "appeals" | "retries"): number => {
+    if (!WHOLE.test(draft[field])) faults.push({ field, problem: "give a whole number" });
+    return Number(draft[field]);
+  };
+  const { kind, protocol, assurance, currency, hours } = draft;
+  if (!TENTHS.test(hours)) faults.push({ field: "hours", problem: "give hours, e.g. 0.5" });
+  const terms: AskedTerms = {
+    kind,
+    protocol,
+    assurance,
+    currency,
+    committeeSize: whole("committeeSize"),
+    appeals: whole("appeals"),
+    retries: whole("retries"),
+    duration: Math.round(Number(hours) * 3_600),
+    ...(hasOptions(kind) && { options: whole("options") }),
+    ...(kind === "number" && { decimals: whole("decimals"), tolerance: toleranceIn(draft, faults) }),
+  };
+  const [fault] = faults;
+  return fault === undefined ? { terms } : { fault };
+}
+
+export function hasOptions(kind: Draft["kind"]): boolean {
+  return kind === "choice" || kind === "policies";
+}
+
+/** In units of 10^-decimals. */
+function toleranceIn({ tolerance, decimals }: Draft, faults: Fault[]): bigint {
+  const places = WHOLE.test(decimals) ? Number(decimals) : 0;
+  const [, whole = "", fraction = ""] = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(tolerance) ?? [];
+  if (whole === "" || fraction.length > places) {
+    faults.push({ field: "tolerance", problem: `give a number with at most ${places} decimals` });
+    return 0n;
+  }
+  return BigInt(whole + fraction.padEnd(places, "0"));
+}

@@ -1,0 +1,91 @@
+import type { AskedTerms } from "../../../sdk/src/index.ts";
+import { PROTOCOL_CODES } from "../../../sdk/src/index.ts";
+import type { Settings } from "../settings/settings.ts";
+
+/** Programs that ask what the form asks. */
+
+export function typescriptFor(question: string, terms: AskedTerms, settings: Settings): string {
+  const { chainId, oracle, registry, deploymentBlock, rpcUrl } = settings;
+  const fields = Object.entries(terms).map(([name, value]) => `  ${name}: ${literal(value)},`);
+  return `import { createConclave } from "@conclave/sdk";
+import { createPublicClient, createWalletClient, custom, http } from "viem";
+
+const [account] = await window.ethereum.request({ method: "eth_requestAccounts" });
+const conclave = createConclave({
+  publicClient: createPublicClient({ transport: http(${JSON.stringify(rpcUrl)}) }),
+  walletClient: createWalletClient({ account, transport: custom(window.ethereum) }),
+  deployment: {
+    chainId: ${chainId},
+    oracle: "${oracle}",
+    registry: "${registry}",
+    deploymentBlock: ${deploymentBlock},
+  },
+});
+const { requestId, cursor } = await conclave.ask({
+  question: ${JSON.stringify(question)},
+${fields.join("\n")}
+});
+for await (const { stage } of conclave.follow(requestId, { from: cursor }))
+  if (stage.kind === "decided") console.log(stage.standing, stage.decision.answer);
+`;
+}
+
+export function solidityFor(question: string, terms: AskedTerms): string {
+  const { kind, protocol, duration = 0, appeals = 0, retries = 0, committeeSize = 0, assurance, currency } = terms;
+  const lines = [
+    `terms.kind = RequestTermsLib.KIND_${kind.toUpperCase()};`,
+    `terms.protocol = ${typeof protocol === "string" ? PROTOCOL_CODES[protocol] : protocol}; // ${protocol}`,
+    `terms.duration = ${duration}; // seconds`,
+    `terms.committeeSize = ${committeeSize};`,
+    `terms.callbackGasLimit = 100_000;`,
+    ...(appeals > 0 ? [`terms.appeals = ${appeals};`] : []),
+    ...(retries > 0 ? [`terms.retries = ${retries};`] : []),
+    ...(assurance === "high" ? ["terms.assurance = 1; // high"] : []),
+    ...(currency === "native" ? ["terms.currency = 1; // the chain's coin"] : []),
+    ...(terms.options === undefined ? [] : [`terms.options = ${terms.options};`]),
+    ...(terms.decimals === undefined ? [] : [`terms.decimals = ${terms.decimals};`]),
+    ...(terms.tolerance === undefined ? [] : [`terms.tolerance = ${terms.tolerance};`]),
+  ];
+  return `// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.27;
+
+import {DecisionConsumer} from "@conclave/contracts/consumers/DecisionConsumer.sol";
+import {IDecisionOracle} from "@conclave/contracts/interfaces/IDecisionOracle.sol";
+import {RequestTermsLib} from "@conclave/contracts/libraries/RequestTermsLib.sol";
+import {RequestId, Status, Terms} from "@conclave/contracts/types/Types.sol";
+
+contract Asker is DecisionConsumer {
+    mapping(RequestId id => bytes32 outcome) public outcomes;
+    mapping(RequestId id => Status status) public ended;
+
+    constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
+
+    // Guard this in your contract: every question spends the fee.
+    function ask(uint48 subscriptionId, uint80 fee) external returns (RequestId) {
+        Terms memory terms;
+        terms.fee = fee;
+        ${lines.join("\n        ")}
+        return _ask(subscriptionId, terms, ${bytesOf(question)});
+    }
+
+    function _onDecision(RequestId id, bytes32 outcome, bytes calldata, uint32) internal override {
+        (ended[id], outcomes[id]) = (Status.Decided, outcome);
+    }
+
+    function _onNoDecision(RequestId id, Status status) internal override {
+        ended[id] = status;
+    }
+}
+`;
+}
+
+function literal(value: unknown): string {
+  return typeof value === "bigint" ? `${value}n` : JSON.stringify(value);
+}
+
+/** The text as Solidity's literal: `unicode` takes what is no ASCII. */
+function bytesOf(text: string): string {
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\r", "\\r").replaceAll("\n", "\\n");
+  // eslint-disable-next-line no-control-regex
+  return /^[\u0000-\u007f]*$/.test(text) ? `"${escaped}"` : `unicode"${escaped}"`;
+}

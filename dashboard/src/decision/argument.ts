@@ -1,0 +1,153 @@
+import type { Transcript, TranscriptMessage } from "../../../sdk/src/verify/index.ts";
+
+/** The argument as the page shows it: by rounds and seats. All texts are strangers'. */
+
+type Told = Transcript["argument"];
+
+/** What a seat gave as its answer in a round, or why it has none. */
+export interface Statement {
+  readonly seat: number;
+  /** From 0. */
+  readonly round: number;
+  /** Name of the phase, e.g. "reveal" or "synthesize". */
+  readonly phase: string;
+  /** Index of the message. */
+  readonly message: number;
+  /** Null if the seat has no answer. */
+  readonly answer: string | null;
+  readonly reason: string;
+  /** Parts per million; null without an answer. */
+  readonly confidence: number | null;
+  readonly quotations: readonly string[];
+}
+
+/** What a seat says of another one's answer. */
+export interface Opinion {
+  readonly by: number;
+  readonly about: Statement;
+  readonly accepts: boolean;
+  /** The objection; empty if there are no words. */
+  readonly text: string;
+  readonly upheldBy: readonly number[];
+  readonly dismissedBy: readonly number[];
+}
+
+/** A seat that took over an answer that it had not given before. */
+export interface Change {
+  readonly seat: number;
+  readonly from: string;
+  readonly to: string;
+  /** Seats that gave the new answer before it did. */
+  readonly convincedBy: readonly number[];
+}
+
+/** Messages that one seat signed for one place: proof of a lie. */
+export interface Lie {
+  readonly seat: number;
+  readonly round: number;
+  readonly messages: readonly TranscriptMessage[];
+  /** For each of them, the seats whose messages it says its sender held. */
+  readonly held: readonly (readonly number[])[];
+}
+
+export interface Argument {
+  /** Number of rounds in which seats answered. */
+  readonly rounds: number;
+  readonly statements: readonly Statement[];
+  readonly opinions: readonly Opinion[];
+  readonly changes: readonly Change[];
+  readonly lies: readonly Lie[];
+}
+
+export function argumentIn({ argument, messages }: Pick<Transcript, "argument" | "messages">): Argument {
+  const statements = statementsIn(argument);
+  return {
+    rounds: Math.max(0, ...statements.map(({ round }) => round + 1)),
+    statements,
+    opinions: opinionsIn(argument, statements),
+    changes: changesIn(argument),
+    lies: argument.twins.flatMap((twins) => lieIn(twins, messages)),
+  };
+}
+
+/** The last answer of each seat up to a round; the word of a chair on the answers of all is not one. */
+export function standingAnswers(
+  { statements }: Pick<Argument, "statements">,
+  upTo = Number.POSITIVE_INFINITY,
+): ReadonlyMap<number, Statement> {
+  const last = new Map<number, Statement>();
+  for (const one of statements) if (one.round <= upTo && !isChair(one)) last.set(one.seat, one);
+  return last;
+}
+
+/** True for the word of one seat on the answers of all. */
+export function isChair({ phase }: Pick<Statement, "phase">): boolean {
+  return ["synthesize", "converge"].includes(phase);
+}
+
+/** The answer that most seats share; empty if nobody answered. */
+export function leadingAnswer(answers: ReadonlyMap<number, Statement>): string {
+  const groups = Map.groupBy(answers.values(), ({ answer }) => answer);
+  groups.delete(null);
+  const [largest] = [...groups].toSorted(([, a], [, b]) => b.length - a.length);
+  return largest?.[0] ?? "";
+}
+
+function statementsIn({ answers, silences }: Told): readonly Statement[] {
+  const said = [
+    ...answers.map(({ text, proof, quotations, ...one }) => ({
+      ...one,
+      answer: text,
+      reason: proof,
+      quotations: quotations.map(({ words }) => words),
+    })),
+    ...silences.map(({ why, ...one }) => ({
+      ...one,
+      phase: "",
+      answer: null,
+      reason: why,
+      confidence: null,
+      quotations: [],
+    })),
+  ];
+  const before = new Map<number, number>();
+  return said
+    .toSorted((a, b) => a.message - b.message)
+    .map((one) => {
+      if (one.phase !== EVENT) return one;
+      const round = before.get(one.seat) ?? 0;
+      before.set(one.seat, round + 1);
+      return { ...one, round };
+    });
+}
+
+/** An event of a hashgraph has its number where other messages have a round: there the answers of a seat are counted. */
+const EVENT = "output";
+
+function opinionsIn({ remarks }: Told, statements: readonly Statement[]): readonly Opinion[] {
+  return remarks.flatMap(({ seat, about, verdict, text, judged }) => {
+    const statement = statements.find(({ message }) => message === about?.message);
+    if (statement === undefined) return [];
+    const ruled = (ruling: string): readonly number[] =>
+      judged.filter((one) => one.verdict === ruling).map((one) => one.seat);
+    const accepts = verdict === "accept";
+    return { by: seat, about: statement, accepts, text, upheldBy: ruled("uphold"), dismissedBy: ruled("refute") };
+  });
+}
+
+function changesIn({ changes, answers }: Told): readonly Change[] {
+  return changes.map(({ from, to }) => {
+    const earlier = answers.filter((one) => one.seat !== to.seat && one.text === to.text && one.message < to.message);
+    const convincedBy = [...new Set(earlier.map(({ seat }) => seat))];
+    return { seat: to.seat, from: from.text, to: to.text, convincedBy };
+  });
+}
+
+function lieIn(twins: readonly number[], messages: readonly TranscriptMessage[]): readonly Lie[] {
+  const both = twins.flatMap((index) => messages[index] ?? []);
+  const [first] = both;
+  const held = both.map(({ parents }) =>
+    [...new Set(parents.flatMap((one) => messages[one]?.seat ?? []))].toSorted((a, b) => a - b),
+  );
+  return first === undefined ? [] : [{ seat: first.seat, round: first.round, messages: both, held }];
+}

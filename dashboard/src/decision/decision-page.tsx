@@ -1,0 +1,177 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { Link } from "wouter";
+import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
+import { amount, answerText, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
+import { Quoted } from "../shared/quoted.tsx";
+import { Trouble } from "../shared/trouble.tsx";
+import { useWorld } from "../world.tsx";
+import { Appeal } from "./appeal.tsx";
+import { Committee } from "./committee.tsx";
+import { Deliberation } from "./deliberation.tsx";
+import { Prove } from "./prove.tsx";
+import { useRequest } from "./use-request.ts";
+
+const ID = /^\d{1,48}$/;
+
+/** One request: its question, its decision, the argument behind it, and the proof. */
+export function DecisionPage({ id }: { readonly id: string }): ReactElement {
+  if (ID.test(id)) return <Followed requestId={BigInt(id)} />;
+  return (
+    <div className="narrow stack">
+      <h1>This is no request</h1>
+      <p>
+        A request has a number. <Link href="/">All decisions</Link>
+      </p>
+    </div>
+  );
+}
+
+function Followed({ requestId }: { readonly requestId: bigint }): ReactElement {
+  const { update, error } = useRequest(requestId);
+  return (
+    <article className="stack decision">
+      {error !== null && <Trouble error={error} />}
+      {update === null ? (
+        error === null && <p className="loading">Reading the request…</p>
+      ) : (
+        <Request update={update} />
+      )}
+    </article>
+  );
+}
+
+function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
+  const { request, past } = update;
+  return (
+    <>
+      <header className="stack">
+        <p className="soft small">
+          Request <span className="number">{shortId(request.id)}</span>
+        </p>
+        <h1>
+          <Quoted text={request.question} />
+        </h1>
+        <Terms update={update} />
+      </header>
+      <Outcome update={update} />
+      {past.length > 0 && <Earlier past={past} />}
+    </>
+  );
+}
+
+/** What was asked for, and for how much. */
+function Terms({ update: { request } }: { readonly update: RequestUpdate }): ReactElement {
+  const { conclave, settings } = useWorld();
+  const { terms, consumer } = request;
+  const { data: fixed } = useQuery({ queryKey: ["terms", settings], queryFn: () => conclave.terms() });
+  const token = terms.currency === "native" ? { symbol: "ETH", decimals: 18 } : fixed?.feeToken;
+  return (
+    <dl className="facts">
+      <Fact name="Kind">{terms.kind}</Fact>
+      <Fact name="Protocol">{protocolName(terms.protocol)}</Fact>
+      <Fact name="Seats">{terms.committeeSize}</Fact>
+      {token !== undefined && <Fact name="Fee paid">{amount(terms.fee, token.decimals, token.symbol)}</Fact>}
+      <Fact name="Asked by">
+        <span className="mono" title={consumer}>
+          {shortHex(consumer)}
+        </span>
+      </Fact>
+    </dl>
+  );
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }): ReactElement {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function protocolName(code: number): string {
+  return Object.entries(PROTOCOL_CODES).find(([, one]) => one === code)?.[0] ?? `protocol ${code}`;
+}
+
+function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
+  const { stage, request } = update;
+  switch (stage.kind) {
+    case "requested":
+      return (
+        <section className="card stack" aria-live="polite">
+          <h2>{update.isWaiting ? "It waits" : "The committee is being drawn"}</h2>
+          <p>
+            {update.isWaiting
+              ? `A committee is called after ${time(update.deadline)}.`
+              : `The hash of block ${stage.seedBlock} chooses it. Nobody can know it before.`}
+          </p>
+        </section>
+      );
+    case "drawn":
+      return <Committee committee={stage.committee} deadline={update.deadline} />;
+    case "decided":
+      return (
+        <>
+          <Decided update={update} stage={stage} />
+          <Prove requestId={request.id} transcript={stage.decision.transcript} />
+          <Deliberation requestId={request.id} decision={stage.decision} committee={stage.committee} />
+        </>
+      );
+    case "unanswered":
+      return (
+        <section className="card">
+          <h2>The last committee did not answer</h2>
+          <p>The request ended without a consensus.</p>
+        </section>
+      );
+    case "refunded":
+      return (
+        <section className="card">
+          <h2>Refunded</h2>
+          <p>Nobody decided in time, or the asker took it back. The fee went back.</p>
+        </section>
+      );
+  }
+}
+
+type DecidedStage = Extract<RequestUpdate["stage"], { kind: "decided" }>;
+
+function Decided({ update, stage }: { readonly update: RequestUpdate; readonly stage: DecidedStage }): ReactElement {
+  const { decision, standing } = stage;
+  return (
+    <section className="card stack" aria-label="Decision" aria-live="polite">
+      <p className={`verdict is-${decision.status}`}>
+        <Quoted text={answerText(decision)} most={1_024} />
+      </p>
+      <p className="soft">
+        {decision.status !== "hung" && <span className="number">Confidence {percent(decision.confidence)}. </span>}
+        {standing === "final"
+          ? "Final."
+          : `Provisional: anybody may appeal until ${time(update.deadline)} (${seconds(update.request.terms.duration)} in all).`}
+      </p>
+      {standing === "provisional" && <Appeal requestId={update.request.id} terms={update.request.terms} />}
+    </section>
+  );
+}
+
+function Earlier({ past }: { readonly past: RequestUpdate["past"] }): ReactElement {
+  return (
+    <section className="stack">
+      <h2>Earlier committees</h2>
+      <ol className="plain">
+        {past.map(({ decision, committee, appellant }) => (
+          <li key={decision.attempt}>
+            {committee.length} seats: <Quoted text={answerText(decision)} most={200} />
+            {appellant !== null && (
+              <>
+                {" "}
+                Appealed against by <span className="mono">{shortHex(appellant)}</span>.
+              </>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

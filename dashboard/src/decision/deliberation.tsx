@@ -1,0 +1,135 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState, type ReactElement } from "react";
+import { Link } from "wouter";
+import type { Transcript } from "../../../sdk/src/verify/index.ts";
+import { plural } from "../shared/format.ts";
+import { Quoted } from "../shared/quoted.tsx";
+import { Trouble } from "../shared/trouble.tsx";
+import type { Decision, Stage } from "../shared/types.ts";
+import { useWorld } from "../world.tsx";
+import { Agreement } from "./agreement.tsx";
+import { argumentIn, type Argument } from "./argument.ts";
+import { Lies } from "./lies.tsx";
+import { Objections } from "./objections.tsx";
+import { SeatPanes } from "./seat-panes.tsx";
+import { VoteMatrix } from "./vote-matrix.tsx";
+
+interface Props {
+  readonly requestId: bigint;
+  readonly decision: Decision;
+  readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
+}
+
+/** The argument behind a decision, from its transcript. */
+export function Deliberation({ requestId, decision, committee }: Props): ReactElement {
+  const { publicClient, settings } = useWorld();
+  const hasGateway = settings.gateways.length > 0;
+  const transcript = useQuery({
+    queryKey: ["transcript", settings, String(requestId), decision.transcript],
+    enabled: hasGateway,
+    staleTime: Infinity,
+    queryFn: async ({ signal }) => {
+      const { readTranscript } = await import("../../../sdk/src/verify/index.ts");
+      const blocks = settings.gateways.map((gateway) => ({ gateway }));
+      return readTranscript({ publicClient, deployment: settings, requestId, blocks, signal });
+    },
+  });
+  const read = transcript.data ?? null;
+  const argument = useMemo(() => (read === null ? null : argumentIn(read)), [read]);
+  if (!hasGateway)
+    return (
+      <section className="stack">
+        <h2>The argument</h2>
+        <p>
+          What the seats said is in the transcript, which gateways serve.{" "}
+          <Link href="/settings">Name a gateway in the settings</Link>.
+        </p>
+      </section>
+    );
+  return (
+    <section className="stack" aria-label="The argument">
+      {transcript.isPending && <p className="loading">Reading the transcript…</p>}
+      {transcript.error !== null && <Trouble error={transcript.error} onRetry={() => void transcript.refetch()} />}
+      {transcript.data === null && <p>This page cannot read the transcript: it does not know the protocol.</p>}
+      {read !== null && argument !== null && (
+        <Shown transcript={read} argument={argument} decision={decision} committee={committee} />
+      )}
+    </section>
+  );
+}
+
+interface ShownProps extends Pick<Props, "decision" | "committee"> {
+  readonly transcript: Transcript;
+  readonly argument: Argument;
+}
+
+function Shown({ transcript, argument, decision, committee }: ShownProps): ReactElement {
+  const { failure, messages, linked, reasons } = transcript;
+  return (
+    <>
+      {failure !== null && (
+        <div role="alert" className="trouble">
+          <p>
+            <strong>A part of the transcript is missing</strong>
+          </p>
+          <p>
+            <Quoted text={failure.reason} most={400} />
+            {failure.cid !== null && (
+              <>
+                {" "}
+                Block <span className="mono">{failure.cid}</span>
+              </>
+            )}
+          </p>
+          <p>
+            {messages.length} of {plural(linked, "message")} can be read. Name another gateway in the settings.
+          </p>
+        </div>
+      )}
+      <Agreement argument={argument} decision={decision} seats={committee.length} />
+      {decision.status === "hung" && reasons.length > 0 && (
+        <ul className="plain">
+          {reasons.map((reason) => (
+            <li key={reason}>
+              <Quoted text={reason} most={400} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <Lies lies={argument.lies} />
+      <SeatPanes argument={argument} decision={decision} committee={committee} />
+      <Objections opinions={argument.opinions} rounds={argument.rounds} />
+      <VoteMatrix argument={argument} seats={committee.length} />
+      <AllMessages transcript={transcript} />
+    </>
+  );
+}
+
+function AllMessages({ transcript }: { readonly transcript: Transcript }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const { messages, root, protocol } = transcript;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>All {plural(messages.length, "message")}, hashes and versions</summary>
+      {isOpen && (
+        <div className="stack">
+          <p className="small">
+            Protocol {protocol.id}, version {protocol.version}. Root <span className="mono">{root}</span>
+          </p>
+          <ol className="messages small">
+            {messages.map(({ cid, seat, name, round, says }) => (
+              <li key={cid}>
+                <p>
+                  Seat {seat}, {name ?? "refused"}, round {round + 1} <span className="mono soft">{cid}</span>
+                </p>
+                <pre>
+                  <Quoted text={JSON.stringify(says, null, 1)} most={4_000} />
+                </pre>
+              </li>
+            ))}
+          </ol>
+        </div>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,53 @@
+import type { ReactElement } from "react";
+import type { TranscriptMessage } from "../../../sdk/src/verify/index.ts";
+import { listed } from "../shared/format.ts";
+import { Quoted } from "../shared/quoted.tsx";
+import type { Lie } from "./argument.ts";
+
+/** Seats that signed two different things for one place, with both. */
+export function Lies({ lies }: { readonly lies: readonly Lie[] }): ReactElement | null {
+  if (lies.length === 0) return null;
+  return (
+    <section className="stack">
+      <h2>Caught lying</h2>
+      {lies.map(({ seat, round, messages, held }) => (
+        <div key={messages[0]?.cid} className="lie stack">
+          <p>
+            <strong>Seat {seat}</strong> signed different messages for one place, {messages[0]?.name ?? "refused"} of
+            round {round + 1}. All carry its signature, which proves the lie: anybody may bring it to the slasher, which
+            takes a part of the stake.
+          </p>
+          <div className="twins">
+            {messages.map((message, index) => (
+              <Twin
+                key={message.cid}
+                message={message}
+                held={held[index] ?? []}
+                name={index === 0 ? "It said" : "It also said"}
+              />
+            ))}
+          </div>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+interface TwinProps {
+  readonly message: TranscriptMessage;
+  readonly held: readonly number[];
+  readonly name: string;
+}
+
+function Twin({ message, held, name }: TwinProps): ReactElement {
+  return (
+    <div className="twin">
+      <p className="soft small">{name}</p>
+      <pre className="small">
+        <Quoted text={JSON.stringify(message.says, null, 1)} most={800} />
+      </pre>
+      <p className="small">It had heard {held.length === 0 ? "nobody" : listed(held.map((one) => `seat ${one}`))}.</p>
+      <p className="mono small soft">{message.cid}</p>
+    </div>
+  );
+}

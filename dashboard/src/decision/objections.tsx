@@ -1,0 +1,48 @@
+import type { ReactElement } from "react";
+import { listed, plural } from "../shared/format.ts";
+import { Quoted } from "../shared/quoted.tsx";
+import type { Opinion } from "./argument.ts";
+
+interface Props {
+  readonly opinions: readonly Opinion[];
+  readonly rounds: number;
+}
+
+/** Who objected to what, why, and what others made of it. */
+export function Objections({ opinions, rounds }: Props): ReactElement | null {
+  const objections = opinions.filter(({ accepts, text }) => !accepts && text !== "");
+  if (objections.length === 0) return null;
+  return (
+    <section className="stack">
+      <h2>{objections.length === 1 ? "One objection" : plural(objections.length, "objection")}</h2>
+      <ol className="objections">
+        {objections.map((one) => {
+          const { seat, answer, round, message } = one.about;
+          return (
+            <li key={`${one.by} ${message}`}>
+              <p>
+                <strong>Seat {one.by}</strong> to seat {seat}’s “<Quoted text={answer ?? ""} most={60} />”
+                {rounds > 1 && <span className="soft small"> in round {round + 1}</span>}
+              </p>
+              <p>
+                <Quoted text={one.text} most={600} />
+              </p>
+              <Ruling opinion={one} />
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+function Ruling({ opinion: { upheldBy, dismissedBy } }: { readonly opinion: Opinion }): ReactElement | null {
+  const seats = (by: readonly number[]): string => listed(by.map((one) => `seat ${one}`));
+  if (upheldBy.length === 0 && dismissedBy.length === 0) return null;
+  return (
+    <p className="small soft">
+      {upheldBy.length > 0 && `Upheld by ${seats(upheldBy)}. `}
+      {dismissedBy.length > 0 && `Dismissed by ${seats(dismissedBy)}.`}
+    </p>
+  );
+}

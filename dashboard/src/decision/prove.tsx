@@ -1,0 +1,191 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import { Link } from "wouter";
+import type { Check, Proof } from "../../../sdk/src/verify/index.ts";
+import { Quoted } from "../shared/quoted.tsx";
+import { Trouble } from "../shared/trouble.tsx";
+import { useWorld, type World } from "../world.tsx";
+
+interface Props {
+  readonly requestId: bigint;
+  /** Digest of the root: another decision needs another proof. */
+  readonly transcript: string;
+}
+
+type Step = Check["step"];
+
+const STEPS: readonly (readonly [step: Step, name: string])[] = [
+  ["chain", "The chain"],
+  ["certificate", "Signatures on the decision"],
+  ["root", "The transcript's root"],
+  ["messages", "Every message"],
+  ["replay", "The protocol, run again"],
+  ["decision", "The result is the chain's"],
+];
+
+interface Progress {
+  readonly step: Step;
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Replays the transcript in this browser. It is green only after every check. */
+export function Prove({ requestId, transcript }: Props): ReactElement {
+  return <Prover key={transcript} requestId={requestId} />;
+}
+
+function Prover({ requestId }: Pick<Props, "requestId">): ReactElement {
+  const world = useWorld();
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const proving = useMutation({ mutationFn: () => prove(world, requestId, setProgress) });
+  const { data: proof, isPending } = proving;
+  const hasGateway = world.settings.gateways.length > 0;
+  const begin = (): void => {
+    setProgress(null);
+    proving.mutate();
+  };
+  return (
+    <section className="card stack" aria-label="Proof">
+      <div className="row">
+        <button type="button" className="primary" disabled={isPending || !hasGateway} onClick={begin}>
+          {isPending ? "Proving…" : "Prove"}
+        </button>
+        <p className="soft small">
+          {hasGateway
+            ? "Fetches the transcript, checks every hash and signature, and runs the protocol again, here in your browser."
+            : "To prove a decision, the page needs a gateway that has its transcript."}
+          {!hasGateway && (
+            <>
+              {" "}
+              <Link href="/settings">Name one in the settings</Link>.
+            </>
+          )}
+        </p>
+      </div>
+      {(isPending || proof !== undefined) && <Checks proof={proof ?? null} progress={progress} />}
+      <div aria-live="polite">{proof !== undefined && <Verdict proof={proof} />}</div>
+      {proving.error !== null && <Trouble error={proving.error} onRetry={begin} />}
+    </section>
+  );
+}
+
+async function prove(
+  { publicClient, settings }: World,
+  requestId: bigint,
+  tell: (progress: Progress) => void,
+): Promise<Proof & { readonly ms: number }> {
+  const started = performance.now();
+  const { verify } = await import("../../../sdk/src/verify/index.ts");
+  const worker = new Worker(new URL("../../../sdk/src/verify/worker.ts", import.meta.url), { type: "module" });
+  try {
+    const proof = await verify({
+      publicClient,
+      deployment: settings,
+      requestId,
+      blocks: settings.gateways.map((gateway) => ({ gateway })),
+      worker,
+      onProgress: (step, done, total) => tell({ step, done, total }),
+    });
+    return { ...proof, ms: performance.now() - started };
+  } finally {
+    worker.terminate();
+  }
+}
+
+function Checks({
+  proof,
+  progress,
+}: {
+  readonly proof: Proof | null;
+  readonly progress: Progress | null;
+}): ReactElement {
+  const reached = STEPS.findIndex(([step]) => step === progress?.step);
+  return (
+    <ol className="checks">
+      {STEPS.map(([step, name], index) => {
+        const check = proof?.checks.find((one) => one.step === step) ?? null;
+        const state =
+          proof === null ? (index < reached ? "done" : index === reached ? "working" : "open") : stateOf(check);
+        return (
+          <li key={step} className={`check is-${state}`}>
+            <span className="sign" aria-hidden="true">
+              {SIGNS[state]}
+            </span>
+            <div>
+              <p>
+                <strong>{name}</strong> <span className="soft small">{WORDS[state]}</span>
+              </p>
+              {check !== null && check.passed !== null && (
+                <p className="small">
+                  <Quoted text={check.text} most={400} />
+                </p>
+              )}
+              {check !== null && check.passed === null && check.text !== "not checked" && (
+                <p className="small soft">
+                  <Quoted text={check.text} most={400} />
+                </p>
+              )}
+              {(check?.cid ?? null) !== null && (
+                <p className="small">
+                  Block <span className="mono">{check?.cid}</span>
+                </p>
+              )}
+              {state === "working" && progress !== null && progress.total > 1 && (
+                <progress max={progress.total} value={progress.done} aria-label={name} />
+              )}
+            </div>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+type State = "open" | "working" | "done" | "passed" | "failed" | "skipped";
+
+const SIGNS: Readonly<Record<State, string>> = {
+  open: "·",
+  working: "…",
+  done: "·",
+  passed: "✓",
+  failed: "✗",
+  skipped: "–",
+};
+const WORDS: Readonly<Record<State, string>> = {
+  open: "",
+  working: "is being checked",
+  done: "is read",
+  passed: "checked",
+  failed: "failed",
+  skipped: "not checked here",
+};
+
+function stateOf(check: Check | null): State {
+  if (check === null || check.passed === null) return "skipped";
+  return check.passed ? "passed" : "failed";
+}
+
+function Verdict({ proof }: { readonly proof: Proof & { readonly ms?: number } }): ReactElement {
+  const { failure } = proof;
+  if (failure === undefined)
+    return (
+      <p className="seal good" role="status">
+        Proven. The transcript yields exactly what the chain holds.
+        <span className="soft small number"> {((proof.ms ?? 0) / 1_000).toFixed(1)} s</span>
+      </p>
+    );
+  return (
+    <div className="seal bad stack" role="alert">
+      <p>
+        <strong>{failure.kind === "unavailable" ? "Not proven" : "Refuted"}</strong>
+      </p>
+      <p>
+        {failure.kind === "unavailable"
+          ? "Nothing is refuted: a block cannot be had. Name another gateway in the settings, or try again later."
+          : failure.kind === "broken"
+            ? "The gateway gave bytes that are not those of the block. Another gateway may have the right ones; the chain's decision is not refuted by it."
+            : "What the chain holds does not follow from this transcript. Do not rely on this decision."}
+      </p>
+    </div>
+  );
+}

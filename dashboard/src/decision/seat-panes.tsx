@@ -1,0 +1,139 @@
+import type { ReactElement } from "react";
+import { Link } from "wouter";
+import { listed, percent } from "../shared/format.ts";
+import { Quoted } from "../shared/quoted.tsx";
+import type { Decision, Stage } from "../shared/types.ts";
+import { isChair, standingAnswers, type Argument, type Statement } from "./argument.ts";
+
+interface Props {
+  readonly argument: Argument;
+  readonly decision: Decision;
+  readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
+}
+
+/** Characters of a proof before the rest is folded. */
+const SHORT = 280;
+
+/** One pane for each seat: what it said, how sure it was, whom it convinced. */
+export function SeatPanes({ argument, decision, committee }: Props): ReactElement {
+  const standing = standingAnswers(argument);
+  return (
+    <section className="stack">
+      <h2>The seats</h2>
+      <ul className="panes">
+        {committee.map(({ agentId }, seat) => {
+          const state = stateOf(argument, decision, seat, standing.get(seat));
+          return (
+            <li key={`seat ${seat}`} className={`pane is-${state.kind}`}>
+              <div className="pane-head">
+                <h3>Seat {seat}</h3>
+                <span className={`tag is-${state.kind}`}>{state.text}</span>
+              </div>
+              <p className="soft small">
+                <Link href={`/agents/${agentId}`}>Agent {agentId}</Link>
+              </p>
+              {argument.statements
+                .filter((one) => one.seat === seat)
+                .map((one) => (
+                  <Said key={one.message} statement={one} isOnly={argument.rounds < 2} />
+                ))}
+              <Effects argument={argument} seat={seat} />
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+type Kind = "agrees" | "differs" | "silent" | "lied";
+
+function stateOf(
+  { lies, opinions }: Argument,
+  decision: Decision,
+  seat: number,
+  standing: Statement | undefined,
+): { readonly kind: Kind; readonly text: string } {
+  if (lies.some((one) => one.seat === seat)) return { kind: "lied", text: "signed two things" };
+  if ((standing?.answer ?? null) === null) {
+    const isJudge = standing === undefined && opinions.some(({ by }) => by === seat);
+    return { kind: "silent", text: isJudge ? "judged others" : "no answer" };
+  }
+  if (decision.status !== "decided") return { kind: "differs", text: "answered" };
+  return standing?.answer === decision.answer
+    ? { kind: "agrees", text: "agrees" }
+    : { kind: "differs", text: "differs" };
+}
+
+function Said({ statement, isOnly }: { readonly statement: Statement; readonly isOnly: boolean }): ReactElement {
+  const { answer, reason, confidence, round, quotations } = statement;
+  const place = isChair(statement) ? `As ${CHAIRS[statement.phase] ?? "chair"}` : `Round ${round + 1}`;
+  return (
+    <div className="said">
+      {(!isOnly || isChair(statement)) && <p className="soft small">{place}</p>}
+      {answer === null ? (
+        <p>
+          No answer{reason === "" ? "." : ": "}
+          <Quoted text={reason} most={SHORT} />
+        </p>
+      ) : (
+        <>
+          <p className="said-answer">
+            <Quoted text={answer} most={SHORT} />
+            {confidence !== null && <span className="number soft small">{percent(confidence)} sure</span>}
+          </p>
+          <Reason text={reason} />
+        </>
+      )}
+      {quotations.map((one) => (
+        <blockquote key={one} className="small">
+          <Quoted text={one} most={SHORT} />
+        </blockquote>
+      ))}
+    </div>
+  );
+}
+
+const CHAIRS: Readonly<Record<string, string>> = { converge: "converger" };
+
+function Reason({ text }: { readonly text: string }): ReactElement | null {
+  if (text === "") return null;
+  if (text.length <= SHORT)
+    return (
+      <p className="small">
+        <Quoted text={text} />
+      </p>
+    );
+  return (
+    <details className="small">
+      <summary>
+        <Quoted text={text.slice(0, SHORT)} />… <span className="more">more</span>
+      </summary>
+      <Quoted text={text.slice(SHORT)} />
+    </details>
+  );
+}
+
+/** Whom the seat convinced, and by whom it was convinced. */
+function Effects({ argument, seat }: { readonly argument: Argument; readonly seat: number }): ReactElement | null {
+  const followers = argument.changes.filter((one) => one.convincedBy.includes(seat)).map((one) => one.seat);
+  const own = standingAnswers(argument).get(seat)?.answer;
+  const accepting = argument.opinions
+    .filter(({ about, accepts, by }) => accepts && about.seat === seat && by !== seat)
+    .map(({ by }) => by)
+    .filter((by) => standingAnswers(argument).get(by)?.answer !== own);
+  const convinced = [...new Set([...followers, ...accepting])].toSorted((a, b) => a - b);
+  const changes = argument.changes.filter((one) => one.seat === seat);
+  if (convinced.length === 0 && changes.length === 0) return null;
+  return (
+    <ul className="plain small">
+      {convinced.length > 0 && <li>Convinced {listed(convinced.map((one) => `seat ${one}`))}</li>}
+      {changes.map(({ from, to, convincedBy }) => (
+        <li key={to}>
+          Changed from <Quoted text={from} most={60} /> to <Quoted text={to} most={60} />
+          {convincedBy.length > 0 && <> after {listed(convincedBy.map((one) => `seat ${one}`))}</>}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,69 @@
+import { useEffect, useState } from "react";
+import type { Conclave, RequestUpdate } from "../../../sdk/src/index.ts";
+import { cursorOf } from "../ask/asked.ts";
+import { isAway } from "../shared/trouble.tsx";
+import { useWorld } from "../world.tsx";
+
+export interface Followed {
+  /** The newest state; null before the first. */
+  readonly update: RequestUpdate | null;
+  /** What interrupts; null while all is well. */
+  readonly error: unknown;
+}
+
+const NOTHING: Followed = { update: null, error: null };
+const RETRY_MS = 2_000;
+
+/** Follows a request until it is final. While the node is away it tries again. */
+export function useRequest(requestId: bigint): Followed {
+  const { conclave, settings } = useWorld();
+  const [followed, setFollowed] = useState(NOTHING);
+  useEffect(() => {
+    const left = new AbortController();
+    const tell = (next: (before: Followed) => Followed): void => {
+      if (!left.signal.aborted) setFollowed(next);
+    };
+    void follow(conclave, requestId, cursorOf(settings.oracle, requestId), left.signal, tell);
+    return () => left.abort();
+  }, [conclave, requestId, settings]);
+  return followed;
+}
+
+async function follow(
+  conclave: Conclave,
+  requestId: bigint,
+  asked: string | null,
+  signal: AbortSignal,
+  tell: (next: (before: Followed) => Followed) => void,
+): Promise<void> {
+  let from = asked;
+  while (!signal.aborted)
+    try {
+      for await (const update of conclave.follow(requestId, { signal, ...(from !== null && { from }) })) {
+        from = update.cursor;
+        tell(() => ({ update, error: null }));
+      }
+      return;
+    } catch (error) {
+      tell(({ update }) => ({ update, error }));
+      if (!isAway(error)) return;
+      await pause(signal);
+      // The node may be back long before the next state comes.
+      if (await answers(conclave)) tell(({ update }) => ({ update, error: null }));
+    }
+}
+
+async function answers(conclave: Conclave): Promise<boolean> {
+  return conclave.terms().then(
+    () => true,
+    () => false,
+  );
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, RETRY_MS);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
+}

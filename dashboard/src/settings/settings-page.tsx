@@ -1,0 +1,91 @@
+import { useState, type ReactElement, type SubmitEvent } from "react";
+import { Field } from "../shared/field.tsx";
+import { parseSettings, SettingsError, type Settings } from "./settings.ts";
+import type { Found } from "./stored.ts";
+
+interface Props {
+  readonly found: Found;
+  readonly onSave: (settings: Settings) => void;
+  readonly onForget: () => void;
+}
+
+/** The form that names node, contracts, gateways and subgraph. */
+export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
+  const { settings } = found;
+  const [failure, setFailure] = useState<{ readonly field: string; readonly message: string } | null>(null);
+
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = Object.fromEntries(
+      [...new FormData(event.currentTarget)].filter(([, value]) => typeof value === "string"),
+    );
+    const { gateways } = form;
+    const urls = typeof gateways === "string" ? gateways.split(/\s+/).filter((one) => one !== "") : [];
+    try {
+      onSave(parseSettings({ ...form, gateways: urls }));
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      setFailure({ field: error.field, message: error.message });
+    }
+  };
+  const fieldOf = (name: string): { readonly name: string; readonly problem: string | null } => ({
+    name,
+    problem: failure?.field === name ? failure.message : null,
+  });
+
+  return (
+    <form className="narrow stack" onSubmit={submit} noValidate>
+      <h1>Settings</h1>
+      <p className="soft">
+        {found.source === "none"
+          ? "This page needs to know where your Conclave is. What you type stays in this browser."
+          : found.source === "served"
+            ? "These came with the page. Save to use your own in this browser."
+            : "These are your own, kept in this browser."}
+      </p>
+      {found.problem !== null && <p role="alert">{found.problem}</p>}
+      <Field {...fieldOf("rpcUrl")} label="Node of the chain (URL)" value={settings?.rpcUrl} type="url" />
+      <Field {...fieldOf("chainId")} label="Chain id" value={settings?.chainId} inputMode="numeric" />
+      <Field {...fieldOf("oracle")} label="Address of the oracle" value={settings?.oracle} mono />
+      <Field {...fieldOf("registry")} label="Address of the registry" value={settings?.registry} mono />
+      <Field
+        {...fieldOf("deploymentBlock")}
+        label="Block of the deployment"
+        hint="Searches begin here. 0 works, and is slow on a long chain."
+        value={settings?.deploymentBlock ?? 0}
+        inputMode="numeric"
+      />
+      <Field
+        {...fieldOf("gateways")}
+        label="Gateways for transcripts (URLs, one a line)"
+        hint="An agent's, or any trustless gateway of IPFS. None is trusted: every hash is checked."
+        value={settings?.gateways.join("\n")}
+        lines={3}
+      />
+      <Field
+        {...fieldOf("subgraphUrl")}
+        label="Subgraph (URL, optional)"
+        hint="For the whole history. Without one it comes from the latest 50,000 blocks."
+        value={settings?.subgraphUrl ?? ""}
+        type="url"
+      />
+      <Field
+        {...fieldOf("burnerKey")}
+        label="Key of a burner account (optional)"
+        hint="For a local chain only. Never a key that holds value."
+        value={settings?.burnerKey ?? ""}
+        mono
+      />
+      <div className="row">
+        <button className="primary" type="submit">
+          Save
+        </button>
+        {found.source === "own" && (
+          <button type="button" onClick={onForget}>
+            Forget my settings
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,89 @@
+import type { ConclaveDeployment } from "../../../sdk/src/index.ts";
+
+/** Where the page finds everything: `config.json` beside the page, or what the user typed. */
+export interface Settings extends ConclaveDeployment {
+  /** URL of the chain's JSON-RPC node. */
+  readonly rpcUrl: string;
+  readonly deploymentBlock: number;
+  /** A subgraph for the history; null: the chain's events. */
+  readonly subgraphUrl: string | null;
+  /** Trustless gateways for transcripts, asked one after the other. */
+  readonly gateways: readonly string[];
+  /** Key of a funded account of a local world; null elsewhere. */
+  readonly burnerKey: `0x${string}` | null;
+}
+
+/** Settings that cannot be used; `field` is at fault. */
+export class SettingsError extends Error {
+  readonly field: string;
+
+  constructor(field: string, problem: string) {
+    super(`${field}: ${problem}`);
+    this.field = field;
+  }
+}
+
+/** Chains that only exist on one machine: their keys are worth nothing. */
+const LOCAL_CHAINS: ReadonlySet<number> = new Set([1_337, 31_337]);
+const MOST_GATEWAYS = 8;
+const LONGEST_URL = 2_048;
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const KEY = /^0x[0-9a-fA-F]{64}$/;
+
+export function isLocalChain(chainId: number): boolean {
+  return LOCAL_CHAINS.has(chainId);
+}
+
+/** Reads settings from JSON of a stranger. Throws SettingsError. */
+export function parseSettings(value: unknown): Settings {
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw new SettingsError("settings", "give an object");
+  const given = value as Readonly<Record<string, unknown>>;
+  const chainId = wholeNumber(given, "chainId", 1);
+  const burnerKey = optional(given["burnerKey"]);
+  if (burnerKey !== null && !(typeof burnerKey === "string" && KEY.test(burnerKey)))
+    throw new SettingsError("burnerKey", "give 0x and 64 hexadecimal digits, or leave it out");
+  if (burnerKey !== null && !isLocalChain(chainId))
+    throw new SettingsError("burnerKey", `only a local chain (31337, 1337) may have one, not chain ${chainId}`);
+  const subgraph = optional(given["subgraphUrl"]);
+  return {
+    rpcUrl: url(given["rpcUrl"], "rpcUrl"),
+    chainId,
+    oracle: address(given, "oracle"),
+    registry: address(given, "registry"),
+    deploymentBlock: given["deploymentBlock"] === undefined ? 0 : wholeNumber(given, "deploymentBlock", 0),
+    subgraphUrl: subgraph === null ? null : url(subgraph, "subgraphUrl"),
+    gateways: gatewaysIn(given["gateways"]),
+    burnerKey: burnerKey as Settings["burnerKey"],
+  };
+}
+
+function gatewaysIn(value: unknown): readonly string[] {
+  const list = value ?? [];
+  if (!Array.isArray(list) || list.length > MOST_GATEWAYS)
+    throw new SettingsError("gateways", `give a list of at most ${MOST_GATEWAYS} URLs`);
+  return list.map((one: unknown) => url(one, "gateways"));
+}
+
+function optional(value: unknown): unknown {
+  return value === undefined || value === "" ? null : value;
+}
+
+function url(value: unknown, field: string): string {
+  const read = typeof value === "string" && value.length <= LONGEST_URL ? URL.parse(value) : null;
+  if (read !== null && ["http:", "https:"].includes(read.protocol)) return value as string;
+  throw new SettingsError(field, "give a URL that begins with http:// or https://");
+}
+
+function address(given: Readonly<Record<string, unknown>>, field: "oracle" | "registry"): `0x${string}` {
+  const value = given[field];
+  if (typeof value === "string" && ADDRESS.test(value)) return value.toLowerCase() as `0x${string}`;
+  throw new SettingsError(field, "give 0x and 40 hexadecimal digits");
+}
+
+function wholeNumber(given: Readonly<Record<string, unknown>>, field: string, least: number): number {
+  const value = given[field];
+  const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
+  throw new SettingsError(field, `give a whole number, ${least} or more`);
+}

@@ -1,0 +1,48 @@
+import { parseSettings, type Settings } from "./settings.ts";
+
+/** Where settings come from: the user's own go before those that are served with the page. */
+export interface Found {
+  readonly settings: Settings | null;
+  readonly source: "own" | "served" | "none";
+  /** Why the served settings cannot be used; null if they can, or if there are none. */
+  readonly problem: string | null;
+}
+
+const KEY = "conclave.settings";
+
+export async function findSettings(signal: AbortSignal): Promise<Found> {
+  const own = ownSettings();
+  if (own !== null) return { settings: own, source: "own", problem: null };
+  return servedSettings(signal);
+}
+
+async function servedSettings(signal: AbortSignal): Promise<Found> {
+  try {
+    const response = await fetch("config.json", { signal, cache: "no-store" });
+    if (!response.ok) return { settings: null, source: "none", problem: null };
+    return { settings: parseSettings(await response.json()), source: "served", problem: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    // A page that was opened from a folder cannot fetch, which is no problem.
+    const problem = error instanceof TypeError ? null : `config.json beside this page: ${String(error)}`;
+    return { settings: null, source: "none", problem };
+  }
+}
+
+function ownSettings(): Settings | null {
+  try {
+    const text = localStorage.getItem(KEY);
+    return text === null ? null : parseSettings(JSON.parse(text));
+  } catch {
+    // Of another version, or edited by hand: the form asks again.
+    return null;
+  }
+}
+
+export function keepSettings(settings: Settings): void {
+  localStorage.setItem(KEY, JSON.stringify(settings));
+}
+
+export function forgetSettings(): void {
+  localStorage.removeItem(KEY);
+}

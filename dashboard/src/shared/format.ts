@@ -1,0 +1,76 @@
+import { formatUnits } from "viem";
+import type { DecisionStatus } from "./types.ts";
+
+/** Plain words and aligned numbers for people. */
+
+/** Why a decision has no answer. */
+const NO_ANSWER: Readonly<Record<Exclude<DecisionStatus, "decided">, string>> = {
+  hung: "No consensus",
+  unanswerable: "The sources do not tell",
+  tooEarly: "Too early to tell",
+};
+
+const STATUS: Readonly<Record<string, string>> = {
+  requested: "In progress",
+  decided: "Decided",
+  hung: "No consensus",
+  unanswerable: "Unanswerable",
+  tooEarly: "Too early",
+  refunded: "Refunded",
+};
+
+export function statusText(status: string): string {
+  return STATUS[status] ?? status;
+}
+
+export function answerText({ status, answer }: { readonly status: DecisionStatus; readonly answer: string }): string {
+  return status === "decided" ? answer : NO_ANSWER[status];
+}
+
+/** Parts per million as whole percent. */
+export function percent(ppm: number): string {
+  return `${Math.round(ppm / 10_000)} %`;
+}
+
+export function amount(value: bigint, decimals: number, symbol: string): string {
+  const [whole = "0", fraction = ""] = formatUnits(value, decimals).split(".");
+  const digits = fraction.slice(0, 4).replace(/0+$/, "");
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, " ");
+  const shown = digits === "" ? grouped : `${grouped}.${digits}`;
+  // What is there must not look like nothing.
+  return `${shown === "0" && value > 0n ? "< 0.0001" : shown} ${symbol}`;
+}
+
+const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+
+/** @param unixSeconds a time */
+export function time(unixSeconds: number): string {
+  return DAY.format(unixSeconds * 1_000);
+}
+
+export function shortHex(hex: string): string {
+  return `${hex.slice(0, 6)}…${hex.slice(-4)}`;
+}
+
+export function shortId(requestId: bigint): string {
+  const subscription = (requestId >> 48n) & ((1n << 48n) - 1n);
+  const number = requestId & ((1n << 48n) - 1n);
+  return subscription === 0n ? `#${number}` : `#${subscription}.${number}`;
+}
+
+export function seconds(duration: number): string {
+  if (duration % 86_400 === 0) return plural(duration / 86_400, "day");
+  if (duration % 3_600 === 0) return plural(duration / 3_600, "hour");
+  if (duration >= 60) return plural(Math.round(duration / 60), "minute");
+  return plural(duration, "second");
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Names a list: "seat 1, seat 2 and seat 3". */
+export function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} and ${last}`;
+}

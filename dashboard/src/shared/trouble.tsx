@@ -1,0 +1,97 @@
+import type { ReactElement } from "react";
+import { ConclaveError } from "../../../sdk/src/index.ts";
+import { useWorld } from "../world.tsx";
+import { Quoted } from "./quoted.tsx";
+
+interface Props {
+  readonly error: unknown;
+  /** Tries again. */
+  readonly onRetry?: () => void;
+}
+
+/** Says what went wrong, and the way out. */
+export function Trouble({ error, onRetry }: Props): ReactElement {
+  const { title, message, way } = wordsOf(error);
+  return (
+    <div role="alert" className="trouble">
+      <p>
+        <strong>{title}</strong>
+      </p>
+      <p>
+        <Quoted text={message} most={600} />
+      </p>
+      {way !== null && <p>{way}</p>}
+      <div className="row">
+        {error instanceof ConclaveError && error.code === "WALLET_WRONG_CHAIN" && <SwitchChain />}
+        {onRetry !== undefined && (
+          <button type="button" onClick={onRetry}>
+            Try again
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function SwitchChain(): ReactElement | null {
+  const { account, settings } = useWorld();
+  const switchChain = account?.switchChain ?? null;
+  if (switchChain === null) return null;
+  return (
+    <button type="button" className="primary" onClick={() => void switchChain().catch(() => undefined)}>
+      Switch the wallet to chain {settings.chainId}
+    </button>
+  );
+}
+
+interface Words {
+  readonly title: string;
+  readonly message: string;
+  readonly way: string | null;
+}
+
+type Code = ConclaveError["code"];
+
+const TITLES: Partial<Record<Code, string>> = {
+  CHAIN_UNREACHABLE: "The node of the chain does not answer",
+  CHAIN_WRONG_ID: "The node serves another chain",
+  CHAIN_NO_CONTRACT: "There is no Conclave at this address",
+  CHAIN_REVERTED: "The contract refuses",
+  CHAIN_TIMEOUT: "The transaction is not mined yet",
+  WALLET_MISSING: "No wallet is connected",
+  WALLET_WRONG_CHAIN: "The wallet is on another chain",
+  WALLET_REJECTED: "You said no in the wallet",
+  BALANCE_TOO_LOW: "The account holds too little",
+  STAKE_MISSING: "The account holds too little",
+  REQUEST_UNKNOWN: "There is no such request",
+  NETWORK_FAILED: "The gateway does not answer",
+  BLOCK_MISSING: "No gateway has the block",
+  SUBGRAPH_UNREACHABLE: "The subgraph does not answer",
+  SUBGRAPH_WRONG_CHAIN: "The subgraph is another deployment's",
+};
+
+const WAYS: Partial<Record<Code, string>> = {
+  CHAIN_UNREACHABLE: "The page tries again by itself. If it lasts, name another node in the settings. Nothing is lost.",
+  CHAIN_WRONG_ID: "Correct the node or the chain id in the settings.",
+  CHAIN_NO_CONTRACT: "Correct the addresses in the settings.",
+  WALLET_MISSING: "Connect one with the button at the top.",
+  WALLET_WRONG_CHAIN: "Switch it, then repeat what you did. Nothing was sent.",
+  NETWORK_FAILED: "Name another gateway in the settings, or try again later. The decision on the chain stands anyway.",
+};
+
+function wordsOf(error: unknown): Words {
+  if (error instanceof ConclaveError) {
+    const { code, message, hint } = error;
+    return { title: TITLES[code] ?? "That did not work", message, way: WAYS[code] ?? `What to do: ${hint}.` };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const isRefusal = error instanceof Error && "code" in error && error.code === 4001;
+  return isRefusal
+    ? { title: "You said no in the wallet", message: "Nothing was sent.", way: null }
+    : { title: "That did not work", message, way: null };
+}
+
+/** True if the node does not answer, which may pass. */
+export function isAway(error: unknown): boolean {
+  return error instanceof ConclaveError && error.code === "CHAIN_UNREACHABLE";
+}

@@ -1,0 +1,72 @@
+import { useMutation } from "@tanstack/react-query";
+import { useId, type ReactElement } from "react";
+import { Quoted } from "../shared/quoted.tsx";
+import { Trouble } from "../shared/trouble.tsx";
+import { shortHex } from "../shared/format.ts";
+import { useWorld } from "../world.tsx";
+import { burner, connect, type Account } from "./account.ts";
+import { useBrowserWallets } from "./providers.ts";
+
+/** Connects a wallet of the browser, or the burner account of a local world. */
+export function WalletMenu(): ReactElement {
+  const { account } = useWorld();
+  const id = useId();
+  return (
+    <div className="wallet">
+      <button type="button" popoverTarget={id} className="quiet">
+        {account === null ? "Connect" : <span className="mono">{shortHex(account.address)}</span>}
+      </button>
+      <div id={id} popover="auto" className="menu">
+        {account === null ? <WalletList /> : <Connected account={account} />}
+      </div>
+    </div>
+  );
+}
+
+function Connected({ account }: { readonly account: Account }): ReactElement {
+  const { setAccount } = useWorld();
+  return (
+    <div className="stack">
+      <p>
+        <Quoted text={account.name} most={40} />
+        <br />
+        <span className="mono small">{account.address}</span>
+      </p>
+      <button type="button" onClick={() => setAccount(null)}>
+        Disconnect
+      </button>
+    </div>
+  );
+}
+
+/** The wallets that there are; also where something needs one. */
+export function WalletList(): ReactElement {
+  const { settings, setAccount } = useWorld();
+  const wallets = useBrowserWallets();
+  const connecting = useMutation({
+    mutationFn: (open: () => Promise<Account | null>) => open(),
+    onSuccess: (account) => setAccount(account),
+  });
+  const isEmpty = wallets.length === 0 && settings.burnerKey === null;
+  return (
+    <div className="stack">
+      {isEmpty && (
+        <p>
+          This browser has no wallet. Install one, e.g. a browser extension that signs for Ethereum, then load this page
+          again. Reading and proving need none.
+        </p>
+      )}
+      {wallets.map((wallet) => (
+        <button key={wallet.info.uuid} type="button" onClick={() => connecting.mutate(() => connect(wallet, settings))}>
+          <Quoted text={wallet.info.name} most={40} />
+        </button>
+      ))}
+      {settings.burnerKey !== null && (
+        <button type="button" onClick={() => connecting.mutate(() => burner(settings))}>
+          Burner account of this local chain
+        </button>
+      )}
+      {connecting.error !== null && <Trouble error={connecting.error} />}
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from "vite";
+
+/** Builds static files with relative paths: they work below any folder of a server, and on IPFS. */
+export default defineConfig({
+  root: import.meta.dirname,
+  base: "./",
+  // Libraries look for them, and then compute in another way.
+  define: { "globalThis.process": "undefined", "globalThis.Buffer": "undefined" },
+  build: {
+    target: "es2024",
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      // Directives for servers that render React; this page has none.
+      onLog: (level, log, report) => log.code === "MODULE_LEVEL_DIRECTIVE" || report(level, log),
+    },
+  },
+  worker: { format: "es" },
+});

@@ -1,0 +1,67 @@
+// The page against agents that argue: the world of `conclave dev`, one of whose agents lies.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { startDevWorld, type DevWorld } from "../../devnet/dev/start.ts";
+import { worldModel } from "../../devnet/world/model.ts";
+import { visit } from "./visit.ts";
+import { serve, type Served } from "./world.ts";
+
+const SHOTS = join(import.meta.dirname, "../../.cache/page");
+/** A committee of the small model decides in seconds; a busy machine takes its time. */
+const PATIENCE_MS = 240_000;
+
+let dev: DevWorld;
+let world: Served;
+
+before(async () => {
+  const started = new AbortController();
+  dev = await startDevWorld({
+    directory: null,
+    port: 0,
+    blockTimeSeconds: 0.2,
+    agents: 5,
+    liar: true,
+    model: worldModel(undefined),
+    subgraph: false,
+    signal: started.signal,
+    progress: () => undefined,
+  });
+  const { rpcUrl, deployment, gateways, asker } = dev.facts;
+  const { chainId, oracle, registry } = deployment;
+  const config = { rpcUrl, chainId, oracle, registry, gateways, burnerKey: asker.privateKey };
+  const served = await serve(config);
+  const close = async (): Promise<void> => {
+    await served.close();
+    await dev.stop();
+  };
+  world = { ...served, rpcUrl, accounts: [asker], close };
+  await mkdir(SHOTS, { recursive: true });
+});
+after(() => world.close());
+
+describe("page: agents that argue", () => {
+  it("asks with a wallet, fills the panes, and proves the decision", { timeout: 2 * PATIENCE_MS }, async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 0 }, expects: /404/ });
+    await page.getByLabel("Question").fill("Paul had seventy-six EUR and paid sixty-five EUR. How much is left?");
+    await page.getByLabel("Kind of answer").selectOption("A number");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Seats").fill("5");
+    await page.getByRole("main").getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.locator(".verdict").waitFor({ timeout: PATIENCE_MS });
+    assert.equal(await page.locator(".verdict").innerText(), "11");
+    await page.locator(".pane").nth(4).waitFor();
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal").waitFor();
+    await page.screenshot({ path: join(SHOTS, "agents-argue.png"), fullPage: true });
+    assert.match(await page.locator(".seal").innerText(), /^Proven\./);
+    assert.equal(await page.locator(".pane.is-agrees").count(), 4);
+    assert.match(await page.locator(".pane.is-lied").innerText(), /signed two things/);
+    assert.match(
+      await page.locator(".lie").first().innerText(),
+      /Seat \d signed different messages[^]*It said[^]*It also said/,
+    );
+  });
+});

@@ -1,0 +1,160 @@
+// How the page looks and how much it loads: accessibility, screenshots, sizes, long lists.
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import { requestRow, standing } from "../adapters/fixtures/subgraph-server.ts";
+import { sees, visit } from "./visit.ts";
+import { startPageWorld, type PageWorld } from "./world.ts";
+
+const SHOTS = join(import.meta.dirname, "../../.cache/page");
+const FIRST_VIEW_BYTES = 200_000;
+
+let world: PageWorld;
+before(async () => {
+  world = await startPageWorld(3);
+  await mkdir(SHOTS, { recursive: true });
+});
+after(() => world.close());
+
+const LOOKS = [
+  ["light", { viewport: { width: 1_200, height: 900 }, colorScheme: "light" }],
+  ["dark", { viewport: { width: 1_200, height: 900 }, colorScheme: "dark" }],
+  ["phone", { viewport: { width: 390, height: 800 }, colorScheme: "light", hasTouch: true }],
+] as const;
+
+describe("page: looks", () => {
+  for (const [look, options] of LOOKS)
+    it(`has no serious fault of accessibility and fits its window: ${look}`, async (context) => {
+      const { page } = await visit(context, world, options);
+      const provisional = String(world.chain.decisions.at(-1)?.attempt.request.id);
+      const routes = [
+        ["history", "/", () => page.getByRole("listitem").first().waitFor()],
+        ["decision", `/request/${provisional}`, () => proven(page)],
+        ["ask", "/ask", () => page.getByText(/Costs 0\.\d+/).waitFor()],
+        ["agents", "/agents", () => sees(page, "Agent 13")],
+        [
+          "agent",
+          "/agents/2",
+          () => page.getByRole("listitem").or(page.getByText("It sat on no committee")).first().waitFor(),
+        ],
+        ["settings", "/settings", () => page.getByRole("button", { name: "Save" }).waitFor()],
+      ] as const;
+      for (const [name, route, isReady] of routes) {
+        await page.goto(`${world.url}#${route}`);
+        await isReady();
+        await page.screenshot({ path: join(SHOTS, `${name}-${look}.png`), fullPage: true });
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+        assert.deepEqual(
+          serious.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(" ")}`),
+          [],
+        );
+        const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+        assert.ok(wide <= window, `${name} is ${wide} pixels wide in a window of ${window}`);
+      }
+    });
+});
+
+async function proven(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Prove", exact: true }).click();
+  await page.locator(".seal.good").waitFor();
+}
+
+describe("page: long lists", () => {
+  it("keeps only the rows in view of 10,000, and reaches the oldest", async (context) => {
+    const subgraphUrl = "http://subgraph.test/conclave";
+    const { oracle, registry } = world.chain.deployment;
+    const { page } = await visit(context, world, {
+      config: { ...world.config, subgraphUrl },
+      routes: async (before) =>
+        before.route(subgraphUrl, async (route) => {
+          const { first, where } = (route.request().postDataJSON() as Asked).variables;
+          const newest = Math.min(ROWS, (where.number_lt ?? ROWS + 1) - 1);
+          const requests = Array.from({ length: Math.min(first, newest) }, (_, index) =>
+            requestRow(newest - index, { question: `Question ${newest - index}, ${"long ".repeat(index % 40)}` }),
+          );
+          const data = {
+            ...standing(),
+            deployment: { oracle, registry, requests: ROWS, agents: 5, activeAgents: 4 },
+            requests,
+          };
+          await route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
+        }),
+    });
+    await page.getByRole("listitem").first().waitFor();
+    await sees(page, /From a subgraph/);
+    const frames = await page.evaluate(scrollToTheEnd, `[aria-posinset="${ROWS}"]`);
+    context.diagnostic(
+      `${frames.count} frames, ${(frames.ms / frames.count).toFixed(1)} ms each, ${frames.rows} rows at most`,
+    );
+    assert.ok(frames.rows < 100, `${frames.rows} rows are in the document`);
+    assert.equal((await page.getByText("Question 1,", { exact: false }).count()) > 0, true);
+  });
+
+  it("says by how many blocks the subgraph is behind, and shows the chain's events while it is away", async (context) => {
+    const subgraphUrl = "http://subgraph.test/conclave";
+    const { oracle, registry } = world.chain.deployment;
+    let isAway = false;
+    const { page } = await visit(context, world, {
+      config: { ...world.config, subgraphUrl },
+      expects: /ERR_FAILED/,
+      routes: async (before) =>
+        before.route(subgraphUrl, (route) => {
+          const data = {
+            ...standing(),
+            deployment: { oracle, registry, requests: 1, agents: 5, activeAgents: 4 },
+            requests: [requestRow(1)],
+          };
+          return isAway
+            ? route.abort()
+            : route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
+        }),
+    });
+    await sees(page, /From a subgraph that is \d+ blocks behind the chain/);
+    isAway = true;
+    await page.reload();
+    await sees(page, "The subgraph does not answer.");
+    assert.equal(await page.getByRole("listitem").count(), 3);
+  });
+});
+
+const ROWS = 10_000;
+
+interface Asked {
+  readonly variables: { readonly first: number; readonly where: { readonly number_lt?: number } };
+}
+
+/** Runs in the page: scrolls until an element is there, a screen a frame. */
+async function scrollToTheEnd(last: string): Promise<{ count: number; ms: number; rows: number }> {
+  const started = performance.now();
+  let [count, rows] = [0, 0];
+  while (document.querySelector(last) === null && count < 20_000) {
+    scrollBy(0, innerHeight);
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    rows = Math.max(rows, document.querySelectorAll("[role=listitem]").length);
+    count += 1;
+  }
+  return { count, ms: performance.now() - started, rows };
+}
+
+describe("page: sizes", () => {
+  it(`loads less than ${FIRST_VIEW_BYTES / 1_000} kB, compressed, for the first view`, async (context) => {
+    const { page } = await visit(context, world, { route: "/nothing" });
+    const bytes: number[] = [];
+    page.on("response", (response) => {
+      if (response.url().startsWith(world.url) && !response.url().endsWith("config.json"))
+        void response.body().then((body) => bytes.push(gzipSync(body, { level: 9 }).length));
+    });
+    await page.goto("about:blank");
+    await page.goto(world.url);
+    await page.getByRole("listitem").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    const sum = bytes.reduce((all, one) => all + one, 0);
+    context.diagnostic(`${bytes.length} files, ${sum} bytes`);
+    assert.ok(bytes.length > 2 && sum < FIRST_VIEW_BYTES, `the first view has ${sum} bytes`);
+  });
+});

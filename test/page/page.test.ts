@@ -1,0 +1,329 @@
+// The page in a real browser, against a chain of its own.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createPublicClient, createTestClient, createWalletClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import type { Digest, Ppm } from "../../agents/core/types.ts";
+import type { Decided } from "../../devnet/decided-chain.ts";
+import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import { connectWallet, sees, visit } from "./visit.ts";
+import { startPageWorld, type PageWorld } from "./world.ts";
+
+const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
+const HOSTILE = `Is 2 > 1? <img src=x onerror="document.title='owned'"> \u202Ekcab`;
+
+let world: PageWorld;
+let conclave: Conclave;
+/** Two seats against two, of whom one is convinced. */
+let argued: { readonly requestId: bigint; readonly decided: Decided };
+
+before(async () => {
+  world = await startPageWorld(3);
+  const transport = http(world.rpcUrl);
+  const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
+  conclave = createConclave({
+    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
+    walletClient: createWalletClient({ account, transport }),
+    deployment: world.chain.deployment,
+  });
+  const { requestId } = await conclave.ask({ question: QUESTION, kind: "boolean", currency: "native" });
+  const decided = await world.chain.decide(requestId, [
+    mind("no", "no", "118 is more than 60, so no refund is due."),
+    mind("no", "no", "It came too late."),
+    mind("yes", "no", "The customer asked politely."),
+    mind("yes", "yes", "The facts name a refund."),
+  ]);
+  argued = { requestId, decided };
+});
+after(() => world.close());
+
+function mind(answer: string, approved: string, proof: string) {
+  return { answer, approves: (one: string) => one === approved, proof, confidence: 900_000 as Ppm };
+}
+
+describe("page: decisions", () => {
+  it("lists the requests of the chain, and filters them", async (context) => {
+    const { page } = await visit(context, world);
+    const rows = page.getByRole("listitem");
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), 4);
+    assert.match(await rows.first().innerText(), /refunds within 60 days[^]*no/);
+    await sees(page, "From the events of the latest 50,000 blocks.");
+    await page.getByLabel("Search").fill("IS 1 LESS");
+    await page.waitForFunction(() => document.querySelectorAll("[role=listitem]").length === 1);
+    assert.match(await rows.first().innerText(), /Is 1 less than 2\?/);
+    await page.getByLabel("Search").fill("nobody asked this");
+    await sees(page, "No request matches. Change the search.");
+    await page.getByLabel("Search").fill("");
+    await page.getByLabel("Status").selectOption("Refunded");
+    await page.waitForFunction(() => document.querySelectorAll("[role=listitem]").length === 0);
+  });
+
+  it("opens a decision by the keyboard alone", async (context) => {
+    const { page } = await visit(context, world);
+    await page.getByRole("listitem").first().waitFor();
+    const focused = (): Promise<string> => page.evaluate(() => document.querySelector("a:focus")?.textContent ?? "");
+    for (let presses = 0; presses < 30 && !(await focused()).includes("refunds within"); presses++)
+      await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: QUESTION }).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), "MAIN");
+  });
+
+  it("shows who answered what, who objected and why, and who was convinced", async (context) => {
+    const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
+    const panes = page.locator(".pane");
+    await panes.nth(3).waitFor();
+    const texts = await panes.allInnerTexts();
+    assert.match(texts[0] ?? "", /Seat 0[^]*agrees[^]*no[^]*90 % sure[^]*118 is more than 60/);
+    assert.match(texts[2] ?? "", /differs[^]*yes[^]*The customer asked politely/);
+    assert.match(texts.join(), /Convinced seat 2/);
+    const objections = await page.locator(".objections li").allInnerTexts();
+    assert.equal(objections.length, 3);
+    assert.match(objections.at(-1) ?? "", /Seat 3 to seat \d’s “no”[^]*The facts name a refund[^]*Dismissed by/);
+    assert.deepEqual(await page.locator(".votes tbody tr").nth(2).locator("td .hidden").allInnerTexts(), [
+      "accepts it",
+      "gave this answer",
+    ]);
+    await page
+      .getByRole("img", { name: /2 of 4 seats gave the answer, 1 accept it, 1 differ, 0 gave no answer/ })
+      .waitFor();
+  });
+
+  it("shows what a stranger wrote as text, and nothing else", async (context) => {
+    const { requestId } = await conclave.ask({ question: HOSTILE, kind: "boolean", currency: "native" });
+    await world.chain.decide(
+      requestId,
+      Array.from({ length: 4 }, () => mind("yes", "yes", `<b>bold</b> ${"x".repeat(400)}`)),
+    );
+    const { page } = await visit(context, world, { route: `/request/${requestId}` });
+    await page.locator(".pane").first().waitFor();
+    assert.equal(await page.locator("main img:not([aria-label]), main b").count(), 0);
+    assert.equal(await page.title(), "Conclave");
+    const heading = await page.getByRole("heading", { level: 1 }).innerText();
+    assert.equal(heading, HOSTILE.replace("\u202E", "\ufffd"));
+    const width = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+    assert.ok(width[0] <= width[1], "a long word makes the page wider than the window");
+  });
+
+  it("says that there is no such request", async (context) => {
+    const { page } = await visit(context, world, { route: "/request/99999" });
+    await sees(page, "There is no such request");
+    await page.goto(`${world.url}#/request/nonsense`);
+    await sees(page, "This is no request");
+  });
+});
+
+describe("page: proof", () => {
+  it("is green only after every check", async (context) => {
+    const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
+    await page.getByRole("button", { name: "Prove", exact: true }).waitFor();
+    assert.equal(await page.locator(".seal").count(), 0);
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal").waitFor();
+    assert.equal(await page.locator(".check.is-passed").count(), 6);
+    assert.match(await page.locator(".seal.good").innerText(), /^Proven\./);
+  });
+
+  it("turns red at a broken block, and names it", async (context) => {
+    const digest = digestOf(argued.decided, 3);
+    const bytes = world.blocks.get(digest) ?? new Uint8Array();
+    context.after(() => world.blocks.set(digest, bytes));
+    world.blocks.set(digest, bytes.with(20, (bytes[20] ?? 0) ^ 1));
+    const { page } = await visit(context, world, { route: `/request/${argued.requestId}` });
+    await sees(page, "A part of the transcript is missing");
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal.bad").waitFor();
+    const failed = page.locator(".check.is-failed");
+    assert.equal(await failed.count(), 1);
+    assert.match(await failed.innerText(), new RegExp(`Every message[^]*${cidString(digest)}`));
+    assert.equal(await page.locator(".check.is-passed").count(), 3);
+    assert.equal(await page.locator(".seal.good").count(), 0);
+  });
+
+  it("says that a block is missing, which refutes nothing", async (context) => {
+    const digest = digestOf(argued.decided, 0);
+    const bytes = world.blocks.get(digest) ?? new Uint8Array();
+    context.after(() => world.blocks.set(digest, bytes));
+    world.blocks.delete(digest);
+    const { page } = await visit(context, world, { route: `/request/${argued.requestId}`, expects: /404/ });
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await sees(page, "Nothing is refuted");
+    assert.match(await page.locator(".check.is-failed").innerText(), new RegExp(cidString(digest)));
+  });
+
+  it("asks the next gateway when one has nothing", async (context) => {
+    const config = { ...world.config, gateways: ["http://127.0.0.1:9", ...(world.config["gateways"] as string[])] };
+    const { page } = await visit(context, world, {
+      route: `/request/${argued.requestId}`,
+      config,
+      expects: /ERR_CONNECTION_REFUSED|ERR_UNSAFE_PORT/,
+    });
+    await page.getByRole("button", { name: "Prove", exact: true }).click();
+    await page.locator(".seal.good").waitFor();
+  });
+});
+
+function digestOf({ blocks }: Decided, index: number): Digest {
+  return sha256(blocks[index] ?? new Uint8Array());
+}
+
+describe("page: asking", () => {
+  it("says the price before anything is paid, asks by the wallet, and shows the decision when it comes", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
+    await page.getByLabel("Question").fill("Is 7 a prime number?");
+    await page
+      .getByRole("region", { name: "Price" })
+      .getByText(/Costs 0\.\d+ ETH/)
+      .waitFor();
+    await connectWallet(page);
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Is 7 a prime number?" }).waitFor();
+    await sees(page, "The committee is being drawn");
+    const requestId = BigInt(page.url().split("/").at(-1) ?? "");
+    await page.reload();
+    await sees(page, "The committee is being drawn");
+    await world.chain.chain.nextEpoch(20);
+    await sees(page, "4 seats deliberate");
+    await world.chain.decide(requestId);
+    await page.locator(".verdict").waitFor();
+    assert.equal(await page.locator(".verdict").innerText(), "yes");
+    await page.locator(".pane.is-agrees").nth(3).waitFor();
+  });
+
+  it("sends nothing if the user says no, or if the wallet is on another chain", async (context) => {
+    let chainId: string | undefined;
+    const { page } = await visit(context, world, {
+      route: "/ask",
+      wallet: {
+        account: 3,
+        answer: ({ method }) => {
+          if (method === "eth_chainId") return chainId;
+          if (method === "wallet_switchEthereumChain") {
+            chainId = undefined;
+            return null;
+          }
+          if (method === "eth_sendTransaction") throw Object.assign(new Error("User denied"), { code: 4001 });
+          return undefined;
+        },
+      },
+    });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is 8 a prime number?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+    chainId = "0x1";
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "The wallet is on another chain");
+    await page.getByRole("button", { name: "Switch the wallet to chain 31337" }).click();
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "You said no in the wallet");
+  });
+
+  it("names the term that is at fault, and writes programs that ask the same", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask" });
+    await page.getByLabel("Question").fill('How "many" eggs?');
+    await page.getByLabel("Kind of answer").selectOption("A number");
+    await page.getByLabel("Tolerance").fill("0.5");
+    await sees(page, "give a number with at most 0 decimals");
+    await page.getByLabel("Decimals").fill("2");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Seats").fill("3");
+    await sees(page, /committeeSize|committee/i);
+    await page.getByLabel("Seats").fill("7");
+    await page.getByText("The same in TypeScript and Solidity").click();
+    const programs = await page.locator(".program pre").allInnerTexts();
+    assert.match(programs[0] ?? "", /question: "How \\"many\\" eggs\?",[^]*kind: "number",[^]*tolerance: 50n/);
+    assert.match(programs[1] ?? "", /KIND_NUMBER;[^]*terms\.tolerance = 50;[^]*"How \\"many\\" eggs\?"\)/);
+  });
+
+  it("says what to do without a wallet", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", config: { ...world.config, burnerKey: undefined } });
+    await sees(page, "This browser has no wallet.");
+  });
+});
+
+describe("page: stake", () => {
+  it("delegates, unbonds, withdraws and claims with the burner account", async (context) => {
+    const chain = createTestClient({ mode: "anvil", transport: http(world.rpcUrl) });
+    const { page } = await visit(context, world, { route: "/agents" });
+    await page.getByRole("link", { name: "Agent 2", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Agent 2" }).waitFor();
+    const panel = page.getByRole("region", { name: "Your stake" });
+    await panel.getByRole("button", { name: "Burner account of this local chain" }).click();
+    const staked = panel.locator("dd").first();
+    await staked.waitFor();
+    assert.equal(await staked.innerText(), "1 TEST");
+    await panel.getByLabel("Amount of TEST").fill("nonsense");
+    await sees(page, "give an amount of TEST, e.g. 1.5");
+    await panel.getByLabel("Amount of TEST").fill("1.5");
+    await panel.getByRole("button", { name: "Delegate" }).click();
+    await panel.getByText("2.5 TEST", { exact: true }).waitFor();
+    await panel.getByRole("button", { name: "Unbond all" }).click();
+    await panel.getByText(/2\.5 TEST until/).waitFor();
+    const { unbondingDelaySeconds } = await conclave.terms();
+    await chain.increaseTime({ seconds: unbondingDelaySeconds + 1 });
+    await chain.mine({ blocks: 1 });
+    await page.clock.setFixedTime(Date.now() + (unbondingDelaySeconds + 60) * 1_000);
+    await page.reload();
+    await panel.getByRole("button", { name: "Burner account of this local chain" }).click();
+    await panel.getByRole("button", { name: "Withdraw" }).click();
+    await panel.getByText("0 TEST", { exact: true }).nth(1).waitFor();
+    assert.equal((await conclave.position(2, world.accounts[0]?.address ?? "0x")).unbonding, 0n);
+  });
+
+  it("claims what an agent has earned", async (context) => {
+    const account = world.accounts[0]?.address ?? "0x";
+    const { committee } = argued.decided.attempt;
+    const agentId = committee[0]?.agentId ?? 0;
+    assert.ok((await conclave.rewards(agentId, account)).native > 0n);
+    const { page } = await visit(context, world, { route: `/agents/${agentId}` });
+    await page.getByRole("button", { name: "Burner account of this local chain" }).click();
+    await page.getByRole("button", { name: /^Claim .* ETH$/ }).click();
+    await page.getByRole("button", { name: /^Claim .* ETH$/ }).waitFor({ state: "detached" });
+    assert.equal((await conclave.rewards(agentId, account)).native, 0n);
+  });
+});
+
+describe("page: what goes wrong around it", () => {
+  it("says that the node is away, and goes on by itself when it is back", async (context) => {
+    const { page } = await visit(context, world, { expects: /ERR_FAILED/ });
+    await page.getByRole("listitem").first().waitFor();
+    await page.route(`${world.rpcUrl}/**`, (route) => route.abort());
+    await page.getByRole("listitem").first().click();
+    await sees(page, "The node of the chain does not answer");
+    await page.unroute(`${world.rpcUrl}/**`);
+    await page.locator(".verdict").waitFor();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+  });
+
+  it("asks for settings where none are served, refuses wrong ones, and keeps right ones", async (context) => {
+    const { page } = await visit(context, world, { config: null });
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+    const { rpcUrl, oracle, registry, gateways } = world.config as Record<string, string>;
+    await page.getByLabel("Node of the chain (URL)").fill(rpcUrl ?? "");
+    await page.getByLabel("Chain id").fill("31337");
+    await page.getByLabel("Address of the oracle").fill("0x12");
+    await page.getByLabel("Address of the registry").fill(registry ?? "");
+    await page.getByRole("button", { name: "Save" }).click();
+    await sees(page, "oracle: give 0x and 40 hexadecimal digits");
+    await page.getByLabel("Address of the oracle").fill(oracle ?? "");
+    await page.getByLabel(/^Gateways/).fill(String(gateways));
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("listitem").first().waitFor();
+    await page.reload();
+    await page.getByRole("listitem").first().waitFor();
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("button", { name: "Forget my settings" }).click();
+    await sees(page, "This page needs to know where your Conclave is.");
+  });
+
+  it("says that the node serves another chain, and that an address holds no Conclave", async (context) => {
+    const elsewhere = await visit(context, world, { config: { ...world.config, chainId: 1, burnerKey: undefined } });
+    await sees(elsewhere.page, "The node serves another chain");
+    const served = await visit(context, world, { config: { ...world.config, chainId: "x" } });
+    await sees(served.page, /config\.json beside this page: .*chainId/);
+  });
+});

@@ -1,0 +1,119 @@
+// A browser's page, with a wallet if a test wants one, that collects what goes wrong in it.
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import type { Served } from "./world.ts";
+
+export interface Visit {
+  readonly page: Page;
+  /** Errors of scripts and of the console. */
+  readonly faults: readonly string[];
+}
+
+export interface VisitOptions extends BrowserContextOptions {
+  /** The hash route. */
+  readonly route?: string;
+  /** Announces a wallet by EIP-6963. */
+  readonly wallet?: WalletOptions;
+  /** Faults that the test causes. */
+  readonly expects?: RegExp;
+  /** Answers calls in the network's place, before the page is opened. */
+  readonly routes?: (page: Page) => Promise<unknown>;
+  /** What config.json says instead; null if there is none. */
+  readonly config?: object | null;
+}
+
+export interface WalletOptions {
+  /** Number of the chain's funded account. */
+  readonly account: number;
+  /** Answers a call in the chain's place; undefined leaves it to the chain. */
+  readonly answer?: (call: RpcCall) => unknown;
+}
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params?: readonly unknown[];
+}
+
+/** Opens the page; at the end of the test it fails if the page had faults. */
+export async function visit(context: TestContext, world: Served, options: VisitOptions = {}): Promise<Visit> {
+  const { route = "/", wallet, expects, config, routes, ...browserOptions } = options;
+  const browser = await world.browser.newContext(browserOptions);
+  const faults: string[] = [];
+  context.after(async () => {
+    await browser.close();
+    assert.deepEqual(
+      faults.filter((fault) => expects?.test(fault) !== true),
+      [],
+    );
+  });
+  const page = await browser.newPage();
+  page.setDefaultTimeout(30_000);
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) faults.push(message.text());
+  });
+  if (config !== undefined)
+    await page.route("**/config.json", (one) =>
+      config === null ? one.fulfill({ status: 204 }) : one.fulfill({ json: config }),
+    );
+  await routes?.(page);
+  if (wallet !== undefined) await announce(page, world, wallet);
+  await page.goto(`${world.url}#${route}`);
+  return { page, faults };
+}
+
+/** The wallet hands every call to the chain, whose node signs for its funded accounts. */
+async function announce(page: Page, world: Served, { account, answer }: WalletOptions): Promise<void> {
+  const { rpcUrl, accounts } = world;
+  const address = accounts[account]?.address;
+  await page.exposeFunction("askWallet", async ({ method, params = [] }: RpcCall): Promise<object> => {
+    try {
+      const own = answer?.({ method, params });
+      if (own !== undefined) return { result: own };
+      if (method === "eth_requestAccounts" || method === "eth_accounts") return { result: [address] };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const response = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
+      return (await response.json()) as object;
+    } catch (error) {
+      const { message, code = -32_000 } = error as { readonly message: string; readonly code?: number };
+      return { error: { message, code } };
+    }
+  });
+  await page.addInitScript(() => {
+    const request = async (call: object): Promise<unknown> => {
+      const ask = (globalThis as unknown as { askWallet(call: object): Promise<WalletAnswer> }).askWallet;
+      const { result, error } = await ask(call);
+      if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code });
+      return result;
+    };
+    interface WalletAnswer {
+      readonly result?: unknown;
+      readonly error?: { readonly message: string; readonly code: number };
+    }
+    const info = {
+      uuid: "8bd1c6f2-0000-4000-8000-000000000001",
+      name: "Test wallet",
+      icon: "data:,",
+      rdns: "example.test",
+    };
+    const provider = { request, on: () => undefined, removeListener: () => undefined };
+    const detail = Object.freeze({ info: Object.freeze(info), provider });
+    const tell = (): boolean => dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
+    addEventListener("eip6963:requestProvider", tell);
+    tell();
+  });
+}
+
+/** Connects the announced wallet by the menu at the top. */
+export async function connectWallet(page: Page): Promise<void> {
+  await page.getByRole("banner").getByRole("button", { name: "Connect" }).click();
+  await page.getByRole("banner").getByRole("button", { name: "Test wallet" }).click();
+  await page.getByRole("banner").getByRole("button", { name: /^0x/ }).waitFor();
+  await page.keyboard.press("Escape");
+}
+
+/** Waits for a text below the header. */
+export async function sees(page: Page, text: string | RegExp): Promise<void> {
+  await page.getByRole("main").getByText(text).first().waitFor();
+}
