@@ -45,8 +45,8 @@ interface Manifest {
 /** All programs lie in dist, but they find each other and their data at the paths of the repository. */
 const places: Plugin = {
   name: "places",
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, "utf8");
       if (path.includes("/node_modules/") || !source.includes("import.meta.")) return null;
       const own = relative(root, path);
