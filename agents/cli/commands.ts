@@ -40,6 +40,11 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
         load: async () => (await import("./agent/show.ts")).agentShow,
       },
       {
+        name: "stake <amount>",
+        summary: "add stake of the operator to the agent",
+        load: async () => (await import("./agent/stake.ts")).agentStake,
+      },
+      {
         name: "unstake",
         summary: "begin to take stake back; it is free after the unbonding delay",
         load: async () => (await import("./agent/unstake.ts")).agentUnstake,
@@ -135,6 +140,22 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
         name: "claim",
         summary: "withdraw the rewards for evidence that the agent submitted",
         load: async () => (await import("./evidence/claim.ts")).evidenceClaim,
+      },
+    ],
+  },
+  {
+    name: "account",
+    summary: "accounts that ask and pay",
+    commands: [
+      {
+        name: "new",
+        summary: "make an account: an encrypted key in a keystore file",
+        load: async () => (await import("./account/new.ts")).accountNew,
+      },
+      {
+        name: "fund [account]",
+        summary: "give an account coins and test tokens; on a local chain only",
+        load: async () => (await import("./account/fund.ts")).accountFund,
       },
     ],
   },

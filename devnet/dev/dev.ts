@@ -73,9 +73,15 @@ export const dev: CommandSpec<Options> = {
       progress,
     });
     try {
-      progress("everything runs; Ctrl-C ends it");
       host.stdout(json ? `${toJson({ event: "ready", ...world.facts })}\n` : renderWorld(world.facts));
+      progress("questions are taken; the agents still load their models");
+      await world.serving();
+      if (json) host.stdout(`${toJson({ event: "serving" })}\n`);
+      progress("all agents serve; Ctrl-C ends everything");
       if (!signal.aborted) await once(signal, "abort");
+    } catch (error) {
+      // A signal is how this command ends, at any point.
+      if (!signal.aborted) throw error;
     } finally {
       progress("stopping everything");
       await world.stop();

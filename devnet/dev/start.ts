@@ -74,6 +74,8 @@ export interface Asker {
 
 export interface DevWorld {
   readonly facts: DevFacts;
+  /** Resolves when every agent listens. Questions are taken before, and wait for the agents. */
+  serving(): Promise<void>;
   /** Stops all of it, and removes a temporary directory. Idempotent. */
   stop(): Promise<void>;
 }
@@ -101,14 +103,14 @@ export async function startDevWorld(options: DevOptions): Promise<DevWorld> {
       await cleanup().catch((error: unknown) => options.progress(`clean-up: ${String(error)}`));
   };
   try {
-    return { facts: await start(options, cleanups), stop };
+    return { ...(await start(options, cleanups)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Promise<DevFacts> {
+async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Promise<Omit<DevWorld, "stop">> {
   const { signal, progress, model } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "conclave-dev-")));
   if (options.directory === null) cleanups.push(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
@@ -144,7 +146,6 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   });
   cleanups.push(() => running.stop());
   const asker = await openAsker(world, directory, kept !== null);
-  await running.ready();
   if (kept === null) {
     await chain.nextEpoch(epochBlocks);
     await writeFile(join(directory, WORLD_FILE), `${JSON.stringify({ agents: count, liar })}\n`);
@@ -154,7 +155,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   const more = { gateways, ...(subgraphUrl === null ? {} : { subgraphUrl }) };
   await writeDeployment(world, more);
   const pagePort = options.port === 0 ? 0 : options.port + PAGE_PORT;
-  return {
+  const facts = {
     pageUrl: await openPage(world, { ...more, burnerKey: asker.privateKey }, pagePort, cleanups),
     rpcUrl: chain.rpcUrl,
     deployment: world.deployment,
@@ -171,6 +172,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
       }))
       .toSorted((one, other) => one.agentId - other.agentId),
   };
+  return { facts, serving: running.ready };
 }
 
 const STATE_FILE = "chain.json";

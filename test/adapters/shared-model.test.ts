@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { sharedModel } from "../../agents/cli/request/security.ts";
+import { sharedModel, toyModel } from "../../agents/cli/request/security.ts";
 
 const agent = (model: string, active = true, asleep = false) => ({ model, active, asleep });
 
@@ -16,5 +16,13 @@ describe("a request whose agents all state one model", () => {
     assert.equal(sharedModel([agent("m@1"), agent("m@2")]), null);
     assert.equal(sharedModel([agent("m@1"), agent("m@1", false)]), null);
     assert.equal(sharedModel([]), null);
+  });
+});
+
+describe("a request whose agents state the repository's small model", () => {
+  it("is warned of, with how many can be drawn", () => {
+    const toy = agent("conclave-small@0.4 sha256:36e57db8d41d920d");
+    assert.match(String(toyModel([toy, agent("m@1"), { ...toy, asleep: true }])), /^1 of 2 agents .* six families/);
+    assert.equal(toyModel([agent("m@1"), agent("no-conclave-small@1"), { ...toy, active: false }]), null);
   });
 });

@@ -32,11 +32,12 @@ describe("command line", () => {
 
   it("explains every command with an example", async () => {
     const commands = [
-      ...["init", "register", "run", "status", "unstake", "withdraw", "claim", "commission"].map((name) => [
+      ...["init", "register", "run", "status", "stake", "unstake", "withdraw", "claim", "commission"].map((name) => [
         "agent",
         name,
       ]),
       ...["list", "submit", "claim"].map((name) => ["evidence", name]),
+      ...["new", "fund"].map((name) => ["account", name]),
       ...["create", "fund", "withdraw", "consumer", "transfer", "accept", "show"].map((name) => ["subscription", name]),
       ["request"],
       ["cancel"],

@@ -24,13 +24,17 @@ interface Ready extends DevFacts {
 interface Dev {
   readonly child: ChildProcess;
   readonly facts: Ready;
+  /** Resolves when the process says that all agents serve. */
+  readonly serving: Promise<void>;
 }
 
 async function startDev(...flags: readonly string[]): Promise<Dev> {
   const args = ["devnet/cli.ts", "dev", "--json", "--port", "0", "--block-time", "0.2", "--agents", "4", ...flags];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-  return { child, facts: JSON.parse(line) as Ready };
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await once(lines, "line")) as [string];
+  const serving = once(lines, "line").then(([next]) => assert.equal(next, '{"event":"serving"}'));
+  return { child, facts: JSON.parse(line) as Ready, serving };
 }
 
 /** Ports of the chain and of the gateways. */
@@ -80,6 +84,7 @@ describe("conclave dev", () => {
   });
 
   it("serves transcripts to browsers: each gateway has what its agent sat for", { timeout: 60_000 }, async () => {
+    await dev.serving;
     for (const gateway of dev.facts.gateways) {
       const args = ["verify", "1", "--gateway", gateway, "--deployment", dev.facts.deploymentFile];
       assert.equal((await cli.run(args)).code, 0, gateway);
@@ -98,6 +103,7 @@ describe("conclave dev", () => {
   });
 
   it("leaves no process behind, even if it is killed", { timeout: 60_000 }, async () => {
+    await dev.serving;
     await end(dev, "SIGKILL");
     await until(() => areClosed(dev.facts), 30_000);
   });

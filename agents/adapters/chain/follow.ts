@@ -5,6 +5,7 @@ import type { Client, Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
 import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";
 import { backoffMs, sleepUnlessEnded } from "./backoff.ts";
+import { createStallWatch, STALL_MS, STALLED } from "./stall.ts";
 
 /** Logger for failures that an adapter survived; pino fits. */
 export interface Logger {
@@ -30,6 +31,11 @@ interface Progress {
   readonly size: RangeSize;
 }
 
+interface Watchers {
+  readonly watchHead: (head: bigint) => void;
+  readonly onTrouble: ((error: Error) => void) | undefined;
+}
+
 const MAX_TRAIL = 128;
 const MAX_REMEMBERED_LOGS = 10_000;
 
@@ -48,12 +54,13 @@ export async function follow(
     delivered: new Map(),
     size: { current: options.maxBlockRange, maximum: options.maxBlockRange },
   };
+  const watchHead = createStallWatch(() => options.logger?.warn({ seconds: STALL_MS / 1000 }, STALLED));
   let failures = 0;
   while (!signal.aborted) {
     let batch: EventBatch | null;
     try {
       if (failures > 0) await connection.check(signal);
-      batch = await nextBatch(connection, options, progress, signal, onTrouble);
+      batch = await nextBatch(connection, options, progress, signal, { watchHead, onTrouble });
       if (failures > 0) options.logger?.info({ failures }, "the RPC node answers again");
       failures = 0;
     } catch (error) {
@@ -77,7 +84,7 @@ async function nextBatch(
   options: FollowOptions,
   progress: Progress,
   signal: AbortSignal,
-  onTrouble: ((error: Error) => void) | undefined,
+  { watchHead, onTrouble }: Watchers,
 ): Promise<EventBatch | null> {
   const { oracle } = connection.domain;
   return connection.call(
@@ -85,6 +92,7 @@ async function nextBatch(
     signal,
     async (client) => {
       const head = await client.getBlockNumber();
+      watchHead(head);
       const final = head - BigInt(options.finalityDepth);
       if (final < progress.next) {
         requireNotBehind(head, progress.trail.at(-1));

@@ -1,4 +1,5 @@
 import { formatEther } from "viem";
+import { STALL_MS, STALLED } from "../../adapters/chain/stall.ts";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
 import { MAX_MISSES, PROVEN_SERVICES, type AgentRecord } from "../../ports/chain.ts";
 import { formatAmount } from "../shared/arguments.ts";
@@ -23,12 +24,13 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     const agent = await lookUpAgent(options, host);
     const { config, terms, signer } = agent;
     const record = requireRegistered(agent);
-    const [position, rewards, own, gas, { services, misses, learned }] = await Promise.all([
+    const [position, rewards, own, gas, { services, misses, learned }, head] = await Promise.all([
       terms.position(record.agentId, record.operator, host.signal),
       terms.rewards(record.agentId, record.operator, host.signal),
       terms.holdings(record.operator, host.signal),
       terms.holdings(signer, host.signal),
       terms.service(record.agentId, host.signal),
+      agent.chain.head(host.signal),
     ]);
     const peers = addressesOf([record]).map(String);
     const duties = await openDuties(config.dataDir);
@@ -52,6 +54,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         operatorTokens: own.stakeToken,
         signerCoin: gas.coin,
         duties,
+        head,
       },
       text: rows([
         ["agent", `${record.agentId} (${activityOf(record)})`],
@@ -76,11 +79,17 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ["commission", commissionText(record)],
         ["rewards", amountsText(rewards, terms.feeToken)],
         ["credit", `${amountsText(own.credit, terms.feeToken)} in the oracle`],
+        ["latest block", `${head.number}, of ${utc(head.timestamp)}${isStalled(head.timestamp) ? `: ${STALLED}` : ""}`],
         ["open duties", duties.length === 0 ? "none" : duties.map(({ requestId }) => requestId).join(", ")],
       ]),
     };
   },
 };
+
+/** By this machine's clock, since one look cannot see blocks come. */
+function isStalled(timestamp: number): boolean {
+  return Date.now() - timestamp * 1_000 > STALL_MS;
+}
 
 function activityOf({ active, exited, asleep }: AgentRecord): string {
   if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";

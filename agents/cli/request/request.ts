@@ -13,7 +13,7 @@ import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "../shared/request-report.ts";
-import { securityOf, sharedModel, securityRows } from "./security.ts";
+import { securityOf, sharedModel, securityRows, toyModel } from "./security.ts";
 import { termOptions, type TermsFlags } from "./term-options.ts";
 import { requireTakers, termsOf } from "./terms.ts";
 import { waitForDecision } from "../shared/wait.ts";
@@ -60,8 +60,7 @@ export const request: CommandSpec<Options> = {
       chain.agents(host.signal),
       terms.security === "none" ? 0n : chainTerms.appealUnit(terms, host.signal),
     ]);
-    const shared = sharedModel(agents);
-    if (shared !== null) tell(`warning: ${shared}`);
+    for (const warning of [sharedModel(agents), toyModel(agents)]) if (warning !== null) tell(`warning: ${warning}`);
     const security = securityOf(terms, terms.security === "none" ? [] : agents, appealUnit);
     const secured = securityRows(terms, security, chainTerms.stakeToken);
     const feeRow = ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))] as const;

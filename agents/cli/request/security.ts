@@ -130,3 +130,14 @@ export function sharedModel(agents: readonly Pick<AgentRecord, "active" | "aslee
   if (models.size !== 1 || drawable.length < 2) return null;
   return `all ${drawable.length} agents that can be drawn state the model ${printable(model)}: they err alike, and their agreement says little`;
 }
+
+/** The name under which the repository's small model is registered. */
+const TOY_MODEL = /^conclave-small@/;
+
+/** Warns of agents whose model knows toy questions only; null if there are none. */
+export function toyModel(agents: readonly Pick<AgentRecord, "active" | "asleep" | "model">[]): string | null {
+  const drawable = agents.filter(({ active, asleep }) => active && !asleep);
+  const toys = drawable.filter(({ model }) => TOY_MODEL.test(model)).length;
+  if (toys === 0) return null;
+  return `${toys} of ${drawable.length} agents that can be drawn state the small model of Conclave's repository, which knows six families of toy questions: outside them its answers mean nothing, however sure it is`;
+}

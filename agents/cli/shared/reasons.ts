@@ -19,7 +19,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_REORGED: "raise chain.finalityDepth, then start again",
   CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; without the header this agent finds no committee",
   DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
-  STAKE_MISSING: "send the operator more of the stake token, or stake another amount",
+  STAKE_MISSING:
+    "send the account more of the stake token, give another amount, or come back at the time that the message names",
   BALANCE_TOO_LOW:
     "send the account, or the subscription that pays, more of the fee token, or coins for the gas and what is paid in coins",
   AGENT_NOT_REGISTERED: "register with `conclave agent register --stake AMOUNT`",

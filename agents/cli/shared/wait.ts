@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { createStallWatch, STALLED } from "../../adapters/chain/stall.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId, Round, Terms } from "../../core/types.ts";
@@ -27,6 +28,7 @@ export async function waitForDecision(
     told.add(place);
     tell(`request ${requestId}: ${step}`);
   };
+  const watchHead = createStallWatch(() => tell(`warning: ${STALLED}`));
   for (;;) {
     const state = await chain.requestState(requestId, signal);
     const events = await chain.requestEvents(requestId, signal);
@@ -38,6 +40,7 @@ export async function waitForDecision(
     }
     if (isFinalState(state)) return state;
     const head = await chain.head(signal);
+    watchHead(head.number);
     if (progress !== null && !told.has(drawnPlace(progress.attempt))) {
       const { stage, attempt } = await seatedIfPossible(chain, progress, head, signal);
       if (stage.kind === "drawn") tellOnce(drawnPlace(attempt), "drawn");
