@@ -29,6 +29,11 @@ export interface WorldAgent {
   readonly lies: boolean;
 }
 
+/** Hosts of pages, by name: where `sources.hosts` of a config finds them. */
+export type HostPlaces = Readonly<
+  Record<string, { readonly address: string; readonly port: number; readonly ca: string }>
+>;
+
 export interface AgentSettings {
   readonly directory: string;
   readonly password: string;
@@ -39,6 +44,8 @@ export interface AgentSettings {
   readonly lies: boolean;
   /** HOST:PORT of its gateway; none if absent. */
   readonly gateway?: string;
+  /** Pages that it finds elsewhere than the rest of the world; none if absent. */
+  readonly hosts?: HostPlaces;
   /** Gives the new agent coins for gas and tokens for its stake. */
   readonly fund: (keys: Keys) => Promise<void>;
 }
@@ -82,13 +89,14 @@ export async function findAgent(settings: AgentSettings, records: readonly Agent
   return { agentId: record.agentId, directory, keys, lies };
 }
 
-async function writeConfig({ directory, deployment, rpcUrl, model, gateway }: AgentSettings): Promise<void> {
+async function writeConfig({ directory, deployment, rpcUrl, model, gateway, hosts }: AgentSettings): Promise<void> {
   const { chainId, oracle, registry } = deployment;
   const config = {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
     model: modelConfig(model),
     listen: ["/ip4/127.0.0.1/tcp/0"],
     ...(gateway === undefined ? {} : { gateway }),
+    ...(hosts === undefined ? {} : { sources: { hosts } }),
     timing: {
       phaseMs: model.pace.phaseMs,
       graceMs: 3_000,
