@@ -55,8 +55,8 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
 }
 
 function callFor(asked: DemoQuestion): { readonly functionName: string; readonly args: readonly unknown[] } {
-  const { kind, options } = asked;
+  const { kind, options, decimals = 0, tolerance = 0 } = asked;
   const functionName = `ask${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
-  const details = { options, decimals: 0, tolerance: 0 };
+  const details = { options, decimals, tolerance };
   return { functionName, args: [questionText(asked), ...KIND_RULES[kind].uses.map((term) => details[term])] };
 }

@@ -7,10 +7,11 @@ import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { DemoQuestion } from "./questions.ts";
 
 /**
- * Returns the question as it is asked: its last lines name the documents by their content (docs/spec/sources.md SG1).
+ * Returns the question as it is asked: its last lines name its sources, documents by their content (docs/spec/sources.md SG1).
  */
-export function questionText({ question, documents = [] }: DemoQuestion): string {
-  const lines = documentsOf({ documents }).map(({ cid }) => `source: ${cid}`);
+export function questionText({ question, documents = [], sources = [] }: DemoQuestion): string {
+  const names = [...documentsOf({ documents }).map(({ cid }) => cid), ...sources];
+  const lines = names.map((name) => `source: ${name}`);
   return [question, ...lines].join("\n");
 }
 

@@ -1,5 +1,6 @@
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Hex } from "../../agents/core/types.ts";
+import type { Quotation } from "./quotations.ts";
 
 export interface DemoDecision {
   readonly requestId: string;
@@ -15,6 +16,8 @@ export interface DemoDecision {
    * that cite.
    */
   readonly documents: readonly { readonly cid: string; readonly text: string }[];
+  /** What answers quote of the question's pages, the best witnessed first; empty where it names none. */
+  readonly quotations: readonly Quotation[];
   readonly expected: string;
   /** True if the answer is the expected one. */
   readonly correct: boolean;
@@ -40,6 +43,8 @@ export interface DemoDecision {
 /** What the demo did and read from the chain. */
 export interface DemoFacts {
   readonly protocol: Protocol;
+  /** Name of the agents' model. */
+  readonly model: string;
   readonly decisions: readonly DemoDecision[];
   readonly agents: readonly {
     readonly agentId: number;

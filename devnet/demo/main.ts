@@ -3,7 +3,7 @@ import { Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { worldModel, type WorldModel } from "../world/model.ts";
-import { planFor } from "./questions.ts";
+import { evidencePlan, planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 import { renderSubgraph } from "./subgraph.ts";
@@ -23,6 +23,10 @@ const program = scriptCommand(
     "--model <file>",
     "GGUF file of the agents' model, or the name of a pulled one; its decisions may be wrong (default: the small model of this repository)",
   )
+  .option(
+    "--evidence",
+    "ask questions that only three pages and an API of the demo answer, and print what the answers quote and how many seats read it",
+  )
   .option("--json", "print one JSON object as the last line of stdout")
   .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
   .option(
@@ -32,13 +36,14 @@ const program = scriptCommand(
   .option("--logs <dir>", "copy the agents' logs there at the end")
   .addHelpText(
     "after",
-    "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n  $ npm run demo -- --model smollm2\n",
+    "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n  $ npm run demo -- --model smollm2\n  $ npm run demo -- --evidence\n",
   )
   .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.");
 
 interface Flags {
   readonly protocol: string;
   readonly model?: string;
+  readonly evidence?: true;
   readonly json?: true;
   readonly keep?: true;
   readonly subgraph?: true;
@@ -57,12 +62,14 @@ const progress = (line: string): void =>
 
 try {
   if (options.subgraph && findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} Leave out --subgraph.`);
+  if (options.evidence && !protocol.readsSources)
+    throw new Error(`${protocol.id} reads no sources; leave out --evidence, or choose another --protocol`);
   const model = worldModel(options.model);
   await runDemo({
     protocol,
     model,
     subgraph: options.subgraph === true,
-    plan: planFor(protocol.id),
+    plan: options.evidence ? evidencePlan : planFor(protocol.id),
     signal: abort.signal,
     progress,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
@@ -96,7 +103,7 @@ try {
 
 function faultsOf(one: DemoReport["decisions"][number], { knowsAnswers }: WorldModel): readonly string[] {
   return [
-    ...(one.correct || !knowsAnswers ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
+    ...(one.correct || !knowsAnswers ? [] : [`${one.status}: "${one.answer}", expected "${one.expected}"`]),
     ...(one.callbackSucceeded ? [] : ["the callback failed"]),
     ...(one.verified ? [] : ["the decision could not be verified"]),
   ];

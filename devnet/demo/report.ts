@@ -64,7 +64,8 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
     ...(id === "hashgraph" ? ["events: how many the seat that said most had said"] : []),
     ...(keeps ? [] : ["to verify a decision yourself, keep the network: npm run demo -- --keep"]),
   ];
-  return `${told.join("\n")}\n${table.toString()}\n${details.join("\n")}\n${notes.join("; ")}\n`;
+  const quoted = report.decisions.some(({ quotations }) => quotations.length > 0) ? renderQuotations(report) : "";
+  return `${told.join("\n")}\n${table.toString()}\n${quoted}${details.join("\n")}\n${notes.join("; ")}\n`;
 }
 
 /** What became of a liar, who may well sign what the others decided. */
@@ -75,4 +76,33 @@ function liarNote({ agentId, slashed }: DemoReport["agents"][number]): string {
       ? `proofs of its double signatures took ${lost.toFixed(2)} of its stake`
       : "no proof of its double signatures has reached the chain yet";
   return `agent #${agentId} lied and equivocated: ${cost}; where it signs, it certifies what the others decided`;
+}
+
+/** What answers quote of the pages, and by how many seats each was read. */
+function renderQuotations({ decisions, model }: DemoReport): string {
+  const table = new Table({
+    head: ["#", "source", "quotation", "answers", "quoted by", "witnessed by"],
+    colWidths: [5, 28, 48, 12, 11, 14],
+    wordWrap: true,
+    wrapOnWordBoundary: false,
+    style: { head: [], border: [] },
+  });
+  for (const one of decisions) {
+    const seats = one.seats.length;
+    const none = [numberOf(one), "", "nothing: no passage has enough witnesses", "", "", ""];
+    const rows = one.quotations.map(({ source, words, answers, quotedBy, witnessedBy }) => [
+      numberOf(one),
+      source,
+      words,
+      answers.join(", "),
+      `${quotedBy} of ${seats}`,
+      `${witnessedBy} of ${seats}`,
+    ]);
+    table.push(...(rows.length === 0 ? [none] : rows));
+  }
+  const notes = [
+    `the agents read pages of this demo on loopback, and the model ${model} answered from them; a number at a JSON pointer is read by code, and no model is asked`,
+    "the liar was shown another policy at /returns and another number; at /notice every agent was shown another policy",
+  ];
+  return `${table.toString()}\n${notes.join("; ")}\n`;
 }

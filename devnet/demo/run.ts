@@ -6,7 +6,7 @@ import { formatEther, parseEther } from "viem";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
+import type { Address, AgentId, DecisionStatus, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { AgentRecord, TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
@@ -15,7 +15,9 @@ import type { WorldAgent } from "../world/agents.ts";
 import { documentsOf, handOut } from "./documents.ts";
 import type { DemoDecision, DemoFacts } from "./facts.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
+import { servePages } from "./pages.ts";
 import { openPayer, type Payer } from "./pay.ts";
+import { readQuotations } from "./quotations.ts";
 import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.ts";
 import type { WorldModel } from "../world/model.ts";
 import { deployWorld, poll, startAgents, type World } from "../world/world.ts";
@@ -75,6 +77,8 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const chainMs = performance.now() - started;
 
   progress(`${chain.engine} at ${chain.rpcUrl}; registering ${AGENTS} agents with the model ${model.name}`);
+  const pages = plan.servesPages ? await servePages(AGENTS) : null;
+  if (pages !== null) cleanups.push(() => pages.close());
   const running = await startAgents(world, {
     directory,
     password: randomBytes(16).toString("hex"),
@@ -82,6 +86,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
     count: AGENTS,
     liar: true,
     known: false,
+    ...(pages === null ? {} : { hosts: pages.hosts }),
     signal,
     progress,
   });
@@ -116,7 +121,9 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   progress("verifying: chain, IPFS, hashes, signatures, replay");
   const verified = await Promise.all(asked.map(({ requestId }) => verify(requestId, world.deploymentFile, signal)));
   const decisions = await Promise.all(
-    asked.map((one, index) => describe(world, one, questions[index] as DemoQuestion, verified[index] as Verified)),
+    asked.map((one, index) =>
+      describe(world, one, questions[index] as DemoQuestion, verified[index] as Verified, signal),
+    ),
   );
   progress("settling: every seat is paid by its share, and what is left goes back to the subscription");
   for (const { requestId } of asked) await world.payer.settle(requestId, signal);
@@ -125,6 +132,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const rewards = await Promise.all(agents.map(({ agentId, keys }) => world.payer.rewardsOf(agentId, keys.address)));
   const report = {
     protocol: options.protocol,
+    model: model.name,
     decisions,
     agents: agents.map(({ agentId, keys, lies }, index) => ({
       agentId,
@@ -220,7 +228,7 @@ async function follow(
       }
     }
     const states = await Promise.all(requestIds.map((requestId) => reader.requestState(requestId, signal)));
-    return states.every(({ status }) => status === "decided" || status === "hung" || status === "refunded");
+    return states.every(({ status }) => status !== "none" && status !== "requested");
   });
 }
 
@@ -235,11 +243,20 @@ function lineOf(event: ChainEvent, requestId: RequestId): string | null {
   }
 }
 
+/** The statuses as the contracts name them. */
+const STATUS_NAMES: Readonly<Record<DecisionStatus, string>> = {
+  decided: "Decided",
+  hung: "Hung",
+  unanswerable: "Unanswerable",
+  tooEarly: "TooEarly",
+};
+
 async function describe(
   world: DemoWorld,
   { requestId, requestGas }: Asked,
   question: DemoQuestion,
   verified: Verified,
+  signal: AbortSignal,
 ): Promise<DemoDecision> {
   const { reader, desk, transactions } = world;
   const events = await reader.requestEvents(requestId);
@@ -251,13 +268,14 @@ async function describe(
     requestId: requestId.toString(),
     question: question.question,
     kind: question.kind,
-    status: decision.status === "decided" ? "Decided" : "Hung",
+    status: STATUS_NAMES[decision.status],
     outcome: decision.outcome,
     answer: decision.answer,
     confidence: decision.confidence,
     documents: documentsOf(question),
     expected: question.expected,
-    correct: decision.status === "decided" && isExpected(question, decision.answer),
+    quotations: question.sources === undefined ? [] : await readQuotations(world, requestId, signal),
+    correct: isExpected(question, decision.status, decision.answer),
     seats: committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
     signers: committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),
     rounds: verified.rounds,

@@ -29,11 +29,18 @@ export interface WorldAgent {
   readonly lies: boolean;
 }
 
+/** Hosts of pages, by name: where `sources.hosts` of a config finds them. */
+export type HostPlaces = Readonly<
+  Record<string, { readonly address: string; readonly port: number; readonly ca: string }>
+>;
+
 export interface AgentSettings extends Omit<RegistrationSettings, "config"> {
   readonly model: WorldModel;
   readonly lies: boolean;
   /** HOST:PORT of its gateway; none if absent. */
   readonly gateway?: string;
+  /** Pages that it finds elsewhere than the rest of the world; none if absent. */
+  readonly hosts?: HostPlaces;
 }
 
 export interface RegistrationSettings {
@@ -93,13 +100,14 @@ export async function findAgent(settings: AgentSettings, records: readonly Agent
   return { agentId: record.agentId, directory, keys, lies };
 }
 
-function configOf({ deployment, rpcUrl, model, gateway }: AgentSettings) {
+function configOf({ deployment, rpcUrl, model, gateway, hosts }: AgentSettings) {
   const { chainId, oracle, registry } = deployment;
   return {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
     model: { kind: "llama", path: model.path, sequences: 2, threads: 1, gpu: false },
     listen: ["/ip4/127.0.0.1/tcp/0"],
     ...(gateway === undefined ? {} : { gateway }),
+    ...(hosts === undefined ? {} : { sources: { hosts } }),
     timing: {
       phaseMs: model.pace.phaseMs,
       graceMs: 3_000,

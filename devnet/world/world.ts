@@ -15,7 +15,15 @@ import {
 } from "../../scripts/deploy/deployment.ts";
 import { DEFAULT_PRICES } from "../../scripts/deploy/prices.ts";
 import type { LocalChain } from "../local-chain.ts";
-import { findAgent, setUpAgent, startAgent, stopProcess, type AgentSettings, type WorldAgent } from "./agents.ts";
+import {
+  findAgent,
+  setUpAgent,
+  startAgent,
+  stopProcess,
+  type AgentSettings,
+  type HostPlaces,
+  type WorldAgent,
+} from "./agents.ts";
 import { openBank, type Bank } from "./bank.ts";
 import type { WorldModel } from "./model.ts";
 
@@ -105,6 +113,8 @@ export interface AgentsSettings {
   readonly liar: boolean;
   /** HOST:PORT of each agent's gateway; no gateways if absent. */
   readonly gateways?: readonly string[];
+  /** Pages of each agent; none if absent. */
+  readonly hosts?: readonly HostPlaces[];
   /** True if the agents were set up in the directory before. */
   readonly known: boolean;
   readonly signal: AbortSignal;
@@ -146,7 +156,7 @@ export async function startAgents(world: World, settings: AgentsSettings): Promi
 
 function settingsOf(
   { deployment, chain, bank }: World,
-  { directory, password, model, gateways }: AgentsSettings,
+  { directory, password, model, gateways, hosts }: AgentsSettings,
   index: number,
   lies: boolean,
 ): AgentSettings {
@@ -162,6 +172,7 @@ function settingsOf(
     stake,
     lies,
     ...(gateway === undefined ? {} : { gateway }),
+    ...(hosts?.[index] === undefined ? {} : { hosts: hosts[index] }),
     fund: (keys) => bank.fund(keys.address, stake),
   };
 }

@@ -83,16 +83,16 @@ describe("the demo's questions", () => {
   it("exist for every registered protocol, with an expected answer of their kind", () => {
     for (const { id } of protocols)
       for (const question of planFor(id).questions)
-        assert.equal(isExpected(question, question.expected), true, question.question);
+        assert.equal(isExpected(question, "decided", question.expected), true, question.question);
   });
 
   it("expect an answer by its canonical value, and no wrong one", () => {
     const [budget] = planFor("unanimous").questions;
-    assert.equal(isExpected(budget!, "e, d,c"), true);
-    assert.equal(isExpected(budget!, "C,D"), false);
-    assert.equal(isExpected(budget!, ""), false);
+    assert.equal(isExpected(budget!, "decided", "e, d,c"), true);
+    assert.equal(isExpected(budget!, "decided", "C,D"), false);
+    assert.equal(isExpected(budget!, "decided", ""), false);
     const [text] = planFor("council").questions;
-    assert.equal(isExpected(text!, ` ${text!.expected} `), true);
-    assert.equal(isExpected(text!, text!.expected.toUpperCase()), false);
+    assert.equal(isExpected(text!, "decided", ` ${text!.expected} `), true);
+    assert.equal(isExpected(text!, "decided", text!.expected.toUpperCase()), false);
   });
 });

@@ -18,6 +18,7 @@ const decision: DemoDecision = {
   answer: "yes",
   confidence: 750_000,
   documents: [{ cid: "bafysource", text: "Refunds within 60 days." }],
+  quotations: [],
   expected: "yes",
   correct: true,
   seats: [{ seat: 0, agentId: 3, signer: "0x03", reputation: 1_000_000 }],
@@ -34,6 +35,7 @@ const decision: DemoDecision = {
 
 const report = (id: string, decisions: readonly DemoDecision[]): DemoReport => ({
   protocol: protocolById(id) as Protocol,
+  model: "small",
   decisions,
   agents: [
     { agentId: 1, signer: "0x01", lies: true, reputation: 1_000_000, earned: "0", slashed: "20.5" },

@@ -11,7 +11,7 @@ import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts"
 import { parseSource, type Source } from "../../agents/core/sources/source.ts";
 import type { Reading, ReadingFailure } from "../../agents/core/sources/snapshot.ts";
 
-const tls = join(import.meta.dirname, "..", "adapters", "fixtures", "tls");
+const tls = join(import.meta.dirname, "../../devnet/world/tls");
 /** Signs the certificate of pages.test, moved.test and api.test. */
 export const AUTHORITY = join(tls, "ca.pem");
 const loopback = new BlockList();
