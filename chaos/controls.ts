@@ -4,9 +4,8 @@ import { join } from "node:path";
 
 export interface Planted {
   readonly file: string;
-  /** Text that occurs exactly once in the file. */
-  readonly find: string;
-  readonly replace: string;
+  /** Texts that occur exactly once in the file, and what replaces them. */
+  readonly edits: readonly (readonly [find: string, replace: string])[];
 }
 
 export const CONTROLS = {
@@ -16,21 +15,25 @@ export const CONTROLS = {
    */
   fsync: {
     file: "agents/adapters/journal/file-journal.ts",
-    find: "        await writeAll(file, bytes, end);\n        await file.datasync();\n        end += bytes.length;",
-    replace:
-      "        const at = end; end += bytes.length; setTimeout(() => void writeAll(file, bytes, at).catch(() => undefined), 6_000);",
+    edits: [
+      [
+        "        await writeAll(file, bytes, end);\n        await file.datasync();\n        end += bytes.length;",
+        "        const at = end; end += bytes.length; setTimeout(() => void writeAll(file, bytes, at).catch(() => undefined), 6_000);",
+      ],
+    ],
   },
   /** Two processes may serve one folder. */
   locks: {
     file: "agents/adapters/lock.ts",
-    find: '    database.exec("BEGIN EXCLUSIVE");\n',
-    replace: "",
+    edits: [['    database.exec("BEGIN EXCLUSIVE");\n', ""]],
   },
   /** An agent whose nonce somebody else used waits for its own transaction, which never comes. */
   nonce: {
     file: "agents/adapters/chain/transactions.ts",
-    find: "if (seen !== null && seen.mined > flight.nonce && displaced) return null;",
-    replace: "",
+    edits: [
+      ['return submission === "nonce-used" ? null : flight;', "return flight;"],
+      ["if (seen !== null && seen.mined > flight.nonce && displaced) return null;", ""],
+    ],
   },
 } as const satisfies Readonly<Record<string, Planted>>;
 

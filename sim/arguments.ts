@@ -2,6 +2,9 @@ import { ANSWER_KINDS } from "../agents/core/types.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
 import { BYZANTINE_KINDS, FAULTS, SOURCE_FAULTS, parseList, type SimOptions } from "./options.ts";
 
+/** Virtual milliseconds of a window if none are given. */
+export const WINDOW_MS = 1_000;
+
 /** Values of the flags of `npm run sim`. */
 export interface SimFlags {
   readonly protocol: string;
@@ -12,6 +15,8 @@ export interface SimFlags {
   readonly kind?: AnswerKind;
   readonly errorPpm: number;
   readonly sources: string;
+  readonly twins?: number;
+  readonly windowMs: number;
 }
 
 export function optionsFrom(flags: SimFlags): SimOptions {
@@ -19,11 +24,17 @@ export function optionsFrom(flags: SimFlags): SimOptions {
     protocol: flags.protocol,
     n: flags.n,
     byzantine: flags.byzantine,
-    faults: parseList("faults", flags.faults, FAULTS),
-    byzantineKinds: parseList("byzantine-kinds", flags.byzantineKinds, BYZANTINE_KINDS),
+    ...(flags.twins === undefined
+      ? {
+          faults: parseList("faults", flags.faults, FAULTS),
+          byzantineKinds: parseList("byzantine-kinds", flags.byzantineKinds, BYZANTINE_KINDS),
+        }
+      : // The schedule alone decides what strikes.
+        { faults: [], byzantineKinds: ["twin"] as const }),
     kind: flags.kind ?? null,
     errorPpm: flags.errorPpm,
     sources: parseList("sources", flags.sources, SOURCE_FAULTS),
+    ...(flags.twins === undefined ? {} : { twins: { windows: flags.twins, windowMs: flags.windowMs } }),
   };
 }
 
@@ -43,6 +54,8 @@ export function optionsOf(text: string): SimOptions {
     byzantineKinds: value("byzantine-kinds", "all"),
     errorPpm: Number(value("error-ppm", "0")),
     sources: value("sources", "none"),
+    windowMs: Number(value("window-ms", String(WINDOW_MS))),
+    ...(words.includes("--twins") ? { twins: Number(value("twins", "1")) } : {}),
     ...(kind === undefined ? {} : { kind }),
   });
 }

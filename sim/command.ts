@@ -17,6 +17,8 @@ export function commandFor(options: SimOptions, seed: number, mutant: string | n
   if (options.kind !== null) parts.push(`--kind ${options.kind}`);
   if (options.errorPpm > 0) parts.push(`--error-ppm ${options.errorPpm}`);
   if (options.sources.length > 0) parts.push(`--sources ${list(options.sources, SOURCE_FAULTS)}`);
+  if (options.twins !== undefined)
+    parts.push(`--twins ${options.twins.windows}`, `--window-ms ${options.twins.windowMs}`);
   if (mutant !== null) parts.push(`--mutant ${mutant}`);
   return parts.join(" ");
 }

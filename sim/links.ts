@@ -3,7 +3,7 @@ import { decodeMessage } from "../agents/core/encoding/transcript.ts";
 import type { Address, SeatIndex } from "../agents/core/types.ts";
 import type { Clock } from "../agents/ports/clock.ts";
 import type { Network } from "../agents/ports/network.ts";
-import type { Plan } from "./plan.ts";
+import type { PartitionPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -35,16 +35,16 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
         for (const listener of node.connectListeners) listener(signer);
       }
   };
-  for (const { until, side } of partitions)
-    clock.schedule(until, () => reconnect((a, b) => side.has(a) !== side.has(b)));
+  const parts = ({ side, except }: PartitionPlan, a: SeatIndex, b: SeatIndex): boolean =>
+    a !== except && b !== except && side.has(a) !== side.has(b);
+  for (const partition of partitions)
+    clock.schedule(partition.until, () => reconnect((a, b) => parts(partition, a, b)));
   if (links.dropPpm > 0 || links.targets.length > 0 || links.stormPpm > 0)
     clock.schedule(healAt, () => reconnect(() => true));
 
   const isCut = (from: SeatIndex, to: SeatIndex): boolean => {
     const now = clock.now();
-    return partitions.some(
-      ({ from: start, until, side }) => start <= now && now < until && side.has(from) !== side.has(to),
-    );
+    return partitions.some((partition) => partition.from <= now && now < partition.until && parts(partition, from, to));
   };
 
   const isTarget = createTargeting(plan, random.fork("targeted"));

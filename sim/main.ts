@@ -5,7 +5,7 @@ import { ConclaveError } from "../agents/core/errors.ts";
 import { protocols } from "../agents/core/protocols/index.ts";
 import { ANSWER_KINDS } from "../agents/core/types.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
-import { optionsFrom, type SimFlags } from "./arguments.ts";
+import { optionsFrom, WINDOW_MS, type SimFlags } from "./arguments.ts";
 import type { SeedResult } from "./batch.ts";
 import { commandFor } from "./command.ts";
 import type { Mutant } from "./mutant.ts";
@@ -15,12 +15,15 @@ import { createPlan } from "./plan.ts";
 import { createPool, type Pool } from "./pool.ts";
 import { buildReport, reportText } from "./report.ts";
 import { showsSame, shrink } from "./shrink.ts";
+import { checkTwins, schedulesOf } from "./twins.ts";
 import { exitCodeOf, toolCommand } from "../scripts/shared/arguments.ts";
 
 /** A violation was found; every other failure exits with 2. */
 const EXIT_VIOLATED = 1;
 /** Keeps seed numbers within 32 bits. */
 const MOST_SEEDS = 10_000_000;
+/** Worlds if no number is given. */
+const SEEDS = 100;
 const PROGRESS_MS = 5_000;
 
 /** The names that `recorder.count` counts. */
@@ -41,7 +44,7 @@ Names after "struck:" and in "counts", each with the number of times that it hap
 `;
 
 interface Flags extends SimFlags {
-  readonly seeds: number;
+  readonly seeds?: number;
   readonly seed: number;
   readonly jobs: number;
   readonly realSignatures?: boolean;
@@ -64,7 +67,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .requiredOption("--protocol <id>", `one of ${protocols.map(({ id }) => id).join(", ")}`)
     .requiredOption("--n <seats>", "committee size", integer)
     .option("--byzantine <seats>", "how many seats misbehave; more than the protocol bears is allowed", integer, 0)
-    .option("--seeds <count>", "how many worlds", integer, 100)
+    .option("--seeds <count>", "how many worlds; 100 if absent, with --twins all that there are", integer)
     .option("--seed <first>", "the first seed; the others follow it", integer, 1)
     .option("--faults <list>", `all, none, or some of ${FAULTS.join(",")}`, "all")
     .option("--byzantine-kinds <list>", `all, or some of ${BYZANTINE_KINDS.join(",")}`, "all")
@@ -75,6 +78,12 @@ function commandLine(): ReturnType<typeof toolCommand> {
       `how pages that the question names show themselves: none, all, or some of ${SOURCE_FAULTS.join(",")}`,
       "none",
     )
+    .option(
+      "--twins <windows>",
+      "one seat has two instances; seeds from 1 on give every split of the committee in so many windows, once",
+      integer,
+    )
+    .option("--window-ms <ms>", "virtual milliseconds of such a window", integer, WINDOW_MS)
     .option("--jobs <threads>", "worker threads", integer, availableParallelism())
     .option("--real-signatures", "secp256k1 and Keccak instead of the simulated scheme (slow)")
     .option("--mutant <id>", "plant one of the bugs of sim/mutants.ts")
@@ -112,7 +121,9 @@ async function simulate(program: ReturnType<typeof toolCommand>): Promise<number
   const flags = program.opts<Flags>();
   const options = optionsFrom(flags);
   if (program.getOptionValueSource("byzantineKinds") === "cli") refuseIdleKinds(flags);
-  checkRange("seeds", flags.seeds, 1, MOST_SEEDS);
+  if (options.twins !== undefined) checkTwins(options.twins, flags.n, flags.byzantine);
+  const count = flags.seeds ?? (options.twins === undefined ? SEEDS : schedulesOf(options.twins, flags.n));
+  checkRange("seeds", count, 1, MOST_SEEDS);
   checkRange("jobs", flags.jobs, 1, 256);
   const mutant = flags.mutant === undefined ? null : mutantById(flags.mutant);
   program.requireOptions();
@@ -125,18 +136,23 @@ async function simulate(program: ReturnType<typeof toolCommand>): Promise<number
     process.stderr.write(
       `${options.byzantine} of ${options.n} seats are more than f, the most that a committee bears: expect violations, or hung decisions\n`,
     );
-  const pool = await createPool(Math.min(flags.jobs, flags.seeds), {
+  const pool = await createPool(Math.min(flags.jobs, count), {
     realSignatures: flags.realSignatures === true,
     mutant,
   });
   try {
-    return await runAndReport(pool, options, flags, mutant);
+    return await runAndReport(pool, options, { ...flags, seeds: count }, mutant);
   } finally {
     await pool.close();
   }
 }
 
-async function runAndReport(pool: Pool, options: SimOptions, flags: Flags, mutant: Mutant | null): Promise<number> {
+async function runAndReport(
+  pool: Pool,
+  options: SimOptions,
+  flags: Flags & { readonly seeds: number },
+  mutant: Mutant | null,
+): Promise<number> {
   const started = performance.now();
   let told = started;
   const progress = (results: readonly SeedResult[]): boolean => {

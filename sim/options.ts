@@ -54,6 +54,14 @@ export interface SimOptions {
   readonly errorPpm: number;
   /** SM8: how the sources of the question may show themselves; empty: the question names none. */
   readonly sources: readonly SourceFault[];
+  /** SM10: every way to split the committee around a seat with two instances; absent: faults are drawn. */
+  readonly twins?: TwinsOptions;
+}
+
+export interface TwinsOptions {
+  readonly windows: number;
+  /** Virtual milliseconds of one window. */
+  readonly windowMs: number;
 }
 
 const READERS = protocols.filter(({ readsSources }) => readsSources).map(({ id }) => id);

@@ -21,6 +21,7 @@ import { planSources, sourceNames, type SourcesPlan } from "./sources.ts";
 import { phasesOf } from "./phases.ts";
 import { BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
 import { createRandom, type Random } from "./random.ts";
+import { withTwins, type TwinsPlan } from "./twins.ts";
 import { simSigner } from "./signer.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import { KIND_RULES, usesTerm } from "../agents/core/request/kinds.ts";
@@ -39,6 +40,8 @@ export interface PartitionPlan {
   readonly until: number;
   /** Seats on one side. */
   readonly side: ReadonlySet<SeatIndex>;
+  /** A seat that the partition does not concern. */
+  readonly except?: SeatIndex;
 }
 
 /** Frames that an adversary on the links picks out; a null field matches any. */
@@ -94,6 +97,8 @@ export interface Plan {
   /** P8; absent = no bound. */
   readonly tokensPerRequest?: number;
   readonly partitions: readonly PartitionPlan[];
+  /** SM10; absent: no seat has two instances by a schedule. */
+  readonly twins?: TwinsPlan;
   readonly crashes: ReadonlyMap<SeatIndex, readonly CrashPlan[]>;
   /** SM5: Speed of each seat's timers, parts per million of true time. */
   readonly speedPpm: readonly number[];
@@ -104,7 +109,12 @@ const MOST_CRASHES_PER_SEAT = 3;
 /** Slowest and fastest timers under skew. */
 export const SKEW_PPM = { slowest: 800_000, fastest: 1_250_000 } as const;
 
-export function createPlan(options: SimOptions, seed: number): Plan {
+export function createPlan({ twins, ...options }: SimOptions, seed: number): Plan {
+  const plan = drawPlan(options, seed);
+  return twins === undefined ? plan : withTwins(plan, twins, seed);
+}
+
+function drawPlan(options: SimOptions, seed: number): Plan {
   const random = createRandom(seed, "plan");
   const protocol = protocolById(options.protocol);
   if (protocol === null)

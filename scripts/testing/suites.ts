@@ -40,6 +40,7 @@ const byName: Partial<Record<Suite, string>> = {
 const longFiles: Readonly<Record<string, string>> = {
   "test/sim/mutants.test.ts": "hunts every planted bug through seeded worlds, up to 10,000 each",
   "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
+  "test/sim/twins-runs.test.ts": "plays every schedule of twins for every protocol; twins.test.ts plays two protocols",
   "test/sim/worlds-runs.test.ts":
     "plays many seeds of every fault, misdeed and protocol; simulator.test.ts plays a few",
   "lab/test/complexity-runs.test.ts": "measures every protocol, by the command and in seeded worlds",
@@ -54,6 +55,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/packages": "packs, installs and bundles packages",
   "test/models": "asks the models in models/",
   "test/sim/command.test.ts": "starts the simulator's command many times",
+  "test/sim/twins.test.ts": "plays every schedule of twins of two protocols",
   "test/sim/simulator.test.ts": "plays seeded worlds of every protocol",
   "test/core/adversarial.test.ts": "plays whole committees under attack",
   "test/core/council.test.ts": "plays whole committees",

@@ -11,6 +11,7 @@ import { late } from "./late.ts";
 import { malformed } from "./malformed.ts";
 import { bentModel, minds, type MindName } from "./minds.ts";
 import { replaying } from "./replay.ts";
+import { scheduled } from "./scheduled.ts";
 import { silent } from "./silent.ts";
 import { split } from "./split.ts";
 
@@ -73,7 +74,15 @@ function thinking(mind: MindName, ports: SessionPorts, { plan, random }: Culprit
 
 /** Returns two runtimes with one key and two minds; each talks to its part of the committee ("twins", Bano et al.). */
 async function twins(ports: SessionPorts, culprit: Culprit, overlapPpm: number): Promise<readonly SessionPorts[]> {
-  const [first, second] = split(ports, culprit, overlapPpm);
   const journal = await createMemoryJournals().open("twin");
+  const { twins: plan } = culprit.plan;
+  if (plan !== undefined) {
+    const [one, other] = scheduled(ports, culprit, plan);
+    return [
+      { ...ports, network: one },
+      { ...ports, network: other, journal },
+    ];
+  }
+  const [first, second] = split(ports, culprit, overlapPpm);
   return [{ ...ports, network: first }, thinking("lying", { ...ports, network: second, journal }, culprit)];
 }

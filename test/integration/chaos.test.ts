@@ -1,7 +1,7 @@
 // The parts of `npm run chaos`: what it breaks is broken, and what it finds is there.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect, createServer as createTcpServer, type AddressInfo } from "node:net";
@@ -28,7 +28,7 @@ import { questionOf, startModelServer, sumIn } from "../../chaos/model-server.ts
 import { delayOf } from "../../chaos/perturb.ts";
 import { startRpcProxy } from "../../chaos/rpc-proxy.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
-import { assertAtLeast, assertBelow } from "../support/assertions.ts";
+import { assertAtLeast, assertBelow, assertIncludes } from "../support/assertions.ts";
 
 const when = { afterMs: 0, forMs: 1_000 };
 
@@ -44,6 +44,13 @@ describe("a manifest of chaos", () => {
     }
     assert.deepEqual([...drawn].toSorted(), [...PERTURBATIONS].toSorted());
     for (const { kind } of generateManifest(7, ["pause"]).perturbations) assert.equal(kind, "pause");
+  });
+
+  it("is kept for what was found and for each control, and can be read", () => {
+    const folder = join(import.meta.dirname, "../../chaos/manifests");
+    const files = readdirSync(folder);
+    for (const file of files) parseManifest(readFileSync(join(folder, file), "utf8"), file);
+    for (const control of Object.keys(CONTROLS)) assertIncludes(files, `control-${control}.yaml`);
   });
 
   it("is refused with the field that is wrong", () => {
@@ -192,9 +199,9 @@ describe("what chaos breaks", () => {
   });
 
   it("a safety of the product: the text that a control replaces occurs once", () => {
-    for (const { file, find } of Object.values(CONTROLS)) {
+    for (const { file, edits } of Object.values(CONTROLS)) {
       const source = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
-      assert.equal(source.split(find).length, 2, `${file}: ${find}`);
+      for (const [find] of edits) assert.equal(source.split(find).length, 2, `${file}: ${find}`);
     }
   });
 });
