@@ -70,8 +70,8 @@ describe("page: long lists", () => {
     const { oracle, registry } = world.chain.deployment;
     const { page } = await visit(context, world, {
       config: { ...world.config, subgraphUrl },
-      routes: async (before) =>
-        before.route(subgraphUrl, async (route) => {
+      routes: async (opened) =>
+        opened.route(subgraphUrl, async (route) => {
           const { first, where } = (route.request().postDataJSON() as Asked).variables;
           const newest = Math.min(ROWS, (where.number_lt ?? ROWS + 1) - 1);
           const requests = Array.from({ length: Math.min(first, newest) }, (_, index) =>
@@ -102,8 +102,8 @@ describe("page: long lists", () => {
     const { page } = await visit(context, world, {
       config: { ...world.config, subgraphUrl },
       expects: /ERR_FAILED/,
-      routes: async (before) =>
-        before.route(subgraphUrl, (route) => {
+      routes: async (opened) =>
+        opened.route(subgraphUrl, (route) => {
           const data = {
             ...standing(),
             deployment: { oracle, registry, requests: 1, agents: 5, activeAgents: 4 },

@@ -10,7 +10,7 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { decided, decisionsOfAll, type DecidedCase } from "../support/decided-cases.ts";
 import { clientOf, NODE_REGISTRY } from "../support/decided-node.ts";
-import { visit } from "./visit.ts";
+import { visit, type RpcCall } from "./visit.ts";
 import { serve, serveBlocks, type Served } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
@@ -100,9 +100,7 @@ async function answerCalls(page: Page): Promise<void> {
 async function answerCall(route: Route): Promise<void> {
   const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "content-type" };
   if (route.request().method() === "OPTIONS") return route.fulfill({ status: 204, headers });
-  const { id, method, params } = route.request().postDataJSON() as Parameters<PublicClient["request"]>[0] & {
-    id: number;
-  };
+  const { id, method, params } = route.request().postDataJSON() as RpcCall & { readonly id: number };
   const result: unknown = await node.request({ method, params } as Parameters<PublicClient["request"]>[0]);
   return route.fulfill({ json: { jsonrpc: "2.0", id, result: result ?? null }, headers });
 }

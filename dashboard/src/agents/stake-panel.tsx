@@ -103,7 +103,7 @@ function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
         Unbonding takes {seconds(terms.unbondingDelaySeconds)}. Until then the stake can still be slashed for what the
         agent did.
       </p>
-      <div aria-live="polite">{doing.isPending && <p>Waiting for the wallet and the chain…</p>}</div>
+      {doing.isPending && <p role="status">Waiting for the wallet and the chain…</p>}
       {doing.error !== null && <Trouble error={doing.error} />}
     </>
   );

@@ -8,6 +8,9 @@ interface Props {
   readonly rounds: number;
 }
 
+/** Objections before the rest is folded. */
+const SHOWN = 12;
+
 /** Who objected to what, why, and what others made of it. */
 export function Objections({ opinions, rounds }: Props): ReactElement | null {
   const objections = opinions.filter(({ accepts, text }) => !accepts && text !== "");
@@ -15,24 +18,41 @@ export function Objections({ opinions, rounds }: Props): ReactElement | null {
   return (
     <section className="stack">
       <h2>{objections.length === 1 ? "One objection" : plural(objections.length, "objection")}</h2>
-      <ol className="objections">
-        {objections.map((one) => {
-          const { seat, answer, round, message } = one.about;
-          return (
-            <li key={`${one.by} ${message}`}>
-              <p>
-                <strong>Seat {one.by}</strong> to seat {seat}’s “<Quoted text={answer ?? ""} most={60} />”
-                {rounds > 1 && <span className="soft small"> in round {round + 1}</span>}
-              </p>
-              <p>
-                <Quoted text={one.text} most={600} />
-              </p>
-              <Ruling opinion={one} />
-            </li>
-          );
-        })}
-      </ol>
+      <List objections={objections.slice(0, SHOWN)} rounds={rounds} />
+      {objections.length > SHOWN && (
+        <details>
+          <summary>{objections.length - SHOWN} more</summary>
+          <List objections={objections.slice(SHOWN)} rounds={rounds} />
+        </details>
+      )}
     </section>
+  );
+}
+
+interface ListProps {
+  readonly objections: readonly Opinion[];
+  readonly rounds: number;
+}
+
+function List({ objections, rounds }: ListProps): ReactElement {
+  return (
+    <ol className="objections">
+      {objections.map((one) => {
+        const { seat, answer, round, message } = one.about;
+        return (
+          <li key={`${one.by} ${message}`}>
+            <p>
+              <strong>Seat {one.by}</strong> to seat {seat}’s “<Quoted text={answer ?? ""} most={60} />”
+              {rounds > 1 && <span className="soft small"> in round {round + 1}</span>}
+            </p>
+            <p>
+              <Quoted text={one.text} most={600} />
+            </p>
+            <Ruling opinion={one} />
+          </li>
+        );
+      })}
+    </ol>
   );
 }
 

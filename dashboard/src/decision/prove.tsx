@@ -63,7 +63,7 @@ function Prover({ requestId }: Pick<Props, "requestId">): ReactElement {
         </p>
       </div>
       {(isPending || proof !== undefined) && <Checks proof={proof ?? null} progress={progress} />}
-      <div aria-live="polite">{proof !== undefined && <Verdict proof={proof} />}</div>
+      {proof !== undefined && <Verdict proof={proof} />}
       {proving.error !== null && <Trouble error={proving.error} onRetry={begin} />}
     </section>
   );

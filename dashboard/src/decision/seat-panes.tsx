@@ -32,11 +32,7 @@ export function SeatPanes({ argument, decision, committee }: Props): ReactElemen
               <p className="soft small">
                 <Link href={`/agents/${agentId}`}>Agent {agentId}</Link>
               </p>
-              {argument.statements
-                .filter((one) => one.seat === seat)
-                .map((one) => (
-                  <Said key={one.message} statement={one} isOnly={argument.rounds < 2} />
-                ))}
+              <Statements argument={argument} seat={seat} />
               <Effects argument={argument} seat={seat} />
             </li>
           );
@@ -49,12 +45,14 @@ export function SeatPanes({ argument, decision, committee }: Props): ReactElemen
 type Kind = "agrees" | "differs" | "silent" | "lied";
 
 function stateOf(
-  { lies, opinions }: Argument,
+  { lies, opinions, statements }: Argument,
   decision: Decision,
   seat: number,
   standing: Statement | undefined,
 ): { readonly kind: Kind; readonly text: string } {
   if (lies.some((one) => one.seat === seat)) return { kind: "lied", text: "signed two things" };
+  if (standing === undefined && statements.some((one) => one.seat === seat && isChair(one)))
+    return { kind: "silent", text: "chair" };
   if ((standing?.answer ?? null) === null) {
     const isJudge = standing === undefined && opinions.some(({ by }) => by === seat);
     return { kind: "silent", text: isJudge ? "judged others" : "no answer" };
@@ -65,12 +63,35 @@ function stateOf(
     : { kind: "differs", text: "differs" };
 }
 
-function Said({ statement, isOnly }: { readonly statement: Statement; readonly isOnly: boolean }): ReactElement {
-  const { answer, reason, confidence, round, quotations } = statement;
-  const place = isChair(statement) ? `As ${CHAIRS[statement.phase] ?? "chair"}` : `Round ${round + 1}`;
+function Statements({ argument, seat }: { readonly argument: Argument; readonly seat: number }): ReactElement {
+  const own = argument.statements.filter((one) => one.seat === seat);
+  return (
+    <>
+      {own.map((one) => (
+        <Said key={one.message} statement={one} place={own.length === 1 && !isChair(one) ? null : placeOf(one)} />
+      ))}
+    </>
+  );
+}
+
+/** When the seat said it, and as what. */
+function placeOf({ phase, round }: Statement): string {
+  return `Round ${round + 1}${ROLES[phase] ?? ""}`;
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  revise: ", revised",
+  reply: ", in reply",
+  draft: ", as drafter",
+  synthesize: ", as chair",
+  converge: ", as chair",
+};
+
+function Said({ statement, place }: { readonly statement: Statement; readonly place: string | null }): ReactElement {
+  const { answer, reason, confidence, quotations } = statement;
   return (
     <div className="said">
-      {(!isOnly || isChair(statement)) && <p className="soft small">{place}</p>}
+      {place !== null && <p className="soft small">{place}</p>}
       {answer === null ? (
         <p>
           No answer{reason === "" ? "." : ": "}
@@ -93,8 +114,6 @@ function Said({ statement, isOnly }: { readonly statement: Statement; readonly i
     </div>
   );
 }
-
-const CHAIRS: Readonly<Record<string, string>> = { converge: "converger" };
 
 function Reason({ text }: { readonly text: string }): ReactElement | null {
   if (text === "") return null;

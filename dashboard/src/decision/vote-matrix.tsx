@@ -1,6 +1,6 @@
 import { useId, type ReactElement } from "react";
 import { Quoted } from "../shared/quoted.tsx";
-import { standingAnswers, type Argument } from "./argument.ts";
+import { isChair, standingAnswers, type Argument } from "./argument.ts";
 
 /** Every seat against every answer of the last round in which there were votes. */
 export function VoteMatrix({
@@ -14,7 +14,7 @@ export function VoteMatrix({
   const id = useId();
   const round = Math.max(-1, ...opinions.map(({ about }) => about.round));
   if (round < 0) return null;
-  const given = statements.filter((one) => one.round === round && one.answer !== null);
+  const given = statements.filter((one) => one.round === round && one.answer !== null && !isChair(one));
   const answers = [...new Set(given.map(({ answer }) => answer ?? ""))];
   const own = standingAnswers(argument, round);
   const cellOf = (seat: number, answer: string): Cell => {
