@@ -12,6 +12,7 @@ interface Node {
   readonly arguments?: readonly Node[];
   readonly quasis?: readonly { readonly value: { readonly cooked: string | null } }[];
   readonly expressions?: readonly Node[];
+  readonly elements?: readonly (Node | null)[];
   readonly object?: Node;
   readonly property?: Node;
   readonly parent?: Node;
@@ -29,6 +30,8 @@ type Visitor = Readonly<Record<string, (node: Node) => void>>;
 type Layer = readonly [folder: string, uses: readonly string[], because: string];
 
 const PRODUCT = ["agents/core", "agents/ports", "agents/adapters", "agents/node", "agents/cli", "sdk", "subgraph"];
+/** What the chain runs, and how it gets there. */
+const CHAIN = ["contracts", "ignition"];
 const NO_TOOLS = "The product uses nothing of tools, simulator, devnet, lab or tests.";
 
 /** A file belongs to the layer whose folder holds it. Entry points (scripts/*.ts) and test suites may use everything. */
@@ -45,21 +48,48 @@ const LAYERS: readonly Layer[] = [
   ],
   ["subgraph", [], NO_TOOLS],
   ["models", PRODUCT, NO_TOOLS],
+  ["contracts", [], "The package of contracts stands by itself."],
+  ["ignition", ["agents/core", "agents/ports"], "A deployment knows contracts and what they mean, and no tools."],
   [
     "sim",
     ["agents/core", "agents/ports", "agents/node", "agents/adapters/memory", "scripts"],
     "The simulator uses the in-memory adapters, so that a seed decides everything.",
   ],
-  ["scripts", PRODUCT, "Repository tools know the product only; the entry points beside them may know more."],
-  ["devnet", [...PRODUCT, "scripts", "sim"], "A local world is built from product, simulator and tools."],
-  ["lab", [...PRODUCT, "scripts", "sim", "devnet", "test/support"], "Studies use test support, not test suites."],
-  ["test/support", [...PRODUCT, "scripts", "sim", "devnet"], "Test support serves the product's tests, not the lab's."],
+  [
+    "scripts",
+    [...PRODUCT, "ignition"],
+    "Repository tools know the product only; the entry points beside them may know more.",
+  ],
+  ["devnet", [...PRODUCT, "ignition", "scripts", "sim"], "A local world is built from product, simulator and tools."],
+  [
+    "lab",
+    [...PRODUCT, "ignition", "scripts", "sim", "devnet", "test/support"],
+    "Studies use test support, not test suites.",
+  ],
+  [
+    "test/support",
+    [...PRODUCT, "ignition", "scripts", "sim", "devnet"],
+    "Test support serves the product's tests, not the lab's.",
+  ],
 ];
 /** The layers whose files may name no data of other folders either, and load only what a string names. */
-const STRICT = new Set([...PRODUCT, "models"]);
+const STRICT = new Set([...PRODUCT, ...CHAIN, "models"]);
 const IS_CODE = /\.[cm]?[jt]s$/;
-/** Paths into any other folder lead to data. */
-const FOLDERS_OF_CODE = ["agents", "sdk", "subgraph", "scripts", "sim", "devnet", "lab", "test"];
+/** Any other path leads to data. The settings of Hardhat load tools. */
+const CODE = [
+  "hardhat.config.ts",
+  "agents",
+  "sdk",
+  "subgraph",
+  "ignition",
+  "scripts",
+  "sim",
+  "devnet",
+  "lab",
+  "test",
+  "vendor",
+];
+const UP = /^(?:\.{0,2}\/)+/;
 
 function isIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
@@ -85,6 +115,12 @@ function isNamed(node: Node | undefined, name: string): boolean {
   return node?.type === "Identifier" && node.name === name;
 }
 
+/** True of `join(...)`, `path.resolve(...)`, `[...].join("/")`. */
+function isPathCall(callee: Node | undefined): boolean {
+  const name = callee?.property ?? callee;
+  return isNamed(name, "join") || isNamed(name, "resolve");
+}
+
 function layers(context: Context): Visitor {
   const file = posix(relative(context.cwd, context.filename));
   const layer = layerOf(file);
@@ -93,19 +129,30 @@ function layers(context: Context): Visitor {
   const isStrict = STRICT.has(own);
 
   const checkText = (node: Node, text: string): void => {
-    const target = targetOf(text);
-    if (target === null || !FOLDERS_OF_CODE.some((folder) => isIn(target, folder))) return;
-    if ([own, ...uses].some((folder) => isIn(target, folder))) return;
-    context.report({ node, message: `${because} This leads to ${target}.` });
+    const target = targetsOf(text).find(isForbidden);
+    if (target !== undefined) context.report({ node, message: `${because} This leads to ${target}.` });
   };
 
-  /** The path from the repository's root that a text names; null if it names none that matters. */
-  function targetOf(text: string): string | null {
-    if (!isStrict && !IS_CODE.test(text)) return null;
-    if (text.startsWith("file:")) return posix(relative(context.cwd, fileURLToPath(text)));
-    if (text.startsWith(".") || isAbsolute(text))
-      return posix(relative(context.cwd, resolve(dirname(context.filename), text)));
-    return isStrict && /^[\w/.-]+$/.test(text) && IS_CODE.test(text) ? text : null;
+  /** A path by its last parts: `join(root, "sim", "x.ts")` leads to sim/x.ts. */
+  const checkParts = (node: Node, parts: readonly (Node | null)[]): void => {
+    const texts = parts.map((part) => textOf(part ?? undefined));
+    const named = texts.slice(texts.lastIndexOf(null) + 1).join("/");
+    const target = named.replace(UP, "");
+    if (isForbidden(target)) context.report({ node, message: `${because} This leads to ${target}.` });
+  };
+
+  function isForbidden(target: string): boolean {
+    if ([own, ...uses].some((place) => isIn(target, place))) return false;
+    return CODE.some((place) => isIn(target, place));
+  }
+
+  /** The paths from the repository's root that a text may name. The text may be the end of a longer path. */
+  function targetsOf(text: string): readonly string[] {
+    if (!isStrict && !IS_CODE.test(text)) return [];
+    if (text.startsWith("file:")) return [posix(relative(context.cwd, fileURLToPath(text)))];
+    const isPath = text.startsWith(".") || isAbsolute(text);
+    const target = isPath ? [posix(relative(context.cwd, resolve(dirname(context.filename), text)))] : [];
+    return isStrict && text.includes("/") && /^[\w/.-]+$/.test(text) ? [...target, text.replace(UP, "")] : target;
   }
 
   const checkLoad = (node: Node, named: Node | undefined): void => {
@@ -115,11 +162,14 @@ function layers(context: Context): Visitor {
 
   const texts: Visitor = {
     Literal: (node) => checkText(node, textOf(node) ?? ""),
-    TemplateLiteral: (node) => checkText(node, headOf(node)),
+    TemplateLiteral: (node) => {
+      for (const { value } of node.quasis ?? []) checkText(node, value.cooked ?? "");
+    },
   };
   const loads: Visitor = {
     ImportExpression: (node) => checkLoad(node, node.source),
     CallExpression: (node) => {
+      if (isPathCall(node.callee)) checkParts(node, node.callee?.object?.elements ?? node.arguments ?? []);
       if (isNamed(node.callee, "require")) checkLoad(node, node.arguments?.[0]);
       if (!isNamed(node.callee, "createRequire")) return;
       const { parent } = node;

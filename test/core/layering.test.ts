@@ -21,6 +21,9 @@ const refused: readonly (readonly [folder: string, from: readonly string[]])[] =
   ["agents/cli", OUTSIDE],
   ["subgraph/src", OUTSIDE],
   ["models", OUTSIDE],
+  ["sdk/src", OUTSIDE],
+  ["contracts/abi", ["agents/core", "sdk", ...OUTSIDE]],
+  ["ignition/modules", ["agents/adapters", "agents/cli", "sdk", ...OUTSIDE]],
   ["sim", ["agents/adapters/libp2p", "agents/cli", "devnet", "lab", "test"]],
   ["scripts/solidity", ["sim", "devnet", "lab", "test"]],
   ["devnet", ["lab", "test"]],
@@ -37,12 +40,16 @@ const allowed: readonly (readonly [folder: string, from: readonly string[]])[] =
   ["agents/cli", ["agents/core", "agents/ports", "agents/adapters", "agents/node"]],
   ["sim", ["agents/core", "agents/ports", "agents/node", "agents/adapters/memory", "scripts/shared"]],
   ["scripts/solidity", PRODUCT],
-  ["devnet", [...PRODUCT, "scripts", "sim"]],
+  ["ignition/modules", ["agents/ports"]],
+  ["devnet", [...PRODUCT, "ignition", "scripts", "sim"]],
   ["test/support", [...PRODUCT, "scripts", "sim", "devnet"]],
   ["lab", [...PRODUCT, "scripts", "sim", "devnet", "test/support"]],
 ];
 
-/** Ways out of agents/x/ into sim/, besides a plain import: "a path that ...". */
+/** Where detours are planted: two folders below the root. */
+const STRICT = [...PRODUCT, "sdk/src", "subgraph/src", "contracts/abi", "ignition/modules"] as const;
+
+/** Ways out of a/b/ into sim/, besides a plain import: "a path that ...". */
 const detours: Readonly<Record<string, string>> = {
   "begins with ./": 'import "./../../sim/x.ts";',
   "goes through a sibling": 'import "../core/../../sim/x.ts";',
@@ -60,6 +67,16 @@ const detours: Readonly<Record<string, string>> = {
   "is required later": "export const load = createRequire(import.meta.url);",
   "is a path from the root": 'export const x = join(root, "sim/x.ts");',
   "is a folder": 'export const x = join(import.meta.dirname, "../../sim");',
+  "leads through the packages of others": 'import "../../vendor/x.js";',
+  "leads through the settings of Hardhat": 'import "../../hardhat.config.ts";',
+  "is read": 'export const x = readFileSync(join(import.meta.dirname, "../../sim/x.json"));',
+  "is read from the root": 'export const x = readFileSync(join(root, "sim/x.json"));',
+  "is read from the working folder": 'export const x = readFileSync("sim/x.json");',
+  "is read in parts": 'export const x = readFileSync(join(import.meta.dirname, "..", "..", "sim", "x.json"));',
+  "is read in parts from the root": 'export const x = readFileSync(path.resolve(root, "sim", "x.json"));',
+  "is read in parts from an array": 'export const x = readFileSync([root, "sim", "x.json"].join("/"));',
+  "is read by the end of a template": "export const x = readFileSync(`${root}/sim/x.json`);",
+  "is read by the end of a sum": 'export const x = readFileSync(root + "/sim/x.json");',
 };
 
 /** What the product loads in such ways of its own. */
@@ -90,7 +107,9 @@ describe("the layers", () => {
     write(".oxlintrc.json", JSON.stringify({ ...rules, jsPlugins }));
     for (const [at, from] of [...refused, ...allowed])
       for (const other of from) write(fileFor(at, other), importing(`${posix.relative(at, other)}/x.ts`));
-    for (const at of PRODUCT) {
+    const subgraph = readFileSync(join(root, "subgraph/src/.oxlintrc.json"), "utf8");
+    write("subgraph/src/.oxlintrc.json", subgraph.replace("../..", root));
+    for (const at of STRICT) {
       for (const [way, text] of Object.entries(detours)) write(fileFor(at, way), `${text}\n`);
       ways.forEach((text, index) => write(fileFor(at, `way ${index}`), `${text}\n`));
     }
@@ -117,7 +136,7 @@ describe("the layers", () => {
 
   for (const [way] of Object.entries(detours))
     it(`refuse a path out of the product that ${way}`, () => {
-      for (const at of PRODUCT) assert.match(codesOf(fileFor(at, way)), LAYERS, at);
+      for (const at of STRICT) assert.match(codesOf(fileFor(at, way)), LAYERS, at);
     });
 
   it("let the product load its own files in such ways", () => {
@@ -126,6 +145,14 @@ describe("the layers", () => {
         const file = fileFor(at, `way ${index}`);
         assert.doesNotMatch(codesOf(file), LAYERS, `${file}: ${ways[index]}`);
       }
+  });
+
+  it("give no name in package.json to a file outside the product", () => {
+    const { imports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    };
+    for (const path of Object.values(imports).flatMap((places) => Object.values(places)))
+      assert.match(path, /^\.\/agents\/(?:core|adapters)\//);
   });
 
   for (const at of ["agents/core", "agents/ports"])
