@@ -35,7 +35,7 @@ import {
     NO_SEED_BLOCK,
     PPM_ONE,
     REPLACE_GAS,
-    TOO_EARLY_PAUSE
+    TOO_EARLY_WAIT
 } from "./types/Limits.sol";
 import {
     Currency,
@@ -76,13 +76,13 @@ contract DecisionOracle is Accounts, Requests {
     /// @dev What leads to the next round.
     /// @param appeals number of appeals so far, with this one
     /// @param appellant the account that appealed; 0 if the oracle called the committee itself: then there is no bond
-    /// @param pause seconds before a committee is called, or 0
+    /// @param wait seconds before a committee is called, or 0
     struct RoundStep {
         uint256 link;
         uint256 appeals;
         address appellant;
         uint256 bond;
-        uint256 pause;
+        uint256 wait;
     }
 
     /// @dev What a commit has proven.
@@ -352,8 +352,8 @@ contract DecisionOracle is Accounts, Requests {
             unchecked {
                 // Both are bytes.
                 uint256 appeals = round.appeals() + (next == Next.Larger ? 1 : 0);
-                uint256 pause = next == Next.Later ? TOO_EARLY_PAUSE : 0;
-                _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0, pause));
+                uint256 wait = next == Next.Later ? TOO_EARLY_WAIT : 0;
+                _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0, wait));
             }
             return false;
         }
@@ -419,11 +419,11 @@ contract DecisionOracle is Accounts, Requests {
         registry.recordServices(currency, services);
     }
 
-    /// @dev Returns what an attempt begins with. One that waits has no committee; `replace` calls one after the pause (SE25).
-    /// @return round the attempt's round; its deadline is the end of the committee's period, or of the pause
+    /// @dev Returns what an attempt begins with. One that waits has no committee; `replace` calls one after the wait (SE25).
+    /// @return round the attempt's round; its deadline is the end of the committee's period, or of the wait
     /// @return seedBlock `NO_SEED_BLOCK` while it waits
     function _begin(RequestTerms terms, RoundStep memory step) private view returns (Round round, uint64 seedBlock) {
-        uint256 period = step.pause;
+        uint256 period = step.wait;
         seedBlock = NO_SEED_BLOCK;
         if (period == 0) (period, seedBlock) = (terms.duration(), SeedLib.next(_epochBlocks));
         unchecked {

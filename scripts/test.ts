@@ -8,7 +8,7 @@ import { messageOf } from "../agents/core/errors.ts";
 import { scriptCommand } from "./shared/arguments.ts";
 import { EXIT_INTERRUPTED } from "./shared/interrupt.ts";
 import { createPrinter, table, totalsOf } from "./testing/report.ts";
-import { runJob, type Outcome } from "./testing/run-job.ts";
+import { runJob, type JobResult } from "./testing/run-job.ts";
 import {
   filesOf,
   folderOf,
@@ -67,11 +67,11 @@ process.env["NODE_COMPILE_CACHE"] ??= compileCache;
 const ending = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => ending.abort());
 const started = performance.now();
-const outcomes = await runAll();
+const results = await runAll();
 const seconds = (performance.now() - started) / 1000;
-const totals = totalsOf(outcomes);
+const totals = totalsOf(results);
 const ran = totals.reduce((count, { passed, failed, skipped }) => count + passed + failed + skipped, 0);
-const ok = ran > 0 && outcomes.every((outcome) => outcome.ok);
+const ok = ran > 0 && results.every((result) => result.ok);
 out.write(`\n${table(totals, seconds)}`);
 if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals })}\n`);
 if (ran === 0) process.stderr.write(flags.grep === undefined ? "No test ran.\n" : `No test matches ${flags.grep}.\n`);
@@ -131,14 +131,14 @@ function keyOf({ suite, files }: Job): string {
   return files.length === 0 ? suite : files.join();
 }
 
-async function runAll(): Promise<readonly Outcome[]> {
+async function runAll(): Promise<readonly JobResult[]> {
   const printer = createPrinter(jobs.length, command.args.length === 0, out);
   let isCompiled = !jobs.some(({ suite }) => needsContracts(suite));
   // Compiled once, while files that need no contracts already run.
   const compiled = isCompiled
     ? Promise.resolve()
     : loadArtifacts([anyContract], "default").then(() => (isCompiled = true));
-  const results: Outcome[] = [];
+  const results: JobResult[] = [];
   const how = { grep: flags.grep, fewRuns: command.args.length === 0 };
   const work = async (left: Job[]): Promise<void> => {
     while (left.length > 0 && !ending.signal.aborted) {
@@ -149,9 +149,9 @@ async function runAll(): Promise<readonly Outcome[]> {
       }
       const [job] = left.splice(ready, 1) as [Job];
       const print = printer.job();
-      const outcome = await runJob(job, { ...print, ...how, signal: ending.signal });
-      print.done(outcome);
-      results.push(outcome);
+      const result = await runJob(job, { ...print, ...how, signal: ending.signal });
+      print.done(result);
+      results.push(result);
     }
   };
   const workers = lanes.flatMap((lane) => {
@@ -170,7 +170,7 @@ function widthOf(lane: Lane): number {
   return { computing: cores, waiting: cores + 1, alone: 1 }[lane];
 }
 
-function keepTimes(results: readonly Outcome[]): void {
+function keepTimes(results: readonly JobResult[]): void {
   const taken = results.map(({ job, seconds: one }) => [keyOf(job), Math.round(one * 10) / 10]);
   mkdirSync(dirname(timesFile), { recursive: true });
   writeFileSync(timesFile, JSON.stringify({ ...readTimes(), ...Object.fromEntries(taken) }, null, 1));

@@ -34,7 +34,7 @@ export function createLife(onEffect: () => void): Life {
   });
   const guardClock = (clock: Clock): Clock => ({
     now: () => clock.now(),
-    schedule: (delayMs, callback) => (permits() ? clock.schedule(delayMs, () => alive && callback()) : () => {}),
+    schedule: (afterMs, callback) => (permits() ? clock.schedule(afterMs, () => alive && callback()) : () => {}),
   });
   const guardJournal = (journal: Journal): Journal => ({
     truncatedBytes: journal.truncatedBytes,

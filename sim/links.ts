@@ -72,9 +72,9 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
     const reordered = reorders.chance(links.reorderPpm);
     if (!delayed && !reordered) return network.send(to, frame);
     recorder.count(delayed ? "delay" : "reorder");
-    const delayMs = delayed ? delays.below(links.delayMs) : reorders.below(4 * plan.latencyMs + 2);
+    const lateMs = delayed ? delays.below(links.delayMs) : reorders.below(4 * plan.latencyMs + 2);
     // No frame stays on its way past the healing.
-    clock.schedule(Math.min(delayMs, healAt - clock.now()), () => network.send(to, frame));
+    clock.schedule(Math.min(lateMs, healAt - clock.now()), () => network.send(to, frame));
   };
 
   return {

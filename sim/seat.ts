@@ -240,7 +240,7 @@ function skewedClock(clock: Clock, speedPpm: number): Clock {
   if (speedPpm === 1_000_000) return clock;
   return {
     now: () => Math.floor((clock.now() * speedPpm) / 1_000_000),
-    schedule: (delayMs, callback) => clock.schedule(Math.ceil((delayMs * 1_000_000) / speedPpm), callback),
+    schedule: (afterMs, callback) => clock.schedule(Math.ceil((afterMs * 1_000_000) / speedPpm), callback),
   };
 }
 

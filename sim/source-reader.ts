@@ -18,7 +18,7 @@ export function simSourceReader({ pages }: SourcesPlan, seat: SeatIndex, eyes: E
     async read(source, signal) {
       const place = pages.findIndex(({ name }) => name === source.text);
       const page = pages[place] as SourcePlan;
-      await sleep(clock, (page.delaysMs[seat] as number) + latencyMs(), signal);
+      await sleep(clock, (page.latenciesMs[seat] as number) + latencyMs(), signal);
       const text = shownBy(page, seat, clock.now());
       if (text !== null) recorder.read(seat, { source: place, text });
       recorder.count(`page ${text === null ? "gone" : page.fault}`);

@@ -11,7 +11,7 @@ export interface SourcePlan {
   /** What each seat is shown; null if it gets nothing. `MOMENT` in it stands for the moment of reading. */
   readonly texts: readonly (string | null)[];
   /** How long the page takes to answer each seat. */
-  readonly delaysMs: readonly number[];
+  readonly latenciesMs: readonly number[];
 }
 
 /** SM8: the pages of a world. */
@@ -70,7 +70,7 @@ export function planSources(names: readonly string[], world: SourcesOf, random: 
   };
 }
 
-interface DrawnPage extends Pick<SourcePlan, "texts" | "delaysMs"> {
+interface DrawnPage extends Pick<SourcePlan, "texts" | "latenciesMs"> {
   readonly isDivided: boolean;
 }
 
@@ -84,7 +84,7 @@ function drawPage(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<Seat
   /** `mark` ends all lines but the one that tells. */
   const page = (answer: string, mark = "."): string =>
     lines.map((one, at) => (at === place ? tellingLine(answer) : one + mark)).join("\n");
-  const right = { texts: seats.map(() => page(truth)), delaysMs: seats.map(() => 0), isDivided: false };
+  const right = { texts: seats.map(() => page(truth)), latenciesMs: seats.map(() => 0), isDivided: false };
   switch (fault) {
     case "right":
       return right;
@@ -110,7 +110,7 @@ function drawPage(fault: SourceFault, world: SourcesOf, fooled: ReadonlySet<Seat
     }
     case "slow": {
       const latestMs = random.pick([Math.floor(phaseMs / 3), phaseMs]);
-      return { ...right, delaysMs: seats.map(() => random.below(latestMs)) };
+      return { ...right, latenciesMs: seats.map(() => random.below(latestMs)) };
     }
   }
 }

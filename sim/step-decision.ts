@@ -143,7 +143,7 @@ function run(options: StepOptions, course: Run, seat: number, effect: Effect): v
     }
     case "wait": {
       const event: Event = { seat, input: { kind: "elapsed", timer: effect.timer }, depth: 0 };
-      course.timers.push({ at: course.now + effect.delayMs, event });
+      course.timers.push({ at: course.now + effect.afterMs, event });
       return;
     }
     case "certified":

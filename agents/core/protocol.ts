@@ -66,8 +66,8 @@ export type Effect =
     }
   /** Hand others' signed messages on to every seat. */
   | { readonly kind: "forward"; readonly messages: readonly Message[] }
-  /** Answer with `elapsed` after the delay. */
-  | { readonly kind: "wait"; readonly timer: string; readonly delayMs: number }
+  /** Answer with `elapsed` after the time. */
+  | { readonly kind: "wait"; readonly timer: string; readonly afterMs: number }
   /** Fetch blocks by content; answer with `loaded`. */
   | { readonly kind: "load"; readonly root: Digest; readonly blocks: readonly Digest[] }
   /** Read the sources that the question names, in half of a phase; answer with `read`. Asked once an attempt. */

@@ -148,16 +148,16 @@ export interface ChainWriter {
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
   /**
-   * Commits several decisions in as few transactions as possible. Returns one outcome per commit, in their order; a
+   * Commits several decisions in as few transactions as possible. Returns one result per commit, in their order; a
    * failed commit holds back no other. Throws only failures that concern all, e.g. CHAIN_UNREACHABLE.
    */
-  commitAll(commits: readonly CertifiedDecision[], signal?: AbortSignal): Promise<readonly BatchOutcome[]>;
+  commitAll(commits: readonly CertifiedDecision[], signal?: AbortSignal): Promise<readonly BatchResult[]>;
   finalize(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   retryCallback(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** `rounds`: all rounds of a final request, from the first to the one whose decision is final. */
   settle(request: Request, rounds: readonly DecidedRound[], signal?: AbortSignal): Promise<Receipt | "already">;
   /** Settles several requests in as few transactions as possible, as `commitAll` commits. */
-  settleAll(requests: readonly FinalRequest[], signal?: AbortSignal): Promise<readonly BatchOutcome[]>;
+  settleAll(requests: readonly FinalRequest[], signal?: AbortSignal): Promise<readonly BatchResult[]>;
   /** Replaces a committee that did not answer in time. */
   replace(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Returns the fee of a request that no committee decided in time. */
@@ -190,8 +190,8 @@ export interface FinalRequest {
   readonly rounds: readonly DecidedRound[];
 }
 
-/** Outcome of one call in a batch: the receipt of their transaction, or the error of this call. */
-export type BatchOutcome = Receipt | "already" | ConclaveError;
+/** Result of one call in a batch: the receipt of their transaction, or the error of this call. */
+export type BatchResult = Receipt | "already" | ConclaveError;
 
 /** Two messages or two decisions that one seat signed for one place, as the Slasher takes them. */
 export type EquivocationProof = MessageProof | DecisionProof;

@@ -4,10 +4,10 @@ import type { DecisionStatus } from "../core/types.ts";
  * How an attempt ended for a seat. `left`: the seat had no certificate, because others were quicker or the committee
  * was replaced.
  */
-export type AttemptOutcome = DecisionStatus | "left";
+export type AttemptEnd = DecisionStatus | "left";
 
 /** What became of a certificate. `refused`: a try failed, and another one follows. */
-export type RelayOutcome = "committed" | "already" | "refused";
+export type RelayEnd = "committed" | "already" | "refused";
 
 /** What an operator watches of a running agent. Counts are since the start of the process. */
 export interface AgentFacts {
@@ -16,8 +16,8 @@ export interface AgentFacts {
   /** Seats held now, and those among them that fell silent. */
   readonly seats: number;
   readonly silentSeats: number;
-  readonly attempts: Readonly<Record<AttemptOutcome, number>>;
-  readonly relays: Readonly<Record<RelayOutcome, number>>;
+  readonly attempts: Readonly<Record<AttemptEnd, number>>;
+  readonly relays: Readonly<Record<RelayEnd, number>>;
   /** AV6: signatures that seats withheld because the store did not hold the transcript. */
   readonly withheld: number;
   /** Answers of the model that were no answers of the question's kind. */

@@ -4,7 +4,7 @@ import type { Reading } from "../core/sources/snapshot.ts";
 /** Reads what a question names, with this operator's own eyes. */
 export interface SourceReader {
   /**
-   * Reads a source. Whatever the source does, the outcome is a reading, at the latest when the reader's own time is up; it throws
+   * Reads a source. Whatever the source does, the result is a reading, at the latest when the reader's own time is up; it throws
    * only the signal's reason, once that aborts.
    */
   read(source: Source, signal: AbortSignal): Promise<Reading>;

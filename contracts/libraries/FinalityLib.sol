@@ -9,7 +9,7 @@ import {RequestTermsLib} from "./RequestTermsLib.sol";
 import {RoundLib} from "./RoundLib.sol";
 
 /// @notice What follows a decision: nothing, an appeal if somebody makes one, another committee of the same size, a larger one, or one of
-/// the same size after a pause.
+/// the same size after a wait.
 enum Next {
     Final,
     Provisional,
@@ -32,7 +32,7 @@ library FinalityLib {
         if (isHung && round.hasRetry(terms.retries(), attempt)) return Next.Retry;
         uint256 appeals = round.appeals();
         unchecked {
-            // The attempt is a byte. The pause is an attempt of its own, and so is the committee after it.
+            // The attempt is a byte. The wait is an attempt of its own, and so is the committee after it.
             bool canWait = appeals == 0 && round.hasRetry(terms.retries(), attempt + 1);
             if (canWait && decision.head.statusCode() == uint256(Status.TooEarly)) return Next.Later;
         }

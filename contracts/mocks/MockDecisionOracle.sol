@@ -28,7 +28,7 @@ import {
     NO_SEED_BLOCK,
     PPM_ONE,
     SEED_DELAY,
-    TOO_EARLY_PAUSE
+    TOO_EARLY_WAIT
 } from "../types/Limits.sol";
 import {
     Currency,
@@ -102,7 +102,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
 
     /// @notice The mock has no agents, so it cannot do what only committees and relayers ask for.
     error NotMocked();
-    /// @notice Nobody can appeal: the terms allow no appeal any more or set a finality, or the request asks again after a pause. Use
+    /// @notice Nobody can appeal: the terms allow no appeal any more or set a finality, or the request asks again after a wait. Use
     /// `decide` or `decideNonAnswer`.
     error NotAppealable(RequestId requestId);
     /// @notice The decision is the one that it should overturn.
@@ -168,7 +168,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
             entry.verdict = verdict;
             _emitCommitted(requestId, entry, _states[requestId].attempt());
             _charge(requestId, entry, status, false);
-            _reopen(requestId, entry, address(0), TOO_EARLY_PAUSE);
+            _reopen(requestId, entry, address(0), TOO_EARLY_WAIT);
         } else {
             _judge(requestId, entry, verdict);
             _end(requestId, entry);
@@ -482,19 +482,19 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         _reopen(requestId, entry, appellant, 0);
     }
 
-    function _reopen(RequestId requestId, Entry storage entry, address appellant, uint256 pause) private {
+    function _reopen(RequestId requestId, Entry storage entry, address appellant, uint256 wait) private {
         uint32 attempt = _states[requestId].attempt() + 1;
         _states[requestId] = RequestStateLib.make(Status.Requested, attempt, 0);
-        (Round round, uint64 seedBlock) = _begin(entry, pause);
+        (Round round, uint64 seedBlock) = _begin(entry, wait);
         emit RequestReopened(requestId, attempt, round, seedBlock, appellant, 0);
     }
 
-    /// @dev Begins an attempt, which has no committee if it begins with a pause (SE25).
-    /// @param pause seconds, or 0
-    function _begin(Entry storage entry, uint256 pause) private returns (Round round, uint64 seedBlock) {
-        bool waits = pause != 0;
+    /// @dev Begins an attempt, which has no committee if it is a wait (SE25).
+    /// @param wait seconds, or 0
+    function _begin(Entry storage entry, uint256 wait) private returns (Round round, uint64 seedBlock) {
+        bool waits = wait != 0;
         seedBlock = waits ? NO_SEED_BLOCK : uint64(block.number + SEED_DELAY);
-        round = RoundLib.pack(0, entry.appeals, block.timestamp + (waits ? pause : entry.terms.duration()));
+        round = RoundLib.pack(0, entry.appeals, block.timestamp + (waits ? wait : entry.terms.duration()));
         (entry.waits, entry.round) = (waits, round);
     }
 
@@ -524,7 +524,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         return _entries[requestId];
     }
 
-    /// @dev Returns a request with a committee. One that waits calls a committee, as `replace` does after the pause.
+    /// @dev Returns a request with a committee. One that waits calls a committee, as `replace` does after the wait.
     function _atWork(RequestId requestId) private returns (Entry storage entry) {
         entry = _running(requestId);
         if (entry.waits) _reopen(requestId, entry, address(0), 0);
@@ -542,7 +542,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         require(status > Status.Requested && status < Status.Refunded, WrongStatus(requestId, status));
     }
 
-    /// @dev True if the request waits after this verdict and asks again (SE25): the pause takes a retry, and so does the committee after it.
+    /// @dev True if the request waits after this verdict and asks again (SE25): the wait takes a retry, and so does the committee after it.
     /// Nobody has appealed: the verdict of a committee that an appeal called ends its request at once.
     function _asksAgain(RequestId requestId, Entry storage entry, Status status) private view returns (bool) {
         return status == Status.TooEarly && _hasRetries(requestId, entry, 2);

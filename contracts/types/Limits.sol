@@ -41,7 +41,7 @@ uint256 constant MAX_DURATION = 7 days;
 /// @dev Longest wait before the first committee, in seconds.
 uint256 constant MAX_DELAY = 30 days;
 /// @dev How long a request waits after a committee found that it is too early to answer, in seconds (SE25).
-uint256 constant TOO_EARLY_PAUSE = 1 days;
+uint256 constant TOO_EARLY_WAIT = 1 days;
 /// @dev Stands for the seed block while a request waits and has no committee. No chain has so many blocks.
 uint64 constant NO_SEED_BLOCK = type(uint48).max;
 /// @dev Most appeals that terms may allow.

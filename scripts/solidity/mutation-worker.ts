@@ -107,7 +107,7 @@ async function reset(loaded: MochaFile, mutant: number): Promise<void> {
   loaded.mutant = mutant;
 }
 
-interface SolidityOutcome {
+interface SolidityResult {
   readonly suiteResults: readonly {
     readonly testResults: readonly { readonly status: string; readonly name: string; readonly reason?: string }[];
   }[];
@@ -118,8 +118,8 @@ async function runSolidity({ file, without = [], prefix = "", mutant }: Ask): Pr
   const grepExclude = without.length === 0 ? undefined : `^(${without.join("|")})\\b`;
   const task = hre.tasks.getTask(["test", "solidity"]);
   const result = (await task.run({ testFiles: [file], noCompile: true, grep: `^${prefix}`, grepExclude })) as
-    | { readonly success: true; readonly value: SolidityOutcome }
-    | { readonly success: false; readonly error: SolidityOutcome };
+    | { readonly success: true; readonly value: SolidityResult }
+    | { readonly success: false; readonly error: SolidityResult };
   const { suiteResults } = result.success ? result.value : result.error;
   const all = suiteResults.flatMap(({ testResults }) => testResults);
   if (all.length === 0) throw new Error(`Cannot find a test in ${file}`);

@@ -2,7 +2,7 @@
 import { finished } from "node:stream/promises";
 import { spec, type TestEvent } from "node:test/reporters";
 import { styleText } from "node:util";
-import type { Outcome } from "./run-job.ts";
+import type { JobResult } from "./run-job.ts";
 import { suites, type Suite } from "./suites.ts";
 
 export interface SuiteTotal {
@@ -21,7 +21,7 @@ export interface SuiteTotal {
 export interface JobPrinter {
   readonly event: (event: TestEvent) => void;
   readonly text: (text: string) => void;
-  readonly done: (outcome: Outcome) => void;
+  readonly done: (result: JobResult) => void;
 }
 
 export interface Printer {
@@ -38,7 +38,7 @@ export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStr
   const reporter = new spec();
   reporter.pipe(out, { end: false });
   const isLive = jobs === 1 && !quiet;
-  const ended: Outcome[] = [];
+  const ended: JobResult[] = [];
   const say = (): void => {
     const { passed, failed } = sum(ended);
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -61,9 +61,9 @@ export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStr
           if (isLive) out.write(text);
           else texts.push(text);
         },
-        done(outcome) {
-          ended.push(outcome);
-          if (quiet && outcome.ok) return;
+        done(result) {
+          ended.push(result);
+          if (quiet && result.ok) return;
           if (out.isTTY && quiet) out.write("\r\u001b[K");
           for (const event of kept) reporter.write(event);
           out.write(texts.join(""));
@@ -84,17 +84,17 @@ function isOfRun({ type, data }: TestEvent): boolean {
   return type === "test:summary" || (type === "test:diagnostic" && data.file === undefined);
 }
 
-export function totalsOf(outcomes: readonly Outcome[]): readonly SuiteTotal[] {
+export function totalsOf(results: readonly JobResult[]): readonly SuiteTotal[] {
   return suites.flatMap((suite) => {
-    const own = outcomes.filter(({ job }) => job.suite === suite);
+    const own = results.filter(({ job }) => job.suite === suite);
     return own.length === 0 ? [] : [{ suite, ok: own.every(({ ok }) => ok), files: own.length, ...sum(own) }];
   });
 }
 
 type Sums = Omit<SuiteTotal, "suite" | "ok" | "files">;
 
-function sum(parts: readonly (Outcome | SuiteTotal)[]): Sums {
-  const total = (value: (part: Outcome | SuiteTotal) => number): number =>
+function sum(parts: readonly (JobResult | SuiteTotal)[]): Sums {
+  const total = (value: (part: JobResult | SuiteTotal) => number): number =>
     parts.reduce((all, one) => all + value(one), 0);
   return {
     passed: total(({ passed }) => passed),

@@ -6,7 +6,7 @@ import type { TestEvent } from "node:test/reporters";
 import { stripVTControlCharacters } from "node:util";
 import { root, type Job } from "./suites.ts";
 
-export interface Outcome {
+export interface JobResult {
   readonly job: Job;
   readonly ok: boolean;
   readonly passed: number;
@@ -37,12 +37,12 @@ const FEW_RUNS = { FUZZ_RUNS: "32", INVARIANT_RUNS: "2" };
 const METER = /\0cpu (\d+)\0\n?/;
 const meter = ["--import", join(import.meta.dirname, "meter.ts")];
 
-export function runJob(job: Job, options: JobOptions): Promise<Outcome> {
+export function runJob(job: Job, options: JobOptions): Promise<JobResult> {
   return job.suite === "contracts" ? runHardhat(job, options) : runNode(job, options);
 }
 
 /** Node's own runner on TypeScript as it stands, in a process of its own. */
-async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): Promise<Outcome> {
+async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): Promise<JobResult> {
   const started = performance.now();
   const stream = run({
     cwd: root,
@@ -52,7 +52,7 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
     timeout: TEST_TIMEOUT_MS,
     ...(grep === undefined ? {} : { testNamePatterns: [new RegExp(grep)] }),
   });
-  let outcome = { ok: false, passed: 0, failed: 1, skipped: 0 };
+  let result = { ok: false, passed: 0, failed: 1, skipped: 0 };
   let empty = 0;
   let cpuMicroseconds: number | null = null;
   for await (const event of stream as AsyncIterable<TestEvent>) {
@@ -70,16 +70,16 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
     if (event.type === "test:summary" && event.data.file === undefined) {
       const { success, counts } = event.data;
       const skipped = counts.skipped + counts.todo;
-      outcome = { ok: success, passed: counts.passed - empty, failed: counts.tests - counts.passed - skipped, skipped };
+      result = { ok: success, passed: counts.passed - empty, failed: counts.tests - counts.passed - skipped, skipped };
     }
     onEvent(event);
   }
   const cpuSeconds = cpuMicroseconds === null ? null : cpuMicroseconds / 1e6;
-  return { job, ...outcome, seconds: (performance.now() - started) / 1000, cpuSeconds };
+  return { job, ...result, seconds: (performance.now() - started) / 1000, cpuSeconds };
 }
 
 /** Solidity tests (unit, fuzz, invariant) and mocha tests of the contracts. */
-async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: JobOptions): Promise<Outcome> {
+async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: JobOptions): Promise<JobResult> {
   const started = performance.now();
   const filter = grep === undefined ? [] : ["--grep", grep];
   const command = [...meter, join(root, "node_modules/.bin/hardhat"), "test", ...job.files, ...filter];
@@ -112,7 +112,7 @@ async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: Job
 }
 
 /** Hardhat closes with lines such as "12 passing (8 solidity, 4 mocha)"; only the table uses these, never the exit code. */
-function countHardhat(output: string): Pick<Outcome, "passed" | "failed" | "skipped"> {
+function countHardhat(output: string): Pick<JobResult, "passed" | "failed" | "skipped"> {
   const plain = stripVTControlCharacters(output);
   const count = (word: string): number =>
     Number([...plain.matchAll(new RegExp(`(\\d+) ${word} \\(`, "g"))].at(-1)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-import { delay } from "../../agents/adapters/chain/backoff.ts";
+import { sleep } from "../../agents/adapters/chain/backoff.ts";
 import { readCommittee } from "../../agents/adapters/chain/committee.ts";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { readEventsOf, readHead } from "../../agents/adapters/chain/reader.ts";
@@ -8,7 +8,7 @@ import {
   applyEvent,
   awaitedOf,
   isFinal,
-  isPause,
+  isWaiting,
   withCommittee,
   type Progress,
 } from "../../agents/core/request/progress.ts";
@@ -18,8 +18,8 @@ import type { RequestId } from "../../agents/core/types.ts";
 /** Where a request stands, and how long. */
 export interface RequestProgress extends Progress {
   /** True if the request waits and has no committee, because its terms name a delay, or because the committee before was too early. */
-  readonly isPause: boolean;
-  /** Unix seconds: the end of the running period, or of the pause. */
+  readonly isWaiting: boolean;
+  /** Unix seconds: the end of the running period, or of the wait. */
   readonly deadline: number;
 }
 
@@ -90,7 +90,7 @@ export async function* followRequest(
       yield toUpdate(progress, place);
     }
     if (current !== undefined && isFinal(current.progress)) return;
-    await delay(pollIntervalMs, signal);
+    await sleep(pollIntervalMs, signal);
   }
 }
 
@@ -158,7 +158,7 @@ function toUpdate(progress: Progress, place: Place): RequestUpdate {
 export function timed(progress: Progress): RequestProgress {
   const awaited = awaitedOf(progress);
   const { deadline } = unpackRound(progress.round);
-  return { ...progress, isPause: awaited !== null && isPause(awaited), deadline };
+  return { ...progress, isWaiting: awaited !== null && isWaiting(awaited), deadline };
 }
 
 /** Returns the cursor of a request that was just asked: all of it is still to come. */

@@ -21,7 +21,7 @@ export function statusOf(code: i32): string {
 }
 
 /** True for the seed block of an attempt that waits and has no committee (SE25). */
-export function isPause(seedBlock: BigInt): boolean {
+export function isWaiting(seedBlock: BigInt): boolean {
   return seedBlock.equals(BigInt.fromU64(0xffffffffffff));
 }
 

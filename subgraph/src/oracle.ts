@@ -38,7 +38,7 @@ import {
   seatSkill,
   seatSigner,
 } from "./layouts";
-import { ZERO, attemptId, eventId, isPause, isZero, priceListId, seatId, statusOf } from "./names";
+import { ZERO, attemptId, eventId, isWaiting, isZero, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
 import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment, spendAllowance } from "./stores";
 import { bytesAt } from "./words";
@@ -254,7 +254,7 @@ function createAttempt(request: Request, cause: string, round: BigInt, seedBlock
   attempt.block = event.block.number;
   attempt.transaction = event.transaction.hash;
   attempt.save();
-  if (isPause(seedBlock)) return;
+  if (isWaiting(seedBlock)) return;
   const tally = new Tally();
   tally.committees = 1;
   tally.count(request.protocol, event.block.timestamp);
@@ -262,8 +262,8 @@ function createAttempt(request: Request, cause: string, round: BigInt, seedBlock
 
 /** Why another committee follows this attempt, where nobody appealed. */
 function causeAfter(attempt: Attempt, seedBlock: BigInt): string {
-  if (attempt.decision == null) return isPause(attempt.seedBlock) ? "Waited" : "Silent";
-  if (isPause(seedBlock)) return "TooEarly";
+  if (attempt.decision == null) return isWaiting(attempt.seedBlock) ? "Waited" : "Silent";
+  if (isWaiting(seedBlock)) return "TooEarly";
   return Decision.load(attempt.decision!)!.status == "Hung" ? "Hung" : "Unsure";
 }
 

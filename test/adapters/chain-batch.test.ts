@@ -11,7 +11,7 @@ import { readSettlement } from "../../agents/adapters/chain/prices.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type {
-  BatchOutcome,
+  BatchResult,
   CertifiedDecision,
   ChainReader,
   ChainWriter,
@@ -114,9 +114,9 @@ describe("batches of commits on a node", () => {
     const waiting = await bent(() => async () => {
       throw new ConclaveError("CHAIN_TIMEOUT", "Commit: no receipt within 1 s");
     });
-    const outcomes = await commitAll(waiting, others);
+    const results = await commitAll(waiting, others);
     assert.deepEqual(
-      outcomes.map((outcome) => (outcome instanceof ConclaveError ? outcome.code : outcome)),
+      results.map((result) => (result instanceof ConclaveError ? result.code : result)),
       ["CHAIN_TIMEOUT", "CHAIN_TIMEOUT"],
     );
     assert.deepEqual(calls, [2]);
@@ -131,7 +131,7 @@ describe("batches of commits on a node", () => {
       return send(call, signal);
     });
     const [done, already] = await commitAll(slow, [mine, theirs]);
-    assert.equal(hashesOf([done as BatchOutcome]).length, 1);
+    assert.equal(hashesOf([done as BatchResult]).length, 1);
     assert.equal(already, "already");
 
     const all = await several(2);
@@ -149,10 +149,10 @@ describe("batches of commits on a node", () => {
       await harness.passTime(3_700);
       return send(call, signal);
     });
-    const outcomes = await commitAll(slow, late);
-    for (const outcome of outcomes) {
-      assert.ok(outcome instanceof ConclaveError);
-      assert.equal(outcome.data["error"], "DeadlinePassed", outcome.message);
+    const results = await commitAll(slow, late);
+    for (const result of results) {
+      assert.ok(result instanceof ConclaveError);
+      assert.equal(result.data["error"], "DeadlinePassed", result.message);
     }
   });
 
@@ -184,11 +184,11 @@ describe("batches of settlements on a node", () => {
     const [first, second, third, fourth] = all as [FinalRequest, FinalRequest, FinalRequest, FinalRequest];
     await writer.settle(second.request, second.rounds);
     const wrong = { ...third, rounds: third.rounds.slice(1) };
-    const outcomes = await writer.settleAll([first, second, wrong, fourth]);
-    assert.equal(outcomes[1], "already");
-    assert.ok(outcomes[2] instanceof ConclaveError);
-    assert.equal(outcomes[2].data["error"], "WitnessMismatch");
-    const [one, other] = hashesOf([outcomes[0] as BatchOutcome, outcomes[3] as BatchOutcome]);
+    const results = await writer.settleAll([first, second, wrong, fourth]);
+    assert.equal(results[1], "already");
+    assert.ok(results[2] instanceof ConclaveError);
+    assert.equal(results[2].data["error"], "WitnessMismatch");
+    const [one, other] = hashesOf([results[0] as BatchResult, results[3] as BatchResult]);
     assert.equal(one, other);
     assert.deepEqual(await settledOf(all), [true, true, false, true]);
   });
@@ -204,15 +204,15 @@ describe("batches of settlements on a node", () => {
     const jobs = [mine, theirs, last].map((one) => settleJob(slow.connection, one));
     const [first, second, third] = await sendAll(slow, jobs, undefined);
     assert.equal(second, "already");
-    const [one, another] = hashesOf([first as BatchOutcome, third as BatchOutcome]);
+    const [one, another] = hashesOf([first as BatchResult, third as BatchResult]);
     assert.equal(one, another);
     assert.deepEqual(await settledOf([mine, theirs, last]), [true, true, true]);
   });
 });
 
-function hashesOf(outcomes: readonly BatchOutcome[]): readonly string[] {
-  return outcomes.map((outcome) => {
-    assert.ok(typeof outcome === "object" && "transactionHash" in outcome, "it is no receipt");
-    return outcome.transactionHash;
+function hashesOf(results: readonly BatchResult[]): readonly string[] {
+  return results.map((result) => {
+    assert.ok(typeof result === "object" && "transactionHash" in result, "it is no receipt");
+    return result.transactionHash;
   });
 }

@@ -9,7 +9,7 @@ import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { ANSWER_KINDS, type AnswerKind, type RequestId, type Terms } from "../../agents/core/types.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
-import type { ChainReader, BatchOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
+import type { ChainReader, BatchResult, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { dueOf } from "../../agents/core/request/progress.ts";
 import { asked, progressNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
@@ -99,10 +99,10 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.ok(signature !== undefined);
       const commits = [first, { ...unsigned, certificate: { ...unsigned.certificate, signatures: [signature] } }];
       await writer.commit(taken.request, taken.awaited, taken.certificate);
-      const outcomes = await writer.commitAll([...commits, taken, second]);
-      const [one, refused, already, other] = outcomes;
+      const results = await writer.commitAll([...commits, taken, second]);
+      const [one, refused, already, other] = results;
       assert.ok(isReceipt(one) && isReceipt(other) && refused instanceof ConclaveError);
-      assert.equal(outcomes.length, 4);
+      assert.equal(results.length, 4);
       assert.equal(one.transactionHash, other.transactionHash);
       assert.equal(already, "already");
       assert.deepEqual([refused.code, refused.data["error"]], ["CHAIN_REVERTED", "QuorumNotReached"]);
@@ -320,8 +320,8 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
   });
 }
 
-function isReceipt(outcome: BatchOutcome | undefined): outcome is Receipt {
-  return typeof outcome === "object" && "transactionHash" in outcome;
+function isReceipt(result: BatchResult | undefined): result is Receipt {
+  return typeof result === "object" && "transactionHash" in result;
 }
 
 interface Follower {

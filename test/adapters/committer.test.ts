@@ -4,7 +4,7 @@ import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { RequestId, SeatIndex } from "../../agents/core/types.ts";
-import type { ChainWriter, CertifiedDecision, BatchOutcome, Receipt } from "../../agents/ports/chain.ts";
+import type { ChainWriter, CertifiedDecision, BatchResult, Receipt } from "../../agents/ports/chain.ts";
 import { createCommitter, type Committer } from "../../agents/node/request/relay.ts";
 import { relay } from "../../agents/node/request/relay.ts";
 import { silentLog } from "../integration/world.ts";
@@ -22,19 +22,19 @@ const settled = async (): Promise<void> => {
 };
 
 /** A committer over a writer that records its calls and answers when the test lets it. */
-function bench(outcomes: (ids: readonly number[]) => readonly BatchOutcome[] = (ids) => ids.map(() => receipt)) {
+function bench(results: (ids: readonly number[]) => readonly BatchResult[] = (ids) => ids.map(() => receipt)) {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
   let held: Promise<void> = Promise.resolve();
-  const submit = async (ids: readonly number[]): Promise<readonly BatchOutcome[]> => {
+  const submit = async (ids: readonly number[]): Promise<readonly BatchResult[]> => {
     calls.push(ids);
     await held;
-    return outcomes(ids);
+    return results(ids);
   };
   const single = async (ids: readonly number[]): Promise<Receipt | "already"> => {
-    const [outcome] = await submit(ids);
-    if (outcome instanceof ConclaveError) throw outcome;
-    return outcome as Receipt;
+    const [result] = await submit(ids);
+    if (result instanceof ConclaveError) throw result;
+    return result as Receipt;
   };
   const writer = {
     commit: (request: CertifiedDecision["request"]) => single([Number(request.id)]),
@@ -143,14 +143,14 @@ for (const [name, createHarness] of [
         const committer = createCommitter({ writer, clock, log: silentLog }, 20, lifetime.signal);
         const ports = { chain, committer, clock, log: silentLog };
         const refused = rejects(committer.commit(tooFew), "CHAIN_REVERTED", "QuorumNotReached");
-        const outcomes = await Promise.all(
+        const results = await Promise.all(
           relayed.map(({ request, awaited, committee, certificate }) => {
             const attempt = { domain: chain.domain, request, attempt: 0, committee };
             return relay(ports, attempt, awaited, 0 as SeatIndex, certificate, 1, lifetime.signal);
           }),
         );
         await refused;
-        return outcomes;
+        return results;
       };
       const [first, second] = await relayAll(0);
       assert.ok(first !== undefined && first !== "already" && second !== undefined && second !== "already");

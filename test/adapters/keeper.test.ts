@@ -5,7 +5,7 @@ import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Progress } from "../../agents/core/request/progress.ts";
 import type { AgentId } from "../../agents/core/types.ts";
 import { createKeeper, type KeeperPorts } from "../../agents/node/request/keeper.ts";
-import type { AgentRecord, BatchOutcome, Receipt } from "../../agents/ports/chain.ts";
+import type { AgentRecord, BatchResult, Receipt } from "../../agents/ports/chain.ts";
 import { silentLog } from "../integration/world.ts";
 
 const WAIT_MS = 10_000;
@@ -25,7 +25,7 @@ const finalRequest = (id: number): Progress =>
   }) as unknown as Progress;
 
 /** A keeper that is the only agent, over a chain that answers as `outcomeOf` says and records which requests it is asked to settle. */
-function bench(outcomeOf: (id: number) => BatchOutcome = () => receipt) {
+function bench(outcomeOf: (id: number) => BatchResult = () => receipt) {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
   const lifetime = new AbortController();

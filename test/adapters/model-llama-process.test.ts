@@ -105,11 +105,11 @@ describe("model: llama, process", () => {
     const settled = Promise.allSettled(asks);
     await sleep(50);
     stop.abort();
-    const outcomes = (await settled).map((result) =>
+    const kinds = (await settled).map((result) =>
       result.status === "rejected" ? (result.reason as { data: { kind: string } }).data.kind : "answered",
     );
-    assert.equal(outcomes.filter((kind) => kind === "overloaded").length, 300 - 257);
-    assert.equal(outcomes.filter((kind) => kind === "timeout").length, 257);
+    assert.equal(kinds.filter((kind) => kind === "overloaded").length, 300 - 257);
+    assert.equal(kinds.filter((kind) => kind === "timeout").length, 257);
     await model.close();
   });
 

@@ -134,7 +134,7 @@ describe("model: openai, several servers", () => {
     { retries: 0 },
   );
   against(
-    "goes back to the preferred server after its pause",
+    "goes back to the preferred server after its rest",
     [(_, response, attempt) => (attempt === 1 ? reply(response, 500, "") : stream(response, good)), yes],
     async (model, seen) => {
       await model.ask(modelRequest(), never());
@@ -185,8 +185,8 @@ describe("model: openai, several servers", () => {
     [down],
     async (model, [seen]) => {
       const asks = Array.from({ length: 30 }, async () => await model.ask(modelRequest(), never()));
-      const outcomes = await Promise.allSettled(asks);
-      assert.ok(outcomes.every(({ status }) => status === "rejected"));
+      const results = await Promise.allSettled(asks);
+      assert.ok(results.every(({ status }) => status === "rejected"));
       assert.ok(seen !== undefined && seen.length <= 30 + 10 + 6, `${seen?.length} requests`);
     },
     { retries: 5, concurrency: 30, timeoutMs: 20_000 },

@@ -25,16 +25,16 @@ let server: FileServer;
 
 interface Told {
   readonly progress: (readonly [bytes: number, of: number | null])[];
-  readonly pauses: string[];
+  readonly retries: string[];
 }
 
 const watch = (more: Partial<Watch> = {}): Watch & Told => {
-  const told: Told = { progress: [], pauses: [] };
+  const told: Told = { progress: [], retries: [] };
   return {
     ...told,
     signal: new AbortController().signal,
     onProgress: (...step) => void told.progress.push(step),
-    onPause: (reason) => void told.pauses.push(reason),
+    onRetry: (reason) => void told.retries.push(reason),
     ...more,
   };
 };
@@ -67,8 +67,8 @@ const part = (): string => join(folder, "tiny.gguf.part");
 async function pullHalf(etag: string | null): Promise<void> {
   server.handle(cutAt(bytes, HALF, etag, part));
   const abort = new AbortController();
-  const onPause = (): void => abort.abort(new Error("stopped"));
-  await assert.rejects(pull({ watch: { signal: abort.signal, onPause } }), /stopped/);
+  const onRetry = (): void => abort.abort(new Error("stopped"));
+  await assert.rejects(pull({ watch: { signal: abort.signal, onRetry } }), /stopped/);
   assert.equal(readFileSync(part()).length, HALF);
   server.handle(() => false);
 }
@@ -100,9 +100,9 @@ describe("model pull: a download", () => {
   it("goes on by itself where the connection broke off", async () => {
     const cut = cutAt(bytes, HALF, V1, part);
     server.handle((request, response) => server.asked.length === 1 && cut(request, response));
-    const { pauses, sha256: found } = await pull();
+    const { retries, sha256: found } = await pull();
     assert.equal(found, sha256);
-    assert.match(pauses.join(), new RegExp(`broke off at byte ${HALF} of ${bytes.length}`));
+    assert.match(retries.join(), new RegExp(`broke off at byte ${HALF} of ${bytes.length}`));
     assert.deepEqual([server.asked[1]?.range, server.asked[1]?.["if-range"]], [`bytes=${HALF}-`, V1]);
   });
 
@@ -133,8 +133,8 @@ describe("model pull: a download", () => {
       return true;
     });
     const abort = new AbortController();
-    const onPause = (): void => abort.abort(new Error("stopped"));
-    await assert.rejects(pull({ watch: { signal: abort.signal, onPause } }), /stopped/);
+    const onRetry = (): void => abort.abort(new Error("stopped"));
+    await assert.rejects(pull({ watch: { signal: abort.signal, onRetry } }), /stopped/);
     assert.equal(statSync(note).mtimeMs, 1000);
     server.handle(() => false);
     assert.equal((await pull()).sha256, sha256);
@@ -176,7 +176,7 @@ describe("model pull: a download", () => {
       response.writeHead(503).end();
       return true;
     });
-    assert.match((await pull()).pauses.join(), /answers 503/);
+    assert.match((await pull()).retries.join(), /answers 503/);
     for (const [status, says] of [
       [404, /answers 404; correct the reference/],
       [403, /HF_TOKEN/],

@@ -9,7 +9,7 @@ import { assertWithin } from "../support/assertions.ts";
 const away = (): ConclaveError => new ConclaveError("CHAIN_UNREACHABLE", "Call the node: it is away");
 
 describe("an action that needs the chain", () => {
-  it("is repeated with longer and longer pauses until the node answers", async () => {
+  it("is repeated with longer and longer sleep in between until the node answers", async () => {
     const clock = createMemoryClock();
     const triedAt: number[] = [];
     const done = persistently({ clock, log: silentLog }, new AbortController().signal, async () => {
@@ -19,10 +19,10 @@ describe("an action that needs the chain", () => {
     await clock.runUntilIdle();
     await done;
     assert.equal(triedAt.length, 12);
-    const pauses = triedAt.slice(1).map((at, index) => at - triedAt[index]!);
-    for (const [index, pause] of pauses.entries()) {
+    const sleeps = triedAt.slice(1).map((at, index) => at - triedAt[index]!);
+    for (const [index, sleepMs] of sleeps.entries()) {
       const full = Math.min(30_000, 250 * 2 ** index);
-      assertWithin(pause, full / 2, full);
+      assertWithin(sleepMs, full / 2, full);
     }
   });
 

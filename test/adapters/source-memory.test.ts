@@ -57,7 +57,7 @@ const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
 const handler: Handler = ({ url = "" }, response) => pages[url]?.(response);
 
 describe("memory of reading", () => {
-  for (const [path, outcome] of [
+  for (const [path, result] of [
     ["/gzip", "too-large"],
     ["/endless", "too-large"],
     ["/tags", "too-large"],
@@ -71,13 +71,13 @@ describe("memory of reading", () => {
     ["/pdf", "undecodable"],
     ["/pdf-bomb", "too-large"],
   ] as const)
-    it(`EV14: ${path} ends as ${outcome} and takes less than ${MAX_MEGABYTES} MB more`, async (context) => {
+    it(`EV14: ${path} ends as ${result} and takes less than ${MAX_MEGABYTES} MB more`, async (context) => {
       const { stdout } = await withPages(handler, (port) =>
         promisify(execFile)(process.execPath, [script, String(port), path]),
       );
-      const found = JSON.parse(stdout) as { readonly outcome: string; readonly megabytes: number };
+      const found = JSON.parse(stdout) as { readonly result: string; readonly megabytes: number };
       context.diagnostic(`${found.megabytes} MB more`);
-      assert.equal(found.outcome, outcome);
+      assert.equal(found.result, result);
       assert.ok(found.megabytes < MAX_MEGABYTES, `${found.megabytes} MB more`);
     });
 });

@@ -38,7 +38,7 @@ for (const [name, fixture] of stages) {
       ["the next committee hangs", (stage, asked) => stage.hang(asked), Status.Hung],
       ["nobody answers any more", (stage, asked) => stage.expire(asked), Status.Hung],
     ] as readonly (readonly [string, End, number])[])
-      it(`ends after a pause: ${what}`, async () => {
+      it(`ends after a wait: ${what}`, async () => {
         const stage = await loadFixture(fixture);
         const asked = await record(stage, { retries: 3 });
         await stage.decide(asked, early);

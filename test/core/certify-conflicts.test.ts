@@ -121,7 +121,7 @@ describe("certify: decisions signed twice", () => {
         const scripts = attempt.committee.map((_, seat) =>
           seat === liar ? signingTwice(attempt, liar, seed) : honest("yes"),
         );
-        const run = runCommittee(mbft, attempt, scripts, { seed, delayMs: slow });
+        const run = runCommittee(mbft, attempt, scripts, { seed, latencyMs: slow });
         const conflicts = run.effects.flatMap((effects, seat) =>
           effects.flatMap((effect) => (effect.kind === "conflict" && seat !== liar ? [effect.conflict] : [])),
         );

@@ -207,7 +207,7 @@ describe("certify", () => {
       ...honest("yes"),
       say: (effect, to) => (effect.phase > 200 && (to === deprived || effect.round > 0) ? [] : [effect]),
     };
-    const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [liar]: script }), { delayMs: 1 });
+    const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [liar]: script }), { latencyMs: 1 });
     agreed(
       run,
       [0, 1, 2, 3].filter((seat) => seat !== liar),

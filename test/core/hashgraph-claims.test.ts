@@ -116,9 +116,9 @@ describe("hashgraph: what a seat says of itself", () => {
           [2, 160],
         ] as const) {
           const scripts = Array.from({ length: n }, (_, seat) => (seat < n - f ? yes : claims(liar, claim)));
-          const delayOf = (from: number, to: number, draw: number) =>
+          const latencyOf = (from: number, to: number, draw: number) =>
             (isSlow(from) || isSlow(to) ? slowMs : 1) + (draw % 3);
-          const done = runCommittee(hashgraph, hashgraphAttempt(n), scripts, { seed, delayOf });
+          const done = runCommittee(hashgraph, hashgraphAttempt(n), scripts, { seed, latencyOf });
           const about = `${claim}, seed ${seed}, ${slowMs} ms`;
           assert.deepEqual(
             results(done, honest),

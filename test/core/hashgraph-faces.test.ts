@@ -89,13 +89,13 @@ describe("hashgraph: a slot with three faces", () => {
           return course;
         },
       };
-      const delayOf = (from: number, to: number, draw: number) => {
+      const latencyOf = (from: number, to: number, draw: number) => {
         const slow = states[SLOW];
         const isSlow = slow !== undefined && newest(slow.graph, SLOW)?.body.mode === "order" && !isCut();
         return from === LIAR ? 1 : to === SLOW && isSlow ? 300 : 1 + (draw % 3);
       };
       const scripts = [script, holds("yes"), holds("no"), holds("yes")];
-      const done = runCommittee(watched, attempt, scripts, { seed, delayOf });
+      const done = runCommittee(watched, attempt, scripts, { seed, latencyOf });
       assert.equal(isCut(), true);
       for (const result of results(done, [1, 2, 3])) assert.match(result, /^decided /);
     });

@@ -107,25 +107,25 @@ function expectYes(done: CommitteeRun, honest: readonly number[], most: number):
 }
 
 describe("hashgraph: who falls silent, is slow or is cut off", () => {
-  for (const [delayMs, seed] of [
+  for (const [latencyMs, seed] of [
     [3, 1],
     [20, 2],
   ] as const)
-    it(`HG13: an event that rests on nobody's makes no seat spend events: n = 4, ${delayMs} ms, seed ${seed}`, () => {
+    it(`HG13: an event that rests on nobody's makes no seat spend events: n = 4, ${latencyMs} ms, seed ${seed}`, () => {
       const scripts = [slow(10), yes, yes, slow(3_000)];
-      expectYes(runCommittee(burns([0], [1, 2]), attempt, scripts, { seed, delayMs }), [1, 2, 3], 35);
+      expectYes(runCommittee(burns([0], [1, 2]), attempt, scripts, { seed, latencyMs }), [1, 2, 3], 35);
     });
 
   it("HG13: the same holds for f = 2 of seven seats", () => {
     const scripts = [yes, yes, yes, yes, yes, slow(9_000), slow(9_000)];
-    const done = runCommittee(burns([0, 1], [2, 3, 4]), hashgraphAttempt(7), scripts, { seed: 1, delayMs: 5 });
+    const done = runCommittee(burns([0, 1], [2, 3, 4]), hashgraphAttempt(7), scripts, { seed: 1, latencyMs: 5 });
     expectYes(done, [2, 3, 4, 5, 6], 50);
   });
 
   for (const seed of [3, 5])
     it(`HG13: an honest seat that is lost once it waits for the order makes no seat spend events: seed ${seed}`, () => {
       const scripts = [slow(10), yes, yes, slow(9_900)];
-      expectYes(runCommittee(crashesAtOrder(0), attempt, scripts, { seed, delayMs: 3 }), [1, 2, 3], 35);
+      expectYes(runCommittee(crashesAtOrder(0), attempt, scripts, { seed, latencyMs: 3 }), [1, 2, 3], 35);
     });
 
   for (const stage of [3, 4])
@@ -164,8 +164,8 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
         return course;
       },
     };
-    const delayOf = (from: number, _: number, draw: number) => (steps[from] === "order" ? 4_000 : 1) + (draw % 20);
-    const done = runCommittee(watched, attempt, [claims(no, "stuck"), yes, yes, no], { seed: 1, delayOf });
+    const latencyOf = (from: number, _: number, draw: number) => (steps[from] === "order" ? 4_000 : 1) + (draw % 20);
+    const done = runCommittee(watched, attempt, [claims(no, "stuck"), yes, yes, no], { seed: 1, latencyOf });
     assertAbove(done.elapsedMs, 30_000);
     assert.deepEqual(results(done, [1, 2, 3]), ["decided yes", "decided yes", "decided yes"]);
     for (const seat of [1, 2, 3]) assertExcludes(modesOf(done, seat), "stuck");
@@ -204,9 +204,9 @@ function outage(liar: SeatScript, outageMs: number): CommitteeRun {
       return course;
     },
   };
-  const delayOf = (from: number, to: number, draw: number) =>
+  const latencyOf = (from: number, to: number, draw: number) =>
     from !== 0 && to !== 0 && stages[from] === 0 ? outageMs + (draw % 10) : 1 + (draw % 20);
-  return runCommittee(watched, attempt, [liar, yes, yes, yes], { seed: 1, delayOf });
+  return runCommittee(watched, attempt, [liar, yes, yes, yes], { seed: 1, latencyOf });
 }
 
 /** All its events on nobody's, each with the record of stage 0 again; hands nothing on. */
@@ -227,12 +227,12 @@ describe("hashgraph: a record said again", () => {
   for (const n of [4, 7])
     it(`HG8: n = ${n}: a seat that repeats its record in every event makes nobody spend events`, () => {
       let sent = 0;
-      const delayOf = (from: number, _: number, draw: number) =>
+      const latencyOf = (from: number, _: number, draw: number) =>
         from === 0 ? 60 + 8 * (sent++ % EVENTS_PER_SEAT) : 1 + (draw % 10);
       const honest = Array.from({ length: n - 1 }, (_, index) => index + 1);
       const done = runCommittee(hashgraph, hashgraphAttempt(n), [repeats(yes), ...honest.map(() => yes)], {
         seed: 1,
-        delayOf,
+        latencyOf,
       });
       assert.deepEqual(
         results(done, honest),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
 import { SLASH_FACTOR_PPM } from "../../agents/core/protocols/mbft/config.ts";
-import { NO_SEED_BLOCK, TOO_EARLY_PAUSE } from "../../agents/core/request/rounds.ts";
+import { NO_SEED_BLOCK, TOO_EARLY_WAIT } from "../../agents/core/request/rounds.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 
 const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Limits.sol"), "utf8");
@@ -38,7 +38,7 @@ describe("bounds that TypeScript and Solidity share", () => {
         shortest: limits.minDurationSeconds,
         longest: limits.maxDurationSeconds,
         delay: limits.maxDelaySeconds,
-        pause: TOO_EARLY_PAUSE,
+        wait: TOO_EARLY_WAIT,
         noSeed: Number(NO_SEED_BLOCK),
         slashes: limits.maxSlashes,
         factor: SLASH_FACTOR_PPM,
@@ -63,7 +63,7 @@ describe("bounds that TypeScript and Solidity share", () => {
         shortest: constant("MIN_DURATION"),
         longest: constant("MAX_DURATION"),
         delay: constant("MAX_DELAY"),
-        pause: constant("TOO_EARLY_PAUSE"),
+        wait: constant("TOO_EARLY_WAIT"),
         noSeed: 2 ** 48 - 1,
         slashes: constant("MAX_SLASHES"),
         factor: constant("SLASH_FACTOR_PPM"),

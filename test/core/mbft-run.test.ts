@@ -187,7 +187,7 @@ describe("mbft over a committee", () => {
         const victims = (to: number): boolean => to >= f && to < 2 * f;
         return seat < f ? { ...script, hoards: true, say: (effect, to) => (victims(to) ? [] : [effect]) } : script;
       });
-      const run = runCommittee(mbft, attemptOf(n), scripts, { delayMs: 1 });
+      const run = runCommittee(mbft, attemptOf(n), scripts, { latencyMs: 1 });
       for (const certificate of run.certificates.slice(f)) {
         assertFields(certificate?.decision, { status: "decided", answer: "yes" });
         assert.deepEqual(

@@ -84,9 +84,9 @@ describe("sources: over a committee", () => {
           },
         };
         for (const late of [1, 2, 3]) {
-          const delayOf = (from: number): number => (from === late ? timing.phaseMs - 1_000 : 5);
+          const latencyOf = (from: number): number => (from === late ? timing.phaseMs - 1_000 : 5);
           const scripts = [deaf, shipped, shipped, shipped];
-          const run = runCommittee(protocol, attempt, scripts, { texts: standing(PAGE), delayOf, readMs: 5 });
+          const run = runCommittee(protocol, attempt, scripts, { texts: standing(PAGE), latencyOf, readMs: 5 });
           assertFields(decisionOf(run), { status: "decided", answer: "yes" });
         }
       });

@@ -255,7 +255,7 @@ describe("unanimous over a committee", () => {
     scripts[1] = { ...scripts[1]!, hear: ({ header }) => heard.push(`${header.seat}.${header.round}.${header.phase}`) };
     // Longer than a phase, within its grace.
     const isLate = (from: number): boolean => from === 0 && saying === REVEAL;
-    const run = runCommittee(unanimous, attemptOf(4), scripts, { delayOf: (from) => (isLate(from) ? 10_500 : 10) });
+    const run = runCommittee(unanimous, attemptOf(4), scripts, { latencyOf: (from) => (isLate(from) ? 10_500 : 10) });
     assertIncludes(heard, `0.0.${REVEAL}`);
     for (const certificate of run.certificates.slice(1))
       assertFields(certificate?.decision, {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
-import type { BatchOutcome, ChainWriter, FinalRequest } from "../../agents/ports/chain.ts";
+import type { BatchResult, ChainWriter, FinalRequest } from "../../agents/ports/chain.ts";
 import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { createNodeHarness } from "../adapters/chain-node.ts";
 import { unsettled } from "../adapters/chain-questions.ts";
@@ -21,7 +21,7 @@ for (const [name, createHarness] of [
       const all: FinalRequest[] = [];
       for (let index = 0; index < 3; index += 1) all.push(await unsettled(harness));
       const [reader, writer] = [await harness.reader(), await harness.writer(0)];
-      const batches: (readonly BatchOutcome[])[] = [];
+      const batches: (readonly BatchResult[])[] = [];
       // The first time the second record lacks a round.
       const settleAll: ChainWriter["settleAll"] = async (requests, signal) => {
         const bad = requests.map((one, index) =>

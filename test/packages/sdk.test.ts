@@ -115,14 +115,14 @@ describe("sdk: non-answers and waiting", () => {
     const { timestamp } = await publicClient.getBlock({ blockNumber: receipt.blockNumber });
     await world.chain.nextEpoch(20);
     const [update] = await take(conclave.follow(requestId, { from: cursor, pollIntervalMs: 20 }), 1);
-    assert.deepEqual([update?.stage.kind, update?.isPause], ["requested", true]);
+    assert.deepEqual([update?.stage.kind, update?.isWaiting], ["requested", true]);
     assert.equal(update?.deadline, Number(timestamp) + 86_400);
-    const { request, isPause, deadline } = await conclave.read(requestId);
+    const { request, isWaiting, deadline } = await conclave.read(requestId);
     assert.deepEqual([request.terms.delay, request.terms.nonAnswers], [86_400, "refused"]);
-    assert.deepEqual([isPause, deadline], [true, update?.deadline]);
+    assert.deepEqual([isWaiting, deadline], [true, update?.deadline]);
     await conclave.cancel(requestId);
     const ended = await conclave.read(requestId);
-    assert.deepEqual([ended.stage.kind, ended.isPause], ["refunded", false]);
+    assert.deepEqual([ended.stage.kind, ended.isWaiting], ["refunded", false]);
   });
 });
 

@@ -19,7 +19,7 @@ export interface LoadedModel {
 
 /** SmolLM2-135M-Instruct behind the agent's own adapter. */
 export async function loadSmolLm2(): Promise<LoadedModel> {
-  const watch = { signal: never(), onProgress: () => {}, onPause: (reason: string) => console.error(reason) };
+  const watch = { signal: never(), onProgress: () => {}, onRetry: (reason: string) => console.error(reason) };
   const { path, sha256 } = await pullKnown("smollm2", FOLDER, process.env, watch);
   const config = modelConfigSchema.parse({ kind: "llama", path, sha256, sequences: AT_ONCE, contextSize: CONTEXT });
   let pid = 0;

@@ -1,7 +1,7 @@
 import { encodeFunctionData, parseEventLogs, type Hex, type TransactionReceipt } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
-import type { BatchOutcome, Receipt } from "../../ports/chain.ts";
+import type { BatchResult, Receipt } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "@conclave/contracts/abi";
 import type { Connection } from "./connection.ts";
 import { revertError, revertName } from "./errors.ts";
@@ -44,26 +44,26 @@ const MAX_CALLS = 128;
 const WEIGHED_AT_ONCE = 32;
 
 /**
- * Makes several calls in as few transactions as possible. Returns one outcome per job, in their order; a failed one holds
+ * Makes several calls in as few transactions as possible. Returns one result per job, in their order; a failed one holds
  * back no other. Throws only failures that concern all, e.g. CHAIN_UNREACHABLE.
  */
 export async function sendAll(
   tools: BatchTools,
   jobs: readonly BatchJob[],
   signal: AbortSignal | undefined,
-): Promise<readonly BatchOutcome[]> {
-  const outcomes: (Item | BatchOutcome)[] = [];
+): Promise<readonly BatchResult[]> {
+  const results: (Item | BatchResult)[] = [];
   for (let at = 0; at < jobs.length; at += WEIGHED_AT_ONCE) {
     const group = jobs.slice(at, at + WEIGHED_AT_ONCE);
-    outcomes.push(...(await Promise.all(group.map((job) => weigh(tools, job, signal)))));
+    results.push(...(await Promise.all(group.map((job) => weigh(tools, job, signal)))));
   }
-  const items = outcomes.filter((one) => isItem(one));
+  const items = results.filter((one) => isItem(one));
   const { gasLimit } = await tools.connection.call("Read the newest block", signal, (client) => client.getBlock());
-  const done = new Map<BatchJob, BatchOutcome>();
+  const done = new Map<BatchJob, BatchResult>();
   for (const batch of batchesOf(items, smaller(gasLimit / BLOCK_SHARE, MAX_TRANSACTION_GAS)))
-    for (const [index, outcome] of (await send(tools, batch, signal)).entries())
-      done.set((batch[index] as Item).job, outcome);
-  return outcomes.map((one) => (isItem(one) ? (done.get(one.job) as BatchOutcome) : one));
+    for (const [index, result] of (await send(tools, batch, signal)).entries())
+      done.set((batch[index] as Item).job, result);
+  return results.map((one) => (isItem(one) ? (done.get(one.job) as BatchResult) : one));
 }
 
 /**
@@ -74,7 +74,7 @@ async function weigh(
   { connection, sender, contract }: BatchTools,
   job: BatchJob,
   signal: AbortSignal | undefined,
-): Promise<Item | BatchOutcome> {
+): Promise<Item | BatchResult> {
   if (await job.isDone(signal)) return "already";
   const call = { to: contract, data: job.data, doing: job.doing };
   try {
@@ -109,11 +109,11 @@ async function send(
   tools: BatchTools,
   batch: readonly Item[],
   signal: AbortSignal | undefined,
-): Promise<readonly BatchOutcome[]> {
-  const oneByOne = async (): Promise<readonly BatchOutcome[]> => {
-    const outcomes: BatchOutcome[] = [];
-    for (const { job } of batch) outcomes.push(await alone(tools, job, signal));
-    return outcomes;
+): Promise<readonly BatchResult[]> {
+  const oneByOne = async (): Promise<readonly BatchResult[]> => {
+    const results: BatchResult[] = [];
+    for (const { job } of batch) results.push(await alone(tools, job, signal));
+    return results;
   };
   if (batch.length === 1) return oneByOne();
   const calls = callsOf(batch);
@@ -160,14 +160,14 @@ async function failed(
   wasWhole: boolean,
   reason: Hex,
   signal: AbortSignal | undefined,
-): Promise<BatchOutcome> {
+): Promise<BatchResult> {
   if (await job.isDone(signal)) return "already";
   const error = revertError(reason, job.doing);
   const mayPassAlone = !wasWhole || reason === "0x" || revertName(error) === "InsufficientCallbackGas";
   return mayPassAlone ? alone(tools, job, signal) : error;
 }
 
-async function alone({ sendAlone }: BatchTools, job: BatchJob, signal: AbortSignal | undefined): Promise<BatchOutcome> {
+async function alone({ sendAlone }: BatchTools, job: BatchJob, signal: AbortSignal | undefined): Promise<BatchResult> {
   return sendAlone(job, signal).catch((error: unknown) => {
     if (error instanceof ConclaveError) return error;
     throw error;
@@ -185,7 +185,7 @@ function reasonsIn({ logs }: TransactionReceipt): ReadonlyMap<number, Hex> {
   return new Map(events.map(({ args }) => [Number(args.index), args.reason]));
 }
 
-function isItem(one: Item | BatchOutcome): one is Item {
+function isItem(one: Item | BatchResult): one is Item {
   return typeof one === "object" && "job" in one;
 }
 

@@ -4,7 +4,7 @@ import type { ChainReader, Cursor, EventBatch } from "../../ports/chain.ts";
 import type { Client, Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
 import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";
-import { backoffMs, delay } from "./backoff.ts";
+import { backoffMs, sleepUnlessEnded } from "./backoff.ts";
 
 /** Logger for failures that an adapter survived; pino fits. */
 export interface Logger {
@@ -62,11 +62,11 @@ export async function follow(
         throw error;
       if (shrinkAfter(error, progress.size)) continue;
       if (failures === 0) onTrouble?.(error);
-      await pause(backoffMs(failures), signal);
+      await sleepUnlessEnded(backoffMs(failures), signal);
       failures += 1;
       continue;
     }
-    if (batch === null) await pause(options.pollIntervalMs, signal);
+    if (batch === null) await sleepUnlessEnded(options.pollIntervalMs, signal);
     else await onBatch(batch);
   }
 }
@@ -196,10 +196,4 @@ async function hashOf(client: Client, blockNumber: bigint): Promise<`0x${string}
 /** Names a log's content, which is equal if the same transaction emitted the same log in any block. */
 function contentOf(log: MinedLog): string {
   return [log.transactionHash, log.address, ...log.topics, log.data].join(":");
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await delay(milliseconds, signal).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
 }

@@ -6,7 +6,7 @@ import type { Receipt } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { revertError } from "./errors.ts";
 import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
-import { delay } from "./backoff.ts";
+import { sleep } from "./backoff.ts";
 
 export interface TransactionOptions {
   /** Time to wait for a receipt before CHAIN_TIMEOUT. */
@@ -96,7 +96,7 @@ async function sendOne(context: Context, call: TransactionCall, signal?: AbortSi
   for (let tries = 0; tries < MAX_NONCE_TRIES; tries += 1) {
     const flight = await takeOff(context, call, signal);
     if (flight === null) {
-      await delay(context.options.receiptPollMs, signal);
+      await sleep(context.options.receiptPollMs, signal);
       continue;
     }
     try {
@@ -235,7 +235,7 @@ async function land(
     displaced = seen !== null && seen.mined > flight.nonce;
     if (Date.now() >= giveUpAtMs) throw timedOut(context, call, flight);
     if (seen !== null && !displaced) await keepFlying(context, call, flight, seen.head, signal);
-    await delay(context.options.receiptPollMs, signal);
+    await sleep(context.options.receiptPollMs, signal);
   }
 }
 

@@ -16,7 +16,7 @@ import { revertName } from "./errors.ts";
 import { readSlasher } from "./overturn.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
-import { delay } from "./backoff.ts";
+import { sleep } from "./backoff.ts";
 import {
   CREDIT_GAS,
   createSender,
@@ -141,7 +141,7 @@ async function submitEvidence(
         const data = encodeCommitment(lower(sender.account.address), proof);
         await sender.send({ to: slasher, data, doing: `Commit to evidence against agent ${proof.agentId}` }, signal);
       } else if (refusal === "EvidenceTooEarly") {
-        await delay(NEXT_BLOCK_MS, signal);
+        await sleep(NEXT_BLOCK_MS, signal);
       } else throw error;
     }
   }

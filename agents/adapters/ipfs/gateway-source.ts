@@ -2,7 +2,7 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
-import { delay } from "../chain/backoff.ts";
+import { sleep } from "../chain/backoff.ts";
 import { boundedBody, credentialsApart, retryAfterMs } from "../http.ts";
 import { blockMissing, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
 
@@ -29,7 +29,7 @@ export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> 
           );
         if (left === 1 || (said.status !== 429 && said.status !== 503))
           throw failed(place, digest, `it answers ${said.status}`);
-        await delay(Math.min(said.pauseMs || 1_000, LONGEST_WAIT_MS), signal);
+        await sleep(Math.min(said.retryAfterMs || 1_000, LONGEST_WAIT_MS), signal);
       }
     },
   };
@@ -40,7 +40,7 @@ interface Place {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-type Said = { readonly bytes: Uint8Array } | { readonly status: number; readonly pauseMs: number };
+type Said = { readonly bytes: Uint8Array } | { readonly status: number; readonly retryAfterMs: number };
 
 /** Makes one try, up to the last byte of the block. */
 async function ask({ base, headers }: Place, digest: Digest, signal: AbortSignal | undefined): Promise<Said> {
@@ -51,7 +51,7 @@ async function ask({ base, headers }: Place, digest: Digest, signal: AbortSignal
     const response = await fetch(`${base}/ipfs/${cidString(digest)}?format=raw`, init);
     if (response.ok) return { bytes: await bodyOf(response, digest) };
     await response.body?.cancel();
-    return { status: response.status, pauseMs: retryAfterMs(response.headers) };
+    return { status: response.status, retryAfterMs: retryAfterMs(response.headers) };
   } catch (error) {
     if (error instanceof ConclaveError) throw error;
     if (patience.aborted) throw blockMissing(digest, TIMEOUT_MS, error);

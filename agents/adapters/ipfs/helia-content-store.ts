@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { withBitswap } from "@helia/bitswap";
 import { withLibp2p } from "@helia/libp2p";
 import * as dagCbor from "@ipld/dag-cbor";
@@ -8,6 +7,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { CID } from "multiformats/cid";
 import type { Digest } from "../../core/types.ts";
 import type { CollectedStore, PinOwner } from "../../ports/content-store.ts";
+import { sleepUnlessEnded } from "../chain/backoff.ts";
 import { blockMissing, cidOf, digestOfBlock, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
 import { openKeptFolder } from "./kept-folder.ts";
 import type { LocalBlocks } from "./local-blocks.ts";
@@ -15,7 +15,7 @@ import type { LocalBlocks } from "./local-blocks.ts";
 /** Time of the first try: a want may get lost, and bitswap asks only peers that are connected at that time. */
 const FIRST_TRY_MS = 1_000;
 const LONGEST_TRY_MS = 8_000;
-/** Pause between tries, longer than bitswap's debounce, so that a new want is not taken for the one just cancelled. */
+/** Sleep between tries, longer than bitswap's debounce, so that a new want is not taken for the one just cancelled. */
 const BETWEEN_TRIES_MS = 150;
 const BITSWAP_MESSAGE_BYTES = 4 * MAX_BLOCK_BYTES;
 
@@ -59,7 +59,7 @@ export async function createHeliaContentStore(options: HeliaContentStoreOptions)
         if (error instanceof ConclaveError) throw error;
         if (ended.aborted) throw blockMissing(digest, getTimeoutMs, error);
       }
-      await pause(BETWEEN_TRIES_MS, ended);
+      await sleepUnlessEnded(BETWEEN_TRIES_MS, ended);
     }
   }
 
@@ -124,8 +124,4 @@ function assemble(libp2p: Libp2p, local: LocalBlocks): Assembly {
       for (const broker of brokers) await broker.announce?.(cid);
     },
   };
-}
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return sleep(delayMs, undefined, { signal }).catch(() => undefined);
 }

@@ -3,7 +3,7 @@ import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
-import { backoffMs, delay } from "../chain/backoff.ts";
+import { backoffMs, sleep } from "../chain/backoff.ts";
 import { bodyText, connectionFailure, quoted, retryAfterMs } from "../http.ts";
 import { parseJson } from "../json.ts";
 
@@ -15,7 +15,7 @@ import { parseJson } from "../json.ts";
 const TIMEOUT_MS = 30_000;
 /** Retries of one request, for 429, 5xx and broken connections. */
 const RETRIES = 4;
-const LONGEST_PAUSE_MS = 60_000;
+const LONGEST_SLEEP_MS = 60_000;
 const MAX_BYTES = 4 << 20;
 /** The specification allows 1000 results and 20 origins. */
 const PAGE = 100;
@@ -86,7 +86,7 @@ export interface PinningServiceOptions {
   readonly apiKey: string;
   /** Timeout of one try. */
   readonly timeoutMs?: number;
-  /** First pause between two checks of a pin. */
+  /** First sleep between two checks of a pin. */
   readonly pollMs?: number;
 }
 
@@ -133,7 +133,7 @@ export function createPinningService(options: PinningServiceOptions): PinningSer
 
   async function waitFor(root: Digest, first: Status, wish: Wish, signal: AbortSignal): Promise<RemotePin> {
     let status = first;
-    for (let pauseMs = options.pollMs ?? FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_POLL_MS)) {
+    for (let sleepMs = options.pollMs ?? FIRST_POLL_MS; ; sleepMs = Math.min(sleepMs * 1.5, LONGEST_POLL_MS)) {
       const { requestid, pin } = status;
       if (pin.cid !== cidString(root))
         throw failed(options, "answer", `it answers with another CID, ${quoted(pin.cid, options.apiKey)}`);
@@ -141,7 +141,7 @@ export function createPinningService(options: PinningServiceOptions): PinningSer
       if (status.status === "pinned") return remotePin(options, status);
       if (status.status === "failed")
         throw failed(options, "failed", `it could not pin it${detailsOf(options, status)}`);
-      await delay(pauseMs, signal);
+      await sleep(sleepMs, signal);
       status = await retrying(signal, async () =>
         read(options, await send(options, "GET", pathOf(requestid), signal), statusSchema),
       );
@@ -228,12 +228,12 @@ async function send(
 /** A failure that another try may avoid. */
 class Passing extends Error {
   readonly final: ConclaveError;
-  readonly pauseMs: number;
+  readonly retryAfterMs: number;
 
-  constructor(final: ConclaveError, pauseMs = 0) {
+  constructor(final: ConclaveError, retryAfterMs = 0) {
     super(final.message);
     this.final = final;
-    this.pauseMs = pauseMs;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -243,8 +243,8 @@ async function retrying<T>(signal: AbortSignal, action: () => Promise<T>): Promi
       return await action();
     } catch (error) {
       if (!(error instanceof Passing)) throw error;
-      if (failures === RETRIES || error.pauseMs > LONGEST_PAUSE_MS) throw error.final;
-      await delay(Math.max(error.pauseMs, backoffMs(failures)), signal);
+      if (failures === RETRIES || error.retryAfterMs > LONGEST_SLEEP_MS) throw error.final;
+      await sleep(Math.max(error.retryAfterMs, backoffMs(failures)), signal);
     }
   }
 }
@@ -252,9 +252,9 @@ async function retrying<T>(signal: AbortSignal, action: () => Promise<T>): Promi
 function refusal(options: PinningServiceOptions, { status, headers }: Response, text: string): Error {
   const said = saidIn(options, text);
   if (status === 429 || status >= 500) {
-    const pauseMs = retryAfterMs(headers);
-    const until = pauseMs > LONGEST_PAUSE_MS ? `, and asks to be left alone for ${Math.ceil(pauseMs / 1000)} s` : "";
-    return new Passing(unreachable(options, `it answers ${status}${said}${until}`), pauseMs);
+    const afterMs = retryAfterMs(headers);
+    const until = afterMs > LONGEST_SLEEP_MS ? `, and asks to be left alone for ${Math.ceil(afterMs / 1000)} s` : "";
+    return new Passing(unreachable(options, `it answers ${status}${said}${until}`), afterMs);
   }
   if (status === 401 || status === 403)
     return failed(options, "key", `it refuses the key (${status})${said}; check apiKeyFile or apiKeyEnv`);

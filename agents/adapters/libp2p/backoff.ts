@@ -1,15 +1,15 @@
-/** Exponential back-off with full jitter in its upper half; `wake` ends the current pause and starts over. */
+/** Exponential back-off with full jitter in its upper half; `wake` ends the current sleep and starts over. */
 export interface Backoff {
-  /** Resolves after a pause, by default the next longer one; earlier if woken or aborted. */
-  pause(signal: AbortSignal, pauseMs?: number): Promise<void>;
-  /** The peer gave a sign of life: ends a pause at once and forgets the failures. */
+  /** Resolves after a sleep, by default the next longer one; earlier if woken or aborted. */
+  sleep(signal: AbortSignal, sleepMs?: number): Promise<void>;
+  /** The peer gave a sign of life: ends a sleep at once and forgets the failures. */
   wake(): void;
   reset(): void;
 }
 
 export function createBackoff(bounds: { readonly minBackoffMs: number; readonly maxBackoffMs: number }): Backoff {
   let failures = 0;
-  let endPause: (() => void) | null = null;
+  let endSleep: (() => void) | null = null;
 
   function next(): number {
     const ceilingMs = Math.min(bounds.maxBackoffMs, bounds.minBackoffMs * 2 ** failures);
@@ -18,23 +18,23 @@ export function createBackoff(bounds: { readonly minBackoffMs: number; readonly 
   }
 
   return {
-    pause(signal, pauseMs = next()) {
+    sleep(signal, sleepMs = next()) {
       return new Promise((resolve) => {
         const end = (): void => {
-          endPause = null;
+          endSleep = null;
           clearTimeout(timer);
           signal.removeEventListener("abort", end);
           resolve();
         };
-        const timer = setTimeout(end, pauseMs);
-        endPause = end;
+        const timer = setTimeout(end, sleepMs);
+        endSleep = end;
         signal.addEventListener("abort", end, { once: true });
         if (signal.aborted) end();
       });
     },
     wake() {
       failures = 0;
-      endPause?.();
+      endSleep?.();
     },
     reset() {
       failures = 0;

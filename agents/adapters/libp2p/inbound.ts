@@ -90,8 +90,8 @@ function createThrottle(stream: Stream, bounds: NetworkBounds): (frames: number,
   let timer: NodeJS.Timeout | undefined;
   stream.addEventListener("close", () => clearTimeout(timer));
   return (frames, bytes) => {
-    const pauseMs = Math.max(frameTokens.take(frames), byteTokens.take(bytes));
-    if (pauseMs === 0) return;
+    const resumesAfterMs = Math.max(frameTokens.take(frames), byteTokens.take(bytes));
+    if (resumesAfterMs === 0) return;
     // Resumes later: resume() hands us the bytes it kept, and would then open the window even if we paused meanwhile.
     queueMicrotask(() => {
       if (stream.status !== "open" || stream.readStatus !== "readable") return;
@@ -99,7 +99,7 @@ function createThrottle(stream: Stream, bounds: NetworkBounds): (frames: number,
       clearTimeout(timer);
       timer = setTimeout(() => {
         if (stream.readStatus === "paused") stream.resume();
-      }, pauseMs);
+      }, resumesAfterMs);
     });
   };
 }

@@ -45,7 +45,7 @@ export function openLink(options: LinkOptions): PeerLink {
   let down = false;
 
   async function run(): Promise<void> {
-    if (options.own > address) await backoff.pause(closing.signal, COURTESY_MS);
+    if (options.own > address) await backoff.sleep(closing.signal, COURTESY_MS);
     while (!closing.signal.aborted) {
       const startedAt = performance.now();
       try {
@@ -57,7 +57,7 @@ export function openLink(options: LinkOptions): PeerLink {
       }
       // A peer that accepts and hangs up at once is as good as unreachable.
       if (performance.now() - startedAt > bounds.maxBackoffMs) backoff.reset();
-      await backoff.pause(closing.signal);
+      await backoff.sleep(closing.signal);
     }
   }
 

@@ -48,8 +48,8 @@ export function createMemoryClock(startMs = 0): MemoryClock {
 
   return {
     now: () => now,
-    schedule(delayMs, callback) {
-      const timer = { at: now + Math.max(0, delayMs), order: order++, callback };
+    schedule(afterMs, callback) {
+      const timer = { at: now + Math.max(0, afterMs), order: order++, callback };
       insert(timer);
       return () => {
         const at = timers.indexOf(timer);

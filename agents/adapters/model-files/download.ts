@@ -5,7 +5,7 @@ import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 import { ConclaveError } from "../../core/errors.ts";
-import { backoffMs, delay } from "../chain/backoff.ts";
+import { backoffMs, sleep } from "../chain/backoff.ts";
 import { retryAfterMs } from "../http.ts";
 import { Interrupted, openFile, pullFailed, type OpenedFile } from "./server-file.ts";
 
@@ -23,7 +23,7 @@ export interface Watch {
   /** Receives the bytes that are here and those of the whole file; null if the server does not say. */
   readonly onProgress: (bytes: number, of: number | null) => void;
   /** Receives why a try broke off and another follows. */
-  readonly onPause: (reason: string) => void;
+  readonly onRetry: (reason: string) => void;
   /** Free bytes of the disk that a folder is on. */
   readonly freeBytes?: (folder: string) => Promise<number>;
 }
@@ -33,7 +33,7 @@ const MAGIC = { GGUF: "GGUF", zip: "PK\x03\x04" } as const;
 /** Tries in a row that may break off without much progress. */
 const TRIES = 4;
 const PROGRESS_BYTES = 1 << 20;
-const MAX_PAUSE_MS = 30_000;
+const LONGEST_SLEEP_MS = 30_000;
 /** A server that sends nothing for this long is asked again. */
 const IDLE_MS = 60_000;
 const REPEAT = "repeat the command: it goes on where this one stopped";
@@ -49,14 +49,14 @@ export async function download(wanted: Wanted, path: string, watch: Watch): Prom
   for (let failures = 0; ;) {
     const before = await sizeOf(path);
     try {
-      return await attempt(wanted, path, watch);
+      return await tryOnce(wanted, path, watch);
     } catch (error) {
       watch.signal.throwIfAborted();
       if (!(error instanceof Interrupted)) throw error;
       failures = (await sizeOf(path)) - before >= PROGRESS_BYTES ? 1 : failures + 1;
       if (failures >= TRIES) throw pullFailed(wanted.url, error.message, REPEAT, error);
-      watch.onPause(error.message);
-      await delay(Math.min(MAX_PAUSE_MS, Math.max(error.pauseMs, backoffMs(failures))), watch.signal);
+      watch.onRetry(error.message);
+      await sleep(Math.min(LONGEST_SLEEP_MS, Math.max(error.retryAfterMs, backoffMs(failures))), watch.signal);
     }
   }
 }
@@ -74,7 +74,7 @@ export function checkDigest(path: string, found: string, wanted: string, way: st
   throw new ConclaveError("MODEL_DIGEST_WRONG", message, { path, found, wanted });
 }
 
-async function attempt(wanted: Wanted, path: string, watch: Watch): Promise<string | null> {
+async function tryOnce(wanted: Wanted, path: string, watch: Watch): Promise<string | null> {
   const have = await sizeOf(path);
   const validator = await readFile(validatorOf(path), "utf8").catch(() => null);
   // Without either, a file that changed meanwhile would go unnoticed.

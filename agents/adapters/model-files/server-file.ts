@@ -12,11 +12,11 @@ export interface OpenedFile {
 
 /** A failure that another try may not meet. */
 export class Interrupted extends Error {
-  readonly pauseMs: number;
+  readonly retryAfterMs: number;
 
-  constructor(reason: string, pauseMs = 0) {
+  constructor(reason: string, retryAfterMs = 0) {
     super(reason);
-    this.pauseMs = pauseMs;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

@@ -1,4 +1,5 @@
 import { ConclaveError } from "../../core/errors.ts";
+import { sleepUnlessEnded } from "../chain/backoff.ts";
 import { brokenFile } from "./gguf.ts";
 import type { EngineFacts, WorkerOptions } from "./llama-messages.ts";
 import { startLlamaProcess, type LlamaProcess, type WorkerFailure } from "./llama-process.ts";
@@ -18,15 +19,15 @@ export interface LoadedProcess extends LlamaProcess {
   readonly facts: EngineFacts;
 }
 
-const FIRST_PAUSE_MS = 200;
-const MAX_PAUSE_MS = 30_000;
+const FIRST_SLEEP_MS = 200;
+const LONGEST_SLEEP_MS = 30_000;
 /** Times in a row that the loader may die on a file before the file counts as broken. */
 const LOAD_TRIES = 2;
 const LOAD_TIMEOUT_MS = 600_000;
 
 /**
  * Keeps a process running. A first process that does not load is an error; one that dies later is started again,
- * without limit. The pause doubles with each crash without an answer in between, up to MAX_PAUSE_MS.
+ * without limit. The sleep before it doubles with each crash without an answer in between, up to LONGEST_SLEEP_MS.
  */
 export function supervise(
   options: WorkerOptions,
@@ -54,12 +55,12 @@ export function supervise(
       await process.ended;
       if (closing.signal.aborted) continue;
       if (loaded.kind === "unloadable" || tries >= LOAD_TRIES) throw loadError(options.path, descriptor, loaded, tries);
-      await pause(FIRST_PAUSE_MS, closing.signal);
+      await sleepUnlessEnded(FIRST_SLEEP_MS, closing.signal);
     }
   };
 
   const backoff = async (): Promise<void> => {
-    await pause(Math.min(FIRST_PAUSE_MS * 2 ** crashes++, MAX_PAUSE_MS), closing.signal);
+    await sleepUnlessEnded(Math.min(FIRST_SLEEP_MS * 2 ** crashes++, LONGEST_SLEEP_MS), closing.signal);
   };
 
   /**
@@ -115,18 +116,4 @@ export function loadError(path: string, descriptor: string, failure: WorkerFailu
   }
   const wayOut = failure.what === "engine" ? "reinstall node-llama-cpp" : "lower contextSize or sequences";
   return modelFailed(descriptor, "crashed", `${failure.reason}; ${wayOut}`);
-}
-
-/** Resolves after the time, or at once when the signal aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-    if (signal.aborted) done();
-  });
 }

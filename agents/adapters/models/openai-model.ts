@@ -4,6 +4,7 @@ import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { PromptSet } from "../../core/prompts/prompt.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
+import { sleepUnlessEnded } from "../chain/backoff.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type ServerReply, type Endpoints } from "./openai-endpoints.ts";
 import type { Server } from "./openai-body.ts";
@@ -28,7 +29,7 @@ export interface OpenAiModelOptions {
   readonly thinkingTokens?: number | undefined;
   /** P5: the set of prompts to ask with; general if absent. */
   readonly prompts?: PromptSet | undefined;
-  /** Time for one call, with all tries and pauses. */
+  /** Time for one call, with all tries and the sleep between them. */
   readonly timeoutMs: number;
   /** Tries after the first, for 429, 5xx and broken connections. */
   readonly retries: number;
@@ -37,8 +38,8 @@ export interface OpenAiModelOptions {
   readonly waiting: number;
 }
 
-const FIRST_PAUSE_MS = 250;
-const MAX_PAUSE_MS = 8000;
+const FIRST_SLEEP_MS = 250;
+const LONGEST_SLEEP_MS = 8000;
 const MAX_RETRY_AFTER_MS = 30_000;
 /**
  * Retries that all calls together may save up; each call earns a part of one, so that few calls ask a broken server
@@ -129,14 +130,14 @@ function createTries(endpoints: Endpoints, retries: number): Tries {
     savedRetries = Math.min(RETRIES_SAVED, savedRetries + RETRIES_PER_CALL);
     return await pRetry(async () => await endpoints.ask(request, signal, begin), {
       retries,
-      minTimeout: FIRST_PAUSE_MS,
-      maxTimeout: MAX_PAUSE_MS,
+      minTimeout: FIRST_SLEEP_MS,
+      maxTimeout: LONGEST_SLEEP_MS,
       factor: 2,
       randomize: true,
       signal,
       shouldRetry: async ({ error, retriesLeft }) => {
         if (retriesLeft === 0 || !mayRetry(error)) return false;
-        await pause(Math.min((error as Retryable).retryAfterMs, MAX_RETRY_AFTER_MS), signal);
+        await sleepUnlessEnded(Math.min((error as Retryable).retryAfterMs, MAX_RETRY_AFTER_MS), signal);
         return true;
       },
     });
@@ -168,14 +169,4 @@ export function serverOf(
 /** Makes a text visible ASCII, since it goes into transcripts and on the chain. */
 function visibleAscii(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]+/gu, "-").slice(0, 100);
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const wake = (): void => resolve();
-  signal.addEventListener("abort", wake, { once: true });
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wake);
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
-import { backoffMs, delay } from "../chain/backoff.ts";
+import { backoffMs, sleep } from "../chain/backoff.ts";
 import { bodyText, connectionFailure, credentialsApart, quoted } from "../http.ts";
 import { parseJson } from "../json.ts";
 
@@ -48,7 +48,7 @@ export async function postQuery<Answer extends z.ZodType>(
       const mayPass = error instanceof ConclaveError && error.code === "SUBGRAPH_UNREACHABLE";
       if (!mayPass || failures === RETRIES) throw error;
     }
-    await delay(backoffMs(failures), signal);
+    await sleep(backoffMs(failures), signal);
   }
 }
 

@@ -36,9 +36,9 @@ export async function settleClaims(
   signal: AbortSignal,
 ): Promise<readonly Receipt[]> {
   const receipts = new Map<string, Receipt>();
-  for (const outcome of await writer.settleAll(claims, signal)) {
-    if (outcome instanceof ConclaveError) throw outcome;
-    if (outcome !== "already") receipts.set(outcome.transactionHash, outcome);
+  for (const result of await writer.settleAll(claims, signal)) {
+    if (result instanceof ConclaveError) throw result;
+    if (result !== "already") receipts.set(result.transactionHash, result);
   }
   return [...receipts.values()];
 }

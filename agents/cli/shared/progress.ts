@@ -11,7 +11,7 @@ export function createProgress(
   tell: (line: string) => void,
 ): {
   readonly onProgress: (bytes: number, of: number | null) => void;
-  readonly onPause: (reason: string) => void;
+  readonly onRetry: (reason: string) => void;
 } {
   let last: { readonly ms: number; readonly bytes: number } | null = null;
   return {
@@ -23,7 +23,7 @@ export function createProgress(
       last = { ms, bytes };
       tell(`${file}: ${part}${speed}`);
     },
-    onPause: (reason) => {
+    onRetry: (reason) => {
       last = null;
       tell(`${file}: ${reason}; trying again`);
     },

@@ -15,7 +15,7 @@ import {
 } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
-import { awaitedOf, isPause, progressOf, lastRound, type Head, type Progress } from "../../core/request/progress.ts";
+import { awaitedOf, isWaiting, progressOf, lastRound, type Head, type Progress } from "../../core/request/progress.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
 import { answerOf, statusWords } from "./decision-words.ts";
 import { meaningOf } from "./protocol-words.ts";
@@ -87,7 +87,7 @@ export async function reportRequest(
   const progress = asOfEvents === null ? null : await seatedIfPossible(chain, asOfEvents, head, signal);
   const awaited = progress === null ? null : awaitedOf(progress);
   const seedEnd =
-    progress === null || awaited === null || isPause(awaited)
+    progress === null || awaited === null || isWaiting(awaited)
       ? null
       : seedEndOf(progress, lastHeadFor(awaited.seedBlock, await seedWindow(signal)), events, head);
   const last = progress === null ? null : lastRound(progress);
@@ -183,7 +183,7 @@ function statusText({ state, progress, seedEnd }: Facts): string {
   if (progress === null) return status;
   const { deadline } = unpackRound(progress.round);
   const awaited = awaitedOf(progress);
-  if (awaited !== null && isPause(awaited))
+  if (awaited !== null && isWaiting(awaited))
     return `${status}, waits until ${utc(deadline)}; then a committee is called`;
   if (state.provisional) return `${status}, provisional: anybody may appeal until ${utc(deadline)}`;
   if (state.status !== "requested" || seedEnd === null) return status;

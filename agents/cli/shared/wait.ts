@@ -5,7 +5,7 @@ import type { RequestId, Round, Terms } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import { isFinalState } from "../../core/request/state.ts";
-import { isPause, progressOf } from "../../core/request/progress.ts";
+import { isWaiting, progressOf } from "../../core/request/progress.ts";
 import { answerOf, statusWords } from "./decision-words.ts";
 import { utc } from "./output.ts";
 import { seatedIfPossible } from "./seated.ts";
@@ -61,7 +61,7 @@ function drawnPlace(attempt: number): string {
 /** Says why another committee was called, where nobody appealed. */
 function causeAfter(before: ChainEvent | undefined): string {
   if (before?.kind === "requested" || before?.kind === "requestReopened")
-    return isPause(before) ? "the wait is over" : "the committee did not answer in time";
+    return isWaiting(before) ? "the wait is over" : "the committee did not answer in time";
   if (before?.kind !== "decisionCommitted") return "the committee did not answer in time";
   const { decision } = before;
   return decision.status === "hung" ? answerOf(decision) : "the committee was not sure enough";
@@ -75,9 +75,9 @@ function waits(round: Round): string {
 function stepOf(event: ChainEvent, before: ChainEvent | undefined, terms: Terms | undefined): readonly string[] {
   switch (event.kind) {
     case "requested":
-      return [isPause(event) ? `requested; ${waits(event.round)}` : "requested"];
+      return [isWaiting(event) ? `requested; ${waits(event.round)}` : "requested"];
     case "requestReopened": {
-      if (isPause(event)) return [`asks again; ${waits(event.round)}`];
+      if (isWaiting(event)) return [`asks again; ${waits(event.round)}`];
       const { appeals } = unpackRound(event.round);
       const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
       const why = event.appellant === null ? causeAfter(before) : `${event.appellant} appealed`;

@@ -149,7 +149,7 @@ export class Drive<Carry> {
     const handOn: Effect = {
       kind: "wait",
       timer: `${HAND_ON}${state.round}`,
-      delayMs: Math.floor(context.timing.phaseMs / 2),
+      afterMs: Math.floor(context.timing.phaseMs / 2),
     };
     const entered = this.nextRound({ ...next, said: true }, context, tally);
     return { state: entered.state, effects: [...late, handOn, ...entered.effects] };

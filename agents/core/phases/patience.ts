@@ -51,16 +51,16 @@ export class Patience {
     tally: Tally,
   ): { readonly running: Waiting["running"]; readonly effects: readonly Effect[] } {
     const isLast = waiting.index + 1 === this.assessor.plan(context.attempt, waiting.round).forms.length;
-    const delays = {
+    const times = {
       grace: Math.floor(context.timing.graceMs / (isLast ? 2 : 1)),
       haste: this.othersWentOn(waiting, context.attempt, tally) ? Math.floor(context.timing.graceMs / 4) : null,
     };
     const effects: Effect[] = [];
     const running = [...waiting.running];
     for (const name of ["grace", "haste"] as const) {
-      const delayMs = delays[name];
-      if (delayMs === null || running.includes(name)) continue;
-      effects.push({ kind: "wait", timer: this.timer(name, waiting, context), delayMs });
+      const afterMs = times[name];
+      if (afterMs === null || running.includes(name)) continue;
+      effects.push({ kind: "wait", timer: this.timer(name, waiting, context), afterMs });
       running.push(name);
     }
     return { running, effects };
@@ -97,7 +97,7 @@ export class Patience {
     const wait = (ahead: 0 | 1): Effect => ({
       kind: "wait",
       timer: this.timer("phase", { ...waiting, index: index + ahead }, context),
-      delayMs: timing.phaseMs * (1 + ahead),
+      afterMs: timing.phaseMs * (1 + ahead),
     });
     const own = fewSpeak(forms[index - 1]) ? [] : [wait(0)];
     return fewSpeak(forms[index]) ? [...own, wait(1)] : own;

@@ -137,7 +137,7 @@ export function awaitedOf({ stage, round, attempt, past }: Progress): AwaitedRou
 }
 
 /** SE25: true if the attempt waits and has no committee until somebody calls one after its deadline. */
-export function isPause({ seedBlock }: Pick<AwaitedRound, "seedBlock">): boolean {
+export function isWaiting({ seedBlock }: Pick<AwaitedRound, "seedBlock">): boolean {
   return seedBlock === NO_SEED_BLOCK;
 }
 

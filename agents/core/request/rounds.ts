@@ -54,9 +54,9 @@ export const NO_SEED_BLOCK = (1n << 48n) - 1n;
  * Seconds that a request waits after a committee found that it is too early to answer (SE25). As in contracts/types/Limits.sol.
  * @internal the chain of the tests waits so long; nothing else reads it.
  */
-export const TOO_EARLY_PAUSE = 86_400;
+export const TOO_EARLY_WAIT = 86_400;
 
-/** What follows a decision: nothing, an appeal if somebody makes one, another committee of the same size, a larger one, or one after a pause. */
+/** What follows a decision: nothing, an appeal if somebody makes one, another committee of the same size, a larger one, or one after a wait. */
 export type Next = "final" | "provisional" | "retry" | "larger" | "later";
 
 /** What follows a decision of this round (SE4, SE24, SE25), as contracts/libraries/FinalityLib.sol says. */
@@ -67,7 +67,7 @@ export function nextAfter(
 ): Next {
   if (status === "hung" && hasRetry(round, terms, attempt)) return "retry";
   const { appeals } = unpackRound(round);
-  // The pause is an attempt of its own, and so is the committee after it.
+  // The wait is an attempt of its own, and so is the committee after it.
   if (status === "tooEarly" && appeals === 0 && hasRetry(round, terms, attempt + 1)) return "later";
   if (appeals === terms.appeals) return "final";
   if (terms.finality === 0) return "provisional";

@@ -4,10 +4,10 @@ import { isAwaited } from "../../core/request/state.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Attempt, Certificate, SeatIndex } from "../../core/types.ts";
-import type { CertifiedDecision, ChainReader, ChainWriter, BatchOutcome, Receipt } from "../../ports/chain.ts";
+import type { CertifiedDecision, ChainReader, ChainWriter, BatchResult, Receipt } from "../../ports/chain.ts";
 import { sleep, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { RelayOutcome } from "../../ports/metrics.ts";
+import type { RelayEnd } from "../../ports/metrics.ts";
 import type { Network } from "../../ports/network.ts";
 import { announcementTopic, encodeAnnouncement } from "../announcement.ts";
 import type { AgentTiming } from "../config.ts";
@@ -16,7 +16,7 @@ import type { AgentTiming } from "../config.ts";
 export interface Relayer {
   /** Never rejects: what fails is logged. */
   certified(attempt: Attempt, awaited: AwaitedRound, self: SeatIndex, certificate: Certificate): Promise<void>;
-  counts(): Readonly<Record<RelayOutcome, number>>;
+  counts(): Readonly<Record<RelayEnd, number>>;
 }
 
 export interface RelayerPorts extends Omit<RelayPorts, "committer" | "onRefused"> {
@@ -30,7 +30,7 @@ export function createRelayer(
   lifetime: AbortSignal,
 ): Relayer {
   const { chain, log, network } = ports;
-  const counts: Record<RelayOutcome, number> = { committed: 0, already: 0, refused: 0 };
+  const counts: Record<RelayEnd, number> = { committed: 0, already: 0, refused: 0 };
   const relayPorts = {
     ...ports,
     committer: createCommitter(ports, relayBatchMs, lifetime),
@@ -109,7 +109,7 @@ export interface Committer {
 
 interface Waiting {
   readonly commit: CertifiedDecision;
-  readonly settle: (outcome: BatchOutcome) => void;
+  readonly settle: (result: BatchResult) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -127,10 +127,10 @@ export function createCommitter(
 
   const submit = async (batch: readonly Waiting[]): Promise<void> => {
     const commits = batch.map(({ commit }) => commit);
-    const outcomes = await outcomesOf(writer, commits, lifetime);
-    for (const [index, { settle }] of batch.entries()) settle(outcomes[index] as BatchOutcome);
+    const results = await resultsOf(writer, commits, lifetime);
+    for (const [index, { settle }] of batch.entries()) settle(results[index] as BatchResult);
     if (batch.length < 2) return;
-    const failed = outcomes.filter((outcome) => outcome instanceof ConclaveError).length;
+    const failed = results.filter((result) => result instanceof ConclaveError).length;
     log.info({ commits: batch.length, failed }, "committed several decisions together");
   };
   const run = async (): Promise<void> => {
@@ -155,19 +155,19 @@ export function createCommitter(
   return {
     commit: (commit) =>
       new Promise((resolve, reject) => {
-        const settle = (outcome: BatchOutcome): void =>
-          outcome instanceof ConclaveError ? reject(outcome) : resolve(outcome);
+        const settle = (result: BatchResult): void =>
+          result instanceof ConclaveError ? reject(result) : resolve(result);
         waiting.push({ commit, settle, fail: reject });
         if (!running) void run();
       }),
   };
 }
 
-async function outcomesOf(
+async function resultsOf(
   writer: ChainWriter,
   commits: readonly CertifiedDecision[],
   signal: AbortSignal,
-): Promise<readonly BatchOutcome[]> {
+): Promise<readonly BatchResult[]> {
   const [only, ...others] = commits;
   if (only === undefined || others.length > 0) return writer.commitAll(commits, signal);
   const { request, awaited, certificate } = only;

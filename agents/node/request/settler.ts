@@ -1,7 +1,7 @@
 import { ConclaveError } from "../../core/errors.ts";
 import { roundsOf, type Progress } from "../../core/request/progress.ts";
 import type { RequestId } from "../../core/types.ts";
-import type { BatchOutcome, ChainWriter, FinalRequest } from "../../ports/chain.ts";
+import type { BatchResult, ChainWriter, FinalRequest } from "../../ports/chain.ts";
 import type { Log } from "../../ports/log.ts";
 import type { AgentTiming } from "../config.ts";
 
@@ -38,11 +38,11 @@ export function createSettler(
 ): (due: readonly Unsettled[], now: number) => Promise<void> {
   let settling = false;
 
-  const done = ({ progress: { request } }: Unsettled, outcome: BatchOutcome): void => {
-    if (outcome instanceof ConclaveError) return onFailed(request.id, outcome);
+  const done = ({ progress: { request } }: Unsettled, result: BatchResult): void => {
+    if (result instanceof ConclaveError) return onFailed(request.id, result);
     onDone(request.id);
-    if (outcome !== "already")
-      log.info({ requestId: String(request.id), transaction: outcome.transactionHash }, "settled the request");
+    if (result !== "already")
+      log.info({ requestId: String(request.id), transaction: result.transactionHash }, "settled the request");
   };
 
   return async (due, now) => {
@@ -58,8 +58,8 @@ export function createSettler(
     if (batch.length === 0) return;
     settling = true;
     try {
-      const outcomes = await writer.settleAll(batch.map(finalRequestOf), lifetime);
-      for (const [index, one] of batch.entries()) done(one, outcomes[index] as BatchOutcome);
+      const results = await writer.settleAll(batch.map(finalRequestOf), lifetime);
+      for (const [index, one] of batch.entries()) done(one, results[index] as BatchResult);
     } catch (error) {
       for (const { progress } of batch) onFailed(progress.request.id, error);
     } finally {

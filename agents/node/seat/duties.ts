@@ -5,7 +5,7 @@ import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Attempt, RequestId, SeatIndex } from "../../core/types.ts";
 import type { JournalFactory } from "../../ports/journal.ts";
-import type { AgentFacts, AttemptOutcome } from "../../ports/metrics.ts";
+import type { AgentFacts, AttemptEnd } from "../../ports/metrics.ts";
 import type { AgentTiming } from "../config.ts";
 import type { StoredCursor } from "../cursor.ts";
 import type { SessionEvents, SessionPorts, Withheld } from "./host.ts";
@@ -56,7 +56,7 @@ export class Duties {
   private readonly duties = new Map<RequestId, Duty>();
   /** Journals of requests, those of earlier runs included. */
   private readonly journals = new Set<string>();
-  private readonly attempts: Record<AttemptOutcome, number> = {
+  private readonly attempts: Record<AttemptEnd, number> = {
     decided: 0,
     hung: 0,
     unanswerable: 0,

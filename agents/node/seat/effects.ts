@@ -9,7 +9,7 @@ import { timeLimit, tagOf, logFailure, type EffectHost, type Withheld } from "./
 import { createLoader, type Loader } from "./loader.ts";
 import { Signing } from "./signing.ts";
 
-/** Carries out what a seat wants done, and returns the outcome as an input. */
+/** Carries out what a seat wants done, and returns what came of it as an input. */
 export class Effects {
   private readonly host: EffectHost;
   private readonly signing: Signing;
@@ -55,7 +55,7 @@ export class Effects {
         outbox.forward(effect.messages);
         return;
       case "wait":
-        this.arm(effect.timer, effect.delayMs);
+        this.arm(effect.timer, effect.afterMs);
         return;
       case "load":
         this.background(this.load(effect));
@@ -85,8 +85,8 @@ export class Effects {
     this.signing.keepBlock(message);
   }
 
-  private arm(timer: string, delayMs: number): void {
-    const cancel = this.host.ports.clock.schedule(delayMs, () => {
+  private arm(timer: string, afterMs: number): void {
+    const cancel = this.host.ports.clock.schedule(afterMs, () => {
       this.timers.delete(cancel);
       this.host.enqueue({ kind: "elapsed", timer });
     });

@@ -62,9 +62,9 @@ export interface TimeLimit {
 }
 
 /** Aborts when the session closes or the time is up. */
-export function timeLimit({ ports, signal }: EffectHost, delayMs: number): TimeLimit {
+export function timeLimit({ ports, signal }: EffectHost, afterMs: number): TimeLimit {
   const timeout = new AbortController();
-  const cancel = ports.clock.schedule(delayMs, () => timeout.abort());
+  const cancel = ports.clock.schedule(afterMs, () => timeout.abort());
   return { signal: AbortSignal.any([signal, timeout.signal]), cancel };
 }
 

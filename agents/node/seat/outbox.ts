@@ -9,7 +9,7 @@ import type { Network } from "../../ports/network.ts";
 export interface Outbox {
   /** Sends an own message, which is journalled already, to every other seat. */
   publish(message: Message): void;
-  /** Sends others' messages to every other seat: each message a few times at once, then with ever longer pauses. */
+  /** Sends others' messages to every other seat: each message a few times at once, then ever more rarely. */
   forward(messages: readonly Message[]): void;
   /**
    * Returns own messages, the newest place first, then the precommits handed on last (CE17), then the last forwarded
@@ -20,13 +20,13 @@ export interface Outbox {
   restore(own: Iterable<Message>, forwarded: readonly (readonly Message[])[], signal: AbortSignal): void;
 }
 
-/** Times that a message is forwarded without a pause; CE7 asks for the same quorum in every ballot. */
+/** Times that a message is forwarded at once; CE7 asks for the same quorum in every ballot. */
 const FORWARDS_AT_ONCE = 3;
-/** The first pause before a further time; each further pause is twice the one before. */
-const FORWARD_PAUSE_MS = 1_000;
+/** How long after them a further time comes, at first; each time takes twice as long as the one before. */
+const FORWARD_AFTER_MS = 1_000;
 /** Frames sent at once; fewer than the network's queue holds (limits.bufferedFramesPerPeer). */
 const BURST = 64;
-const PAUSE_MS = 100;
+const BETWEEN_BURSTS_MS = 100;
 
 export function createOutbox(peers: readonly Address[], network: Network, clock: Clock): Outbox {
   const own: Message[] = [];
@@ -43,8 +43,8 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
     const { count, notBeforeMs } = times.get(key) ?? { count: 0, notBeforeMs: 0 };
     const nowMs = clock.now();
     if (nowMs < notBeforeMs) return false;
-    const pauseMs = count + 1 < FORWARDS_AT_ONCE ? 0 : FORWARD_PAUSE_MS * 2 ** (count + 1 - FORWARDS_AT_ONCE);
-    times.set(key, { count: count + 1, notBeforeMs: nowMs + pauseMs });
+    const afterMs = count + 1 < FORWARDS_AT_ONCE ? 0 : FORWARD_AFTER_MS * 2 ** (count + 1 - FORWARDS_AT_ONCE);
+    times.set(key, { count: count + 1, notBeforeMs: nowMs + afterMs });
     return true;
   };
   const backlog = (): readonly Message[] => {
@@ -79,7 +79,7 @@ export function sendPaced<T>(clock: Clock, items: readonly T[], send: (item: T) 
   for (const item of items.slice(0, BURST)) send(item);
   const rest = items.slice(BURST);
   if (rest.length === 0 || signal.aborted) return;
-  const cancel = clock.schedule(PAUSE_MS, () => {
+  const cancel = clock.schedule(BETWEEN_BURSTS_MS, () => {
     signal.removeEventListener("abort", cancel);
     sendPaced(clock, rest, send, signal);
   });

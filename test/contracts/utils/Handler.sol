@@ -546,7 +546,7 @@ contract Handler is ConclaveTest {
     }
 
     /// @dev Liveness: without a committee, an asker or an appellant, third parties bring every open request to its end,
-    /// each within (retries + 2) durations and the pause that runs, each call at bounded gas and paid.
+    /// each within (retries + 2) durations and the wait that runs, each call at bounded gas and paid.
     function endAll() external {
         // Nobody answers any more.
         address keeper = accounts[5];
@@ -555,7 +555,7 @@ contract Handler is ConclaveTest {
             entry.waited = 0;
             uint256 calls = 0;
             uint256 most = (uint256(entry.terms.retries) + 1) * (entry.terms.duration + 1);
-            if (_isPause(entry) && !_isOverdue(entry)) most += entry.round.deadline() + 1 - vm.getBlockTimestamp();
+            if (_isWaiting(entry) && !_isOverdue(entry)) most += entry.round.deadline() + 1 - vm.getBlockTimestamp();
             while (_stageOf(entry) != Stage.Over) {
                 _gasPriceOf(7 gwei, 8 gwei);
                 Stage stage = _stageOf(entry);
@@ -947,7 +947,7 @@ contract Handler is ConclaveTest {
         _paid(entry, caller, REPLACE_GAS, REPLACE_GAS, _callAs(caller, address(oracle), call));
         ++entry.attempt;
         ++entry.replaced;
-        ++done[_isPause(entry) ? bytes32("replace after a pause") : bytes32("replace")];
+        ++done[_isWaiting(entry) ? bytes32("replace after a wait") : bytes32("replace")];
         _opened(entry, entry.round.link(), entry.round.appeals(), 0);
     }
 
@@ -969,7 +969,7 @@ contract Handler is ConclaveTest {
 
     function _cancelled(Entry storage entry) private {
         if (!_isCancellable(entry)) _break("SE23: cancelled when the committee could be known");
-        ++done[_isPause(entry) ? bytes32("cancel in the pause") : bytes32("cancel")];
+        ++done[_isWaiting(entry) ? bytes32("cancel in the wait") : bytes32("cancel")];
         _givenBack(entry);
     }
 
@@ -1154,12 +1154,12 @@ contract Handler is ConclaveTest {
         }
     }
 
-    /// @dev Begins a round that waits for its committee, or for the end of a pause.
-    function _opened(Entry storage entry, uint256 link, uint256 appeals, uint256 pause) private {
+    /// @dev Begins a round that waits for its committee, or for the end of a wait.
+    function _opened(Entry storage entry, uint256 link, uint256 appeals, uint256 wait) private {
         entry.status = Status.Requested;
-        uint256 period = pause == 0 ? entry.terms.duration : pause;
+        uint256 period = wait == 0 ? entry.terms.duration : wait;
         entry.round = RoundLib.pack(link, appeals, vm.getBlockTimestamp() + period);
-        entry.seedBlock = pause == 0 ? seedBlockAfter(vm.getBlockNumber()) : NO_SEED_BLOCK;
+        entry.seedBlock = wait == 0 ? seedBlockAfter(vm.getBlockNumber()) : NO_SEED_BLOCK;
         (entry.committeeHash, entry.isDeserted) = (0, false);
         delete entry.committee;
     }
@@ -1279,7 +1279,7 @@ contract Handler is ConclaveTest {
     }
 
     /// @dev SE25: true while the request waits and has no committee.
-    function _isPause(Entry storage entry) private view returns (bool) {
+    function _isWaiting(Entry storage entry) private view returns (bool) {
         return entry.status == Status.Requested && entry.seedBlock == NO_SEED_BLOCK;
     }
 
@@ -1309,7 +1309,7 @@ contract Handler is ConclaveTest {
         uint64 seedBlock = type(uint64).max;
         for (uint256 i = 0; i < _open.length; ++i) {
             Entry storage entry = _entries[_open[i]];
-            if (_isPause(entry)) continue;
+            if (_isWaiting(entry)) continue;
             if (_stageOf(entry) != stage || _isOverdue(entry) || entry.seedBlock >= seedBlock) continue;
             if (entry.isDeserted) continue;
             (found, index, seedBlock) = (true, _open[i], entry.seedBlock);

@@ -29,7 +29,7 @@ import {
   type World,
 } from "../../support/contracts/world.ts";
 import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
-import { isPause } from "../../../agents/core/request/progress.ts";
+import { isWaiting } from "../../../agents/core/request/progress.ts";
 
 /** An answer or a non-answer as the mock takes it, and the text and outcome of a committee. */
 export interface Answer {
@@ -121,12 +121,12 @@ async function realStage(ethers: HardhatEthers): Promise<Stage> {
     if (committed === undefined) throw new Error(`Request ${request.id} has no decision`);
     return committed;
   };
-  /** Lets committees say the same until none follows by itself. After a pause somebody calls the first of them. */
+  /** Lets committees say the same until none follows by itself. After a wait somebody calls the first of them. */
   const judge = async (asked: Asked, decision: Partial<SignedDecision>, overrides: Overrides = {}): Promise<void> => {
     const { id } = asked.request;
-    let next: Asked | null = isPause(asked) ? await replace(world, asked) : asked;
+    let next: Asked | null = isWaiting(asked) ? await replace(world, asked) : asked;
     waiting.delete(id);
-    while (next !== null && !isPause(next)) {
+    while (next !== null && !isWaiting(next)) {
       const committed = await decide(world, next, decision, overrides);
       latest.set(id, committed);
       next = committed.reopened;

@@ -131,16 +131,16 @@ export interface CommitteeRun {
   readonly asks: number;
 }
 
-/** Runs all seats over a virtual network with seeded delays until nothing is left to do. */
+/** Runs all seats over a virtual network with seeded latencies until nothing is left to do. */
 export function runCommittee(
   protocol: Protocol,
   attempt: Attempt,
   scripts: readonly SeatScript[],
   options: {
     readonly seed?: number;
-    readonly delayMs?: number;
-    /** Time that a message takes between two seats, instead of `delayMs`; `draw` is a random number from the seed. */
-    readonly delayOf?: (from: number, to: number, draw: number) => number;
+    readonly latencyMs?: number;
+    /** Time that a message takes between two seats, instead of `latencyMs`; `draw` is a random number from the seed. */
+    readonly latencyOf?: (from: number, to: number, draw: number) => number;
     /** What stands at the sources of a question, by their names in it. */
     readonly texts?: ReadonlyMap<string, string>;
     /** Time that reading takes. */
@@ -148,8 +148,8 @@ export function runCommittee(
   } = {},
 ): CommitteeRun {
   const random = generator(options.seed ?? 1);
-  const delay = () => 1 + (random() % (options.delayMs ?? 20));
-  const onTheWay = (from: number, to: number) => options.delayOf?.(from, to, random()) ?? delay();
+  const latency = () => 1 + (random() % (options.latencyMs ?? 20));
+  const onTheWay = (from: number, to: number) => options.latencyOf?.(from, to, random()) ?? latency();
   const seats = attempt.committee.length;
   const contexts = scripts.map((_, self): SeatContext => ({
     attempt,
@@ -171,8 +171,8 @@ export function runCommittee(
     const bytes = store.get(digest);
     return bytes === undefined ? null : messageBlock(bytes);
   };
-  const later = (seat: number, input: Input, delayMs: number) => {
-    const at = now + delayMs;
+  const later = (seat: number, input: Input, afterMs: number) => {
+    const at = now + afterMs;
     let [low, high] = [0, queue.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -181,10 +181,10 @@ export function runCommittee(
     }
     queue.splice(low, 0, { at, seat, input });
   };
-  const deliver = (to: number, message: Message, delayMs: number) => {
+  const deliver = (to: number, message: Message, latencyMs: number) => {
     const { digest, bytes } = blockOf(message);
     store.set(digest, bytes);
-    if (verified(attempt, message)) later(to, { kind: "message", message }, delayMs);
+    if (verified(attempt, message)) later(to, { kind: "message", message }, latencyMs);
   };
   const signed = new Map<string, Message>();
   const ofEffect = new Map<SendEffect, Message>();
@@ -209,7 +209,7 @@ export function runCommittee(
         answer === null
           ? ({ kind: "failed", reason: "crashed" } as const)
           : ({ kind: "answered", fields: answer.fields, confidence: (answer.confidence ?? 900_000) as Ppm } as const);
-      later(seat, { kind: "observed", ask: effect.ask, observation }, script.thinkMs ?? 50 + delay());
+      later(seat, { kind: "observed", ask: effect.ask, observation }, script.thinkMs ?? 50 + latency());
     } else if (effect.kind === "send") {
       for (let to = 0; to < seats; to++) {
         for (const sent of script.say && (to !== seat || script.saysToItself) ? script.say(effect, to) : [effect]) {
@@ -221,9 +221,9 @@ export function runCommittee(
       for (const message of effect.messages)
         for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, onTheWay(seat, to));
     } else if (effect.kind === "wait") {
-      later(seat, { kind: "elapsed", timer: effect.timer }, effect.delayMs);
+      later(seat, { kind: "elapsed", timer: effect.timer }, effect.afterMs);
     } else if (effect.kind === "load") {
-      later(seat, { kind: "loaded", root: effect.root, blocks: effect.blocks.map(loaded) }, delay());
+      later(seat, { kind: "loaded", root: effect.root, blocks: effect.blocks.map(loaded) }, latency());
     } else if (effect.kind === "read") {
       const read = effect.sources.map((source) => {
         const text = script.lacks ? null : (options.texts?.get(source) ?? null);
@@ -234,7 +234,7 @@ export function runCommittee(
             : { kind: "failed", reason: script.failsAt(source), detail: "by the script" },
         );
       });
-      later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (script.readMs ?? options.readMs ?? delay()));
+      later(seat, { kind: "read", blocks: read }, script.lacks ? 1 : (script.readMs ?? options.readMs ?? latency()));
     } else if (effect.kind === "certified") {
       certificates[seat] = effect.certificate;
       blocks[seat] = effect.blocks;

@@ -6,7 +6,7 @@ import type {
   ChainWriter,
   CertifiedDecision,
   FinalRequest,
-  BatchOutcome,
+  BatchResult,
   Receipt,
   TransactionReader,
 } from "../../../agents/ports/chain.ts";
@@ -251,16 +251,16 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
   };
 }
 
-function settleEach(ledger: Ledger, requests: readonly FinalRequest[]): readonly BatchOutcome[] {
+function settleEach(ledger: Ledger, requests: readonly FinalRequest[]): readonly BatchResult[] {
   const open = requests.filter(({ request }) => !stateOf(ledger, request.id).settled);
-  const outcomes = open.length === 0 ? [] : ledger.settleAll(open);
-  return requests.map((one) => outcomes[open.indexOf(one)] ?? "already");
+  const results = open.length === 0 ? [] : ledger.settleAll(open);
+  return requests.map((one) => results[open.indexOf(one)] ?? "already");
 }
 
-function commitEach(ledger: Ledger, commits: readonly CertifiedDecision[], account: Address): readonly BatchOutcome[] {
+function commitEach(ledger: Ledger, commits: readonly CertifiedDecision[], account: Address): readonly BatchResult[] {
   const isOpen = ({ request, certificate }: CertifiedDecision): boolean =>
     !isCommitted(stateOf(ledger, request.id), certificate.decision.attempt);
   const open = commits.filter(isOpen);
-  const outcomes = open.length === 0 ? [] : ledger.commitAll(open, account);
-  return commits.map((one) => outcomes[open.indexOf(one)] ?? "already");
+  const results = open.length === 0 ? [] : ledger.commitAll(open, account);
+  return commits.map((one) => results[open.indexOf(one)] ?? "already");
 }

@@ -3,7 +3,7 @@ import { ConclaveError } from "../../../agents/core/errors.ts";
 import { isTimeUp } from "../../../agents/core/request/progress.ts";
 import {
   NO_SEED_BLOCK,
-  TOO_EARLY_PAUSE,
+  TOO_EARLY_WAIT,
   committeeSizeAfter,
   hasRetry,
   nextAfter,
@@ -79,7 +79,7 @@ export function ask(state: State, consumer: Address, terms: Terms, question: str
   const [drawable, needed] = [activeCount(state), seatsOfAll({ ...terms, retries: 0 })];
   if (drawable < needed) throw refused("TooFewAgents", { drawable, needed });
   const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
-  const { round, seedBlock } = begin(state, request, { link: 0n, appeals: 0, pause: terms.delay });
+  const { round, seedBlock } = begin(state, request, { link: 0n, appeals: 0, wait: terms.delay });
   state.requests.set(request.id, standing("requested", 0, requestedCommitment(request, round, seedBlock)));
   append(state, [{ kind: "requested", request, round, seedBlock }]);
   return { request, round, seedBlock };
@@ -164,7 +164,7 @@ export function appeal(state: State, appellant: Address, request: Request, last:
   const { appeals } = unpackRound(last.round);
   const bond = bondOf(request.terms, last.round);
   const link = linkOf(request, { ...last, appellant });
-  const step = { attempt: last.decision.attempt + 1, link, appeals: appeals + 1, appellant, bond, pause: 0 };
+  const step = { attempt: last.decision.attempt + 1, link, appeals: appeals + 1, appellant, bond, wait: 0 };
   return append(state, [reopen(state, request, step)]);
 }
 
@@ -229,7 +229,7 @@ export function replace(state: State, request: Request, awaited: AwaitedRound): 
   if (!hasRetry(round, request.terms, attempt)) throw refused("NoRetriesLeft", { requestId: String(request.id) });
   const { link, appeals } = unpackRound(round);
   return append(state, [
-    reopen(state, request, { attempt: attempt + 1, link, appeals, appellant: null, bond: 0n, pause: 0 }),
+    reopen(state, request, { attempt: attempt + 1, link, appeals, appellant: null, bond: 0n, wait: 0 }),
   ]);
 }
 
@@ -264,14 +264,14 @@ function advance(state: State, request: Request, decided: DecidedRound): readonl
   const next = nextAfter(terms, round, decision);
   if (next === "retry" || next === "larger" || next === "later") {
     const appeals = next === "larger" ? before + 1 : before;
-    const pause = next === "later" ? TOO_EARLY_PAUSE : 0;
+    const wait = next === "later" ? TOO_EARLY_WAIT : 0;
     const step = {
       attempt: decision.attempt + 1,
       link: linkOf(request, decided),
       appeals,
       appellant: null,
       bond: 0n,
-      pause,
+      wait,
     };
     return [reopen(state, request, step)];
   }
@@ -297,7 +297,7 @@ interface Step {
   readonly appellant: Address | null;
   readonly bond: bigint;
   /** Seconds before a committee is called, or 0. */
-  readonly pause: number;
+  readonly wait: number;
 }
 
 function reopen(state: State, request: Request, step: Step): Body {
@@ -311,12 +311,12 @@ function reopen(state: State, request: Request, step: Step): Body {
 function begin(
   state: State,
   { terms }: Request,
-  { link, appeals, pause }: Pick<Step, "link" | "appeals" | "pause">,
+  { link, appeals, wait }: Pick<Step, "link" | "appeals" | "wait">,
 ): Pick<AskedRequest, "round" | "seedBlock"> {
-  const period = pause === 0 ? terms.duration : pause;
+  const period = wait === 0 ? terms.duration : wait;
   return {
     round: packRound({ link, appeals, deadline: nextTimestamp(state) + period }),
-    seedBlock: pause === 0 ? nextSeedBlock(state) : NO_SEED_BLOCK,
+    seedBlock: wait === 0 ? nextSeedBlock(state) : NO_SEED_BLOCK,
   };
 }
 

@@ -67,8 +67,8 @@ function watchProgress(state: HashgraphState, { self, timing }: SeatContext): Ha
   }
   const isWatching = watched !== null || stuck !== "no" || state.step === "finish";
   if (isWatching || !seatsOf(graph.attempt).some((seat) => hasEnded(graph, seat))) return { state, effects: [] };
-  const delayMs = STUCK_PHASES * (timing.phaseMs + timing.graceMs);
-  const effects: Effect[] = [{ kind: "wait", timer: `stuck.${watches}`, delayMs }];
+  const afterMs = STUCK_PHASES * (timing.phaseMs + timing.graceMs);
+  const effects: Effect[] = [{ kind: "wait", timer: `stuck.${watches}`, afterMs }];
   return { state: { ...state, watched: snapshotOf(graph, self), watches: watches + 1 }, effects };
 }
 
@@ -91,7 +91,7 @@ function mayLack({ graph, step: where }: HashgraphState): boolean {
 function watchParents(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
   const { demands } = state;
   if (state.demandRunning || demands >= MOST_DEMANDS || !mayLack(state)) return { state, effects: [] };
-  const effects: Effect[] = [{ kind: "wait", timer: `demand.${demands}`, delayMs: (demands + 1) * timing.graceMs }];
+  const effects: Effect[] = [{ kind: "wait", timer: `demand.${demands}`, afterMs: (demands + 1) * timing.graceMs }];
   return { state: { ...state, demands: demands + 1, demandRunning: true }, effects };
 }
 
@@ -215,12 +215,12 @@ function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | nu
   if (!isSupermajority(seats.filter(present).length, seats.length)) return null;
   if (awaited.every(present)) return spread(state, context);
   if (state.graceRunning) return null;
-  const effects: Effect[] = [{ kind: "wait", timer: `grace.${state.stage}`, delayMs: context.timing.graceMs }];
+  const effects: Effect[] = [{ kind: "wait", timer: `grace.${state.stage}`, afterMs: context.timing.graceMs }];
   return { state: { ...state, graceRunning: true }, effects };
 }
 
 function beginConcluding(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
-  const effects: Effect[] = [{ kind: "wait", timer: "conclude", delayMs: timing.graceMs }];
+  const effects: Effect[] = [{ kind: "wait", timer: "conclude", afterMs: timing.graceMs }];
   return { state: { ...state, concluding: true }, effects };
 }
 
@@ -240,7 +240,7 @@ function covers({ graph }: HashgraphState, seat: SeatIndex, events: readonly Tol
 function spread(state: HashgraphState, context: SeatContext): HashgraphStep {
   const records = recordsIn(state);
   const lagging = state.lagging.filter((seat) => !records.some((told) => told.seat === seat));
-  const effects: Effect[] = [{ kind: "wait", timer: `spread.${state.stage}`, delayMs: context.timing.graceMs }];
+  const effects: Effect[] = [{ kind: "wait", timer: `spread.${state.stage}`, afterMs: context.timing.graceMs }];
   return { state: { ...state, step: "spread", lagging }, effects };
 }
 
@@ -257,8 +257,8 @@ function closeStage(state: HashgraphState, context: SeatContext): HashgraphStep 
 }
 
 function waitForOrder(state: HashgraphState, context: SeatContext): HashgraphStep {
-  const delayMs = ORDER_GRACES * context.timing.graceMs;
-  return { state: { ...state, step: "order" }, effects: [{ kind: "wait", timer: `order.${state.stage}`, delayMs }] };
+  const afterMs = ORDER_GRACES * context.timing.graceMs;
+  return { state: { ...state, step: "order" }, effects: [{ kind: "wait", timer: `order.${state.stage}`, afterMs }] };
 }
 
 function openStage(before: HashgraphState, context: SeatContext, stage: number): HashgraphStep {
@@ -273,7 +273,7 @@ function openStage(before: HashgraphState, context: SeatContext, stage: number):
     graceRunning: false,
   };
   const asks = callsFor(state, context).map(({ about, prompt }) => ({ ask: about.join("."), about, prompt }));
-  const wait: Effect = { kind: "wait", timer: `phase.${stage}`, delayMs: context.timing.phaseMs };
+  const wait: Effect = { kind: "wait", timer: `phase.${stage}`, afterMs: context.timing.phaseMs };
   if (asks.length === 0) return { state: ready(state, context), effects: [wait] };
   return {
     state: { ...state, calls: asks.map(({ ask, about }) => ({ ask, about })) },

@@ -175,10 +175,10 @@ export function replayLoaded(
   const fetched = new Map(loaded.flatMap((block) => (block === null ? [] : [[block.digest, block] as const])));
   if (missing.some((digest) => !fetched.has(digest))) {
     const tries = loading.tries + 1;
-    const delayMs = context.timing.certifyMs * 2 ** Math.min(tries, MOST_DOUBLINGS);
+    const afterMs = context.timing.certifyMs * 2 ** Math.min(tries, MOST_DOUBLINGS);
     const effects: Effect[] = [
       { kind: "drop", reason: "proposal: some blocks are unavailable", seat: loading.from },
-      { kind: "wait", timer: `${RELOAD}${root}.${tries}`, delayMs },
+      { kind: "wait", timer: `${RELOAD}${root}.${tries}`, afterMs },
     ];
     return { state: withRoot(state, root, { kind: "unavailable", tries }), effects };
   }

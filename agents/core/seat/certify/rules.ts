@@ -157,7 +157,7 @@ export function timerOf(timer: Timer, ballot: number): string {
 function wait(timer: Timer, ballot: number, context: SeatContext): Effect {
   const { certifyMs, certifyDeltaMs } = context.timing;
   const onceMs = certifyMs + ballot * certifyDeltaMs;
-  return { kind: "wait", timer: timerOf(timer, ballot), delayMs: timer === "share" ? 3 * onceMs : onceMs };
+  return { kind: "wait", timer: timerOf(timer, ballot), afterMs: timer === "share" ? 3 * onceMs : onceMs };
 }
 
 function startOnce(
