@@ -91,16 +91,21 @@ export function isBeyondTolerance({ n, byzantine }: SimOptions): boolean {
   return byzantine > faultTolerance(n);
 }
 
-/** Parses "all", "none" or a comma-separated list; throws USAGE. */
-export function parseList<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
-  if (text === "all") return known;
-  if (text === "none") return [];
+/** Parses a comma-separated list, or one of the words that stand for a whole list; throws USAGE. */
+export function parseList<T extends string>(
+  field: string,
+  text: string,
+  known: readonly T[],
+  wholes: readonly ("all" | "none")[] = ["all", "none"],
+): readonly T[] {
+  const whole = wholes.find((one) => one === text);
+  if (whole !== undefined) return whole === "all" ? known : [];
   const names = text.split(",").map((name) => name.trim());
-  const whole = names.find((name) => name === "all" || name === "none");
-  if (whole !== undefined && names.length > 1)
+  const beside = wholes.find((one) => names.includes(one));
+  if (beside !== undefined)
     throw new ConclaveError(
       "USAGE",
-      `Correct --${field} ${JSON.stringify(text)}: name ${whole} alone, or leave it out`,
+      `Correct --${field} ${JSON.stringify(text)}: name ${beside} alone, or leave it out`,
       {
         field,
         value: text,
@@ -110,7 +115,7 @@ export function parseList<T extends string>(field: string, text: string, known: 
   if (unknown !== undefined)
     throw new ConclaveError(
       "USAGE",
-      `Correct --${field}: ${JSON.stringify(unknown)} is unknown; choose all, none, or some of ${known.join(", ")}`,
+      `Correct --${field}: ${JSON.stringify(unknown)} is unknown; choose ${wholes.join(", ")}, or some of ${known.join(", ")}`,
       { field, value: unknown },
     );
   return known.filter((one) => names.includes(one));

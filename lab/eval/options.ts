@@ -193,9 +193,7 @@ function methodsOf(field: string, text: string): readonly Method[] {
 
 /** Parses a list of at least one of the known names. Throws USAGE. */
 export function someOf<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
-  const found = parseList(field, text, known);
-  if (found.length === 0) throw usage(field, text, `name all, or some of ${known.join(", ")}`);
-  return found;
+  return parseList(field, text, known, ["all"]);
 }
 
 function seatsOf(text: string): readonly number[] {

@@ -62,7 +62,7 @@ describe("npm run attacks -- --suite injections", () => {
     const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
       [["--suite", "chess"], /rules, coalitions, injections/],
       [["--suite", "injections", "--protocol", "chess"], /USAGE: .*"chess" is unknown; choose .*mbft/],
-      [["--suite", "injections", "--protocol", "none"], /USAGE: .*name all/],
+      [["--suite", "injections", "--protocol", "none"], /USAGE: .*"none" is unknown; choose all, or some of/],
       [["--suite", "injections", "--texts", "0"], /whole number from 1 to/],
       [["--suite", "injections", "--models", "no.gguf"], /USAGE: Correct --models "no\.gguf": .*ENOENT/],
     ];

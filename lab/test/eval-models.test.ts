@@ -94,7 +94,7 @@ describe("npm run eval", () => {
         ["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"],
         /USAGE: Correct --models "a.gguf": .*ENOENT.*name a GGUF/,
       ],
-      [["--suite", "none"], /USAGE: Correct --suite "none": name all/],
+      [["--suite", "none"], /USAGE: Correct --suite: "none" is unknown; choose all, or some of arithmetic/],
       [["--suite", "wason", "--quick", "--full"], /USAGE: .*not both/],
       [[], /--suite/],
     ];

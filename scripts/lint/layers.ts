@@ -57,7 +57,7 @@ const LAYERS: readonly Layer[] = [
   ],
   [
     "scripts",
-    [...PRODUCT, "ignition"],
+    [...PRODUCT, "ignition", "hardhat.config.ts"],
     "Repository tools know the product only; the entry points beside them may know more.",
   ],
   ["devnet", [...PRODUCT, "ignition", "scripts", "sim"], "A local world is built from product, simulator and tools."],

@@ -228,12 +228,12 @@ async function send(
 /** A failure that another try may avoid. */
 class Passing extends Error {
   readonly final: ConclaveError;
-  readonly retryAfterMs: number;
+  readonly afterMs: number;
 
-  constructor(final: ConclaveError, retryAfterMs = 0) {
+  constructor(final: ConclaveError, afterMs = 0) {
     super(final.message);
     this.final = final;
-    this.retryAfterMs = retryAfterMs;
+    this.afterMs = afterMs;
   }
 }
 
@@ -243,8 +243,8 @@ async function retrying<T>(signal: AbortSignal, action: () => Promise<T>): Promi
       return await action();
     } catch (error) {
       if (!(error instanceof Passing)) throw error;
-      if (failures === RETRIES || error.retryAfterMs > LONGEST_SLEEP_MS) throw error.final;
-      await sleep(Math.max(error.retryAfterMs, backoffMs(failures)), signal);
+      if (failures === RETRIES || error.afterMs > LONGEST_SLEEP_MS) throw error.final;
+      await sleep(Math.max(error.afterMs, backoffMs(failures)), signal);
     }
   }
 }
