@@ -7,7 +7,7 @@ import { loadArtifacts } from "../agents/adapters/artifacts/artifacts.ts";
 import { messageOf } from "../agents/core/errors.ts";
 import { scriptCommand } from "./shared/arguments.ts";
 import { EXIT_INTERRUPTED } from "./shared/interrupt.ts";
-import { createPrinter, table, totalsOf } from "./testing/report.ts";
+import { createPrinter, filesIn, table, totalsOf } from "./testing/report.ts";
 import { runJob, type JobResult } from "./testing/run-job.ts";
 import {
   filesOf,
@@ -17,6 +17,7 @@ import {
   jobsOfSuite,
   laneOf,
   lanes,
+  nameOf,
   needsContracts,
   root,
   suites,
@@ -45,7 +46,7 @@ const command = scriptCommand(
   .option("--quick", "what to run before every commit: leaves out what is slow, too")
   .option("--long", "only what the run without names leaves out as long")
   .option("--grep <pattern>", "only tests whose name matches this regular expression", pattern)
-  .option("--json", "print one JSON object on stdout; all else goes to stderr")
+  .option("--json", "print one JSON object on stdout, with what each file took; all else goes to stderr")
   .addHelpText(
     "after",
     `
@@ -73,7 +74,8 @@ const totals = totalsOf(ended);
 const ran = totals.reduce((count, { passed, failed, skipped }) => count + passed + failed + skipped, 0);
 const ok = ran > 0 && ended.every((result) => result.ok);
 out.write(`\n${table(totals, seconds)}`);
-if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals })}\n`);
+if (flags.json === true)
+  process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals, files: filesIn(ended) })}\n`);
 if (ran === 0) process.stderr.write(flags.grep === undefined ? "No test ran.\n" : `No test matches ${flags.grep}.\n`);
 process.exitCode = ending.signal.aborted ? EXIT_INTERRUPTED : ok ? 0 : 1;
 
@@ -92,7 +94,7 @@ function chooseJobs(names: readonly string[]): readonly Job[] {
   if (names.length === 0) return jobsOf(flags.quick === true ? "quick" : flags.long === true ? "long" : "standard");
   const named = suites.filter((suite) => names.includes(suite));
   const files = names.filter((name) => !suites.some((suite) => suite === name)).map(fileNamed);
-  if (files.length === 0) return named.flatMap(jobsOfSuite);
+  if (files.length === 0) return named.flatMap((suite) => jobsOfSuite(suite));
   const stray = files.find(({ suite }) => named.length > 0 && !named.includes(suite));
   if (stray !== undefined) command.error(`error: ${stray.file} is in the suite ${stray.suite}, not in ${named.join()}`);
   const contracts = files.filter(({ suite }) => suite === "contracts").map(({ file }) => file);
@@ -115,7 +117,7 @@ function fileNamed(name: string): { readonly suite: Suite; readonly file: string
 /** The longest job first, so that none is left alone at the end. */
 function inOrder(chosen: readonly Job[]): readonly Job[] {
   const times = readTimes();
-  const secondsOf = (job: Job): number => times[keyOf(job)] ?? guessSeconds(job);
+  const secondsOf = (job: Job): number => times[nameOf(job)] ?? guessSeconds(job);
   return chosen.toSorted((a, b) => secondsOf(b) - secondsOf(a));
 }
 
@@ -127,12 +129,8 @@ function readTimes(): Readonly<Record<string, number>> {
   }
 }
 
-function keyOf({ suite, files }: Job): string {
-  return files.length === 0 ? suite : files.join();
-}
-
 async function runAll(): Promise<readonly JobResult[]> {
-  const printer = createPrinter(jobs.length, command.args.length === 0, out);
+  const printer = createPrinter(jobs, command.args.length === 0, out);
   let isCompiled = !jobs.some(({ suite }) => needsContracts(suite));
   // Compiled once, while files that need no contracts already run.
   const compiled = isCompiled
@@ -171,7 +169,7 @@ function widthOf(lane: Lane): number {
 }
 
 function keepTimes(results: readonly JobResult[]): void {
-  const taken = results.map(({ job, seconds: one }) => [keyOf(job), Math.round(one * 10) / 10]);
+  const taken = results.map(({ job, seconds: one }) => [nameOf(job), Math.round(one * 10) / 10]);
   mkdirSync(dirname(timesFile), { recursive: true });
   writeFileSync(timesFile, JSON.stringify({ ...readTimes(), ...Object.fromEntries(taken) }, null, 1));
 }

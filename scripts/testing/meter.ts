@@ -4,7 +4,7 @@ import { isMainThread } from "node:worker_threads";
 
 const MICROSECONDS_PER_TICK = 10_000;
 
-if (isMainThread && /\.test\.ts$|hardhat$/.test(process.argv[1] ?? ""))
+if (isMainThread && /\.test\.ts$|testing\/group\.ts$|hardhat$/.test(process.argv[1] ?? ""))
   process.on("exit", () => {
     const { user, system } = process.cpuUsage();
     try {

@@ -3,7 +3,7 @@ import { finished } from "node:stream/promises";
 import { spec, type TestEvent } from "node:test/reporters";
 import { styleText } from "node:util";
 import type { JobResult } from "./run-job.ts";
-import { suites, type Suite } from "./suites.ts";
+import { nameOf, suites, type Job, type Suite } from "./suites.ts";
 
 export interface SuiteTotal {
   readonly suite: Suite;
@@ -33,16 +33,16 @@ export interface Printer {
 const PROGRESS_MS = 15_000;
 
 /** @param quiet prints only the files that fail */
-export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStream): Printer {
+export function createPrinter(jobs: readonly Job[], quiet: boolean, out: NodeJS.WriteStream): Printer {
   const started = performance.now();
   const reporter = new spec();
   reporter.pipe(out, { end: false });
-  const isLive = jobs === 1 && !quiet;
+  const isLive = jobs.length === 1 && !quiet;
   const ended: JobResult[] = [];
   const say = (): void => {
     const { passed, failed } = sum(ended);
     const seconds = Math.round((performance.now() - started) / 1000);
-    const text = `${ended.length} of ${jobs} files, ${passed} passed, ${failed} failed, ${seconds} s`;
+    const text = `${countFiles(ended.map(({ job }) => job))} of ${countFiles(jobs)} files, ${passed} passed, ${failed} failed, ${seconds} s`;
     out.write(out.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
   };
   const timer = quiet ? setInterval(say, out.isTTY ? 1_000 : PROGRESS_MS) : undefined;
@@ -79,6 +79,11 @@ export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStr
   };
 }
 
+/** The number of files; the contracts' tests are one, since Hardhat finds them. */
+function countFiles(jobs: readonly Job[]): number {
+  return jobs.reduce((count, { files }) => count + Math.max(1, files.length), 0);
+}
+
 /** The end of one file's run, which is not the end of this one. */
 function isOfRun({ type, data }: TestEvent): boolean {
   return type === "test:summary" || (type === "test:diagnostic" && data.file === undefined);
@@ -87,8 +92,25 @@ function isOfRun({ type, data }: TestEvent): boolean {
 export function totalsOf(results: readonly JobResult[]): readonly SuiteTotal[] {
   return suites.flatMap((suite) => {
     const own = results.filter(({ job }) => job.suite === suite);
-    return own.length === 0 ? [] : [{ suite, ok: own.every(({ ok }) => ok), files: own.length, ...sum(own) }];
+    return own.length === 0
+      ? []
+      : [{ suite, ok: own.every(({ ok }) => ok), files: countFiles(own.map(({ job }) => job)), ...sum(own) }];
   });
+}
+
+/** What one file took; `file` is a suite's name where one run has all of its files. */
+export interface FileTotal {
+  readonly file: string;
+  readonly passed: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number | null;
+}
+
+/** The files, those first that took most CPU time. */
+export function filesIn(results: readonly JobResult[]): readonly FileTotal[] {
+  return results
+    .map(({ job, passed, seconds, cpuSeconds }) => ({ file: nameOf(job), passed, seconds, cpuSeconds }))
+    .toSorted((one, other) => (other.cpuSeconds ?? 0) - (one.cpuSeconds ?? 0));
 }
 
 type Sums = Omit<SuiteTotal, "suite" | "ok" | "files">;

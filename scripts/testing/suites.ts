@@ -63,6 +63,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/sources-run.test.ts": "plays whole committees of every protocol that reads sources",
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
+  "test/adapters/source-memory.test.ts": "starts a process for each hostile page",
   "test/adapters/beacon.test.ts": "starts a chain",
   "test/adapters/chain-batch.test.ts": "starts a chain",
   "test/adapters/chain-certificates.test.ts": "starts a chain",
@@ -83,6 +84,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/network.test.ts": "starts libp2p nodes and waits for time-outs",
   "lab/test/attacks-models.test.ts": "asks the embedded model",
   "lab/test/attacks.test.ts": "plays every attack of the published reference",
+  "lab/test/coalitions.test.ts": "plays coalitions",
   "lab/test/conformance.test.ts": "starts commands",
   "lab/test/economics.test.ts": "lets strategies live on a chain",
   "lab/test/long-texts.test.ts": "asks the embedded model",
@@ -105,7 +107,10 @@ const waitingFiles: readonly string[] = [
   "test/adapters/subgraph.test.ts",
 ];
 
-/** One run of a runner: Node's on one file, or Hardhat's on all of the contracts' tests. */
+/** Cheap files of a suite that run in one process. */
+const FILES_IN_A_GROUP = 8;
+
+/** One run of a runner: Node's on a file or a group of files, or Hardhat's on all of the contracts' tests. */
 export interface Job {
   readonly suite: Suite;
   /** From the repository's root; empty: every test of the contracts. */
@@ -125,10 +130,12 @@ export function folderOf(suite: Suite): string {
 export function jobsOf(level: Level): readonly Job[] {
   for (const path of Object.keys({ ...longFiles, ...slow }))
     if (!existsSync(join(root, path))) throw new Error(`Remove ${path} from scripts/testing/suites.ts: it is gone`);
-  return suites
-    .filter((suite) => byName[suite] === undefined)
-    .flatMap((suite) => jobsOfSuite(suite))
-    .filter((job) => levelOf(job) === level || (level === "standard" && levelOf(job) === "quick"));
+  return suites.filter((suite) => byName[suite] === undefined).flatMap((suite) => jobsOfSuite(suite, level));
+}
+
+/** A job's name: its files, or its suite where it has all of them. */
+export function nameOf({ suite, files }: Job): string {
+  return files.length === 0 ? suite : files.join();
 }
 
 export function laneOf({ suite, files }: Job): Lane {
@@ -142,16 +149,29 @@ export function needsContracts(suite: Suite): boolean {
   return !["core", "sim", "models", "public-model", "packages"].includes(suite);
 }
 
-/** Every job of a suite, long ones included. */
-export function jobsOfSuite(suite: Suite): readonly Job[] {
-  if (suite === "contracts") return [{ suite, files: [] }];
-  return filesOf(suite).map((file) => ({ suite, files: [file] }));
+/** The jobs of a suite at a level; all of them, if none is named. Files that `npm run test:quick` runs share processes. */
+export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
+  const isWanted = (job: Job): boolean => {
+    const level = levelOf(job);
+    return wanted === undefined || level === wanted || (wanted === "standard" && level === "quick");
+  };
+  if (suite === "contracts") return [{ suite, files: [] }].filter(isWanted);
+  const jobs = filesOf(suite)
+    .map((file): Job => ({ suite, files: [file] }))
+    .filter(isWanted);
+  const isCheap = (job: Job): boolean => levelOf(job) === "quick" && laneOf(job) === "computing";
+  const cheap = jobs.filter(isCheap).flatMap(({ files }) => files);
+  const groups = Array.from({ length: Math.ceil(cheap.length / FILES_IN_A_GROUP) }, (_, index): Job => {
+    const from = index * FILES_IN_A_GROUP;
+    return { suite, files: cheap.slice(from, from + FILES_IN_A_GROUP) };
+  });
+  return [...jobs.filter((job) => !isCheap(job)), ...groups];
 }
 
 /** A guess for a job that never ran in this checkout. */
 export function guessSeconds(job: Job): number {
   if (job.suite === "contracts") return 60;
-  return levelOf(job) === "quick" ? 2 : 20;
+  return levelOf(job) === "quick" ? 2 * job.files.length : 20;
 }
 
 function levelOf({ suite, files }: Job): Level {
