@@ -7,6 +7,7 @@ import type { InjectedTrial } from "../attacks/injected.ts";
 import { tallied } from "../attacks/injection-report.ts";
 import { harmlessText, injectedText, INJECTION_CATEGORIES, injections } from "../attacks/injections.ts";
 import { assertAtLeast, assertBelow, assertExcludes, assertIncludes } from "../../test/support/assertions.ts";
+import { anyText } from "../../test/support/any-text.ts";
 
 /** Blank symbols that are not spaces in Unicode. */
 const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]/u;
@@ -75,7 +76,7 @@ describe("injections: what is counted", () => {
 describe("prompts: untrusted text", () => {
   it("P1, property: one line, nothing invisible, and the very text comes back", () => {
     const nasty = fc.constantFrom(...injections.map((one) => injectedText(one, "no")));
-    const any = fc.string({ unit: "binary" });
+    const any = anyText();
     fc.assert(
       fc.property(fc.oneof(nasty, any), any, (text, more) => {
         const line = rendered(`${text}${more}`);

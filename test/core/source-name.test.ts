@@ -5,6 +5,7 @@ import { cidString } from "../../agents/core/encoding/codec.ts";
 import { parseSource, type CallSource, type PageSource, type Source } from "../../agents/core/sources/source.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest } from "../../agents/core/types.ts";
+import { anyText } from "../support/any-text.ts";
 
 const CONTRACT = `0x${"ab".repeat(20)}`;
 
@@ -196,7 +197,7 @@ describe("what a source names", () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          fc.string({ unit: "binary" }),
+          anyText(),
           fc.array(alphabet).map((parts) => parts.join("")),
         ),
         (text) => {

@@ -6,6 +6,7 @@ import { decode, encode } from "../../agents/core/encoding/codec.ts";
 import { decodeSnapshot, readingOf, READING_FAILURES, type Snapshot } from "../../agents/core/sources/snapshot.ts";
 import { truncateText, isNormalised, normaliseText } from "../../agents/core/sources/text.ts";
 import { limits } from "../../agents/core/limits.ts";
+import { anyText } from "../support/any-text.ts";
 
 const SEEN = {
   source: "https://example.com/#/a",
@@ -119,7 +120,7 @@ describe("snapshots of sources", () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          fc.string({ unit: "binary" }),
+          anyText(),
           fc.array(odd).map((parts) => parts.join("")),
         ),
         (text) => {
