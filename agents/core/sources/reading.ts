@@ -2,7 +2,7 @@ import { decode, encode, isMapOf } from "../encoding/codec.ts";
 import { passagesOf } from "./passages.ts";
 import { decodeSnapshot, READING_FAILURES, type Reading, type ReadingFailure } from "./snapshot.ts";
 
-/** SG5: what a seat keeps of a reading: its text with the passages (SG6), or why there is none. */
+/** SG5: what a seat keeps of a reading: its text with the passages (SG6), or why it has no text. */
 export type Read = ReadText | { readonly kind: "failed"; readonly reason: ReadingFailure };
 
 export interface ReadText {
