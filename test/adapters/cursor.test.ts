@@ -98,8 +98,20 @@ describe("the stored cursor", () => {
     await first.advance(at(11), [older], [older], new Map([[older, [11n]]]));
     await first.advance(at(12), [], [older], new Map([[older, [11n]]]));
     await first.advance(at(13), [held], [older, held], new Map([[older, [11n, 13n]]]));
-    // It ends after the position, so that a restart has to know the request whose end it sees.
-    await first.advance(at(14), [3n as RequestId], [held, 3n as RequestId], none);
+    journals.crash();
+    const second = await openCursor(journals);
+    assert.equal(second.position?.blockNumber, 12n);
+    assert.deepEqual([...second.kept], [[older, [11n]]]);
+  });
+
+  it("keeps a request that has waited until a restart does not see its end either", async () => {
+    const journals = createMemoryJournals();
+    const first = await openCursor(journals);
+    await first.advance(at(10), [], [], none);
+    await first.advance(at(11), [older], [older], new Map([[older, [11n]]]));
+    await first.advance(at(12), [], [older], new Map([[older, [11n]]]));
+    // It ends in this block, and another request holds the position before it.
+    await first.advance(at(13), [2n as RequestId], [2n as RequestId], none);
     journals.crash();
     const second = await openCursor(journals);
     assert.equal(second.position?.blockNumber, 12n);

@@ -239,6 +239,11 @@ describe("tryMulticall of the settlement", () => {
     const bytes = ethers.getBytes(settlement.interface.encodeFunctionData("tryMulticall", [calls]));
     const floor = bytes.reduce((sum, byte) => sum + (byte === 0 ? 10 : 40), 21_000);
     expect(second.gasUsed).to.equal(floor);
+    // It is the first question: what is settled needs no record.
+    const [request] = recordOf(ready[0]!);
+    await expect(settlement.settle(request, []))
+      .to.be.revertedWithCustomError(oracle, "AlreadySettled")
+      .withArgs(request.id);
   });
 
   it("takes at most 128 calls", async () => {

@@ -48,7 +48,7 @@ function world() {
       await until(() => counts.handled >= number);
     };
     const stop = async (): Promise<void> => {
-      for (const one of running) await one.stop();
+      for (const one of running.splice(0)) await one.stop();
     };
     return { counts, caughtUp, stop };
   };
@@ -56,38 +56,33 @@ function world() {
 }
 
 describe("agents that restart while a request waits", () => {
-  it("SE25: the request holds no position back, is found again, called after its pause, drawn and decided", async () => {
+  it("SE25: the request holds no position back, is found again, called after its pause, drawn and decided", async (t) => {
     const { chain, reader, first, start } = world();
     let agents = start();
+    t.after(() => agents.stop());
     const { request } = chain.ask(consumer, terms, "Is 720 more than 500?");
     const stateIs = (isSo: (state: RequestState) => boolean) => async (): Promise<boolean> =>
       isSo(await reader.requestState(request.id));
+    const restart = async (): Promise<void> => {
+      await agents.caughtUp();
+      await agents.stop();
+      agents = start();
+      await agents.caughtUp();
+      assert.ok(agents.counts.batches <= MOST_REPLAYED, `${agents.counts.batches} batches`);
+    };
     chain.mine(WAITED_BLOCKS);
-    await agents.caughtUp();
-    await agents.stop();
-
     // In the pause.
-    agents = start();
-    await agents.caughtUp();
-    assert.ok(agents.counts.batches <= MOST_REPLAYED, `${agents.counts.batches} batches`);
+    await restart();
     chain.passTime(DELAY_SECONDS + 1);
     await until(stateIs(({ attempt }) => attempt === 1));
+    // While the committee is awaited.
+    await restart();
+    const ticker = setInterval(() => chain.mine(), 50);
+    t.after(() => clearInterval(ticker));
+    await until(stateIs(({ status }) => status !== "requested"));
+    chain.mine(MOST_REPLAYED);
     await agents.caughtUp();
     await agents.stop();
-
-    // While its committee is awaited.
-    agents = start();
-    await agents.caughtUp();
-    assert.ok(agents.counts.batches <= MOST_REPLAYED, `${agents.counts.batches} batches`);
-    const ticker = setInterval(() => chain.mine(), 50);
-    try {
-      await until(stateIs(({ status }) => status !== "requested"));
-      chain.mine(MOST_REPLAYED);
-      await agents.caughtUp();
-    } finally {
-      clearInterval(ticker);
-      await agents.stop();
-    }
     const { status, attempt } = await reader.requestState(request.id);
     assert.deepEqual([status, attempt], ["decided", 1]);
     const cursor = await openCursor(first.journals);
@@ -95,9 +90,10 @@ describe("agents that restart while a request waits", () => {
     assert.deepEqual([...cursor.kept], []);
   });
 
-  it("SE25: a request that waits costs a keeper a call for each block, and none for each tick", async () => {
+  it("SE25: a request that waits costs a keeper a call for each block, and none for each tick", async (t) => {
     const { chain, start } = world();
     const agents = start();
+    t.after(() => agents.stop());
     chain.ask(consumer, terms, "Is 720 more than 500?");
     await agents.caughtUp();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -106,6 +102,5 @@ describe("agents that restart while a request waits", () => {
     assert.equal(agents.counts.heads, before);
     chain.mine(1);
     await until(() => agents.counts.heads > before);
-    await agents.stop();
   });
 });
