@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { globSync, lstatSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 const root = join(import.meta.dirname, "../..");
@@ -34,9 +34,9 @@ export interface Project {
   remove(): Promise<void>;
 }
 
-/** Packs the package in a folder of the repository. */
+/** Packs the package in a folder, which is named from the root of the repository. */
 export async function pack(folder: string, into: string): Promise<Packed> {
-  const { stdout } = await npm(join(root, folder), "pack", "--json", "--pack-destination", into);
+  const { stdout } = await npm(resolve(root, folder), "pack", "--json", "--pack-destination", into);
   const [packed] = JSON.parse(stdout) as [
     { filename: string; size: number; unpackedSize: number; files: readonly { path: string }[] },
   ];
