@@ -27,7 +27,7 @@ const finalRequest = (id: number): Progress =>
   }) as unknown as Progress;
 
 /** A keeper that is the only agent, over a chain that answers as `outcomeOf` says and records which requests it is asked to settle. */
-function bench(outcomeOf: (id: number) => BatchOutcome = () => receipt, own: Address = "0x11") {
+function bench(outcomeOf: (id: number) => BatchOutcome = () => receipt, own: Address = "0x11" as Address) {
   const clock = createMemoryClock();
   const calls: (readonly number[])[] = [];
   const lifetime = new AbortController();
