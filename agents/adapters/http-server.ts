@@ -16,7 +16,7 @@ export interface HttpServerOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly limits: HttpServerLimits;
-  /** Headers of every answer, refusals included. */
+  /** Headers of every response, refusals included. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Answers a request; if it rejects, the connection ends. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;

@@ -13,6 +13,8 @@ export interface GatewayOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly limits?: Partial<HttpServerLimits>;
+  /** Answers what asks for no block, such as a page's files; without it that is refused. */
+  readonly others?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 const defaults: HttpServerLimits = { concurrency: 16, requests: 600, windowMs: 10_000 };
@@ -20,16 +22,13 @@ const RAW = "application/vnd.ipld.raw";
 const CAR = "application/vnd.ipld.car";
 const CACHED = "public, max-age=29030400, immutable";
 
-/** Pages of other origins may read all answers, refusals included: what is held nowhere must not look like a network that is down. */
-const OPEN = { "access-control-allow-origin": "*", "access-control-expose-headers": "retry-after" };
-
 type Format = "raw" | "car";
 
 /**
  * Serves https://specs.ipfs.tech/http-gateways/trustless-gateway/ over the store's own blocks: raw blocks and CARs,
- * nothing else. Throws NETWORK_FAILED if the port is taken.
+ * and nothing else but what `others` answers. Throws NETWORK_FAILED if the port is taken.
  */
-export async function startGateway({ store, host, port, limits }: GatewayOptions): Promise<HttpServer> {
+export async function startGateway({ store, host, port, limits, others }: GatewayOptions): Promise<HttpServer> {
   const bounds = { ...defaults, ...limits };
   const shareOut = createShare(Math.ceil(bounds.concurrency / 2));
   return await startHttpServer({
@@ -37,8 +36,13 @@ export async function startGateway({ store, host, port, limits }: GatewayOptions
     host,
     port,
     limits: bounds,
-    headers: OPEN,
-    answer: (request, response) => answer(store, request, response, shareOut),
+    // A page of any origin may read a refusal, too, and then ask another gateway.
+    headers: { "access-control-allow-origin": "*" },
+    answer: async (request, response) => {
+      if (others === undefined || request.url?.startsWith("/ipfs/") === true)
+        await answer(store, request, response, shareOut);
+      else others(request, response);
+    },
   });
 }
 
