@@ -22,7 +22,7 @@ const conclave = createConclave({
   },
 });
 const { requestId, cursor } = await conclave.ask({
-  question: ${JSON.stringify(question)},
+  question: ${escaped(JSON.stringify(question))},
 ${fields.join("\n")}
 });
 for await (const { stage } of conclave.follow(requestId, { from: cursor }))
@@ -85,7 +85,18 @@ function literal(value: unknown): string {
 
 /** The text as Solidity's literal: `unicode` takes what is no ASCII. */
 function bytesOf(text: string): string {
-  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\r", "\\r").replaceAll("\n", "\\n");
+  const literals = escaped(JSON.stringify(text)).replaceAll(/\\./g, (one) => UNKNOWN_ESCAPES[one] ?? one);
   // eslint-disable-next-line no-control-regex
-  return /^[\u0000-\u007f]*$/.test(text) ? `"${escaped}"` : `unicode"${escaped}"`;
+  return /^[\u0000-\u007f]*$/.test(literals) ? literals : `unicode${literals}`;
+}
+
+/** Escapes of JSON that Solidity does not know. */
+const UNKNOWN_ESCAPES: Readonly<Record<string, string>> = { "\\b": "\\u0008", "\\f": "\\u000c" };
+
+/** Writes what steers the direction of text as an escape: else a program could read otherwise than it runs, and Solidity refuses it. */
+function escaped(literals: string): string {
+  return literals.replaceAll(
+    /[\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
