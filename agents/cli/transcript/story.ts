@@ -110,9 +110,14 @@ function twinsOf(deliberation: Deliberation, twins: readonly number[]): Twins {
     sides: twins.map((index) => {
       const spoken = deliberation.messages[index];
       const lines = spoken === undefined ? [] : linesOf(deliberation, spoken);
+      const held = spoken === undefined || spoken.parents.length === 0 ? "nothing" : numbers(spoken.parents);
       return {
         title: titleOf(deliberation, index),
-        lines: lines.filter(({ isMark }) => !isMark).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`),
+        lines: [
+          ...lines.filter(({ isMark }) => !isMark).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`),
+          // Twins may differ in nothing else: the seat told some that it had heard another set of messages.
+          `says that it held: ${held}`,
+        ],
       };
     }),
   };
