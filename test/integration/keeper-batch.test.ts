@@ -31,7 +31,12 @@ for (const [name, createHarness] of [
         batches.push(outcomes);
         return outcomes;
       };
-      const agent = await run(harness, createMemoryJournals(), { settleAll }, { settleBatchMs: 1_500, relayStaggerMs: 10 });
+      const agent = await run(
+        harness,
+        createMemoryJournals(),
+        { settleAll },
+        { settleBatchMs: 1_500, relayStaggerMs: 10 },
+      );
       try {
         const isSettled = async ({ request }: FinalRequest): Promise<boolean> =>
           (await reader.requestState(request.id)).settled;

@@ -76,12 +76,10 @@ export function createKeeper(
   lifetime: AbortSignal,
 ): Keeper {
   const kept = new Map<RequestId, KeptRequest>();
-  const { settleBatchMs } = timing;
   const turnMs = TURN_STAGGERS * timing.relayStaggerMs;
-  let turns = turnsOf([], ports.signer.address);
+  const { place, rankOf } = createTurns(ports.signer.address);
   let ticking = false;
-  let moved = Promise.withResolvers<void>();
-  lifetime.addEventListener("abort", () => moved.resolve(), { once: true });
+  const { next: nextRing, ring } = createBell(lifetime);
 
   const tick = async (): Promise<void> => {
     const head = await ports.chain.head(lifetime);
@@ -117,8 +115,6 @@ export function createKeeper(
     entry.due = { action, attempt: entry.progress.attempt, since: ports.clock.now() + turnMs };
   };
 
-  const rankOf = (key: string): number => rankIn(turns, key);
-
   const warn = (error: unknown, requestId: RequestId | null): void => {
     const facts = { requestId: requestId?.toString(), error: messageOf(error) };
     if (!lifetime.aborted) ports.log.warn(facts, "could not do what is due; trying again");
@@ -130,13 +126,13 @@ export function createKeeper(
     if (entry !== undefined) postpone(entry, "settle");
   };
   const onDone = (requestId: RequestId): void => void kept.delete(requestId);
-  const settle = createSettler({ ...ports, rankOf, onDone, onFailed }, { turnMs, settleBatchMs }, lifetime);
+  const settle = createSettler({ ...ports, rankOf, onDone, onFailed }, { ...timing, turnMs }, lifetime);
 
   const run = async (): Promise<void> => {
     if (ticking) return;
     ticking = true;
     while (kept.size > 0 && !lifetime.aborted) {
-      const next = moved.promise;
+      const next = nextRing();
       await persistently(ports, lifetime, tick).catch((error: unknown) => warn(error, null));
       // What waits may do so for a month: it costs a call for each block, and none for each tick.
       if ([...kept.values()].every(isResting)) await next;
@@ -144,30 +140,35 @@ export function createKeeper(
     }
     ticking = false;
   };
-  const move = (): void => {
-    moved.resolve();
-    moved = Promise.withResolvers<void>();
-  };
 
   return {
     wake: () => wakeOwn(ports, lifetime),
-    agents(active) {
-      turns = turnsOf(active, ports.signer.address);
-    },
-    block: move,
+    agents: place,
+    block: ring,
     see(progress, at) {
       const { id } = progress.request;
       const entry = kept.get(id);
       if (isPaid(progress)) kept.delete(id);
       else if (entry === undefined) kept.set(id, { progress, at, due: null, busy: false });
       else Object.assign(entry, { progress, at });
-      move();
+      ring();
       void run();
     },
     unsettled(since) {
       return [...kept].filter(([, { progress, at }]) => isFinal(progress) && at >= since).map(([id]) => id);
     },
   };
+}
+
+/** Rings when there may be something to do: a request has moved on, the chain has another block, or the keeper ends. */
+function createBell(lifetime: AbortSignal): { readonly next: () => Promise<void>; readonly ring: () => void } {
+  let rung = Promise.withResolvers<void>();
+  lifetime.addEventListener("abort", () => rung.resolve(), { once: true });
+  const ring = (): void => {
+    rung.resolve();
+    rung = Promise.withResolvers<void>();
+  };
+  return { next: () => rung.promise, ring };
 }
 
 async function perform(ports: KeeperPorts, progress: Progress, due: Step, signal: AbortSignal): Promise<void> {
@@ -222,27 +223,30 @@ async function submit(
   throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);
 }
 
-/** The circle of the active agents, which is the same for every key. */
 interface Turns {
-  readonly count: number;
-  /** This agent's place in the circle; null if it is not active. */
-  readonly own: number | null;
-}
-
-/** Places the agents on the circle by a hash of their ids. */
-function turnsOf(active: readonly AgentRecord[], signer: Address): Turns {
-  const placed = active.map((agent) => ({ agent, hash: sha256(utf8(String(agent.agentId))) }));
-  const circle = placed.toSorted((one, other) => compareHex(one.hash, other.hash));
-  const own = circle.findIndex(({ agent }) => agent.signer === signer);
-  return { count: active.length, own: own === -1 ? null : own };
+  readonly place: (active: readonly AgentRecord[]) => void;
+  /** Returns this agent's place, from 0, in the order that the key names. An agent that is not active comes last. */
+  readonly rankOf: (key: string) => number;
 }
 
 /**
- * Returns the agent's place, from 0, in the order that the key names: it begins at a hash of the key and goes around the
- * circle. So a turn takes one hash, however many agents there are. An agent that is not active comes last.
+ * Orders the active agents on a circle, by a hash of their ids. The order that a key names begins at a hash of the key and
+ * goes around the circle. So a turn takes one hash, however many agents there are.
  */
-function rankIn({ count, own }: Turns, key: string): number {
-  if (own === null) return count;
-  const first = Number(BigInt(sha256(utf8(key))) % BigInt(count));
-  return (own - first + count) % count;
+function createTurns(signer: Address): Turns {
+  let count = 0;
+  let own = -1;
+  return {
+    place(active) {
+      const placed = active.map((agent) => ({ agent, hash: sha256(utf8(String(agent.agentId))) }));
+      const circle = placed.toSorted((one, other) => compareHex(one.hash, other.hash));
+      count = active.length;
+      own = circle.findIndex(({ agent }) => agent.signer === signer);
+    },
+    rankOf(key) {
+      if (own === -1) return count;
+      const first = Number(BigInt(sha256(utf8(key))) % BigInt(count));
+      return (own - first + count) % count;
+    },
+  };
 }
