@@ -19,6 +19,7 @@ interface Options {
   readonly liar?: true;
   readonly model?: string;
   readonly subgraph?: true;
+  readonly whileStdin?: true;
 }
 
 const DEFAULT_PORT = 8_545;
@@ -51,6 +52,10 @@ export const dev: CommandSpec<Options> = {
         "GGUF file, or a pulled model (default: the repository's, which knows six families of toy questions)",
     },
     { flags: "--subgraph", description: "index the chain with graph-node (linux-x64)" },
+    {
+      flags: "--while-stdin",
+      description: "end when standard input ends, too, and so with the program that started this one",
+    },
   ],
   run: async ({ options, host, json, tell }) => {
     if (options.subgraph === true && findGraphNode() === null)
@@ -60,7 +65,7 @@ export const dev: CommandSpec<Options> = {
     const started = performance.now();
     const progress = (line: string): void =>
       tell(`${((performance.now() - started) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
-    const { signal } = host;
+    const signal = options.whileStdin === true ? AbortSignal.any([host.signal, endOfInput()]) : host.signal;
     const world = await startDevWorld({
       directory: options.dir === undefined ? null : resolve(host.cwd, options.dir),
       port: parseInteger(options.port, "--port", 0, MAX_CHAIN_PORT),
@@ -89,6 +94,13 @@ export const dev: CommandSpec<Options> = {
     return { json: { event: "stopped" }, text: "stopped" };
   },
 };
+
+/** Aborts when standard input ends. */
+function endOfInput(): AbortSignal {
+  const ended = new AbortController();
+  process.stdin.resume().once("close", () => ended.abort(new Error("standard input ended")));
+  return ended.signal;
+}
 
 /** Throws USAGE. */
 function parseSeconds(text: string): number {

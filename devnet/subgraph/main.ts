@@ -1,6 +1,7 @@
 // npm run subgraph:dev: a graph-node on this machine that follows a local chain.
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http, type PublicClient } from "viem";
+import { LOCAL_CHAIN, LOCAL_RPC } from "../../agents/cli/shared/chain-source.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { endedBy, scriptCommand } from "../../scripts/shared/arguments.ts";
 import { EXIT_INTERRUPTED, abortOnSignals } from "../../scripts/shared/interrupt.ts";
@@ -12,18 +13,25 @@ import { startGraphNode, type GraphNode } from "./graph-node.ts";
 const FOLLOW_MS = 1_000;
 const COMPOSE = "deploy/docker-compose.yml";
 
-const { deployment, rpcUrl } = scriptCommand(
+const { deployment, rpc } = scriptCommand(
   "subgraph dev",
   "Run graph-node (linux-x64, development only) with a new database until Ctrl-C, and follow a local chain.",
 )
-  .option("--deployment <file>", "as `npm run demo -- --keep` prints it", process.env["CONCLAVE_DEPLOYMENT"])
-  .option("--rpc-url <url>", "of the chain; by default the one in the file")
+  .option(
+    "--deployment <file>",
+    "as npm run deploy, conclave dev or the demo writes it",
+    process.env["CONCLAVE_DEPLOYMENT"],
+  )
+  .option(
+    "--rpc <url>",
+    `HTTP JSON-RPC of the chain; by default the one in the file, or ${LOCAL_RPC} for a local chain`,
+  )
   .addHelpText(
     "after",
     "\nExample, beside a running demo:\n  $ npm run subgraph:dev -- --deployment /tmp/conclave-demo-x/deployment.json",
   )
   .parse()
-  .opts<{ readonly deployment?: string; readonly rpcUrl?: string }>();
+  .opts<{ readonly deployment?: string; readonly rpc?: string }>();
 
 try {
   await serve();
@@ -37,8 +45,8 @@ async function serve(): Promise<void> {
       field: "deployment",
     });
   const deployed = await readDeploymentFile(deployment);
-  const url = rpcUrl ?? deployed.rpcUrl;
-  if (url === undefined) throw new Error(`Find the chain: ${deployment} has no rpcUrl; name it with --rpc-url`);
+  const url = rpc ?? deployed.rpcUrl ?? (deployed.chainId === LOCAL_CHAIN ? LOCAL_RPC : undefined);
+  if (url === undefined) throw new Error(`Find the chain: ${deployment} has no rpcUrl; name it with --rpc`);
   if (findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} See ${COMPOSE}.`);
   const client = createPublicClient({ transport: http(url) });
   const chainId = await client.getChainId();

@@ -124,8 +124,8 @@ export interface AgentsSettings {
 export interface RunningAgents {
   readonly agents: readonly WorldAgent[];
   /** Resolves when every agent listens where the registry says. */
-  ready(): Promise<void>;
-  stop(): Promise<void>;
+  readonly ready: () => Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Sets the agents up and starts their processes. */

@@ -40,8 +40,13 @@ export async function buildSdk(): Promise<readonly BuiltFile[]> {
   mkdirSync(dist, { recursive: true });
   const library = await build({
     ...common,
-    entryPoints: { index: "sdk/src/index.ts", verify: "sdk/src/verify/index.ts" },
-    external: ["viem", "viem/*"],
+    entryPoints: {
+      index: "sdk/src/index.ts",
+      verify: "sdk/src/verify/index.ts",
+      // It alone uses Node.
+      testing: "sdk/src/testing/index.ts",
+    },
+    external: ["viem", "viem/*", "node:*"],
     splitting: true,
     chunkNames: "chunk-[hash]",
   });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
-const ENTRIES = ["sdk/src/index.d.ts", "sdk/src/verify/index.d.ts"];
+const ENTRIES = ["sdk/src/index.d.ts", "sdk/src/verify/index.d.ts", "sdk/src/testing/index.d.ts"];
 const SPECIFIER = /(from |import\()"(\.[^"]+)\.ts"/g;
 
 /** Writes the declarations that the entries reach, in the folders of their sources, and none beside. */

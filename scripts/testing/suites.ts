@@ -74,6 +74,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/adapters/chain-header.test.ts": "starts chains of both engines",
   "test/adapters/chain-money.test.ts": "starts a chain",
   "test/adapters/chain-questions-raw.test.ts": "starts a chain",
+  "test/adapters/chain-stall.test.ts": "starts a chain",
   "test/adapters/chain-viem.test.ts": "starts a chain for each group of tests",
   "test/adapters/chain.test.ts": "starts a chain for each group of tests",
   "test/adapters/content-store.test.ts": "starts IPFS nodes",

@@ -33,8 +33,10 @@ const hints = {
   SUBGRAPH_WRONG_CHAIN: "name the subgraph of this deployment",
   NETWORK_FAILED: "check the gateway's URL and the network between",
   WORKER_FAILED: "check that the worker was made from @conclave/sdk/verify-worker",
+  WORLD_FAILED: "read the reason in the message; `conclave dev` shows the same",
   USAGE: "correct the argument that the message names",
-} as const satisfies Partial<Record<ErrorCode, string>> & Record<`WALLET_${string}` | "WORKER_FAILED", string>;
+} as const satisfies Partial<Record<ErrorCode, string>> &
+  Record<`WALLET_${string}` | "WORKER_FAILED" | "WORLD_FAILED", string>;
 
 export type ConclaveErrorCode = keyof typeof hints;
 

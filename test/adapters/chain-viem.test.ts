@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { parseTransaction, toHex } from "viem";
 import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
@@ -82,31 +81,6 @@ describe("chain: viem", () => {
   });
 
   describe("follow", () => {
-    it("warns once of each pause without a new block that lasts half a minute", async (test) => {
-      const warnings: string[] = [];
-      const logger = { info: () => undefined, warn: (_: object, message: string) => void warnings.push(message) };
-      let skippedMs = 0;
-      const now = performance.now.bind(performance);
-      test.mock.method(performance, "now", () => now() + skippedMs);
-      const reader = await createChainReader({ ...harness.options, ...poll, logger });
-      const follower = startFollowing(reader, null);
-      const { number } = await harness.client.getBlock();
-      await until(() => follower.cursor?.blockNumber === number);
-      skippedMs += 29_000;
-      await sleep(200);
-      assert.deepEqual(warnings, []);
-      skippedMs += 2_000;
-      await until(() => warnings.length === 1);
-      assert.match(warnings[0] ?? "", /^no new block for 30 s.*--block-time 1/);
-      await harness.mine(1);
-      await until(() => follower.cursor?.blockNumber === number + 1n);
-      await sleep(200);
-      assert.equal(warnings.length, 1);
-      skippedMs += 31_000;
-      await until(() => warnings.length === 2);
-      await follower.stop();
-    });
-
     it("delivers nothing that a reorg above the finality depth undid", async () => {
       await harness.mine(5);
       const reader = await harness.reader({ finalityDepth: 4 });

@@ -7,11 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
 import { tokenAbi } from "@conclave/contracts/abi";
-import { give } from "../../agents/adapters/chain/faucet.ts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
-import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { waitForDecision } from "../../agents/cli/shared/wait.ts";
-import { ConclaveError } from "../../agents/core/errors.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
@@ -20,7 +16,7 @@ import { openBank } from "../../devnet/world/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { progressNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
-import { agentFolders, assertNoSecrets, createCli, PASSWORD, type Cli } from "./cli-world.ts";
+import { agentFolders, assertNoSecrets, createCli, type Cli } from "./cli-world.ts";
 import { until } from "./world.ts";
 
 const hung: Partial<Decision> = { status: "hung", outcome: wordOf(0n), answer: "" };
@@ -438,80 +434,5 @@ describe("command line: money", () => {
       await toldAfter(others.slice(2, 5)),
       /\nonly 8 agents are active: unless more join, nobody can answer, /,
     );
-  });
-
-  it("makes an account whose password opens it, and gives it what it asks with", async () => {
-    const made = await cli.json("account", "new", "--keystore", "new.json");
-    const address = made.value["address"] as Address;
-    assert.equal((await openKeystore(join(cli.folder, "new.json"), PASSWORD)).address, address);
-    assert.equal((await cli.failure("account", "new", "--keystore", "new.json")).code, "KEYSTORE_EXISTS");
-    const chain = ["--deployment", "deployment.json"];
-    const given = await cli.json(
-      "account",
-      "fund",
-      "--keystore",
-      "new.json",
-      "--tokens",
-      "7.5",
-      "--coins",
-      "2",
-      ...chain,
-    );
-    assert.deepEqual(
-      [given.code, given.value["heldTokens"], given.value["heldCoins"], await tokensOf(address)],
-      [0, String(parseEther("7.5")), String(parseEther("2")), parseEther("7.5")],
-    );
-    assert.equal((await cli.run(["account", "fund", address, "--coins", "0", ...chain])).code, 0);
-    assert.equal(await tokensOf(address), parseEther("10007.5"));
-    for (const wrong of [[], [address, "--keystore", "new.json"], ["0x12"]])
-      assert.equal((await cli.failure("account", "fund", ...wrong, ...chain)).code, "USAGE", wrong.join(" "));
-  });
-
-  it("gives nothing away on a chain that is not local", async () => {
-    const { rpcUrl } = harness.chain;
-    const gift = { to: wordOf(1n).slice(0, 42) as Address, coins: 1n, tokens: 1n, token: harness.deployment.token };
-    await assert.rejects(
-      give({ rpcUrl, chainId: 1 }, gift, new AbortController().signal),
-      (error) => error instanceof ConclaveError && /chain 1 is not local/.test(error.message),
-    );
-  });
-
-  it("adds stake to the operator's own agent, within what it holds and what there is room for", async () => {
-    const operator = await accountOf("staker", parseEther("4"));
-    const registered = await cli.json("agent", "register", "--dir", "staker", "--stake", "1");
-    assert.equal(registered.code, 0, JSON.stringify(registered.value));
-    const much = await cli.failure("agent", "stake", "3.5", "--dir", "staker");
-    assert.deepEqual([much.code, much.data["balance"]], ["STAKE_MISSING", String(parseEther("3"))]);
-    assert.match(much.message, /^Add 3\.5 \w+ to agent \d+: /);
-    const added = await cli.run(["agent", "stake", "2", "--dir", "staker"]);
-    assert.match(added.stdout, /^own stake +3 \w+ in all/m);
-    assert.equal(await tokensOf(operator), parseEther("1"));
-    const { value } = await cli.json("agent", "status", "--dir", "staker");
-    assert.equal(value["ownStake"], String(parseEther("3")));
-  });
-
-  it("shows when no block comes: in the status of an agent, and to who waits for a decision", async (test) => {
-    const status = async (): Promise<string> => (await cli.run(["agent", "status", "--dir", "staker"])).stdout;
-    const { timestamp } = await reader.head();
-    test.mock.method(Date, "now", () => (timestamp + 29) * 1_000);
-    assert.match(await status(), /^latest block +\d+, of 20[^:]+:\d\d:\d\dZ$/m);
-    test.mock.method(Date, "now", () => (timestamp + 31) * 1_000);
-    assert.match(await status(), /^latest block +\d+, of 20.*no new block for 30 s/m);
-    test.mock.restoreAll();
-
-    await accountOf("waiter", parseEther("26"));
-    const requestId = await ask("waiter");
-    const now = performance.now.bind(performance);
-    let skippedMs = 0;
-    test.mock.method(performance, "now", () => now() + skippedMs);
-    const told: string[] = [];
-    const ended = new AbortController();
-    const waiting = waitForDecision(reader, requestId, ended.signal, (line) => {
-      told.push(line);
-      skippedMs = 31_000;
-    });
-    await until(() => told.some((line) => /^warning: no new block for 30 s/.test(line)));
-    ended.abort();
-    await assert.rejects(waiting);
   });
 });

@@ -33,7 +33,7 @@ async function startDev(...flags: readonly string[]): Promise<Dev> {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   const [line] = (await once(lines, "line")) as [string];
-  const serving = once(lines, "line").then(([next]) => assert.equal(next, '{"event":"serving"}'));
+  const serving = once(lines, "line").then(([second]) => assert.equal(second, '{"event":"serving"}'));
   return { child, facts: JSON.parse(line) as Ready, serving };
 }
 

@@ -9,7 +9,7 @@ import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from 
 /** Static files, all in memory: a request names one of them or nothing, so no path leads out of the folder. */
 export interface Page {
   /** Answers a GET or HEAD. */
-  answer(request: IncomingMessage, response: ServerResponse): void;
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 interface StaticFile {

@@ -49,9 +49,10 @@ export const serve: CommandSpec<Options> = {
     const place = parseListen(options.listen, "--listen");
     const isKept = options.ui === undefined || existsSync(resolve(host.cwd, options.from));
     const page = options.ui === undefined ? null : await pageOf(options.ui, options, isKept, host);
-    const { url, close } = await (page !== null && !isKept
+    const server = await (page !== null && !isKept
       ? startPageServer({ page, ...place })
       : openGateway(anyFolder(options.from, host.cwd), place, page));
+    const { url } = server;
     try {
       const pageUrl = page === null ? null : `${url}/`;
       const ready = { event: "ready", url: isKept ? url : null, page: pageUrl };
@@ -62,7 +63,7 @@ export const serve: CommandSpec<Options> = {
       host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
       if (!host.signal.aborted) await once(host.signal, "abort");
     } finally {
-      await close();
+      await server.close();
     }
     return { json: { event: "stopped" }, text: "stopped" };
   },

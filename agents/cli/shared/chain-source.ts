@@ -37,8 +37,9 @@ export const chainFlags: readonly OptionSpec[] = [
   { flags: "--registry <address>", description: "address of the AgentRegistry" },
 ];
 
-const LOCAL_RPC = "http://127.0.0.1:8545";
-const LOCAL_CHAIN = 31_337;
+/** Where a local chain listens unless somebody says otherwise. */
+export const LOCAL_RPC = "http://127.0.0.1:8545";
+export const LOCAL_CHAIN = 31_337;
 const MAX_CHAIN_ID = Number.MAX_SAFE_INTEGER;
 
 /**

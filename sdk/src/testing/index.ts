@@ -1,0 +1,88 @@
+// A whole network for the integration tests of an application, in Node: `conclave dev` of the package `conclave`.
+import { createPublicClient, createWalletClient, http, type PublicClient, type WalletClient } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { createConclave, type Ask, type Conclave } from "../conclave.ts";
+import type { ConclaveDeployment } from "../connection.ts";
+import type { RequestUpdate } from "../follow.ts";
+import { startDev, type DevOptions } from "./dev-process.ts";
+
+export interface NetworkOptions extends DevOptions {
+  /** Ends the start, and with it the network. */
+  readonly signal?: AbortSignal;
+}
+
+/** A chain, contracts and agents on this machine, which end with this process. */
+export interface Network {
+  readonly rpcUrl: string;
+  readonly deployment: ConclaveDeployment & {
+    /** Fees and stake; anybody may mint it. */
+    readonly token: `0x${string}`;
+  };
+  /** A deployment file for the command line. */
+  readonly deploymentFile: string;
+  /** Gateways to the agents' transcripts, once the agents serve. */
+  readonly gateways: readonly string[];
+  /** Null unless `subgraph` was wanted. */
+  readonly subgraphUrl: string | null;
+  /** An account with coins, tokens and a subscription. Its key is public. */
+  readonly asker: {
+    readonly address: `0x${string}`;
+    readonly privateKey: `0x${string}`;
+    readonly subscriptionId: number;
+  };
+  readonly publicClient: PublicClient;
+  /** Signs as the asker. */
+  readonly walletClient: WalletClient;
+  /** Asks as the asker. */
+  readonly conclave: Conclave;
+  /** Asks, waits, and resolves with the final state. */
+  ask(question: Ask, signal?: AbortSignal): Promise<RequestUpdate>;
+  /** Resolves when every agent serves. Questions are taken before. */
+  serving(): Promise<void>;
+  /** Ends all of it. Idempotent. */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const POLL_MS = 200;
+
+/**
+ * Starts a network and resolves when it takes questions.
+ * @throws WORLD_FAILED if there is no `conclave`, or if it does not start
+ */
+export async function startNetwork(options: NetworkOptions = {}): Promise<Network> {
+  const { signal, ...flags } = options;
+  const dev = await startDev(flags, signal);
+  const { rpcUrl, deployment, deploymentFile, gateways, subgraphUrl, asker } = dev.facts;
+  const transport = http(rpcUrl);
+  const publicClient = createPublicClient({ transport, pollingInterval: POLL_MS });
+  const walletClient = createWalletClient({ account: privateKeyToAccount(asker.privateKey), transport });
+  const conclave = createConclave({
+    publicClient,
+    walletClient,
+    deployment,
+    ...(subgraphUrl === null ? {} : { subgraphUrl }),
+  });
+  return {
+    rpcUrl,
+    deployment,
+    deploymentFile,
+    gateways,
+    subgraphUrl,
+    asker,
+    publicClient,
+    walletClient,
+    conclave,
+    async ask(question, asking) {
+      const { requestId, cursor } = await conclave.ask(question);
+      const follow = { from: cursor, pollIntervalMs: POLL_MS, ...(asking === undefined ? {} : { signal: asking }) };
+      let last: RequestUpdate | null = null;
+      for await (const update of conclave.follow(requestId, follow)) last = update;
+      if (last === null) throw new Error(`Follow request ${requestId}: it has no state`);
+      return last;
+    },
+    serving: dev.serving,
+    stop: dev.stop,
+    [Symbol.asyncDispose]: dev.stop,
+  };
+}

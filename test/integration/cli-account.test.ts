@@ -1,0 +1,128 @@
+// Accounts and own stake on the command line, and what it says of a chain without new blocks.
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { parseEther } from "viem";
+import { tokenAbi } from "@conclave/contracts/abi";
+import { give } from "../../agents/adapters/chain/faucet.ts";
+import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { waitForDecision } from "../../agents/cli/shared/wait.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Address } from "../../agents/core/types.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
+import { openBank } from "../../devnet/world/bank.ts";
+import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
+import { asked, wordOf } from "../adapters/chain-questions.ts";
+import { agentFolders, createCli, PASSWORD, type Cli } from "./cli-world.ts";
+import { until } from "./world.ts";
+
+let harness: NodeHarness;
+let reader: ChainReader;
+let cli: Cli;
+let makeFolder: ReturnType<typeof agentFolders>;
+before(async () => {
+  harness = await createNodeHarness();
+  reader = await harness.reader();
+  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-account-")));
+  makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
+  const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
+  await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
+});
+after(async () => {
+  await harness.stop();
+  await rm(cli.folder, { recursive: true, force: true });
+});
+
+/** Makes an account with a keystore in a folder of that name, 10 coins and some tokens. */
+async function accountOf(name: string, tokens: bigint): Promise<Address> {
+  const address = await makeFolder(name);
+  await openBank(harness.chain, harness.deployment.token, harness.accounts[0]!).fund(address, tokens);
+  return address;
+}
+
+const tokensOf = (account: Address): Promise<bigint> =>
+  harness.client.readContract({
+    address: harness.deployment.token,
+    abi: tokenAbi,
+    functionName: "balanceOf",
+    args: [account],
+  });
+
+describe("command line: accounts", () => {
+  it("makes an account whose password opens it, and gives it what it asks with", async () => {
+    const made = await cli.json("account", "new", "--keystore", "new.json");
+    const address = made.value["address"] as Address;
+    assert.equal((await openKeystore(join(cli.folder, "new.json"), PASSWORD)).address, address);
+    assert.equal((await cli.failure("account", "new", "--keystore", "new.json")).code, "KEYSTORE_EXISTS");
+    const chain = ["--deployment", "deployment.json"];
+    const given = await cli.json(
+      "account",
+      "fund",
+      "--keystore",
+      "new.json",
+      "--tokens",
+      "7.5",
+      "--coins",
+      "2",
+      ...chain,
+    );
+    assert.deepEqual(
+      [given.code, given.value["heldTokens"], given.value["heldCoins"], await tokensOf(address)],
+      [0, String(parseEther("7.5")), String(parseEther("2")), parseEther("7.5")],
+    );
+    assert.equal((await cli.run(["account", "fund", address, "--coins", "0", ...chain])).code, 0);
+    assert.equal(await tokensOf(address), parseEther("10007.5"));
+    for (const wrong of [[], [address, "--keystore", "new.json"], ["0x12"]])
+      assert.equal((await cli.failure("account", "fund", ...wrong, ...chain)).code, "USAGE", wrong.join(" "));
+  });
+
+  it("gives nothing away on a chain that is not local", async () => {
+    const { rpcUrl } = harness.chain;
+    const gift = { to: wordOf(1n).slice(0, 42) as Address, coins: 1n, tokens: 1n, token: harness.deployment.token };
+    await assert.rejects(
+      give({ rpcUrl, chainId: 1 }, gift, new AbortController().signal),
+      (error) => error instanceof ConclaveError && /chain 1 is not local/.test(error.message),
+    );
+  });
+
+  it("adds stake to the operator's own agent, within what it holds and what there is room for", async () => {
+    const operator = await accountOf("staker", parseEther("4"));
+    const registered = await cli.json("agent", "register", "--dir", "staker", "--stake", "1");
+    assert.equal(registered.code, 0, JSON.stringify(registered.value));
+    const much = await cli.failure("agent", "stake", "3.5", "--dir", "staker");
+    assert.deepEqual([much.code, much.data["balance"]], ["STAKE_MISSING", String(parseEther("3"))]);
+    assert.match(much.message, /^Add 3\.5 \w+ to agent \d+: /);
+    const added = await cli.run(["agent", "stake", "2", "--dir", "staker"]);
+    assert.match(added.stdout, /^own stake +3 \w+ in all/m);
+    assert.equal(await tokensOf(operator), parseEther("1"));
+    const { value } = await cli.json("agent", "status", "--dir", "staker");
+    assert.equal(value["ownStake"], String(parseEther("3")));
+  });
+
+  it("shows when no block comes: in the status of an agent, and to who waits for a decision", async (test) => {
+    const status = async (): Promise<string> => (await cli.run(["agent", "status", "--dir", "staker"])).stdout;
+    const { timestamp } = await reader.head();
+    test.mock.method(Date, "now", () => (timestamp + 29) * 1_000);
+    assert.match(await status(), /^latest block +\d+, of 20[^:]+:\d\d:\d\dZ$/m);
+    test.mock.method(Date, "now", () => (timestamp + 31) * 1_000);
+    assert.match(await status(), /^latest block +\d+, of 20.*no new block for 30 s/m);
+    test.mock.restoreAll();
+
+    const { request } = await asked(harness);
+    const requestId = request.id;
+    const now = performance.now.bind(performance);
+    let skippedMs = 0;
+    test.mock.method(performance, "now", () => now() + skippedMs);
+    const told: string[] = [];
+    const ended = new AbortController();
+    const waiting = waitForDecision(reader, requestId, ended.signal, (line) => {
+      told.push(line);
+      skippedMs = 31_000;
+    });
+    await until(() => told.some((line) => line.startsWith("warning: no new block for 30 s")));
+    ended.abort();
+    await assert.rejects(waiting);
+  });
+});
