@@ -64,7 +64,7 @@ try {
   if (options.subgraph && findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} Leave out --subgraph.`);
   if (options.evidence && !protocol.readsSources)
     throw new Error(`${protocol.id} reads no sources; leave out --evidence, or choose another --protocol`);
-  const model = worldModel(options.model);
+  const model = options.evidence ? atLeisure(worldModel(options.model)) : worldModel(options.model);
   await runDemo({
     protocol,
     model,
@@ -99,6 +99,13 @@ try {
 } catch (error) {
   const code = endedBy(abort.signal.aborted ? abort.signal.reason : error);
   process.exitCode = abort.signal.aborted ? 130 : code;
+}
+
+/** Gives agents time to read: they read for half a phase, and texts of pages are made in threads that all agents start at once. */
+function atLeisure(model: WorldModel): WorldModel {
+  const { pace } = model;
+  const phaseMs = Math.max(pace.phaseMs, 90_000);
+  return { ...model, pace: { ...pace, epochBlocks: 4 * pace.epochBlocks, phaseMs, decideMs: 2 * pace.decideMs } };
 }
 
 function faultsOf(one: DemoReport["decisions"][number], { knowsAnswers }: WorldModel): readonly string[] {

@@ -1,13 +1,16 @@
 // What answers quote, and how many seats read it, from the transcript alone.
-import { openServingStore } from "../../agents/cli/shared/content-source.ts";
+import { join } from "node:path";
+import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
+import { CONFIG_FILE, loadAgentConfig, storeFolder } from "../../agents/cli/shared/config.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import { isSameAnswer } from "../../agents/core/request/answer.ts";
 import { decodeCitation } from "../../agents/core/sources/citations.ts";
 import { dataNumber } from "../../agents/core/sources/data.ts";
 import { grounded, sourcesOf } from "../../agents/core/sources/named.ts";
-import type { RequestId, Value } from "../../agents/core/types.ts";
+import type { Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
 import { readDeliberation, type Deliberation } from "../../agents/node/audit/deliberation.ts";
+import type { WorldAgent } from "../world/agents.ts";
 import type { ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
 
 export interface Quotation {
@@ -25,32 +28,35 @@ interface AuditedWorld {
   readonly transactions: TransactionReader;
 }
 
-/** Reads the quotations of a decision, as an auditor would: from the chain and the agents' blocks. */
+/** Reads the quotations of a decision as an auditor would: from the chain, and the blocks in an agent's folder. */
 export async function readQuotations(
   { reader, transactions }: AuditedWorld,
+  { directory }: Pick<WorldAgent, "directory">,
   requestId: RequestId,
   signal: AbortSignal,
 ): Promise<readonly Quotation[]> {
-  const store = await openServingStore(await reader.agents(signal), signal);
-  try {
-    const { deliberation } = await readDeliberation({
-      chain: { ...reader, ...transactions },
-      store,
-      requestId,
-      signal,
-    });
-    return deliberation === null ? [] : quotationsIn(deliberation);
-  } finally {
-    await store.close();
-  }
+  const { dataDir } = await loadAgentConfig(join(directory, CONFIG_FILE));
+  const blocks = new LocalBlocks(join(storeFolder({ dataDir }), "blocks"));
+  await blocks.open();
+  const get = async (digest: Digest): Promise<Uint8Array> => {
+    const bytes = await blocks.read(digest);
+    if (bytes === null)
+      throw new Error(`Read the quotations of request ${requestId}: a block of its transcript is missing`);
+    return bytes;
+  };
+  const chain = { ...reader, ...transactions };
+  const { deliberation } = await readDeliberation({ chain, store: { get }, requestId, signal });
+  return deliberation === null ? [] : quotationsIn(deliberation);
 }
 
 type Fields = { readonly [key: string]: Value };
 
 export function quotationsIn({ attempt, messages }: Deliberation): readonly Quotation[] {
-  const bodies = (name: string): readonly Fields[] =>
-    messages.flatMap(({ reading }) => (reading?.name === name ? [reading.body] : []));
-  const read = bodies("gather").map((body) => listIn(body["sources"]).map(fieldsOf));
+  const said = (name: string): readonly { readonly seat: SeatIndex; readonly body: Fields }[] =>
+    messages.flatMap(({ header, reading }) =>
+      reading?.name === name ? [{ seat: header.seat, body: reading.body }] : [],
+    );
+  const read = said("gather").map(({ body }) => listIn(body["sources"]).map((one) => fieldsOf(one)));
   const { request } = grounded(attempt);
   const names = sourcesOf(attempt.request.question);
   const isRead = (heard: Fields | undefined, passage: string): boolean => {
@@ -60,24 +66,31 @@ export function quotationsIn({ attempt, messages }: Deliberation): readonly Quot
     const digest = digestOf(passage);
     return listIn(heard?.["passages"]).some((one) => one instanceof Uint8Array && bytesToHex(one) === digest);
   };
-  const found = new Map<string, Quotation>();
-  for (const body of bodies("reveal")) {
+  const found = new Map<string, Omit<Quotation, "quotedBy"> & { readonly seats: Set<SeatIndex> }>();
+  for (const { seat, body } of said("reveal")) {
     const proposal = fieldsOf(body["proposal"]);
     for (const one of listIn(proposal["citations"])) {
       const citation = decodeCitation(one);
       if (citation === null) continue;
       const { source, passage, quotation } = citation;
-      const known = found.get(`${source} ${quotation}`);
-      found.set(`${source} ${quotation}`, {
+      const key = `${source} ${quotation}`;
+      const known = found.get(key);
+      found.set(key, {
         source: names[source] ?? "",
         words: quotation,
-        answers: [...new Set([...(known?.answers ?? []), String(proposal["answer"] as string)])],
-        quotedBy: (known?.quotedBy ?? 0) + 1,
+        answers: [...new Set([...(known?.answers ?? []), ...textIn(proposal["answer"])])],
+        seats: new Set([...(known?.seats ?? []), seat]),
         witnessedBy: read.filter((sources) => isRead(sources[source], passage)).length,
       });
     }
   }
-  return [...found.values()].toSorted((a, b) => b.witnessedBy - a.witnessedBy || b.quotedBy - a.quotedBy);
+  return [...found.values()]
+    .map(({ seats, ...quotation }) => ({ ...quotation, quotedBy: seats.size }))
+    .toSorted((a, b) => b.witnessedBy - a.witnessedBy || b.quotedBy - a.quotedBy);
+}
+
+function textIn(value: Value | undefined): readonly string[] {
+  return typeof value === "string" ? [value] : [];
 }
 
 function listIn(value: Value | undefined): readonly Value[] {

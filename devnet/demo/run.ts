@@ -17,7 +17,7 @@ import type { DemoDecision, DemoFacts } from "./facts.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
 import { servePages } from "./pages.ts";
 import { openPayer, type Payer } from "./pay.ts";
-import { readQuotations } from "./quotations.ts";
+import { readQuotations, type Quotation } from "./quotations.ts";
 import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.ts";
 import type { WorldModel } from "../world/model.ts";
 import { deployWorld, poll, startAgents, type World } from "../world/world.ts";
@@ -122,7 +122,9 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const verified = await Promise.all(asked.map(({ requestId }) => verify(requestId, world.deploymentFile, signal)));
   const decisions = await Promise.all(
     asked.map((one, index) =>
-      describe(world, one, questions[index] as DemoQuestion, verified[index] as Verified, signal),
+      describe(world, one, questions[index] as DemoQuestion, verified[index] as Verified, (id) =>
+        readQuotations(world, agents[0] as WorldAgent, id, signal),
+      ),
     ),
   );
   progress("settling: every seat is paid by its share, and what is left goes back to the subscription");
@@ -256,7 +258,7 @@ async function describe(
   { requestId, requestGas }: Asked,
   question: DemoQuestion,
   verified: Verified,
-  signal: AbortSignal,
+  quotationsOf: (requestId: RequestId) => Promise<readonly Quotation[]>,
 ): Promise<DemoDecision> {
   const { reader, desk, transactions } = world;
   const events = await reader.requestEvents(requestId);
@@ -274,7 +276,7 @@ async function describe(
     confidence: decision.confidence,
     documents: documentsOf(question),
     expected: question.expected,
-    quotations: question.sources === undefined ? [] : await readQuotations(world, requestId, signal),
+    quotations: question.sources === undefined ? [] : await quotationsOf(requestId),
     correct: isExpected(question, decision.status, decision.answer),
     seats: committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
     signers: committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),

@@ -5,17 +5,22 @@ import { createMemoryContentHub, createMemoryContentStore } from "../support/mem
 import { cidString, digestOf, encode } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
-import type { Input } from "../../agents/core/protocol.ts";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import type { Input, Observation } from "../../agents/core/protocol.ts";
+import { verifyPrompt } from "../../agents/core/prompts/task-prompt.ts";
 import { GATHER, gatherForm } from "../../agents/core/phases/readings.ts";
-import { documentBlock } from "../../agents/core/sources/named.ts";
+import { documentBlock, grounded } from "../../agents/core/sources/named.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Attempt, Digest } from "../../agents/core/types.ts";
+import { ask } from "../../agents/node/seat/asking.ts";
+import type { EffectHost } from "../../agents/node/seat/host.ts";
+import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import { createInputReader, encodeInput } from "../../agents/node/seat/records.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
 import { maxRecordBytes } from "../../agents/ports/journal.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { openSeatOf, type Seat } from "./seat.ts";
-import { fastTiming, until } from "./world.ts";
+import { fastTiming, silentLog, until } from "./world.ts";
 import { assertAtMost } from "../support/assertions.ts";
 
 const clock = createSystemClock();
@@ -35,6 +40,22 @@ async function beside(...blocks: readonly Uint8Array[]): Promise<ContentStore> {
   const theirs = createMemoryContentStore({ clock, hub });
   for (const block of blocks) await theirs.put(block);
   return createMemoryContentStore({ clock, hub });
+}
+
+/** What a seat observes whose model derives an answer of its own to the question that it judges an answer to. */
+async function judging(attempt: Attempt, judged: string, derived: string): Promise<Observation> {
+  const { promise, resolve } = Promise.withResolvers<Observation>();
+  const prompt = verifyPrompt(grounded(attempt), judged, "It says so.");
+  const model = createMemoryModel(async () => ({ check: "It says nothing.", derived }), { prompts: "general" });
+  const host = {
+    context: { attempt, self: 0, secret: new Uint8Array(32), timing: fastTiming },
+    ports: { model, clock, log: silentLog, budget: createRequestBudget(Infinity) },
+    events: { onUnread: () => {} },
+    signal: new AbortController().signal,
+    enqueue: (input: Input) => input.kind === "observed" && resolve(input.observation),
+  };
+  await ask(host as unknown as EffectHost, { kind: "ask", ask: "0.verify", prompt });
+  return promise;
 }
 
 async function gathered(seat: Seat): Promise<unknown> {
@@ -93,6 +114,23 @@ describe("documents of a question, in a session", () => {
     );
     assert.equal(seat.session.silent(), null);
     await seat.session.close();
+  });
+
+  it("SG10, P10: a model that derives a non-answer accepts one, where the terms admit it", async () => {
+    const under = (nonAnswers: "accepted" | "refused"): Attempt => {
+      const { request, ...attempt } = asking(sha256(rules));
+      return { ...attempt, request: { ...request, terms: { ...request.terms, kind: "number", nonAnswers } } };
+    };
+    const [attempt, refused] = [under("accepted"), under("refused")];
+    for (const [asked, judged, derived, verdict] of [
+      [attempt, "unanswerable", "unanswerable", "accept"],
+      [attempt, "5", "unanswerable", "reject"],
+      [attempt, "too early", "unanswerable", "reject"],
+      [refused, "5", "unanswerable", "abstain"],
+    ] as const) {
+      const observation = await judging(asked, judged, derived);
+      assert.equal(observation.kind === "answered" && observation.fields["verdict"], verdict, `${judged}, ${derived}`);
+    }
   });
 
   it("are journalled in parts as `read`, and read back unchanged", () => {
