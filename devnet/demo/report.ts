@@ -26,7 +26,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       "called back",
       "verified",
     ],
-    colWidths: [5, 34, 15, 14, 12, 13, 12, 8, 10, 8, 10],
+    colWidths: [5, 34, 15, 16, 12, 13, 12, 8, 10, 8, 10],
     wordWrap: true,
     style: { head: [], border: [] },
   });
@@ -82,7 +82,7 @@ function liarNote({ agentId, slashed }: DemoReport["agents"][number]): string {
 function renderQuotations({ decisions, model }: DemoReport): string {
   const table = new Table({
     head: ["#", "source", "quotation", "answers", "quoted by", "witnessed by"],
-    colWidths: [5, 28, 48, 12, 11, 14],
+    colWidths: [5, 32, 62, 12, 11, 14],
     wordWrap: true,
     wrapOnWordBoundary: false,
     style: { head: [], border: [] },

@@ -285,7 +285,8 @@ async function describe(
     requestGas: Number(requestGas),
     commitTx: transactionHash,
     transcript: cidString(decision.transcript),
-    callbackSucceeded: outcome.status !== 0 && outcome.value === decision.outcome,
+    // The consumer keeps no value of a question without an answer.
+    callbackSucceeded: outcome.status !== 0 && (decision.status !== "decided" || outcome.value === decision.outcome),
     verified: verified.ok,
     argument: verified.argument,
   };

@@ -65,6 +65,20 @@ describe("the demo's table", () => {
     assert.equal(text.match(/seat 2 rejects "no" of seat 0/g)?.length, 2);
   });
 
+  it("shows what answers quote and how many seats read it, or that nothing can be quoted", () => {
+    const quotations = [
+      { source: "https://pages.test/a", words: "within 60 days", answers: ["yes"], quotedBy: 1, witnessedBy: 0 },
+    ];
+    const quoting = { ...decision, quotations };
+    const none = { ...decision, requestId: "2", status: "Unanswerable", answer: "" };
+    const text = renderReport(report("mbft", [quoting, none]), true);
+    assert.match(text, /https:\/\/pages.test\/a +│ within 60 days +│ yes +│ 1 of 1 +│ 0 of 1/);
+    assert.match(text, /│ 2 +│ +│ nothing: no passage has enough witnesses/);
+    assert.match(text, /│ Unanswerable: +│/);
+    assertIncludes(text, "the model small answered from them");
+    assertExcludes(renderReport(report("mbft", [decision]), true), "witnessed by");
+  });
+
   it("shows the short number of a request in the table, its whole id below", () => {
     const requestId = String((1n << 96n) | (1n << 48n) | 2n);
     const text = renderReport(report("mbft", [{ ...decision, requestId }]), true);
