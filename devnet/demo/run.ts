@@ -77,25 +77,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const chainMs = performance.now() - started;
 
   progress(`${chain.engine} at ${chain.rpcUrl}; registering ${AGENTS} agents with the model ${model.name}`);
-  const pages = plan.servesPages ? await servePages(AGENTS) : null;
-  if (pages !== null) cleanups.push(() => pages.close());
-  const running = await startAgents(world, {
-    directory,
-    password: randomBytes(16).toString("hex"),
-    model,
-    count: AGENTS,
-    liar: true,
-    known: false,
-    ...(pages === null ? {} : { hosts: pages.hosts }),
-    signal,
-    progress,
-  });
-  const { agents } = running;
-  cleanups.push(async () => {
-    await running.stop();
-    for (const agent of agents) await keepLog(agent, options.logs);
-  });
-  await running.ready();
+  const agents = await serveAgents(world, options, directory, cleanups);
   const agentsMs = performance.now() - started - chainMs;
 
   const liars = agents.filter(({ lies }) => lies).map(({ agentId }) => `#${agentId}`);
@@ -154,6 +136,34 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
     deploymentFile: world.deploymentFile,
   };
   return { ...report, subgraph: options.subgraph ? await historyOf(report, world, options, cleanups) : null };
+}
+
+/** Starts the agents, and the pages that they read, and waits until all of them listen. */
+async function serveAgents(
+  world: DemoWorld,
+  { model, plan, progress, signal, logs }: DemoOptions,
+  directory: string,
+  cleanups: (() => Promise<void>)[],
+): Promise<readonly WorldAgent[]> {
+  const pages = plan.servesPages ? await servePages(AGENTS) : null;
+  if (pages !== null) cleanups.push(() => pages.close());
+  const running = await startAgents(world, {
+    directory,
+    password: randomBytes(16).toString("hex"),
+    model,
+    count: AGENTS,
+    liar: true,
+    known: false,
+    ...(pages === null ? {} : { hosts: pages.hosts }),
+    signal,
+    progress,
+  });
+  cleanups.push(async () => {
+    await running.stop();
+    for (const agent of running.agents) await keepLog(agent, logs);
+  });
+  await running.ready();
+  return running.agents;
 }
 
 async function historyOf(
