@@ -141,8 +141,9 @@ function layers(context: Context): Visitor {
   const [own, uses, because] = layer;
   const isStrict = STRICT.has(own);
 
-  const checkText = (node: Node, text: string): void => {
-    const target = targetsOf(text).find(isForbidden);
+  const checkText = (node: Node, text: string, isEnd: boolean): void => {
+    const isImport = /^(?:Import|Export)/.test(node.parent?.type ?? "");
+    const target = targetsOf(text, isEnd, isImport).find(isForbidden);
     if (target !== undefined) context.report({ node, message: `${because} This leads to ${target}.` });
   };
 
@@ -160,11 +161,13 @@ function layers(context: Context): Visitor {
   }
 
   /** The paths from the repository's root that a text may name. The text may be the end of a longer path. */
-  function targetsOf(text: string): readonly string[] {
+  function targetsOf(text: string, isEnd: boolean, isImport: boolean): readonly string[] {
     if (!isStrict && !IS_CODE.test(text)) return [];
     if (text.startsWith("file:")) return [posix(relative(context.cwd, fileURLToPath(text)))];
     const isPath = text.startsWith(".") || isAbsolute(text);
     const target = isPath ? [posix(relative(context.cwd, resolve(dirname(context.filename), text)))] : [];
+    // Alone it begins at the root of the disk, or of a web site; an import begins at its file.
+    if ((text.startsWith("/") && !isEnd) || isImport) return target;
     return isStrict && text.includes("/") && /^[\w/.-]+$/.test(text) ? [...target, text.replace(UP, "")] : target;
   }
 
@@ -174,9 +177,9 @@ function layers(context: Context): Visitor {
   };
 
   const texts: Visitor = {
-    Literal: (node) => checkText(node, textOf(node) ?? ""),
+    Literal: (node) => checkText(node, textOf(node) ?? "", node.parent?.type === "BinaryExpression"),
     TemplateLiteral: (node) => {
-      for (const { value } of node.quasis ?? []) checkText(node, value.cooked ?? "");
+      for (const [index, { value }] of (node.quasis ?? []).entries()) checkText(node, value.cooked ?? "", index > 0);
     },
   };
   const loads: Visitor = {
