@@ -106,6 +106,7 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
       }
       const removable = done.slice(0, DONE_PER_RECORD);
       await write({ position: safe, done: removable, kept: keep.changes() });
+      keep.stored();
       stored = safe;
       for (const name of removable) {
         retired.delete(name);
@@ -127,7 +128,7 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
 function createKept(kept: Map<RequestId, EventBlocks>) {
   /** The first block after which a kept request was not open any more. */
   const endedAt = new Map<RequestId, bigint>();
-  let changed = new Set<RequestId>();
+  const changed = new Set<RequestId>();
   return {
     see(waited: ReadonlyMap<RequestId, EventBlocks>): void {
       for (const [requestId, blocks] of waited) {
@@ -153,10 +154,10 @@ function createKept(kept: Map<RequestId, EventBlocks>) {
       }
     },
     changes(): ReadonlyMap<RequestId, EventBlocks> {
-      const entries = [...changed].map((requestId) => [requestId, kept.get(requestId) ?? []] as const);
-      changed = new Set();
-      return new Map(entries);
+      return new Map([...changed].map((requestId) => [requestId, kept.get(requestId) ?? []] as const));
     },
+    /** A record says the changes: one that the disk refused said none. */
+    stored: () => changed.clear(),
   };
 }
 

@@ -154,12 +154,15 @@ describe("the stored cursor", () => {
     await cursor.advance(at(10), [], [], none);
     isFull = true;
     cursor.retire(NAME, 11n);
-    for (const block of [11, 12]) await assert.rejects(cursor.advance(at(block), [], [], none), /ENOSPC/);
+    const waited = new Map([[older, [11n]]]);
+    for (const block of [11, 12]) await assert.rejects(cursor.advance(at(block), [], [older], waited), /ENOSPC/);
     assertIncludes(await journals.list(), NAME);
     isFull = false;
-    await cursor.advance(at(13), [], [], none);
+    await cursor.advance(at(13), [], [older], waited);
     assert.deepEqual(await journals.list(), ["cursor"]);
     await cursor.close();
-    assert.equal((await openCursor(journals)).position?.blockNumber, 13n);
+    const { position, kept } = await openCursor(journals);
+    assert.equal(position?.blockNumber, 13n);
+    assert.deepEqual([...kept], [[older, [11n]]]);
   });
 });
