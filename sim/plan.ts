@@ -21,7 +21,7 @@ import { planSources, sourceNames, type SourcesPlan } from "./sources.ts";
 import { phasesOf } from "./phases.ts";
 import { BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
 import { createRandom, type Random } from "./random.ts";
-import { withTwins, type TwinsPlan } from "./twins.ts";
+import { scheduleOf, type TwinsPlan } from "./twins.ts";
 import { simSigner } from "./signer.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import { KIND_RULES, usesTerm } from "../agents/core/request/kinds.ts";
@@ -111,7 +111,16 @@ export const SKEW_PPM = { slowest: 800_000, fastest: 1_250_000 } as const;
 
 export function createPlan({ twins, ...options }: SimOptions, seed: number): Plan {
   const plan = drawPlan(options, seed);
-  return twins === undefined ? plan : withTwins(plan, twins, seed);
+  if (twins === undefined) return plan;
+  const schedule = scheduleOf(twins, plan.attempt.committee.length, seed);
+  return {
+    ...plan,
+    byzantine: new Map([[schedule.seat, "twin"]]),
+    healAt: twins.windows * twins.windowMs,
+    faults: ["partition"],
+    partitions: schedule.windows.map(({ from, until, apart }) => ({ from, until, side: apart, except: schedule.seat })),
+    twins: schedule,
+  };
 }
 
 function drawPlan(options: SimOptions, seed: number): Plan {

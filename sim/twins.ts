@@ -1,6 +1,5 @@
 // Twins (arXiv 2004.10617): two instances of one real seat, and every way to split the committee in a few windows of time.
 import type { SeatIndex } from "../agents/core/types.ts";
-import type { Plan } from "./plan.ts";
 import { invalid, type TwinsOptions } from "./options.ts";
 
 /** The seat with two instances, and where everybody is in each window. */
@@ -36,12 +35,11 @@ export function schedulesOf({ windows }: TwinsOptions, n: number): number {
   return n * 2 ** (n * windows);
 }
 
-/** Puts the schedule of a seed into the plan of a world. Seeds from 1 to the number of schedules give every schedule once. */
-export function withTwins(plan: Plan, { windows, windowMs }: TwinsOptions, seed: number): Plan {
-  const n = plan.attempt.committee.length;
+/** Returns the schedule of a seed for seats 0 to n - 1. Seeds from 1 to the number of schedules give every schedule once. */
+export function scheduleOf({ windows, windowMs }: TwinsOptions, n: number, seed: number): TwinsPlan {
   const seat = (seed % n) as SeatIndex;
   let rest = Math.floor(seed / n);
-  const others = plan.attempt.committee.flatMap((_, one) => (one === seat ? [] : [one as SeatIndex]));
+  const others = Array.from({ length: n }, (_, one) => one as SeatIndex).filter((one) => one !== seat);
   const schedule = Array.from({ length: windows }, (_, index): TwinsWindow => {
     const code = rest % 2 ** n;
     rest = Math.floor(rest / 2 ** n);
@@ -52,14 +50,7 @@ export function withTwins(plan: Plan, { windows, windowMs }: TwinsOptions, seed:
       isSecondApart: (code & 1) === 1,
     };
   });
-  return {
-    ...plan,
-    byzantine: new Map([[seat, "twin"]]),
-    healAt: windows * windowMs,
-    faults: ["partition"],
-    partitions: schedule.map(({ from, until, apart }) => ({ from, until, side: apart, except: seat })),
-    twins: { seat, windows: schedule },
-  };
+  return { seat, windows: schedule };
 }
 
 /** True if the instance and the seat are on one side now. */

@@ -99,7 +99,11 @@ async function namesOf({ target, input }: Flags): Promise<readonly string[]> {
 async function readCorpus(target: string): Promise<readonly Uint8Array[]> {
   const folder = join(CORPUS, target);
   const files = await readdir(folder).catch(() => []);
-  return Promise.all(files.toSorted().map(async (file) => Uint8Array.from(await readFile(join(folder, file)))));
+  return Promise.all(
+    files
+      .toSorted((one, other) => (one < other ? -1 : 1))
+      .map(async (file) => Uint8Array.from(await readFile(join(folder, file)))),
+  );
 }
 
 /** Runs one target; a thread that hangs or dies is a finding, too. */

@@ -38,7 +38,7 @@ export interface Target {
   /** Inputs that the decoder takes. */
   readonly samples: readonly Uint8Array[];
   /** Decodes; resolves for every input that is taken or refused as promised. */
-  run(bytes: Uint8Array): void | Promise<void>;
+  readonly run: (bytes: Uint8Array) => void | Promise<void>;
 }
 
 const FRAME_BYTES = 4_096;
@@ -68,6 +68,9 @@ const { rootBlock } = buildTranscript(attempt, mbft, emptyTally, { round: 0, pha
 const utf8 = (text: string): Uint8Array => Buffer.from(text);
 const SALT = new Uint8Array(16).fill(3);
 
+const leaf = encodeBlock({ leaf: new Uint8Array(40) });
+const tree = encodeBlock({ messages: [{ link: sha256(leaf) }] });
+const blocks = new Map<Digest, Uint8Array>([leaf, tree].map((block) => [sha256(block), block]));
 const word = `0x${"33".repeat(32)}`;
 const subgraphAnswer = {
   _meta: { block: { number: 9, hash: word, timestamp: 9 }, hasIndexingErrors: false },
@@ -101,23 +104,23 @@ const subgraphAnswer = {
   ],
 };
 
+type Targets = Readonly<Record<string, Target>>;
+
 /** Makes the targets; files go to the folder, which is the caller's. */
 export async function createTargets(
   folder: string,
-): Promise<{ readonly targets: Readonly<Record<string, Target>>; close(): Promise<void> }> {
+): Promise<{ readonly targets: Targets; readonly close: () => Promise<void> }> {
   mkdirSync(join(folder, "journals"), { recursive: true });
   mkdirSync(join(folder, "evidence"), { recursive: true });
-  const file = (name: string, bytes: Uint8Array): string => {
-    const path = join(folder, name);
-    writeFileSync(path, bytes);
-    return path;
-  };
   const served = await serveBytes();
-  const leaf = encodeBlock({ leaf: new Uint8Array(40) });
-  const tree = encodeBlock({ messages: [{ link: sha256(leaf) }] });
-  const blocks = new Map<Digest, Uint8Array>([leaf, tree].map((block) => [sha256(block), block]));
   const car = await collect(writeCar(sha256(tree), async (digest) => blocks.get(digest) as Uint8Array));
-  const targets = {
+  const targets = { ...peerTargets(), ...fileTargets(folder, car), ...serverTargets(served) };
+  return { targets, close: () => served.close() };
+}
+
+/** What peers send. */
+function peerTargets(): Targets {
+  return {
     frames: {
       samples: [utf8("\0\0\0\u0003abc\0\0\0\u0001x")],
       // The mesh resets the stream of whoever makes this throw, whatever it throws.
@@ -150,6 +153,17 @@ export async function createTargets(
           throw new Finding("two encodings of one block are taken");
       },
     },
+  };
+}
+
+/** What stands in files. */
+function fileTargets(folder: string, car: Uint8Array): Targets {
+  const file = (name: string, bytes: Uint8Array): string => {
+    const path = join(folder, name);
+    writeFileSync(path, bytes);
+    return path;
+  };
+  return {
     record: {
       samples: encodeInput({ kind: "message", message }),
       run: refusing((bytes) => void createInputReader()(bytes)),
@@ -188,6 +202,38 @@ export async function createTargets(
       samples: [tinyGguf()],
       run: refusing((bytes) => void readGgufHeader(file("fuzz.gguf", bytes))),
     },
+    config: {
+      samples: [
+        utf8(
+          JSON.stringify({
+            chain: {
+              rpcUrl: "http://127.0.0.1:1",
+              chainId: 1,
+              oracle: `0x${"11".repeat(20)}`,
+              registry: `0x${"22".repeat(20)}`,
+            },
+            model: { kind: "openai", url: "http://127.0.0.1:1/v1", model: "m", fallbacks: [] },
+            listen: ["/ip4/127.0.0.1/tcp/0"],
+            timing: { phaseMs: 1000 },
+            metrics: { port: 0 },
+          }),
+        ),
+      ],
+      run: refusing(async (bytes) => void (await loadAgentConfig(file("conclave.json", bytes)))),
+    },
+    evidence: {
+      samples: [utf8('{"kind":"messages","request":{"id":"1"},"agentId":2}')],
+      run: refusing(async (bytes) => {
+        file(`evidence/${EVIDENCE}`, bytes);
+        await createFileEvidence(join(folder, "evidence")).list();
+      }),
+    },
+  };
+}
+
+/** What servers answer. */
+function serverTargets(served: Served): Targets {
+  return {
     completion: {
       samples: [
         utf8(
@@ -220,32 +266,6 @@ export async function createTargets(
           throw new Finding("fields are missing, and the output is taken");
       },
     },
-    config: {
-      samples: [
-        utf8(
-          JSON.stringify({
-            chain: {
-              rpcUrl: "http://127.0.0.1:1",
-              chainId: 1,
-              oracle: `0x${"11".repeat(20)}`,
-              registry: `0x${"22".repeat(20)}`,
-            },
-            model: { kind: "openai", url: "http://127.0.0.1:1/v1", model: "m", fallbacks: [] },
-            listen: ["/ip4/127.0.0.1/tcp/0"],
-            timing: { phaseMs: 1000 },
-            metrics: { port: 0 },
-          }),
-        ),
-      ],
-      run: refusing(async (bytes) => void (await loadAgentConfig(file("conclave.json", bytes)))),
-    },
-    evidence: {
-      samples: [utf8('{"kind":"messages","request":{"id":"1"},"agentId":2}')],
-      run: refusing(async (bytes) => {
-        file(`evidence/${EVIDENCE}`, bytes);
-        await createFileEvidence(join(folder, "evidence")).list();
-      }),
-    },
     gateway: {
       samples: [leaf],
       run: refusing(async (bytes) => {
@@ -261,8 +281,7 @@ export async function createTargets(
         await postQuery({ url: served.url }, requestsQuery({ first: 10, where: {} }), never);
       }),
     },
-  } satisfies Readonly<Record<string, Target>>;
-  return { targets, close: () => served.close() };
+  };
 }
 
 /** What a decoder must not do. */
@@ -279,8 +298,14 @@ function refusing(decode: (bytes: Uint8Array) => void | Promise<void>): Target["
   };
 }
 
+interface Served {
+  bytes: Uint8Array;
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
 /** A server of this machine that answers everything with the bytes. */
-async function serveBytes(): Promise<{ bytes: Uint8Array; readonly url: string; close(): Promise<void> }> {
+async function serveBytes(): Promise<Served> {
   const state = {
     bytes: new Uint8Array(),
     url: "",
@@ -321,11 +346,26 @@ function tinyGguf(): Uint8Array {
     u32(3),
     u64(1),
     u64(4),
-    ...[text("general.architecture"), u32(STRING), text("llama")],
-    ...[text("general.name"), u32(STRING), text("tiny")],
-    ...[text("llama.context_length"), u32(UINT32), u32(64)],
-    ...[text("tokenizer.ggml.tokens"), u32(ARRAY), u32(STRING), u64(2), text("a"), text("b")],
-    ...[text("w"), u32(1), u64(4), u32(0), u64(0)],
+    text("general.architecture"),
+    u32(STRING),
+    text("llama"),
+    text("general.name"),
+    u32(STRING),
+    text("tiny"),
+    text("llama.context_length"),
+    u32(UINT32),
+    u32(64),
+    text("tokenizer.ggml.tokens"),
+    u32(ARRAY),
+    u32(STRING),
+    u64(2),
+    text("a"),
+    text("b"),
+    text("w"),
+    u32(1),
+    u64(4),
+    u32(0),
+    u64(0),
     Buffer.alloc(64),
   ]);
 }

@@ -58,4 +58,6 @@ for (const input of inputs()) {
   }
 }
 await close();
+// A thread has no origin, unlike a window.
+// eslint-disable-next-line unicorn/require-post-message-target-origin
 parentPort?.postMessage({ executions, failure } satisfies FuzzResult);
