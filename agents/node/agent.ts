@@ -90,8 +90,8 @@ class RunningAgent implements Agent {
   /** Progress of the requests that are not final. */
   private readonly progresses = new Map<RequestId, Progress>();
   private readonly trails: Trails = createTrails();
-  /** Requests that drew this agent and whose seats it could not take, with the time of the next try. */
-  private readonly untaken = new Map<RequestId, { readonly failures: number; readonly againAtMs: number }>();
+  /** Requests whose seats this agent could not take, or had to take again, with the time before which it does not try again. */
+  private readonly retries = new Map<RequestId, { readonly failures: number; readonly againAtMs: number }>();
   private readonly storing: Outage;
   private followed: AgentFacts["chain"] = null;
 
@@ -181,7 +181,7 @@ class RunningAgent implements Agent {
     return {
       peers: this.ports.network.connected().length,
       ...this.duties.facts(),
-      untakenSeats: this.untaken.size,
+      untakenSeats: [...this.retries.keys()].filter((id) => !this.duties.isHeld(id)).length,
       relays: this.relayer.counts(),
       chain: this.followed,
     };
@@ -265,13 +265,14 @@ class RunningAgent implements Agent {
 
   /**
    * SE3: takes the seats of running attempts whose seed block is final. It names their committees; no event does before
-   * their decisions.
+   * their decisions. A seat whose journal failed is taken again.
    */
   private async sit(final: bigint, cursor: StoredCursor): Promise<void> {
     const now = this.ports.clock.now();
     const waiting = [...this.progresses.values()].filter(
-      ({ stage, request }) =>
-        stage.kind === "requested" && stage.seedBlock < final && (this.untaken.get(request.id)?.againAtMs ?? 0) <= now,
+      ({ stage, request: { id } }) =>
+        (this.retries.get(id)?.againAtMs ?? 0) <= now &&
+        ((stage.kind === "requested" && stage.seedBlock < final) || this.duties.isBroken(id)),
     );
     if (waiting.length === 0) return;
     const head = await this.ports.chain.head(this.lifetime.signal);
@@ -284,14 +285,19 @@ class RunningAgent implements Agent {
    */
   private async seat(progress: Progress, head: Head, cursor: StoredCursor): Promise<void> {
     const { id } = progress.request;
+    const failures = this.retries.get(id)?.failures ?? 0;
+    const isBroken = this.duties.isBroken(id);
+    const retryLater = (): void =>
+      void this.retries.set(id, { failures: failures + 1, againAtMs: this.ports.clock.now() + retryMs(failures) });
     try {
       await this.persistently(() => this.takeSeat(progress, head, cursor));
-      this.untaken.delete(id);
+      // A journal that failed may fail again at its next record, after everything that the seat asks its model anew.
+      if (isBroken) retryLater();
+      else this.retries.delete(id);
     } catch (error) {
       if (this.lifetime.signal.aborted) return;
       if (isLockLost(error)) throw error;
-      const failures = this.untaken.get(id)?.failures ?? 0;
-      this.untaken.set(id, { failures: failures + 1, againAtMs: this.ports.clock.now() + retryMs(failures) });
+      retryLater();
       this.ports.log.error(
         { requestId: id.toString(), attempt: progress.attempt, failures: failures + 1, error: messageOf(error) },
         "could not take a seat; trying again",
@@ -321,7 +327,7 @@ class RunningAgent implements Agent {
     const progress = applyEvent(this.progresses.get(requestId) ?? null, event);
     if (progress === null) return null;
     this.trails.see(requestId, event, progress);
-    this.untaken.delete(requestId);
+    this.retries.delete(requestId);
     if (isFinal(progress)) {
       this.progresses.delete(requestId);
       this.duties.forgetBudget(requestId);

@@ -242,7 +242,7 @@ function writeFailed(path: string, cause: unknown): ConclaveError {
   const reason = (cause as NodeJS.ErrnoException).code ?? "unknown";
   return new ConclaveError(
     "JOURNAL_CORRUPT",
-    `Write to journal ${path} failed (${reason}); free the disk or repair it, then restart: what was acknowledged is kept`,
+    `Write to journal ${path} failed (${reason}); free the disk or repair it: what was acknowledged is kept`,
     { path, reason },
     cause,
   );

@@ -83,8 +83,12 @@ export class Duties {
     const { request } = attempt;
     const { log, signer } = this.ports;
     const held = this.duties.get(request.id);
-    if (held !== undefined && isSame(held.attempt, attempt)) return;
-    if (held !== undefined) await this.leave(request.id, "the chain names another committee");
+    if (held !== undefined && isSame(held.attempt, attempt)) {
+      if (!held.session.journalFailed()) return;
+      await this.closeDuty(held, "its journal failed; it is opened again");
+      // The journal tells what the seat has spent.
+      this.budgets.delete(request.id);
+    } else if (held !== undefined) await this.leave(request.id, "the chain names another committee");
     const seat = seatsOf(attempt).find((one) => attempt.committee[one]?.signer === signer.address);
     if (seat === undefined) return;
     const protocol = protocolByCode(request.terms.protocol);
@@ -101,12 +105,17 @@ export class Duties {
   async leave(requestId: RequestId, why: string): Promise<void> {
     const duty = this.duties.get(requestId);
     if (duty === undefined) return;
-    this.duties.delete(requestId);
-    this.options.ingress.closed(duty.session);
     this.attempts[duty.session.certified() ?? "left"]++;
-    this.withheldBefore += duty.session.withheld()?.times ?? 0;
-    await duty.session.close();
-    this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
+    await this.closeDuty(duty, why);
+  }
+
+  /** True if the agent holds a seat of the request whose journal failed. */
+  isBroken(requestId: RequestId): boolean {
+    return this.duties.get(requestId)?.session.journalFailed() === true;
+  }
+
+  isHeld(requestId: RequestId): boolean {
+    return this.duties.has(requestId);
   }
 
   /** The request is final: it costs no more tokens. */
@@ -155,6 +164,15 @@ export class Duties {
       unread: this.unread,
       withheld: sessions.reduce((sum, session) => sum + (session.withheld()?.times ?? 0), this.withheldBefore),
     };
+  }
+
+  private async closeDuty({ attempt, session }: Duty, why: string): Promise<void> {
+    const requestId = attempt.request.id;
+    this.duties.delete(requestId);
+    this.options.ingress.closed(session);
+    this.withheldBefore += session.withheld()?.times ?? 0;
+    await session.close();
+    this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
   }
 
   private async open(protocol: Protocol, place: SeatPlace, cursor: StoredCursor): Promise<void> {

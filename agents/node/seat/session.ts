@@ -31,6 +31,8 @@ export interface Session {
   backlog(): readonly Message[];
   /** Why the seat fell silent although its attempt is open; null while it serves. */
   silent(): string | null;
+  /** True if the seat is silent because its journal took no more; opened again, the journal brings the seat back. */
+  journalFailed(): boolean;
   /** AV6: signatures that the seat withheld because its store did not hold the transcript; null if it withheld none. */
   withheld(): Withheld | null;
   /** The status in the certificate that this seat holds; null while it holds none. */
@@ -78,6 +80,7 @@ class RunningSession implements Session {
   private draining = false;
   private drained: Promise<void> = Promise.resolve();
   private failure: string | null = null;
+  private hasLostJournal = false;
 
   constructor(protocol: Protocol, context: SeatContext, ports: SessionPorts, events: SessionEvents) {
     const started = startSeat(protocol, context);
@@ -163,6 +166,10 @@ class RunningSession implements Session {
     return this.failure;
   }
 
+  journalFailed(): boolean {
+    return this.hasLostJournal && this.certified() === null;
+  }
+
   withheld(): Withheld | null {
     return this.effects.withheld();
   }
@@ -244,12 +251,13 @@ class RunningSession implements Session {
       await Promise.all(records.map((record) => this.ports.journal.append(record)));
       return true;
     } catch (error) {
+      this.hasLostJournal = true;
       this.fallSilent("journal failed", error);
       return false;
     }
   }
 
-  /** An input that is not durable must not be acted on. Only a restart, which reads the journal again, brings the seat back. */
+  /** An input that is not durable must not be acted on. Only opening the journal again brings the seat back. */
   private fallSilent(reason: string, error: unknown): void {
     if (this.closed()) return;
     this.failure = `${reason}: ${messageOf(error)}`;
