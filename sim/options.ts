@@ -54,7 +54,7 @@ export interface SimOptions {
   readonly errorPpm: number;
   /** SM8: how the sources of the question may show themselves; empty: the question names none. */
   readonly sources: readonly SourceFault[];
-  /** SM10: every way to split the committee around a seat with two instances; absent: faults are drawn. */
+  /** SM11: every way to split the committee around a seat with two instances; absent: faults are drawn. */
   readonly twins?: TwinsOptions;
 }
 

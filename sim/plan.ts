@@ -97,7 +97,7 @@ export interface Plan {
   /** P8; absent = no bound. */
   readonly tokensPerRequest?: number;
   readonly partitions: readonly PartitionPlan[];
-  /** SM10; absent: no seat has two instances by a schedule. */
+  /** SM11; absent: no seat has two instances by a schedule. */
   readonly twins?: TwinsPlan;
   readonly crashes: ReadonlyMap<SeatIndex, readonly CrashPlan[]>;
   /** SM5: Speed of each seat's timers, parts per million of true time. */

@@ -4,7 +4,7 @@ import type { Network } from "../../agents/ports/network.ts";
 import { isBeside, type TwinsPlan } from "../twins.ts";
 import type { Culprit } from "./culprit.ts";
 
-/** SM10: one network for two instances of a seat; each hears and is heard by who is on its side. */
+/** SM11: one network for two instances of a seat; each hears and is heard by who is on its side. */
 export function scheduled(
   { network, clock }: SessionPorts,
   { plan, recorder }: Culprit,

@@ -13,7 +13,7 @@ import { everySchedule, N, playTwins, twinsOf } from "./twins.suite.ts";
 const twins = { windows: 1, windowMs: 2_000 };
 
 describe("twins", () => {
-  it("SM10: every seat has the twin, and everybody stands on either side in each window, once", () => {
+  it("SM11: every seat has the twin, and everybody stands on either side in each window, once", () => {
     const schedules = everySchedule({ windows: 2, windowMs: 100 }).map((seed) => {
       const plan = createPlan(twinsOf("mbft", { windows: 2, windowMs: 100 }), seed).twins ?? assert.fail("no schedule");
       return JSON.stringify([plan.seat, plan.windows.map(({ apart, isSecondApart }) => [[...apart], isSecondApart])]);
@@ -22,7 +22,7 @@ describe("twins", () => {
     assert.equal(new Set(schedules).size, schedules.length);
   });
 
-  it("SM10: an instance reaches who is on its side, and everybody after the last window", () => {
+  it("SM11: an instance reaches who is on its side, and everybody after the last window", () => {
     const [apart, beside] = [1 as SeatIndex, 2 as SeatIndex];
     const plan = {
       seat: 0 as SeatIndex,
