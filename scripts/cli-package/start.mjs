@@ -7,4 +7,4 @@ if (found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted[1])) {
   );
   process.exit(1);
 }
-await import("./cli.js");
+await import(new URL("cli.js", import.meta.url).href);
