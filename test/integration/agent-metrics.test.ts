@@ -110,7 +110,7 @@ describe("agent run with metrics", () => {
       for (const name of series.keys())
         assert.match(
           name,
-          /^conclave_(agent|chain|model|source)_[a-z_]+(\{(kind|outcome|result|le)="[^"]+"(,(kind|result|le)="[^"]+")?\})?$/,
+          /^conclave_(agent|chain|model|network|source)_[a-z_]+(\{(kind|outcome|result|le)="[^"]+"(,(kind|result|le)="[^"]+")?\})?$/,
         );
     });
     await assert.rejects(fetch(url));

@@ -19,6 +19,7 @@ const MAX_PACKED = 8_000_000;
 interface Ready {
   readonly event: string;
   readonly deploymentFile: string;
+  readonly pageUrl: string;
   readonly asker: { readonly keystore: string; readonly passwordFile: string };
 }
 

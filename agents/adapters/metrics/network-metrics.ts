@@ -9,7 +9,7 @@ export function showNetwork(refused: () => Readonly<Record<RefusedKind, number>>
   seriesOf(registry).totals(
     "conclave_network_refused_total",
     "What the network refused: connections and streams of strangers, malformed frames, full queues of peers",
-    "what",
+    "kind",
     refused,
   );
 }
