@@ -35,7 +35,7 @@ export interface World {
   readonly reader: ChainReader;
   readonly transactions: TransactionReader;
   readonly asker: Address;
-  /** Of each agent, and of each request, in the token's smallest unit. */
+  /** Amounts of each agent and of each request, in the token's smallest unit. */
   readonly stake: bigint;
   readonly fee: bigint;
   readonly agents: readonly ChaosAgent[];

@@ -14,7 +14,7 @@ export interface DemoQuestion {
   readonly documents?: readonly string[];
   /** Pages and values that an answer must cite. */
   readonly sources?: readonly string[];
-  /** Of a number: its decimals, and by how many units of the last one answers may differ. */
+  /** For a number: its decimals, and by how many units of the last one answers may differ. */
   readonly decimals?: number;
   readonly tolerance?: number;
 }

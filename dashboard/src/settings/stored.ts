@@ -34,7 +34,7 @@ function ownSettings(): Settings | null {
     const text = localStorage.getItem(KEY);
     return text === null ? null : parseSettings(JSON.parse(text));
   } catch {
-    // Of another version, or edited by hand: the form asks again.
+    // Another version wrote it, or somebody edited it by hand: the form asks again.
     return null;
   }
 }
