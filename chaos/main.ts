@@ -1,9 +1,9 @@
 // Breaks real agents on purpose, and judges what came of it (docs/chaos.md).
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { messageOf } from "../agents/core/errors.ts";
-import { between, exitCodeOf, toolCommand } from "../scripts/shared/arguments.ts";
+import { between, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
 import { CONTROLS, type Control } from "./controls.ts";
 import { generateManifest } from "./generate.ts";
 import type { Finding } from "./judge.ts";
@@ -109,7 +109,7 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function manifestsOf({ manifest, seed, manifests, only }: Flags): Promise<readonly Manifest[]> {
-  if (manifest !== undefined) return [parseManifest(await readFile(manifest, "utf8"), manifest)];
+  if (manifest !== undefined) return [parseManifest((await readGiven(manifest)).toString("utf8"), manifest)];
   return Array.from({ length: manifests }, (_, index) => generateManifest(seed + index, only ?? null));
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import { between, exitCodeOf, toolCommand } from "../../scripts/shared/arguments.ts";
+import { between, exitCodeOf, readGiven, toolCommand } from "../../scripts/shared/arguments.ts";
 import { createTargets } from "./targets.ts";
 import type { FuzzResult, FuzzTask } from "./worker.ts";
 
@@ -58,7 +58,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "conclave-fuzz-"));
   try {
     const names = await namesOf(flags);
-    const only = flags.input === undefined ? null : [Uint8Array.from(await readFile(flags.input))];
+    const only = flags.input === undefined ? null : [Uint8Array.from(await readGiven(flags.input))];
     const executions: Record<string, number> = {};
     const findings: Finding[] = [];
     for (const target of names) {

@@ -1,6 +1,6 @@
 // Starts the world of `conclave dev`, or goes on with the one that a directory keeps.
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEther } from "viem";
@@ -10,7 +10,7 @@ import { parseJson } from "../../agents/adapters/json.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { readPage, startPageServer } from "../../agents/adapters/page/page.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { ConclaveError } from "../../agents/core/errors.ts";
+import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { contracts, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { areFresh } from "../../agents/adapters/artifacts/artifacts.ts";
@@ -114,7 +114,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   const { signal, progress, model } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "conclave-dev-")));
   if (options.directory === null) cleanups.push(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
-  else await mkdir(directory, { recursive: true, mode: 0o700 });
+  else await requireFolder(directory);
   const kept = await readKept(directory);
   const { agents: count, liar } = agreed(options, kept, directory);
   const ports = await portsFrom(options.port, count);
@@ -177,6 +177,17 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
 
 const STATE_FILE = "chain.json";
 const WORLD_FILE = "world.json";
+
+/** Makes the folder. Throws CONFIG_INVALID if it is a file, or holds something that no world made. */
+async function requireFolder(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw invalid(directory, `${messageOf(error)}; name a folder`);
+  });
+  const names = await readdir(directory);
+  const isOurs = [WORLD_FILE, STATE_FILE, deploymentFileIn("")].some((name) => names.includes(name));
+  if (names.length > 0 && !isOurs)
+    throw invalid(directory, `it holds other files, such as ${names[0]}; name a new folder, or an empty one`);
+}
 
 const keptSchema = z.object({ agents: z.int().min(1).max(64), liar: z.boolean() });
 type Kept = z.infer<typeof keptSchema>;

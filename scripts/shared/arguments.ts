@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { CommanderError, InvalidArgumentError } from "commander";
@@ -93,5 +94,15 @@ export async function exitCodeOf(
     if (error instanceof CommanderError) return reported(usageFailure(error, typedHelp(part)), json);
     if (error instanceof ConclaveError) return reported(errorFailure(error, typedHelp(part)), json);
     throw error;
+  }
+}
+
+/** Reads a file that the user named. Throws CONFIG_MISSING. */
+export async function readGiven(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const message = `Read ${path}: ${messageOf(error)}; name a file that is there`;
+    throw new ConclaveError("CONFIG_MISSING", message, { path }, error);
   }
 }

@@ -135,6 +135,15 @@ describe("conclave dev refuses", () => {
     await rm(folder, { recursive: true });
   });
 
+  it("a folder with other files, and a file", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-dev-other-"));
+    const file = join(folder, "notes.txt");
+    await writeFile(file, "");
+    assert.match(await messageOf("--dir", folder), /holds other files, such as notes\.txt; name a new folder/);
+    assert.match(await messageOf("--dir", file), /EEXIST.*name a folder/);
+    await rm(folder, { recursive: true });
+  });
+
   it("times that make no blocks, and committees that cannot be drawn", async () => {
     assert.match(await messageOf("--block-time", "0"), /Read --block-time: "0" is invalid; give seconds such as 1/);
     assert.match(await messageOf("--agents", "3"), /Read --agents: "3" is invalid; give a whole number from 4/);

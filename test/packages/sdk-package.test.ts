@@ -176,7 +176,7 @@ describe("the README's snippets", () => {
     assert.match(output, /^costs [\d.]+ \w+; what nobody earns comes back$/m);
     assert.match(output, /^provisional: yes$/m);
     assert.match(output, /^decided not final yet decided$/m);
-    assert.match(output, /Is 720 more than 500\? yes$/m);
+    assert.match(output, /Is the refund due\? yes$/m);
     assert.match(output, /^PROVEN: /m);
     assert.equal(output.match(/^\w+ true /gm)?.length, 6);
     assert.equal(output.match(/^\d 0 yes /gm)?.length, 4);

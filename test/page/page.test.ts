@@ -82,7 +82,7 @@ describe("page: decisions", () => {
     assert.match(texts.join(), /Convinced seat 2/);
     const objections = await page.locator(".objections li").allInnerTexts();
     assert.equal(objections.length, 3);
-    assert.match(objections.at(-1) ?? "", /Seat 3 to seat \d’s “no”[^]*The facts name a refund[^]*Dismissed by/);
+    assert.match(objections.at(-1) ?? "", /Seat 3 to seat \d’s “no”[^]*The facts name a refund[^]*Refuted by/);
     assert.deepEqual(await page.locator(".votes tbody tr").nth(2).locator("td .hidden").allInnerTexts(), [
       "accepts it",
       "gave this answer",

@@ -46,6 +46,12 @@ export function AskPage(): ReactElement {
         <summary>Committee, time and appeals</summary>
         <TermFields draft={draft} change={change} fault={"fault" in read ? read.fault : null} />
       </details>
+      {settings.burnerKey !== null && (
+        <p className="soft small">
+          This is a local world for trials. Unless you gave its agents another model, all of them have the repository’s
+          small one, which knows six families of toy questions: its answers to others mean nothing.
+        </p>
+      )}
       {terms !== null && <Price terms={terms} />}
       {account === null ? (
         <section className="card stack">

@@ -9,7 +9,7 @@ export interface Statement {
   readonly seat: number;
   /** From 0. */
   readonly round: number;
-  /** Name of the phase, e.g. "reveal" or "synthesize". */
+  /** Name of the phase, e.g. "reveal" or "synthesis". */
   readonly phase: string;
   /** Index of the message. */
   readonly message: number;
@@ -29,7 +29,7 @@ export interface Opinion {
   /** The objection; empty if there are no words. */
   readonly text: string;
   readonly upheldBy: readonly number[];
-  readonly dismissedBy: readonly number[];
+  readonly refutedBy: readonly number[];
 }
 
 /** A seat that took over an answer that it had not given before. */
@@ -82,7 +82,7 @@ export function standingAnswers(
 
 /** True for the word of one seat on the answers of all. */
 export function isChair({ phase }: Pick<Statement, "phase">): boolean {
-  return ["synthesize", "converge"].includes(phase);
+  return ["synthesis", "converge"].includes(phase);
 }
 
 /** The answer that most seats share; empty if nobody answered. */
@@ -131,7 +131,7 @@ function opinionsIn({ remarks }: Told, statements: readonly Statement[]): readon
     const ruled = (ruling: string): readonly number[] =>
       judged.filter((one) => one.verdict === ruling).map((one) => one.seat);
     const accepts = verdict === "accept";
-    return { by: seat, about: statement, accepts, text, upheldBy: ruled("uphold"), dismissedBy: ruled("refute") };
+    return { by: seat, about: statement, accepts, text, upheldBy: ruled("uphold"), refutedBy: ruled("refute") };
   });
 }
 

@@ -104,7 +104,7 @@ function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
           <p>
             {update.isWaiting
               ? `A committee is called after ${time(update.deadline)}.`
-              : `The hash of block ${stage.seedBlock} chooses it. Nobody can know it before.`}
+              : `The random value of block ${stage.seedBlock} (prevrandao) chooses it. Nobody can know it before.`}
           </p>
         </section>
       );

@@ -9,12 +9,12 @@ export function Lies({ lies }: { readonly lies: readonly Lie[] }): ReactElement 
   if (lies.length === 0) return null;
   return (
     <section className="stack">
-      <h2>Caught lying</h2>
+      <h2>Signed two things</h2>
       {lies.map(({ seat, round, messages, held }) => (
         <div key={messages[0]?.cid} className="lie stack">
           <p>
             <strong>Seat {seat}</strong> signed different messages for one place, {messages[0]?.name ?? "refused"} of
-            round {round + 1}. All carry its signature, which proves the lie: anybody may bring it to the slasher, which
+            round {round + 1}. All carry its signature, which proves the equivocation: anybody may bring it to the slasher, which
             takes a part of the stake.
           </p>
           <div className="twins">

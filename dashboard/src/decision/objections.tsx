@@ -56,13 +56,13 @@ function List({ objections, rounds }: ListProps): ReactElement {
   );
 }
 
-function Ruling({ opinion: { upheldBy, dismissedBy } }: { readonly opinion: Opinion }): ReactElement | null {
+function Ruling({ opinion: { upheldBy, refutedBy } }: { readonly opinion: Opinion }): ReactElement | null {
   const seats = (by: readonly number[]): string => listed(by.map((one) => `seat ${one}`));
-  if (upheldBy.length === 0 && dismissedBy.length === 0) return null;
+  if (upheldBy.length === 0 && refutedBy.length === 0) return null;
   return (
     <p className="small soft">
       {upheldBy.length > 0 && `Upheld by ${seats(upheldBy)}. `}
-      {dismissedBy.length > 0 && `Dismissed by ${seats(dismissedBy)}.`}
+      {refutedBy.length > 0 && `Refuted by ${seats(refutedBy)}.`}
     </p>
   );
 }

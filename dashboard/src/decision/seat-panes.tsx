@@ -83,7 +83,7 @@ const ROLES: Readonly<Record<string, string>> = {
   revise: ", revised",
   reply: ", in reply",
   draft: ", as drafter",
-  synthesize: ", as chair",
+  synthesis: ", as chair",
   converge: ", as chair",
 };
 
