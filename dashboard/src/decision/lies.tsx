@@ -14,8 +14,8 @@ export function Lies({ lies }: { readonly lies: readonly Lie[] }): ReactElement 
         <div key={messages[0]?.cid} className="lie stack">
           <p>
             <strong>Seat {seat}</strong> signed different messages for one place, {messages[0]?.name ?? "refused"} of
-            round {round + 1}. All carry its signature, which proves the equivocation: anybody may bring it to the slasher, which
-            takes a part of the stake.
+            round {round + 1}. All carry its signature, which proves the equivocation: anybody may bring it to the
+            slasher, which takes a part of the stake.
           </p>
           <div className="twins">
             {messages.map((message, index) => (
