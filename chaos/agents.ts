@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import { execFileSync, type ChildProcess } from "node:child_process";
 import { copyFile, mkdir, open, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createPublicClient, createWalletClient, http } from "viem";
 import {
@@ -11,6 +10,7 @@ import {
   scanRecords,
   JOURNAL_HEADER_BYTES,
 } from "../agents/adapters/journal/codec.ts";
+import { freePort } from "../devnet/subgraph/ports.ts";
 import { registerAgent, startAgent, stopProcess, type WorldAgent } from "../devnet/world/agents.ts";
 import type { Deployment } from "../scripts/deploy/deployment.ts";
 import type { Control } from "./controls.ts";
@@ -158,15 +158,6 @@ function mount(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function fillDisk(path: string): Promise<void> {

@@ -8,6 +8,7 @@ import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 import { renderSubgraph } from "./subgraph.ts";
 import { endedBy, scriptCommand } from "../../scripts/shared/arguments.ts";
+import { progress } from "../../scripts/shared/progress.ts";
 import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
 
 const program = scriptCommand(
@@ -55,10 +56,6 @@ const protocol = protocolById(options.protocol) as Protocol;
 const abort = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
-
-const started = Date.now();
-const progress = (line: string): void =>
-  void process.stderr.write(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 
 try {
   if (options.subgraph && findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} Leave out --subgraph.`);

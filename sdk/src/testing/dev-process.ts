@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { ConclaveDeployment } from "../connection.ts";
 import { ConclaveError } from "../errors.ts";
 
 export interface DevOptions {
@@ -30,16 +31,17 @@ export interface DevOptions {
 /** What `conclave dev --json` says first. */
 export interface DevFacts {
   readonly rpcUrl: string;
-  readonly deployment: {
-    readonly chainId: number;
-    readonly oracle: `0x${string}`;
-    readonly registry: `0x${string}`;
+  readonly deployment: ConclaveDeployment & {
+    /** Fees and stake; anybody may mint it. */
     readonly token: `0x${string}`;
-    readonly deploymentBlock: number;
   };
+  /** A deployment file for the command line. */
   readonly deploymentFile: string;
+  /** Gateways to the agents' transcripts, once the agents serve. */
   readonly gateways: readonly string[];
+  /** Null unless `subgraph` was wanted. */
   readonly subgraphUrl: string | null;
+  /** An account with coins, tokens and a subscription. Its key is public. */
   readonly asker: {
     readonly address: `0x${string}`;
     readonly privateKey: `0x${string}`;

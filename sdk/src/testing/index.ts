@@ -2,9 +2,8 @@
 import { createPublicClient, createWalletClient, http, type PublicClient, type WalletClient } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createConclave, type Ask, type Conclave } from "../conclave.ts";
-import type { ConclaveDeployment } from "../connection.ts";
 import type { RequestUpdate } from "../follow.ts";
-import { startDev, type DevOptions } from "./dev-process.ts";
+import { startDev, type DevFacts, type DevOptions } from "./dev-process.ts";
 
 export interface NetworkOptions extends DevOptions {
   /** Ends the start, and with it the network. */
@@ -12,24 +11,7 @@ export interface NetworkOptions extends DevOptions {
 }
 
 /** A chain, contracts and agents on this machine, which end with this process. */
-export interface Network {
-  readonly rpcUrl: string;
-  readonly deployment: ConclaveDeployment & {
-    /** Fees and stake; anybody may mint it. */
-    readonly token: `0x${string}`;
-  };
-  /** A deployment file for the command line. */
-  readonly deploymentFile: string;
-  /** Gateways to the agents' transcripts, once the agents serve. */
-  readonly gateways: readonly string[];
-  /** Null unless `subgraph` was wanted. */
-  readonly subgraphUrl: string | null;
-  /** An account with coins, tokens and a subscription. Its key is public. */
-  readonly asker: {
-    readonly address: `0x${string}`;
-    readonly privateKey: `0x${string}`;
-    readonly subscriptionId: number;
-  };
+export interface Network extends DevFacts {
   readonly publicClient: PublicClient;
   /** Signs as the asker. */
   readonly walletClient: WalletClient;
