@@ -1,6 +1,6 @@
 // Money in is money out, to the smallest unit: what the contracts hold is what they owe.
 import { createPublicClient, http, parseAbi } from "viem";
-import type { Address } from "../agents/core/types.ts";
+import { shareOf, type Address } from "../agents/core/types.ts";
 import type { World } from "./world.ts";
 
 const abi = parseAbi([
@@ -69,10 +69,11 @@ export async function checkMoney(
   return differences;
 }
 
-/** What the seats get of their pay: each by its share, rounded down. */
+/** What the seats get of their pay: each by its share, rounded down; an absent seat has none. */
 function dividedBy(shares: readonly number[], pay: bigint): bigint {
-  const total = BigInt(shares.reduce((all, share) => all + share, 0));
-  return total === 0n ? 0n : sum(shares.map((share) => (pay * BigInt(share)) / total));
+  const parts = shares.map((_, seat) => BigInt(shareOf(shares, seat)));
+  const total = sum(parts);
+  return total === 0n ? 0n : sum(parts.map((part) => (pay * part) / total));
 }
 
 function sum(amounts: readonly bigint[]): bigint {

@@ -18,9 +18,11 @@ const WATCH_MS = 250;
 const SHARED_BYTES = 8 + (1 << 17);
 const CORPUS = join(import.meta.dirname, "corpus");
 const MOST_SECONDS = 86_400;
+const MOST_INPUTS = 2 ** 31;
 
 interface Flags {
   readonly seconds: number;
+  readonly inputs?: number;
   readonly seed: number;
   readonly target?: string;
   readonly input?: string;
@@ -42,6 +44,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
       "Feeds the decoders of outside bytes with changed inputs: none may throw anything else than it promises, hang, or use too much memory.",
     )
     .option("--seconds <n>", "time for all targets together", between(1, MOST_SECONDS), 60)
+    .option("--inputs <n>", "number of inputs of each target, if the time is enough for them", between(1, MOST_INPUTS))
     .option("--seed <n>", "what is drawn follows from it", between(0, 2 ** 31), 1)
     .option("--target <name>", "one decoder; all if absent")
     .option("--input <file>", "run this input alone; it needs --target")
@@ -64,7 +67,8 @@ async function main(argv: readonly string[]): Promise<number> {
     for (const target of names) {
       const milliseconds = (flags.seconds * 1_000) / names.length;
       const corpus = await readCorpus(target);
-      const task = { target, seed: flags.seed, milliseconds, folder: join(folder, target), corpus, only };
+      const most = flags.inputs ?? MOST_INPUTS;
+      const task = { target, seed: flags.seed, milliseconds, most, folder: join(folder, target), corpus, only };
       const result = await fuzz(task);
       executions[target] = result.executions;
       if (result.failure !== null) findings.push(await keep(flags.out, target, result.failure));

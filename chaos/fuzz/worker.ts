@@ -10,6 +10,8 @@ export interface FuzzTask {
   readonly target: string;
   readonly seed: number;
   readonly milliseconds: number;
+  /** Most inputs that are drawn. */
+  readonly most: number;
   /** Files go here. */
   readonly folder: string;
   /** Inputs of the corpus. */
@@ -40,7 +42,7 @@ function* inputs(): Generator<Uint8Array> {
   if (task.only !== null) return yield* task.only;
   yield* known;
   const end = performance.now() + task.milliseconds;
-  while (performance.now() < end) yield mutate(random.pick(known), random, random.pick(known));
+  for (let left = task.most; left > 0 && performance.now() < end; left--) yield mutate(random.pick(known), random, random.pick(known));
 }
 
 let executions = 0;

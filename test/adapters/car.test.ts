@@ -106,6 +106,7 @@ describe("AV2: CARs", () => {
       ["truncated", [ours, Uint8Array.of(0x80)]],
       ["too-long", [ours, new Uint8Array(10).fill(0xff)]],
       ["too-long", [ours, Uint8Array.of(0)]],
+      ["too-long", [ours, Uint8Array.of(0x81, 0)]],
     ];
     for (const [kind, parts] of cases) assert.equal(await faultOf(...parts), kind);
     assert.equal(await faultOf(await written()), null);

@@ -136,7 +136,12 @@ async function readLength(reader: ByteReader, most: number): Promise<number | nu
     if (byte < 0x80) break;
     if (bytes.length === MAX_VARINT_BYTES) throw carInvalid("too-long", offset, "a length has too many bytes");
   }
-  const [length] = varint.decode(Uint8Array.from(bytes));
+  let length: number;
+  try {
+    [length] = varint.decode(Uint8Array.from(bytes));
+  } catch (error) {
+    throw carInvalid("too-long", offset, "a length has more bytes than it needs", error);
+  }
   if (length > most || length === 0)
     throw carInvalid("too-long", offset, `a section of ${length} bytes, where 1 to ${most} are allowed`);
   return length;
