@@ -45,7 +45,7 @@ export function checkLessons(trace: Trace): readonly string[] {
       const differs = (other: SeatIndex): boolean => !isSame(terms, answerBy[other], answerBy[seat]);
       const couldBe = own !== null && !right.includes(seat) && isMost(right.filter(differs));
       // SG9: an answer that no source bears teaches nothing, unless it was shown too late (PY10).
-      const isBound = own !== null && (own.shown === null || bears(own.shown, seat));
+      const isBound = own?.isOrdered === true && (own.shown === null || bears(own.shown, seat));
       const mustBe = isBound && !right.includes(seat) && isMost(paid.filter(differs));
       if (outvoted.includes(seat)) return couldBe ? [] : [`seat ${seat} is outvoted, and was not`];
       if (mustBe) return [`seat ${seat} is not outvoted, and was`];

@@ -10,7 +10,7 @@ import {
 import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 import { agrees } from "../plan.ts";
 import { slotOf, type Trace } from "../trace.ts";
-import { bearing, fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
+import { bearing, digestIn, fieldsOf, differingFrom, firstCertificate, openingOf, transcribed } from "./transcript.ts";
 
 const COMMIT = 1;
 const REVEAL = 2;
@@ -83,7 +83,7 @@ function fallsIn(
     const falls = reputationChanges.some((change) => change.seat === seat && change.steps < 0);
     if (!falls)
       // SG9: an answer that no source bears earns nothing, and costs nothing.
-      return own !== null &&
+      return own?.isOrdered === true &&
         isWrong &&
         isMost(paid.filter(differs)) &&
         (shown === null || bears(shown, seat as SeatIndex))
@@ -129,6 +129,8 @@ type Fields = ReturnType<typeof fieldsOf>;
 interface Bound {
   /** Null if it never showed the answer. */
   readonly shown: Fields | null;
+  /** False if the decision may not have read the commitment: under hashgraph it has to be ordered by then (PY10). */
+  readonly isOrdered: boolean;
 }
 
 /** What a seat bound itself to; null if nothing. */
@@ -136,17 +138,67 @@ export function boundTo(trace: Trace, messages: readonly Message[], seat: SeatIn
   const { protocol } = trace;
   if (protocol.id === "adversarial") {
     const draft = messages.find(({ header, payload }) => header.phase === DRAFT && proposalIn(payload) !== null);
-    return draft?.header.seat === seat ? { shown: proposalIn(draft.payload) } : null;
+    return draft?.header.seat === seat ? { shown: proposalIn(draft.payload), isOrdered: true } : null;
   }
-  const own = messages.filter(({ header }) => header.seat === seat);
   if (protocol.id === "hashgraph") {
-    const recorded = (stage: number) =>
-      own.map(({ payload }) => fieldsOf(fieldsOf(payload)["record"])).find((record) => record["stage"] === stage);
-    return opened(trace, own[0], 0, recorded(0)?.["body"], recorded(1)?.["body"]);
+    const own = bySeat(placedIn(messages), seat);
+    const [commit, reveal] = [recorded(own, 0), recorded(own, 1)];
+    const bound = opened(trace, own[0], 0, recordIn(commit)["body"], recordIn(reveal)["body"]);
+    return bound && { ...bound, isOrdered: commit !== undefined && isBehindPaid(trace, messages, commit) };
   }
+  const own = bySeat(messages, seat);
   const first = Math.min(...messages.filter(({ header }) => header.phase === COMMIT).map(({ header }) => header.round));
   const said = (phase: number) => own.find(({ header }) => header.phase === phase && header.round === first)?.payload;
   return opened(trace, own[0], first, said(COMMIT), said(REVEAL));
+}
+
+function recordIn(message: Message | undefined): Fields {
+  return fieldsOf(fieldsOf(message?.payload)["record"]);
+}
+
+function recorded(own: readonly Message[], stage: number): Message | undefined {
+  return own.find((message) => recordIn(message)["stage"] === stage);
+}
+
+/** HG4, HG6: the events whose ancestors are there; only where a slot is forked may another event's place stay empty. */
+function placedIn(messages: readonly Message[]): readonly Message[] {
+  const placed = new Set<Value>([null]);
+  const slots = messages.map(({ header: { seat, round } }) => `${seat}.${round}`);
+  const isForked = ({ seat, sequence }: Fields): boolean => {
+    const slot = `${String(seat)}.${String(sequence)}`;
+    return slots.indexOf(slot) !== slots.lastIndexOf(slot);
+  };
+  for (let count = 0; count !== placed.size; ) {
+    count = placed.size;
+    for (const { header, payload } of messages) {
+      const { selfParent = null, otherParent = null } = fieldsOf(payload);
+      const other = fieldsOf(otherParent);
+      if (placed.has(digestIn(selfParent)) && (placed.has(digestIn(other["digest"])) || isForked(other)))
+        placed.add(header.payloadDigest);
+    }
+  }
+  return messages.filter(({ header }) => placed.has(header.payloadDigest));
+}
+
+/** HG9: a seat is paid for an answer that was ordered, and with it all events that its own rests on. */
+function isBehindPaid(trace: Trace, messages: readonly Message[], commit: Message): boolean {
+  const shares = firstCertificate(trace)?.decision.shares ?? [];
+  const byDigest = new Map(messages.map((message) => [message.header.payloadDigest, message]));
+  const revealed = shares.flatMap((share, seat) =>
+    share === 0 || share === ABSENT ? [] : (recorded(bySeat(messages, seat), 1)?.header.payloadDigest ?? []),
+  );
+  const ancestors = new Set(revealed);
+  // A set hands out what is added while it is read.
+  for (const digest of ancestors) {
+    const { selfParent, otherParent } = fieldsOf(byDigest.get(digest)?.payload);
+    for (const parent of [digestIn(selfParent), digestIn(fieldsOf(otherParent)["digest"])])
+      if (parent !== null) ancestors.add(parent);
+  }
+  return ancestors.has(commit.header.payloadDigest);
+}
+
+function bySeat(messages: readonly Message[], seat: number): readonly Message[] {
+  return messages.filter(({ header }) => header.seat === seat);
 }
 
 function proposalIn(payload: Value | undefined): Fields | null {
@@ -164,6 +216,6 @@ function opened(
 ): Bound | null {
   const [commitment, proposal] = [fieldsOf(commit)["commitment"], proposalIn(reveal)];
   if (message === undefined || !(commitment instanceof Uint8Array)) return null;
-  if (proposal === null) return { shown: null };
-  return { shown: bytesToHex(commitment) === openingOf(trace, message.header, round, proposal) ? proposal : null };
+  const isOpening = proposal !== null && bytesToHex(commitment) === openingOf(trace, message.header, round, proposal);
+  return { shown: isOpening ? proposal : null, isOrdered: true };
 }

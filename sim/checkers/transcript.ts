@@ -146,6 +146,7 @@ export function bearing(trace: Trace, messages: readonly Message[]): Bears {
   };
 }
 
-function digestIn(value: Value | undefined): Digest | null {
+/** The digest that raw bytes state; null for anything else. */
+export function digestIn(value: Value | undefined): Digest | null {
   return value instanceof Uint8Array ? (bytesToHex(value) as Digest) : null;
 }
