@@ -54,7 +54,7 @@ export async function checkMoney(
     const { requestId = 0n, pay = 0n, treasuryPay = 0n, relayerPay = 0n, rest = 0n } = args;
     const shares = sharesOf.get(requestId);
     if (shares !== undefined)
-      equal(`request ${requestId} gave out`, dividedBy(shares, pay) + treasuryPay + relayerPay + rest, fee);
+      equal(`request ${requestId} gave out`, earnedBy(shares, pay) + treasuryPay + relayerPay + rest, fee);
   }
   const operators = agents.map(({ keys }) => keys.address);
   const credits = await Promise.all([asker, ...operators].map(creditOf));
@@ -70,7 +70,7 @@ export async function checkMoney(
 }
 
 /** What the seats get of their pay: each by its share, rounded down; an absent seat has none. */
-function dividedBy(shares: readonly number[], pay: bigint): bigint {
+export function earnedBy(shares: readonly number[], pay: bigint): bigint {
   const parts = shares.map((_, seat) => BigInt(shareOf(shares, seat)));
   const total = sum(parts);
   return total === 0n ? 0n : sum(parts.map((part) => (pay * part) / total));

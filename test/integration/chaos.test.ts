@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
-import type { Message } from "../../agents/core/types.ts";
+import { ABSENT, type Message } from "../../agents/core/types.ts";
 import { encodeInput } from "../../agents/node/seat/records.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
 import { generateManifest } from "../../chaos/generate.ts";
@@ -24,6 +24,7 @@ import {
   printManifest,
   type Perturbation,
 } from "../../chaos/manifest.ts";
+import { earnedBy } from "../../chaos/money.ts";
 import { questionOf, startModelServer, sumIn } from "../../chaos/model-server.ts";
 import { delayOf } from "../../chaos/perturb.ts";
 import { startRpcProxy } from "../../chaos/rpc-proxy.ts";
@@ -235,5 +236,13 @@ describe("what chaos finds", () => {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
+  });
+});
+
+describe("the judge of money", () => {
+  it("divides pay as the contract does: rounded down by seat, and nothing for an absent one", () => {
+    assert.equal(earnedBy([30, 30, 30], 100n), 99n);
+    assert.equal(earnedBy([30, ABSENT, 30, 30], 100n), 99n);
+    assert.equal(earnedBy([0, ABSENT, 0], 100n), 0n);
   });
 });
