@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFileJournals } from "../agents/adapters/journal/file-journal.ts";
 import { forgeryIn } from "../agents/core/encoding/transcript.ts";
-import type { Attempt, RequestId } from "../agents/core/types.ts";
+import { ConclaveError } from "../agents/core/errors.ts";
+import type { Attempt, Message, RequestId } from "../agents/core/types.ts";
 import { createInputReader } from "../agents/node/seat/records.ts";
 import type { ChaosAgent } from "./agents.ts";
 
@@ -41,35 +42,51 @@ export interface Slots {
   /** Messages that were read and are signed by their seats. */
   readonly messages: number;
   readonly doubles: readonly DoubleSignature[];
+  /** Journals that are broken before their end, in words. */
+  readonly broken: readonly string[];
 }
 
 /** Finds the slots in which a seat signed two payloads, over all that any agent sent or received. */
 export async function readSlots(copies: string, attempts: readonly Attempt[]): Promise<Slots> {
   const payloads = new Map<string, { readonly where: DoubleSignature; readonly digests: Set<string> }>();
+  const broken: string[] = [];
   let messages = 0;
   for (const folder of await livesIn(copies))
     for (const attempt of attempts) {
       const name = `request-${attempt.request.id}-${attempt.attempt}`;
-      const journals = createFileJournals(folder);
-      if (!(await journals.list()).includes(name)) continue;
-      const journal = await journals.open(name);
-      const read = createInputReader();
-      let records = 0;
-      for await (const record of journal.read()) {
-        const input = records++ === 0 ? null : read(record);
-        if (input?.kind !== "message" || forgeryIn(attempt, input.message) !== null) continue;
-        messages++;
-        const { phase, round, seat, payloadDigest } = input.message.header;
-        const where = { requestId: attempt.request.id, seat, slot: `phase ${phase}, round ${round}` };
-        const key = `${name} ${seat} ${where.slot}`;
-        const known = payloads.get(key) ?? { where, digests: new Set() };
-        known.digests.add(payloadDigest);
-        payloads.set(key, known);
+      try {
+        for await (const { phase, round, seat, payloadDigest } of headersIn(folder, name, attempt)) {
+          messages++;
+          const where = { requestId: attempt.request.id, seat, slot: `phase ${phase}, round ${round}` };
+          const key = `${name} ${seat} ${where.slot}`;
+          const known = payloads.get(key) ?? { where, digests: new Set() };
+          known.digests.add(payloadDigest);
+          payloads.set(key, known);
+        }
+      } catch (error) {
+        if (!(error instanceof ConclaveError)) throw error;
+        broken.push(error.message);
       }
-      await journal.close();
     }
   const doubles = [...payloads.values()].filter(({ digests }) => digests.size > 1).map(({ where }) => where);
-  return { messages, doubles };
+  return { messages, doubles, broken };
+}
+
+/** The headers of the messages in a journal that their seats signed; none if there is no such journal. Throws JOURNAL_CORRUPT. */
+async function* headersIn(folder: string, name: string, attempt: Attempt): AsyncGenerator<Message["header"]> {
+  const journals = createFileJournals(folder);
+  if (!(await journals.list()).includes(name)) return;
+  const journal = await journals.open(name);
+  try {
+    const read = createInputReader();
+    let records = 0;
+    for await (const record of journal.read()) {
+      const input = records++ === 0 ? null : read(record);
+      if (input?.kind === "message" && forgeryIn(attempt, input.message) === null) yield input.message.header;
+    }
+  } finally {
+    await journal.close();
+  }
 }
 
 async function livesIn(copies: string): Promise<readonly string[]> {

@@ -12,6 +12,7 @@ import type { Asked, World } from "./world.ts";
 export const FINDINGS = [
   "two decisions",
   "two signatures",
+  "broken journal",
   "not ended",
   "no progress",
   "not proven",
@@ -63,9 +64,10 @@ export async function judge(
     if (one === last && (status !== "decided" || answer !== one.truth))
       find("wrong answer", `${label} is ${status} ${JSON.stringify(answer)}, not ${one.truth}`);
   }
-  const { messages, doubles } = await readSlots(copies, attempts);
+  const { messages, doubles, broken } = await readSlots(copies, attempts);
   for (const { requestId, seat, slot } of doubles)
     find("two signatures", `seat ${seat} of request ${requestId} signed two payloads in ${slot}`);
+  for (const what of broken) find("broken journal", what);
   if (decisions > 0 && messages === 0) find("two signatures", "no message was found, so nothing is shown");
   for (const what of await checkMoney(world, sharesOf, signal)) find("money", what);
   for (const { agentId, stake } of await world.reader.agents(signal))

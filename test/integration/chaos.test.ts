@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect, createServer as createTcpServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -226,13 +226,21 @@ describe("what chaos finds", () => {
     try {
       await write("agent-0/life-1", [commit(0, 1), commit(1, 1)]);
       await write("agent-2/life-1", [commit(1, 1)]);
-      assert.deepEqual(await readSlots(folder, [attempt]), { messages: 3, doubles: [] });
+      assert.deepEqual(await readSlots(folder, [attempt]), { messages: 3, doubles: [], broken: [] });
       const forged = { ...commit(3, 1), signature: commit(3, 2).signature };
       await write("agent-2/life-2", [commit(1, 2), forged]);
       assert.deepEqual(await readSlots(folder, [attempt]), {
         messages: 4,
         doubles: [{ requestId: attempt.request.id, seat: 1, slot: "phase 1, round 0" }],
+        broken: [],
       });
+      const path = join(folder, "agent-0/life-1", `request-${attempt.request.id}-${attempt.attempt}.journal`);
+      const bytes = readFileSync(path);
+      bytes[bytes.length >> 1]! ^= 1;
+      await writeFile(path, bytes);
+      const { broken } = await readSlots(folder, [attempt]);
+      assert.equal(broken.length, 1);
+      assert.match(broken[0] ?? "", /checksum/);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
