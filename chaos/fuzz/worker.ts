@@ -42,7 +42,8 @@ function* inputs(): Generator<Uint8Array> {
   if (task.only !== null) return yield* task.only;
   yield* known;
   const end = performance.now() + task.milliseconds;
-  for (let left = task.most; left > 0 && performance.now() < end; left--) yield mutate(random.pick(known), random, random.pick(known));
+  for (let left = task.most; left > 0 && performance.now() < end; left--)
+    yield mutate(random.pick(known), random, random.pick(known));
 }
 
 let executions = 0;

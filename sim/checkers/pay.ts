@@ -163,12 +163,12 @@ function recorded(own: readonly Message[], stage: number): Message | undefined {
 /** HG4, HG6: the events whose ancestors are there; only where a slot is forked may another event's place stay empty. */
 function placedIn(messages: readonly Message[]): readonly Message[] {
   const placed = new Set<Value>([null]);
-  const slots = messages.map(({ header: { seat, round } }) => `${seat}.${round}`);
+  const slots = messages.map(({ header: { seat, round } }) => JSON.stringify([seat, round]));
   const isForked = ({ seat, sequence }: Fields): boolean => {
-    const slot = `${String(seat)}.${String(sequence)}`;
+    const slot = JSON.stringify([seat, sequence]);
     return slots.indexOf(slot) !== slots.lastIndexOf(slot);
   };
-  for (let count = 0; count !== placed.size; ) {
+  for (let count = 0; count !== placed.size;) {
     count = placed.size;
     for (const { header, payload } of messages) {
       const { selfParent = null, otherParent = null } = fieldsOf(payload);
