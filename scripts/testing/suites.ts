@@ -68,6 +68,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
   "test/adapters/source-memory.test.ts": "starts a process for each hostile page",
+  "test/adapters/source-search.test.ts": "starts a process for each search",
   "test/adapters/beacon.test.ts": "starts a chain",
   "test/adapters/chain-batch.test.ts": "starts a chain",
   "test/adapters/chain-certificates.test.ts": "starts a chain",
@@ -112,11 +113,6 @@ const waitingFiles: readonly string[] = [
   "test/adapters/subgraph.test.ts",
 ];
 
-/** Files that run in a process of their own beside the long ones, with the reason. */
-const loners: Readonly<Record<string, string>> = {
-  "test/adapters/source-page.test.ts": "after it, readings of source-reader.test.ts wait for two minutes",
-};
-
 /** How many files of one suite, lane and level run in one process. What loads viem, starts a world or waits is loaded once. */
 const FILES_IN_A_GROUP: Readonly<Record<Level, number>> = { quick: 8, standard: 4, long: 1 };
 
@@ -138,7 +134,7 @@ export function folderOf(suite: Suite): string {
 
 /** Everything that a level runs. */
 export function jobsOf(level: Level): readonly Job[] {
-  for (const path of Object.keys({ ...longFiles, ...slow, ...loners }))
+  for (const path of Object.keys({ ...longFiles, ...slow }))
     if (!existsSync(join(root, path))) throw new Error(`Remove ${path} from scripts/testing/suites.ts: it is gone`);
   return suites.filter((suite) => byName[suite] === undefined).flatMap((suite) => jobsOfSuite(suite, level));
 }
@@ -169,9 +165,7 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
   const jobs = filesOf(suite)
     .map((file): Job => ({ suite, files: [file] }))
     .filter(isWanted);
-  const alike = Map.groupBy(jobs, (job) =>
-    loners[nameOf(job)] === undefined ? `${laneOf(job)} ${levelOf(job)}` : nameOf(job),
-  );
+  const alike = Map.groupBy(jobs, (job) => `${laneOf(job)} ${levelOf(job)}`);
   return [...alike.values()].flatMap(grouped);
 }
 
