@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { revertName } from "../agents/adapters/chain/errors.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../agents/adapters/chain/transaction-reader.ts";
@@ -64,6 +65,9 @@ const TERMS = {
   prices: DEFAULT_PRICES,
   buildProfile: "default",
 } as const;
+/** A sleeping agent has so long to wake, and is asked for so often. */
+const WAKE_TIMEOUT_MS = 60_000;
+const WAKE_POLL_MS = 1_000;
 const START_TIMEOUT_MS = 120_000;
 
 /** Starts a world; its agents serve and know each other when this resolves. */
@@ -113,7 +117,17 @@ export async function startChaosWorld(control: Control | null, signal: AbortSign
       if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
       const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS });
       const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
-      const { requestId } = await actions.request(terms, questionOf(a, b));
+      const end = performance.now() + WAKE_TIMEOUT_MS;
+      let requestId: RequestId | null = null;
+      while (requestId === null)
+        try {
+          ({ requestId } = await actions.request(terms, questionOf(a, b)));
+        } catch (error) {
+          // SE20: who was broken for three requests sleeps. It has to wake itself, and the next epoch draws it again.
+          if (revertName(error) !== "TooFewAgents" || performance.now() > end) throw error;
+          await sleep(WAKE_POLL_MS, undefined, { signal });
+          await chain.nextEpoch(EPOCH_BLOCKS);
+        }
       asked++;
       return { requestId, protocol, truth: String(a + b) };
     };
