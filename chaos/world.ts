@@ -20,7 +20,7 @@ import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
 import { createChaosAgent, type ChaosAgent } from "./agents.ts";
 import type { Control } from "./controls.ts";
 import { createLinks, type Links } from "./links.ts";
-import { AGENTS } from "./drill.ts";
+import { AGENTS } from "./manifest.ts";
 import { questionOf } from "./model-server.ts";
 
 export interface Asked {
@@ -117,17 +117,7 @@ export async function startChaosWorld(control: Control | null, signal: AbortSign
       if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
       const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS });
       const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
-      const end = performance.now() + WAKE_TIMEOUT_MS;
-      let requestId: RequestId | null = null;
-      while (requestId === null)
-        try {
-          ({ requestId } = await actions.request(terms, questionOf(a, b)));
-        } catch (error) {
-          // SE20: who was broken for three requests sleeps. It has to wake itself, and the next epoch draws it again.
-          if (revertName(error) !== "TooFewAgents" || performance.now() > end) throw error;
-          await sleep(WAKE_POLL_MS, undefined, { signal });
-          await chain.nextEpoch(EPOCH_BLOCKS);
-        }
+      const { requestId } = await askOnceAwake(() => actions.request(terms, questionOf(a, b)), chain, signal);
       asked++;
       return { requestId, protocol, truth: String(a + b) };
     };
@@ -154,6 +144,19 @@ export async function startChaosWorld(control: Control | null, signal: AbortSign
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Asks, and again where too few agents are awake (SE20): who missed three seats has to wake itself, and the next epoch draws it again. */
+async function askOnceAwake<T>(ask: () => Promise<T>, chain: LocalChain, signal: AbortSignal): Promise<T> {
+  for (const end = performance.now() + WAKE_TIMEOUT_MS; ;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (revertName(error) !== "TooFewAgents" || performance.now() > end) throw error;
+    }
+    await sleep(WAKE_POLL_MS, undefined, { signal });
+    await chain.nextEpoch(EPOCH_BLOCKS);
   }
 }
 

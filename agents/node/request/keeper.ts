@@ -81,7 +81,6 @@ export function createKeeper(
   const turnMs = TURN_STAGGERS * timing.relayStaggerMs;
   const { place, rankOf } = createTurns(ports.signer.address);
   let ticking = false;
-  let waking = false;
   const { next: nextRing, ring } = createBell(lifetime);
 
   const tick = async (): Promise<void> => {
@@ -145,12 +144,7 @@ export function createKeeper(
   };
 
   return {
-    async wake(agentId) {
-      if (waking) return;
-      waking = true;
-      await wakeOwn(ports, agentId, lifetime);
-      waking = false;
-    },
+    wake: createWaker(ports, lifetime),
     agents: place,
     block: ring,
     see(progress, at) {
@@ -186,19 +180,24 @@ async function perform(ports: KeeperPorts, progress: Progress, due: Step, signal
   ports.log.info({ requestId: progress.request.id.toString(), attempt: progress.attempt, transaction }, messages[due]);
 }
 
-async function wakeOwn(ports: KeeperPorts, agentId: AgentId, lifetime: AbortSignal): Promise<void> {
+/** Wakes the own agent, one try at a time. */
+function createWaker(ports: KeeperPorts, lifetime: AbortSignal): Keeper["wake"] {
   const { writer, network, clock, log } = ports;
-  try {
-    while (network.connected().length === 0) await sleep(clock, TICK_MS, lifetime);
-    await persistently(ports, lifetime, async () => void (await writer.wake(agentId, lifetime)));
-    log.info(
-      { agentId },
-      "woke the agent, which had missed three seats in a row: it can be drawn again from the next epoch on",
-    );
-  } catch (error) {
-    const facts = { error: messageOf(error) };
-    if (!lifetime.aborted) log.error(facts, "could not wake the agent: it will not be drawn; start it again");
-  }
+  let waking = false;
+  return async (agentId) => {
+    if (waking) return;
+    waking = true;
+    try {
+      while (network.connected().length === 0) await sleep(clock, TICK_MS, lifetime);
+      await persistently(ports, lifetime, async () => void (await writer.wake(agentId, lifetime)));
+      log.info({ agentId }, "woke the agent, which had missed three seats in a row: the next epoch draws it again");
+    } catch (error) {
+      const facts = { error: messageOf(error) };
+      if (!lifetime.aborted) log.error(facts, "could not wake the agent: it will not be drawn; start it again");
+    } finally {
+      waking = false;
+    }
+  };
 }
 
 /** True if the request waits (SE25), and nothing is due before the chain has another block. */
