@@ -20,7 +20,7 @@ import { completion, reply, startOpenAiServer } from "../adapters/fixtures/opena
 import { truthful, until } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
-/** Of the operator's keystore that `agent init` makes. */
+/** Password of the operator's keystore that `agent init` makes. */
 export const OPERATOR_PASSWORD = "another horse, another battery";
 const EPOCH_BLOCKS = 160;
 
