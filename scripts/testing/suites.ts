@@ -112,13 +112,13 @@ const waitingFiles: readonly string[] = [
   "test/adapters/subgraph.test.ts",
 ];
 
-/** Cheap files that run in a process of their own, with the reason. */
+/** Files that run in a process of their own beside the long ones, with the reason. */
 const loners: Readonly<Record<string, string>> = {
   "test/adapters/source-page.test.ts": "after it, readings of source-reader.test.ts wait for two minutes",
 };
 
-/** Cheap files of a suite that run in one process. */
-const FILES_IN_A_GROUP = 8;
+/** How many files of one suite, lane and level run in one process. What loads viem, starts a world or waits is loaded once. */
+const FILES_IN_A_GROUP: Readonly<Record<Level, number>> = { quick: 8, standard: 4, long: 1 };
 
 /** One run of a runner: Node's on a file or a group of files, or Hardhat's on all of the contracts' tests. */
 export interface Job {
@@ -159,7 +159,7 @@ export function needsContracts(suite: Suite): boolean {
   return !["core", "sim", "models", "public-model", "packages"].includes(suite);
 }
 
-/** The jobs of a suite at a level; all of them, if none is named. Files that `npm run test:quick` runs share processes. */
+/** The jobs of a suite at a level; all of them, if none is named. */
 export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
   const isWanted = (job: Job): boolean => {
     const level = levelOf(job);
@@ -169,20 +169,28 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
   const jobs = filesOf(suite)
     .map((file): Job => ({ suite, files: [file] }))
     .filter(isWanted);
-  const isCheap = (job: Job): boolean =>
-    levelOf(job) === "quick" && laneOf(job) === "computing" && loners[job.files.join()] === undefined;
-  const cheap = jobs.filter(isCheap).flatMap(({ files }) => files);
-  const groups = Array.from({ length: Math.ceil(cheap.length / FILES_IN_A_GROUP) }, (_, index): Job => {
-    const from = index * FILES_IN_A_GROUP;
-    return { suite, files: cheap.slice(from, from + FILES_IN_A_GROUP) };
-  });
-  return [...jobs.filter((job) => !isCheap(job)), ...groups];
+  const alike = Map.groupBy(jobs, (job) =>
+    loners[nameOf(job)] === undefined ? `${laneOf(job)} ${levelOf(job)}` : nameOf(job),
+  );
+  return [...alike.values()].flatMap(grouped);
+}
+
+/** Files of one suite, lane and level, joined to jobs. */
+function grouped(jobs: readonly Job[]): readonly Job[] {
+  const [first] = jobs;
+  if (first === undefined) return [];
+  const most = FILES_IN_A_GROUP[levelOf(first)];
+  const files = jobs.flatMap((job) => job.files);
+  return Array.from({ length: Math.ceil(files.length / most) }, (_, index) => ({
+    suite: first.suite,
+    files: files.slice(index * most, (index + 1) * most),
+  }));
 }
 
 /** A guess for a job that never ran in this checkout. */
 export function guessSeconds(job: Job): number {
   if (job.suite === "contracts") return 60;
-  return levelOf(job) === "quick" ? 2 * job.files.length : 20;
+  return (levelOf(job) === "quick" ? 2 : 20) * job.files.length;
 }
 
 function levelOf({ suite, files }: Job): Level {
