@@ -1,4 +1,4 @@
-// Makes manifests from seeds.
+// Makes drills from seeds.
 import { protocols } from "../agents/core/protocols/index.ts";
 import { createRandom, type Random } from "../sim/random.ts";
 import {
@@ -6,10 +6,10 @@ import {
   MODEL_FAULTS,
   PERTURBATIONS,
   RPC_FAULTS,
-  type Manifest,
+  type Drill,
   type Perturbation,
   type PerturbationKind,
-} from "./manifest.ts";
+} from "./drill.ts";
 
 /** Milliseconds: a committee is known some eight blocks after its request, and then needs a few seconds. */
 const START_SPAN_MS = 12_000;
@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   restart: 2,
   pause: 2,
   tear: 2,
-  twin: 1,
+  second: 1,
   rpc: 4,
   model: 3,
   partition: 3,
@@ -32,8 +32,8 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   nonce: 1,
 };
 
-/** Returns the manifest of a seed. `only`: the kinds of perturbations to draw from. */
-export function generateManifest(seed: number, only: readonly PerturbationKind[] | null = null): Manifest {
+/** Returns the drill of a seed. `only`: the kinds of perturbations to draw from. */
+export function generateDrill(seed: number, only: readonly PerturbationKind[] | null = null): Drill {
   const random = createRandom(seed, "chaos");
   const kinds = PERTURBATIONS.filter((kind) => only === null || only.includes(kind));
   const weighted = kinds.flatMap((kind) => Array<PerturbationKind>(KINDS[kind]).fill(kind));

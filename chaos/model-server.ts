@@ -6,7 +6,7 @@ import type { OutputProperty } from "../agents/core/prompts/prompt.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import { readPrompt, respond } from "../sim/model.ts";
 import { agrees } from "../sim/plan.ts";
-import type { MODEL_FAULTS } from "./manifest.ts";
+import type { MODEL_FAULTS } from "./drill.ts";
 
 export type ModelFault = (typeof MODEL_FAULTS)[number];
 

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { RPC_FAULTS } from "./manifest.ts";
+import type { RPC_FAULTS } from "./drill.ts";
 
 export type RpcFault = (typeof RPC_FAULTS)[number];
 

@@ -19,7 +19,7 @@ import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
 import { createChaosAgent, type ChaosAgent } from "./agents.ts";
 import type { Control } from "./controls.ts";
 import { createLinks, type Links } from "./links.ts";
-import { AGENTS } from "./manifest.ts";
+import { AGENTS } from "./drill.ts";
 import { questionOf } from "./model-server.ts";
 
 export interface Asked {
@@ -28,7 +28,7 @@ export interface Asked {
   readonly truth: string;
 }
 
-export interface World {
+export interface ChaosWorld {
   readonly directory: string;
   readonly chain: LocalChain;
   readonly deployment: Deployment;
@@ -67,7 +67,7 @@ const TERMS = {
 const START_TIMEOUT_MS = 120_000;
 
 /** Starts a world; its agents serve and know each other when this resolves. */
-export async function startWorld(control: Control | null, signal: AbortSignal): Promise<World> {
+export async function startChaosWorld(control: Control | null, signal: AbortSignal): Promise<ChaosWorld> {
   const directory = await mkdtemp(join(tmpdir(), "conclave-chaos-"));
   const closers: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
   const close = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 import type { ReactElement } from "react";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Decision } from "../shared/types.ts";
-import { leadingAnswer, standingAnswers, type Argument } from "./argument.ts";
+import { leadingAnswer, standingAnswers, type ShownArgument } from "./argument.ts";
 
 interface Props {
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
   readonly decision: Decision;
   readonly seats: number;
 }
@@ -54,7 +54,7 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
 }
 
 /** Seats that accept an answer of this round. */
-function acceptingSeats({ opinions }: Argument, answer: string, round: number): readonly number[] {
+function acceptingSeats({ opinions }: ShownArgument, answer: string, round: number): readonly number[] {
   const accepting = opinions.filter((one) => one.accepts && one.about.round === round && one.about.answer === answer);
   return [...new Set(accepting.map(({ by }) => by))];
 }

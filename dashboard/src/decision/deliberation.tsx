@@ -8,8 +8,8 @@ import { Trouble } from "../shared/trouble.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
 import { useWorld } from "../world.tsx";
 import { Agreement } from "./agreement.tsx";
-import { argumentIn, type Argument } from "./argument.ts";
-import { Lies } from "./lies.tsx";
+import { argumentIn, type ShownArgument } from "./argument.ts";
+import { Equivocations } from "./equivocations.tsx";
 import { Objections } from "./objections.tsx";
 import { SeatPanes } from "./seat-panes.tsx";
 import { VoteMatrix } from "./vote-matrix.tsx";
@@ -60,7 +60,7 @@ export function Deliberation({ requestId, decision, committee }: Props): ReactEl
 
 interface ShownProps extends Pick<Props, "decision" | "committee"> {
   readonly transcript: Transcript;
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
 }
 
 function Shown({ transcript, argument, decision, committee }: ShownProps): ReactElement {
@@ -96,7 +96,7 @@ function Shown({ transcript, argument, decision, committee }: ShownProps): React
           ))}
         </ul>
       )}
-      <Lies lies={argument.lies} />
+      <Equivocations equivocations={argument.equivocations} />
       <SeatPanes argument={argument} decision={decision} committee={committee} />
       <Objections opinions={argument.opinions} rounds={argument.rounds} />
       <VoteMatrix argument={argument} seats={committee.length} />

@@ -3,10 +3,10 @@ import { Link } from "wouter";
 import { listed, percent } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
-import { isChair, standingAnswers, type Argument, type Statement } from "./argument.ts";
+import { isChair, standingAnswers, type ShownArgument, type Statement } from "./argument.ts";
 
 interface Props {
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
   readonly decision: Decision;
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
 }
@@ -42,15 +42,15 @@ export function SeatPanes({ argument, decision, committee }: Props): ReactElemen
   );
 }
 
-type Kind = "agrees" | "differs" | "silent" | "lied";
+type Kind = "agrees" | "differs" | "silent" | "equivocated";
 
 function stateOf(
-  { lies, opinions, statements }: Argument,
+  { equivocations, opinions, statements }: ShownArgument,
   decision: Decision,
   seat: number,
   standing: Statement | undefined,
 ): { readonly kind: Kind; readonly text: string } {
-  if (lies.some((one) => one.seat === seat)) return { kind: "lied", text: "signed two things" };
+  if (equivocations.some((one) => one.seat === seat)) return { kind: "equivocated", text: "signed two things" };
   if (standing === undefined && statements.some((one) => one.seat === seat && isChair(one)))
     return { kind: "silent", text: "chair" };
   if ((standing?.answer ?? null) === null) {
@@ -63,7 +63,7 @@ function stateOf(
     : { kind: "differs", text: "differs" };
 }
 
-function Statements({ argument, seat }: { readonly argument: Argument; readonly seat: number }): ReactElement {
+function Statements({ argument, seat }: { readonly argument: ShownArgument; readonly seat: number }): ReactElement {
   const own = argument.statements.filter((one) => one.seat === seat);
   return (
     <>
@@ -134,7 +134,7 @@ function Reason({ text }: { readonly text: string }): ReactElement | null {
 }
 
 /** Whom the seat convinced, and by whom it was convinced. */
-function Effects({ argument, seat }: { readonly argument: Argument; readonly seat: number }): ReactElement | null {
+function Effects({ argument, seat }: { readonly argument: ShownArgument; readonly seat: number }): ReactElement | null {
   const followers = argument.changes.filter((one) => one.convincedBy.includes(seat)).map((one) => one.seat);
   const own = standingAnswers(argument).get(seat)?.answer;
   const accepting = argument.opinions
