@@ -7,7 +7,7 @@ export interface LoopbackServer {
   readonly port: number;
   readonly url: string;
   /** Stops the server and ends its connections. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Lets a server of HTTP or HTTPS listen on a free port of 127.0.0.1. `url` is its URL with http. */

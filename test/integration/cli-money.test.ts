@@ -1,7 +1,6 @@
 // Money of accounts on the command line. No agents run here: the test certifies with their keys, so that it controls
 // what they decide.
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
 import { tokenAbi } from "@conclave/contracts/abi";
