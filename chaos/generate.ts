@@ -1,4 +1,4 @@
-// Makes drills from seeds.
+// Makes manifests from seeds.
 import { protocols } from "../agents/core/protocols/index.ts";
 import { createRandom, type Random } from "../sim/random.ts";
 import {
@@ -6,10 +6,10 @@ import {
   MODEL_FAULTS,
   PERTURBATIONS,
   RPC_FAULTS,
-  type Drill,
+  type Manifest,
   type Perturbation,
   type PerturbationKind,
-} from "./drill.ts";
+} from "./manifest.ts";
 
 /** Milliseconds: a committee is known some eight blocks after its request, and then needs a few seconds. */
 const START_SPAN_MS = 12_000;
@@ -32,8 +32,8 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   nonce: 1,
 };
 
-/** Returns the drill of a seed. `only`: the kinds of perturbations to draw from. */
-export function generateDrill(seed: number, only: readonly PerturbationKind[] | null = null): Drill {
+/** Returns the manifest of a seed. `only`: the kinds of perturbations to draw from. */
+export function generateManifest(seed: number, only: readonly PerturbationKind[] | null = null): Manifest {
   const random = createRandom(seed, "chaos");
   const kinds = PERTURBATIONS.filter((kind) => only === null || only.includes(kind));
   const weighted = kinds.flatMap((kind) => Array<PerturbationKind>(KINDS[kind]).fill(kind));

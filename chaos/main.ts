@@ -5,21 +5,21 @@ import { InvalidArgumentError } from "commander";
 import { messageOf } from "../agents/core/errors.ts";
 import { between, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
 import { CONTROLS, type Control } from "./controls.ts";
-import { generateDrill } from "./generate.ts";
+import { generateManifest } from "./generate.ts";
 import type { Finding } from "./examine.ts";
-import { parseDrill, PERTURBATIONS, type Drill, type PerturbationKind } from "./drill.ts";
-import { runDrill } from "./run.ts";
+import { parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
+import { runManifest } from "./run.ts";
 import { startChaosWorld, type ChaosWorld } from "./world.ts";
 
 /** Something was found; every other failure exits with 2. */
 const EXIT_FOUND = 1;
-const MOST_DRILLS = 10_000;
+const MOST_MANIFESTS = 10_000;
 const MOST_SEED = 2 ** 31;
 
 interface Flags {
   readonly seed: number;
-  readonly drills: number;
-  readonly drill?: string;
+  readonly manifests: number;
+  readonly manifest?: string;
   readonly only?: readonly PerturbationKind[];
   readonly control?: Control;
   readonly out: string;
@@ -27,7 +27,7 @@ interface Flags {
 }
 
 interface Found extends Finding {
-  readonly drill: string;
+  readonly manifest: string;
   readonly folder: string;
   /** The command that runs it again. */
   readonly again: string;
@@ -46,9 +46,9 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .description(
       "Runs five real agents over libp2p on a local chain, breaks processes, network, RPC nodes, models and disks, and examines the outcome from outside.",
     )
-    .option("--seed <first>", "the first seed; each drill is made from one", between(0, MOST_SEED), 1)
-    .option("--drills <count>", "how many drills, one after the other", between(1, MOST_DRILLS), 1)
-    .option("--drill <file>", "run this drill (YAML) instead of generated ones")
+    .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
+    .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
+    .option("--manifest <file>", "run this manifest (YAML) instead of generated ones")
     .option("--only <kinds>", `draw only these perturbations: some of ${PERTURBATIONS.join(",")}`, kinds)
     .option(
       "--control <name>",
@@ -57,7 +57,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
     )
     .option("--out <folder>", "where failures are kept", ".cache/chaos")
     .option("--json", "print one JSON object at the end instead of text")
-    .addHelpText("after", "\nExample:\n  npm run chaos -- --seed 7 --drills 3 --json\n")
+    .addHelpText("after", "\nExample:\n  npm run chaos -- --seed 7 --manifests 3 --json\n")
     .addHelpText("after", "Exit codes: 0 nothing found, 1 something found, 2 it could not run.");
 }
 
@@ -67,33 +67,35 @@ async function main(argv: readonly string[]): Promise<number> {
   const flags = program.opts<Flags>();
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  const drills = await drillsOf(flags);
+  const manifests = await manifestsOf(flags);
   const found: Found[] = [];
   let decisions = 0;
   let world: ChaosWorld | null = null;
   try {
-    for (const [index, drill] of drills.entries()) {
-      // One world serves many drills; what is found in one must not blur the next.
+    for (const [index, manifest] of manifests.entries()) {
+      // One world serves many manifests; what is found in one must not blur the next.
       world ??= await startChaosWorld(flags.control ?? null, stop.signal);
-      const folder = join(flags.out, drill.name.replaceAll(" ", "-"));
+      const folder = join(flags.out, manifest.name.replaceAll(" ", "-"));
       await rm(folder, { recursive: true, force: true });
       const startedAt = performance.now();
       const tell = (line: string): void =>
-        void process.stderr.write(`${drill.name} +${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${line}\n`);
-      const examined = await runDrill(world, drill, { out: folder, tell, signal: stop.signal });
+        void process.stderr.write(
+          `${manifest.name} +${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${line}\n`,
+        );
+      const examined = await runManifest(world, manifest, { out: folder, tell, signal: stop.signal });
       decisions += examined.decisions;
       tell(
-        `${index + 1} of ${drills.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
+        `${index + 1} of ${manifests.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
       );
       if (examined.findings.length === 0) {
         await rm(folder, { recursive: true, force: true });
         continue;
       }
       const control = flags.control === undefined ? "" : ` --control ${flags.control}`;
-      const again = `npm run chaos -- --drill ${join(folder, "drill.yaml")}${control}`;
+      const again = `npm run chaos -- --manifest ${join(folder, "manifest.yaml")}${control}`;
       for (const finding of examined.findings) {
         tell(`${finding.kind}: ${finding.what}`);
-        found.push({ ...finding, drill: drill.name, folder, again });
+        found.push({ ...finding, manifest: manifest.name, folder, again });
       }
       await world.close();
       world = null;
@@ -101,25 +103,25 @@ async function main(argv: readonly string[]): Promise<number> {
   } finally {
     await world?.close().catch((error: unknown) => process.stderr.write(`clean-up: ${messageOf(error)}\n`));
   }
-  const report = { drills: drills.length, decisions, findings: found };
+  const report = { manifests: manifests.length, decisions, findings: found };
   process.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : textOf(report));
   return found.length > 0 ? EXIT_FOUND : 0;
 }
 
-async function drillsOf({ drill, seed, drills, only }: Flags): Promise<readonly Drill[]> {
-  if (drill !== undefined) return [parseDrill((await readGiven(drill)).toString("utf8"), drill)];
-  return Array.from({ length: drills }, (_, index) => generateDrill(seed + index, only ?? null));
+async function manifestsOf({ manifest, seed, manifests, only }: Flags): Promise<readonly Manifest[]> {
+  if (manifest !== undefined) return [parseManifest((await readGiven(manifest)).toString("utf8"), manifest)];
+  return Array.from({ length: manifests }, (_, index) => generateManifest(seed + index, only ?? null));
 }
 
 function textOf(report: {
-  readonly drills: number;
+  readonly manifests: number;
   readonly decisions: number;
   readonly findings: readonly Found[];
 }): string {
   const lines = report.findings.map(
-    ({ drill, kind, what, folder, again }) => `${drill}: ${kind}: ${what}\n  ${folder}\n  ${again}`,
+    ({ manifest, kind, what, folder, again }) => `${manifest}: ${kind}: ${what}\n  ${folder}\n  ${again}`,
   );
-  return `${[...lines, `${report.drills} drills, ${report.decisions} decisions, ${report.findings.length} findings`].join("\n")}\n`;
+  return `${[...lines, `${report.manifests} manifests, ${report.decisions} decisions, ${report.findings.length} findings`].join("\n")}\n`;
 }
 
 const words = process.argv.slice(2);

@@ -4,7 +4,7 @@ import type { OutputProperty } from "../agents/core/prompts/prompt.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import { readPrompt, respond } from "../sim/model.ts";
 import { agrees } from "../sim/plan.ts";
-import type { MODEL_FAULTS } from "./drill.ts";
+import type { MODEL_FAULTS } from "./manifest.ts";
 import { listenOnLoopback } from "../scripts/shared/loopback.ts";
 
 export type ModelFault = (typeof MODEL_FAULTS)[number];

@@ -1,6 +1,6 @@
 // Breaks and mends: what is active now decides the state of every agent, so that perturbations may overlap.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Perturbation } from "./drill.ts";
+import type { Perturbation } from "./manifest.ts";
 import type { ChaosAgent } from "./agents.ts";
 import type { ChaosWorld } from "./world.ts";
 

@@ -1,6 +1,6 @@
 // An RPC node as one agent sees it: the chain's, behind a server that fails when it is told to.
 import { createServer } from "node:http";
-import type { RPC_FAULTS } from "./drill.ts";
+import type { RPC_FAULTS } from "./manifest.ts";
 import { listenOnLoopback } from "../scripts/shared/loopback.ts";
 
 export type RpcFault = (typeof RPC_FAULTS)[number];

@@ -1,10 +1,10 @@
-// Runs one drill in a world and examines what came of it.
+// Runs one manifest in a world and examines what came of it.
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyJournals } from "./journals.ts";
 import { examine, type Examination } from "./examine.ts";
-import { printDrill, type Drill } from "./drill.ts";
+import { printManifest, type Manifest } from "./manifest.ts";
 import { perturb } from "./perturb.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
 
@@ -19,22 +19,22 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-export async function runDrill(world: ChaosWorld, drill: Drill, options: RunOptions): Promise<Examination> {
+export async function runManifest(world: ChaosWorld, manifest: Manifest, options: RunOptions): Promise<Examination> {
   const { out, tell, signal } = options;
   const copies = join(out, "journals");
   await mkdir(copies, { recursive: true });
-  await writeFile(join(out, "drill.yaml"), printDrill(drill));
+  await writeFile(join(out, "manifest.yaml"), printManifest(manifest));
   const copying = new AbortController();
   const copied = copyJournals(world.agents, copies, copying.signal);
   try {
     await world.nextEpoch();
     const asking = Promise.all(
-      drill.requests.map(async ({ protocol, afterMs }) => {
+      manifest.requests.map(async ({ protocol, afterMs }) => {
         await sleep(afterMs, undefined, { signal });
         return await world.ask(protocol);
       }),
     );
-    await perturb(world, drill.perturbations, tell, signal);
+    await perturb(world, manifest.perturbations, tell, signal);
     const asked = await asking;
     tell("everything is mended");
     await ended(world, asked, options);

@@ -19,7 +19,7 @@ import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
 import { createChaosAgent, type ChaosAgent } from "./agents.ts";
 import type { Control } from "./controls.ts";
 import { createLinks, type Links } from "./links.ts";
-import { AGENTS } from "./drill.ts";
+import { AGENTS } from "./manifest.ts";
 import { questionOf } from "./model-server.ts";
 
 export interface Asked {

@@ -77,7 +77,6 @@ const ELSEWHERE = [
   { word: "twin", say: "equivocation", files: "{agents,sdk,dashboard/src}/**/*.{ts,tsx}" },
   { word: "twin", say: "second process", files: "chaos/**/*.ts" },
   { word: "judge", say: "examine", files: "chaos/**/*.ts" },
-  { word: "manifest", say: "drill", files: "chaos/**/*.ts" },
   { word: "manifest", say: "package file", files: "scripts/{sdk,cli-package}/**/*.ts" },
 ] as const;
 

@@ -13,10 +13,17 @@ import { createFileJournals } from "../../agents/adapters/journal/file-journal.t
 import { ABSENT, type Message } from "../../agents/core/types.ts";
 import { encodeInput } from "../../agents/node/seat/records.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
-import { generateDrill } from "../../chaos/generate.ts";
+import { generateManifest } from "../../chaos/generate.ts";
 import { readSlots } from "../../chaos/journals.ts";
 import { createLinks } from "../../chaos/links.ts";
-import { AGENTS, healMs, parseDrill, PERTURBATIONS, printDrill, type Perturbation } from "../../chaos/drill.ts";
+import {
+  AGENTS,
+  healMs,
+  parseManifest,
+  PERTURBATIONS,
+  printManifest,
+  type Perturbation,
+} from "../../chaos/manifest.ts";
 import { earnedBy } from "../../chaos/money.ts";
 import { questionOf, startModelServer, sumIn } from "../../chaos/model-server.ts";
 import { delayOf } from "../../chaos/perturb.ts";
@@ -26,24 +33,24 @@ import { assertAtLeast, assertBelow, assertIncludes } from "../support/assertion
 
 const when = { afterMs: 0, forMs: 1_000 };
 
-describe("a drill of chaos", () => {
+describe("a manifest of chaos", () => {
   it("is the same for the same seed, stands in YAML as it is, and every perturbation is drawn", () => {
     const drawn = new Set<string>();
     for (let seed = 1; seed <= 200; seed++) {
-      const drill = generateDrill(seed);
-      assert.deepEqual(generateDrill(seed), drill);
-      assert.deepEqual(parseDrill(printDrill(drill), "x.yaml"), drill);
-      assertBelow(healMs(drill), 30_000);
-      for (const { kind } of drill.perturbations) drawn.add(kind);
+      const manifest = generateManifest(seed);
+      assert.deepEqual(generateManifest(seed), manifest);
+      assert.deepEqual(parseManifest(printManifest(manifest), "x.yaml"), manifest);
+      assertBelow(healMs(manifest), 30_000);
+      for (const { kind } of manifest.perturbations) drawn.add(kind);
     }
     assert.deepEqual([...drawn].toSorted(), [...PERTURBATIONS].toSorted());
-    for (const { kind } of generateDrill(7, ["pause"]).perturbations) assert.equal(kind, "pause");
+    for (const { kind } of generateManifest(7, ["pause"]).perturbations) assert.equal(kind, "pause");
   });
 
   it("is kept for what was found and for each control, and can be read", () => {
-    const folder = join(import.meta.dirname, "../../chaos/drills");
+    const folder = join(import.meta.dirname, "../../chaos/manifests");
     const files = readdirSync(folder);
-    for (const file of files) parseDrill(readFileSync(join(folder, file), "utf8"), file);
+    for (const file of files) parseManifest(readFileSync(join(folder, file), "utf8"), file);
     for (const control of Object.keys(CONTROLS)) assertIncludes(files, `control-${control}.yaml`);
   });
 
@@ -58,7 +65,7 @@ describe("a drill of chaos", () => {
       ],
       ["name: ../x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: []\n", /name/],
     ] as const)
-      assert.throws(() => parseDrill(text, "m.yaml"), { code: "USAGE", message: named });
+      assert.throws(() => parseManifest(text, "m.yaml"), { code: "USAGE", message: named });
   });
 });
 

@@ -1,4 +1,4 @@
-// A drill: what is asked, and what is broken when. One file says all that a run needs, beside the code.
+// A manifest: what is asked, and what is broken when. One file says all that a run needs, beside the code.
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { ConclaveError } from "../agents/core/errors.ts";
@@ -54,7 +54,7 @@ const perturbationSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("nonce"), agent, ...when }),
 ]);
 
-const drillSchema = z.strictObject({
+const manifestSchema = z.strictObject({
   /** Where it comes from, e.g. `seed 7`. */
   name: z.string().regex(/^[\w -]{1,60}$/, "expected letters, digits, blanks and hyphens"),
   requests: z
@@ -69,30 +69,30 @@ export type PerturbationKind = Perturbation["kind"];
 export const PERTURBATIONS: readonly PerturbationKind[] = perturbationSchema.options.map(
   ({ shape }) => shape.kind.value,
 );
-export type Drill = z.infer<typeof drillSchema>;
+export type Manifest = z.infer<typeof manifestSchema>;
 
-/** Reads a drill. Throws USAGE that names the field. */
-export function parseDrill(text: string, path: string): Drill {
+/** Reads a manifest. Throws USAGE that names the field. */
+export function parseManifest(text: string, path: string): Manifest {
   const wrong = (what: string): ConclaveError =>
-    new ConclaveError("USAGE", `Correct the drill ${path}: ${what}`, { field: "drill", value: path });
+    new ConclaveError("USAGE", `Correct the manifest ${path}: ${what}`, { field: "manifest", value: path });
   let value: unknown;
   try {
     value = parse(text, { maxAliasCount: 0 });
   } catch (error) {
     throw wrong(`it is no YAML (${error instanceof Error ? error.message.split("\n")[0] : "unknown"})`);
   }
-  const parsed = drillSchema.safeParse(value);
+  const parsed = manifestSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw wrong(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`);
 }
 
-export function printDrill(drill: Drill): string {
-  return stringify(drill, { collectionStyle: "any" });
+export function printManifest(manifest: Manifest): string {
+  return stringify(manifest, { collectionStyle: "any" });
 }
 
 /** The moment, from the start, at which everything is mended, in milliseconds. */
-export function healMs({ perturbations, requests }: Drill): number {
+export function healMs({ perturbations, requests }: Manifest): number {
   const ends = perturbations.map(({ afterMs, forMs }) => afterMs + forMs);
   return Math.max(0, ...ends, ...requests.map(({ afterMs }) => afterMs));
 }
