@@ -161,7 +161,7 @@ export async function startCliWorld(): Promise<CliWorld> {
   const address = ["--model-url", model.url, "--model-name", "truthful", "--listen", "/ip4/127.0.0.1/tcp/0"];
   const init = agentFolders(cli, address, (config) => ({
     ...config,
-    chain: { ...config.chain, pollIntervalMs: 100 },
+    chain: { ...config.chain, pollIntervalMs: 250 },
     timing: {
       phaseMs: 10_000,
       graceMs: 1_000,

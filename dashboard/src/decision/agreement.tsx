@@ -1,4 +1,5 @@
 import type { ReactElement } from "react";
+import { quorumOf } from "../../../sdk/src/index.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Decision } from "../shared/types.ts";
 import { leadingAnswer, standingAnswers, type ShownArgument } from "./argument.ts";
@@ -15,7 +16,7 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
   const rounds = Array.from({ length: argument.rounds }, (_, round) => round);
   const last = standingAnswers(argument);
   const answer = decision.status === "decided" ? decision.answer : leadingAnswer(last);
-  const quorum = Math.floor((2 * seats) / 3) + 1;
+  const quorum = quorumOf(seats);
   return (
     <figure className="agreement">
       <figcaption>
