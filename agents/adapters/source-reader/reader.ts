@@ -14,12 +14,15 @@ import { extract } from "./extract.ts";
 import { extractorFor, EXTRACTORS } from "./extraction.ts";
 import { failedBy, ReadingError } from "./failure.ts";
 import { fetchPage } from "./page.ts";
+import { openSearchTool, readSearch } from "./search.ts";
 
 export interface ReaderOptions {
   readonly config: SourcesConfig;
   /** Where documents come from. */
   readonly store: Pick<ContentStore, "get">;
   readonly dialler?: Dialler;
+  /** Where the keys of the search tool come from; the process's own by default. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** EV14: readings at one time, of all hosts and of one; and threads that make texts. */
@@ -27,10 +30,11 @@ const PARALLEL = 8;
 const PARALLEL_PER_HOST = 2;
 const EXTRACTIONS = 1;
 
-/** Opens the reader of every kind of source. Throws CONFIG_INVALID if a certificate of the config cannot be read. */
+/** Opens the reader of every kind of source. Throws CONFIG_INVALID or CONFIG_MISSING if a certificate or a key of the config cannot be read. */
 export async function openSourceReader(options: ReaderOptions): Promise<SourceReader> {
-  const { config, store, dialler = systemDialler } = options;
+  const { config, store, dialler = systemDialler, environment = process.env } = options;
   const hosts = await fixedPlaces(config);
+  const tool = await openSearchTool(config, environment);
   const all = new PQueue({ concurrency: PARALLEL });
   const extractions = new PQueue({ concurrency: EXTRACTIONS });
   const hostTurns = new Map<string, PQueue>();
@@ -54,6 +58,8 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
         return readPage(source, signal);
       case "call":
         return readCall(source, config, signal);
+      case "search":
+        return readSearch(source, tool ?? refuseSearch(), signal);
     }
   };
 
@@ -86,7 +92,12 @@ const OTHERWISE = {
   document: "not-found",
   page: "unreachable",
   call: "rpc-error",
+  search: "tool-error",
 } as const satisfies Readonly<Record<Source["kind"], ReadingFailure>>;
+
+function refuseSearch(): never {
+  throw new ReadingError("no-tool", "the config has no search tool; name one in sources.search");
+}
 
 function hostOf(source: Source): string {
   switch (source.kind) {
@@ -97,6 +108,8 @@ function hostOf(source: Source): string {
       return source.host;
     case "call":
       return `chain ${source.chainId}`;
+    case "search":
+      return source.kind;
   }
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
-import { documentBlock } from "../../core/sources/named.ts";
+import { documentBlock, lineOf } from "../../core/sources/named.ts";
 import { parseSource } from "../../core/sources/source.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { usage } from "../shared/arguments.ts";
@@ -24,7 +24,7 @@ export interface QuestionSources {
 export async function readSources(text: string, sources: readonly string[], host: CliHost): Promise<QuestionSources> {
   const named = await Promise.all(sources.map(async (source) => (isName(source) ? source : readBlock(source, host))));
   const blocks = named.filter((one) => typeof one !== "string");
-  const lines = named.map((one) => `source: ${typeof one === "string" ? one : cidString(sha256(one))}`);
+  const lines = named.map((one) => lineOf(typeof one === "string" ? one : cidString(sha256(one))));
   const question = lines.length === 0 ? text : [text.trimEnd(), ...lines].join("\n");
   return {
     question,

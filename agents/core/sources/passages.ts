@@ -26,6 +26,17 @@ export function passagesOf(text: string): readonly string[] {
   return passages.slice(0, limits.passagesPerSource);
 }
 
+/**
+ * SG6: the passages of what a search brought: its lines, of which long ones are cut. So tools that bring the same line name the same
+ * passage, whatever stands around it.
+ */
+export function linesOf(text: string): readonly string[] {
+  return text
+    .split(/(?<=\n)/)
+    .flatMap(passagesOf)
+    .slice(0, limits.passagesPerSource);
+}
+
 /** Shorter passages would make lists of passages long. */
 const LEAST_BYTES = 256;
 
