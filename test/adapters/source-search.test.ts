@@ -46,8 +46,8 @@ async function failureOf(config: SourcesConfig): Promise<readonly [string, strin
 const giving = (result: object): SourcesConfig => stdio(["result", JSON.stringify(result)]);
 
 async function find(config: SourcesConfig): Promise<FoundTool> {
-  const tool = await openSearchTool(config, {});
-  assert.ok(tool !== null);
+  assert.ok(config.search !== undefined);
+  const tool = await openSearchTool(config.search, config.timeoutMs, {});
   return findTool(tool, new AbortController().signal);
 }
 

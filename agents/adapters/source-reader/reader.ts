@@ -21,7 +21,7 @@ export interface ReaderOptions {
   /** Where documents come from. */
   readonly store: Pick<ContentStore, "get">;
   readonly dialler?: Dialler;
-  /** Where the keys of the search tool come from; the process's own by default. */
+  /** Where the keys of the search tool come from; absent: nowhere. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -32,9 +32,10 @@ const EXTRACTIONS = 1;
 
 /** Opens the reader of every kind of source. Throws CONFIG_INVALID or CONFIG_MISSING if a certificate or a key of the config cannot be read. */
 export async function openSourceReader(options: ReaderOptions): Promise<SourceReader> {
-  const { config, store, dialler = systemDialler, environment = process.env } = options;
+  const { config, store, dialler = systemDialler, environment = {} } = options;
   const hosts = await fixedPlaces(config);
-  const tool = await openSearchTool(config, environment);
+  const { search, timeoutMs } = config;
+  const tool = search === undefined ? null : await openSearchTool(search, timeoutMs, environment);
   const all = new PQueue({ concurrency: PARALLEL });
   const extractions = new PQueue({ concurrency: EXTRACTIONS });
   const hostTurns = new Map<string, PQueue>();

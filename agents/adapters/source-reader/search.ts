@@ -6,7 +6,7 @@ import { readingOf, type Reading } from "../../core/sources/snapshot.ts";
 import type { SearchSource } from "../../core/sources/source.ts";
 import { readApiKey } from "../api-key.ts";
 import { quoted } from "../http.ts";
-import { WORDS_PLACE, type SearchConfig, type SourcesConfig } from "./config.ts";
+import { WORDS_PLACE, type SearchConfig } from "./config.ts";
 import { ReadingError } from "./failure.ts";
 import { openServer, type Secrets, type SearchServer } from "./search-server.ts";
 import { textOfResult } from "./search-text.ts";
@@ -43,6 +43,9 @@ export async function readSearch(source: SearchSource, tool: SearchTool, signal:
   });
 }
 
+/** Characters of a server's name and version that are shown. */
+const MAX_SERVER_NAME = 80;
+
 /** What an operator has to know of the server, without a search. */
 export interface FoundTool {
   /** Name and version as the server gives them. */
@@ -57,7 +60,7 @@ export async function findTool(tool: SearchTool, signal: AbortSignal): Promise<F
   const { config, timeoutMs } = tool;
   return withServer(tool, signal, async (client, inTime) => {
     const { name = "", version = "" } = client.getServerVersion() ?? {};
-    const server = `${name} ${version}`;
+    const server = `${name} ${version}`.slice(0, MAX_SERVER_NAME);
     for (let cursor: string | undefined; ;) {
       const page = await client.listTools(cursor === undefined ? {} : { cursor }, {
         signal: inTime,
@@ -71,12 +74,12 @@ export async function findTool(tool: SearchTool, signal: AbortSignal): Promise<F
   });
 }
 
-/** Reads what the config of a search names, once. Throws CONFIG_MISSING or CONFIG_INVALID. */
+/** Reads the keys that the config of a search names, once. Throws CONFIG_MISSING or CONFIG_INVALID. */
 export async function openSearchTool(
-  { search: config, timeoutMs }: Pick<SourcesConfig, "search" | "timeoutMs">,
+  config: SearchConfig,
+  timeoutMs: number,
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<SearchTool | null> {
-  if (config === undefined) return null;
+): Promise<SearchTool> {
   if (config.kind === "http") {
     const apiKey = await readApiKey(config, "sources.search", environment);
     return { config, timeoutMs, secrets: apiKey === undefined ? {} : { apiKey } };

@@ -87,7 +87,7 @@ export async function joinAgent(
       closers.push(() => gateway.close());
       log.info({ url: gateway.url }, "the gateway serves this agent's blocks");
     }
-    const reader = await openSourceReader({ config: withOwnRpc(config), store });
+    const reader = await openSourceReader({ config: withOwnRpc(config), store, environment: process.env });
     const agent = createAgent(
       {
         chain: decorators.chain?.(chain) ?? chain,

@@ -83,7 +83,7 @@ function readSource(text: string): Source | string {
     case "":
       return readDocumentName(text);
     default:
-      return `the scheme ${scheme}: is unknown; a source is a CID (bafyrei...), https://..., eip155:..., or a search: WORDS`;
+      return `the scheme ${scheme}: is unknown; a source is a CID (bafyrei...), https://..., eip155:..., or search: WORDS`;
   }
 }
 
