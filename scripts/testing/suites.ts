@@ -68,6 +68,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
   "test/adapters/source-memory.test.ts": "starts a process for each hostile page",
+  "test/adapters/source-search.test.ts": "starts a process for each search",
   "test/adapters/beacon.test.ts": "starts a chain",
   "test/adapters/chain-batch.test.ts": "starts a chain",
   "test/adapters/chain-certificates.test.ts": "starts a chain",
@@ -112,11 +113,6 @@ const waitingFiles: readonly string[] = [
   "test/adapters/subgraph.test.ts",
 ];
 
-/** Cheap files that run in a process of their own, with the reason. */
-const loners: Readonly<Record<string, string>> = {
-  "test/adapters/source-page.test.ts": "after it, readings of source-reader.test.ts wait for two minutes",
-};
-
 /** Cheap files of a suite that run in one process. */
 const FILES_IN_A_GROUP = 8;
 
@@ -138,7 +134,7 @@ export function folderOf(suite: Suite): string {
 
 /** Everything that a level runs. */
 export function jobsOf(level: Level): readonly Job[] {
-  for (const path of Object.keys({ ...longFiles, ...slow, ...loners }))
+  for (const path of Object.keys({ ...longFiles, ...slow }))
     if (!existsSync(join(root, path))) throw new Error(`Remove ${path} from scripts/testing/suites.ts: it is gone`);
   return suites.filter((suite) => byName[suite] === undefined).flatMap((suite) => jobsOfSuite(suite, level));
 }
@@ -169,8 +165,7 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
   const jobs = filesOf(suite)
     .map((file): Job => ({ suite, files: [file] }))
     .filter(isWanted);
-  const isCheap = (job: Job): boolean =>
-    levelOf(job) === "quick" && laneOf(job) === "computing" && loners[job.files.join()] === undefined;
+  const isCheap = (job: Job): boolean => levelOf(job) === "quick" && laneOf(job) === "computing";
   const cheap = jobs.filter(isCheap).flatMap(({ files }) => files);
   const groups = Array.from({ length: Math.ceil(cheap.length / FILES_IN_A_GROUP) }, (_, index): Job => {
     const from = index * FILES_IN_A_GROUP;

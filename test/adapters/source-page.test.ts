@@ -321,13 +321,23 @@ describe("reading a page", () => {
     const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     try {
       const dialler = guardedDialler();
+      const hosts: (string | undefined)[] = [];
+      const noted =
+        (handler: Handler): Handler =>
+        (request, response) => {
+          hosts.push(request.headers.host);
+          handler(request, response);
+        };
       assert.equal(
-        await failureOf(redirect("https://elsewhere.test/"), { dialler, more: { proxyUrl } }),
+        await failureOf(noted(redirect("https://elsewhere.test/")), { dialler, more: { proxyUrl } }),
         "unreachable",
       );
       assert.deepEqual([asked, dialler.resolved, dialler.dialled], [["elsewhere.test:443"], [], ["127.0.0.1"]]);
-      assert.equal(await failureOf(redirect("https://10.0.0.1/"), { dialler, more: { proxyUrl } }), "blocked-address");
+      const inner = noted(redirect("https://10.0.0.1/"));
+      assert.equal(await failureOf(inner, { dialler, more: { proxyUrl } }), "blocked-address");
       assert.equal(asked.length, 1);
+      // The proxy's client writes the host into the headers that it is given; they must not be those of the next reading.
+      assert.deepEqual(hosts, ["pages.test", "pages.test"]);
     } finally {
       proxy.close();
     }
