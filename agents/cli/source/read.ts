@@ -30,7 +30,8 @@ export const sourceRead: CommandSpec<Options> = {
   options: [
     {
       flags: "--dir <dir>",
-      description: "read as the agent of this folder does (default: without a config, which has no RPC and no search tool)",
+      description:
+        "read as the agent of this folder does (default: without a config, which has no RPC and no search tool)",
     },
     ...contentFlags,
   ],
