@@ -11,13 +11,15 @@ import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";
 const names = ["a", "b", "c", "d"];
+const searchServer = join(import.meta.dirname, "../adapters/fixtures/search-server.ts");
 const question = ["--question", "Does an export of 720 need a licence?"] as const;
 const asking = (...more: readonly string[]): readonly string[] =>
   ["request", "--dir", "a", "--kind", "boolean"].concat(more.includes("--question") ? [] : question, more);
 
-const rulesPage: Handler = (_, response) => {
+const rulesPage: Handler = ({ headers }, response) => {
+  if (headers.host === "api.test") return response.writeHead(200, { "content-type": "application/json" }).end('{"price":5}');
   const page = `<html><head><title>Customs</title></head><body><main><h1>Customs</h1><p>${RULES}</p></main></body></html>`;
-  response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
+  return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
 };
 
 let world: CliWorld;
@@ -56,7 +58,9 @@ describe("sources from the command line", () => {
 
   it("SG4, SG5: agents read the asker's file and a page, each for itself, and answer from them; a replay needs neither", async () => {
     await withPages(rulesPage, async (port) => {
-      const sources = { hosts: { "pages.test": { address: "127.0.0.1", port, ca: AUTHORITY } } };
+      const place = { address: "127.0.0.1", port, ca: AUTHORITY };
+      const search = { kind: "stdio", command: process.execPath, args: [searchServer], tool: "find" };
+      const sources = { hosts: { "pages.test": place, "api.test": place }, search };
       for (const name of names) await world.editConfig(name, (config) => ({ ...config, sources }));
       const stop = new AbortController();
       const agents = names.map((name) =>
@@ -65,13 +69,25 @@ describe("sources from the command line", () => {
       try {
         await Promise.race([endpoints(), Promise.all(agents).then((ended) => assert.fail(JSON.stringify(ended)))]);
         const file = cidString(sha256(documentBlock(RULES) as Uint8Array));
-        for (const [protocol, source, name] of [
-          ["escalating", "rules.txt", file],
-          ["mbft", "https://pages.test/rules", "https://pages.test/rules"],
+        for (const [protocol, source, line] of [
+          ["escalating", "rules.txt", `source: ${file}`],
+          ["mbft", "https://pages.test/rules", "source: https://pages.test/rules"],
+          ["mbft", "search: export rules", "search: export rules"],
         ] as const) {
           const asked = await world.json(...asking("--protocol", protocol, "--source", source));
           assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
-          assert.ok(String(asked.value["question"]).endsWith(`\nsource: ${name}`));
+          assert.ok(String(asked.value["question"]).endsWith(`\n${line}`));
+        }
+        const contract = `0x${"ab".repeat(20)}`;
+        for (const [source, status, why] of [
+          ["https://api.test/rates#/1/price", "unanswerable", /no-such-value/],
+          [`eip155:31337:${contract}:f()(uint256)@99999999`, "tooEarly", /not-there/],
+          [`eip155:10:${contract}:f()(uint256)@1`, "hung", /no-rpc/],
+        ] as const) {
+          const { value } = await world.json(...asking("--protocol", "mbft", "--fee", "1", "--retries", "0", "--source", source));
+          console.error(JSON.stringify(value));
+          assert.equal(value["status"], status);
+          assert.match(JSON.stringify(value), why);
         }
       } finally {
         stop.abort(new Error("test is over"));
