@@ -317,7 +317,7 @@ describe("a search by an operator's tool", () => {
 
   it("EV16: refuses a config whose arguments have no place for the words, with a key in the URL, or with two keys", () => {
     const http = { kind: "http", url: "https://a.test/mcp", tool: "find" };
-    for (const one of [
+    for (const wrong of [
       { ...http, arguments: { query: "words" } },
       { ...http, url: "https://user:key@a.test/mcp" },
       { ...http, url: "file:///etc/passwd" },
@@ -325,7 +325,7 @@ describe("a search by an operator's tool", () => {
       { ...http, command: "npx" },
       { kind: "stdio", command: "npx", tool: "find", env: ["A=1"] },
     ])
-      assert.ok(!sourcesConfigSchema.safeParse({ search: one }).success, JSON.stringify(one));
+      assert.ok(!sourcesConfigSchema.safeParse({ search: wrong }).success, JSON.stringify(wrong));
   });
 });
 

@@ -183,6 +183,26 @@ describe("sources: passages", () => {
     }
   });
 
+  it("SG6: a word without an end shares all passages but those around a change, whatever characters it has", () => {
+    for (const alphabet of [
+      "0123456789",
+      "01",
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+      "天地玄黄宇宙洪荒日月盈昃",
+    ]) {
+      const letters = Array.from(alphabet);
+      let state = 7;
+      const random = (): number => (state = (state * 48_271) % 2_147_483_647);
+      const word = Array.from({ length: 20_000 }, () => letters[random() % letters.length]).join("");
+      const own = passagesOf(word);
+      assertAbove(own.length, 20);
+      for (const at of [1, 5_000, 19_000]) {
+        const other = passagesOf(`${word.slice(0, at)}x${word.slice(at)}`);
+        assertAtMost(own.filter((passage) => !other.includes(passage)).length, 3, `${alphabet} at ${at}`);
+      }
+    }
+  });
+
   it("SG6: what a search brought is cut into its lines, so that lines in another order are the same passages", () => {
     const cut = (text: string): readonly string[] => {
       const read = readIn(readingBlock(memoryReading("search: licences", text)));

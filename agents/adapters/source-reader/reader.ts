@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import PQueue from "p-queue";
 import { ConclaveError } from "../../core/errors.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { readingOf, type Reading, type ReadingFailure } from "../../core/sources/snapshot.ts";
@@ -15,6 +14,7 @@ import { extractorFor, EXTRACTORS } from "./extraction.ts";
 import { failedBy, ReadingError } from "./failure.ts";
 import { fetchPage } from "./page.ts";
 import { openSearchTool, readSearch } from "./search.ts";
+import { createTurns } from "./turns.ts";
 
 export interface ReaderOptions {
   readonly config: SourcesConfig;
@@ -26,7 +26,7 @@ export interface ReaderOptions {
 }
 
 /** EV14: readings at one time, of all hosts and of one; and threads that make texts. */
-const PARALLEL = 8;
+const PARALLEL = 16;
 const PARALLEL_PER_HOST = 2;
 const EXTRACTIONS = 1;
 
@@ -36,9 +36,8 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
   const hosts = await fixedPlaces(config);
   const { search, timeoutMs } = config;
   const tool = search === undefined ? null : await openSearchTool(search, timeoutMs, environment);
-  const all = new PQueue({ concurrency: PARALLEL });
-  const extractions = new PQueue({ concurrency: EXTRACTIONS });
-  const hostTurns = new Map<string, PQueue>();
+  const turns = createTurns(PARALLEL, PARALLEL_PER_HOST);
+  const extractions = createTurns(EXTRACTIONS, EXTRACTIONS);
 
   const readPage = async (source: PageSource, signal: AbortSignal): Promise<Reading> => {
     const page = await fetchPage(source.url, { config, hosts, dialler }, signal);
@@ -46,7 +45,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     const kind = extractorFor(mediaType);
     if (kind === null) throw new ReadingError("not-text", `the media type ${mediaType} is no text`);
     const job = { kind, body, charset, pointer: source.pointer };
-    const made = await extractions.add(() => extract(job, config.timeoutMs, signal), { signal });
+    const made = await extractions.run(source.host, signal, () => extract(job, config.timeoutMs, signal));
     const raw = sha256(body);
     return readingOf({ source: source.text, finalUrl, status, mediaType, raw, ...made, extractor: EXTRACTORS[kind] });
   };
@@ -64,22 +63,11 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     }
   };
 
-  /** Runs in the turn of its host, then in that of all. */
-  const inTurn = async (host: string, action: () => Promise<Reading>, signal: AbortSignal): Promise<Reading> => {
-    const turns = hostTurns.get(host) ?? new PQueue({ concurrency: PARALLEL_PER_HOST });
-    hostTurns.set(host, turns);
-    try {
-      return await turns.add(() => all.add(action, { signal }), { signal });
-    } finally {
-      if (turns.size === 0 && turns.pending === 0) hostTurns.delete(host);
-    }
-  };
-
   return {
     read: async (source, signal) => {
       signal.throwIfAborted();
       try {
-        return await inTurn(hostOf(source), () => read(source, signal), signal);
+        return await turns.run(hostOf(source), signal, () => read(source, signal));
       } catch (error) {
         signal.throwIfAborted();
         return failedBy(error, OTHERWISE[source.kind]);
