@@ -40,6 +40,7 @@ const byName: Partial<Record<Suite, string>> = {
 const longFiles: Readonly<Record<string, string>> = {
   "test/sim/mutants.test.ts": "hunts every planted bug through seeded worlds, up to 10,000 each",
   "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
+  "test/integration/cli-car.test.ts": "sends 340 MB to a command; car.test.ts reads short CARs",
   "test/sim/twins-runs.test.ts": "plays every schedule of twins for every protocol; twins.test.ts plays two protocols",
   "test/sim/worlds-runs.test.ts":
     "plays many seeds of every fault, misdeed and protocol; simulator.test.ts plays a few",
@@ -64,6 +65,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/hashgraph.test.ts": "orders thousands of random events",
   "test/core/leaderless-run.test.ts": "plays whole committees",
   "test/core/non-answers-run.test.ts": "plays whole committees of every protocol that reads sources",
+  "test/core/pay.test.ts": "plays whole committees of every protocol",
   "test/core/sources-run.test.ts": "plays whole committees of every protocol that reads sources",
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
@@ -95,6 +97,7 @@ const slow: Readonly<Record<string, string>> = {
   "lab/test/long-texts.test.ts": "asks the embedded model",
   "lab/test/papers.test.ts": "starts commands",
   "lab/test/prompt-sets.test.ts": "plays questions of every kind under every protocol",
+  "lab/test/eval-rivals.test.ts": "plays as many liars as each protocol bears",
   "lab/test/eval-runs.test.ts": "plays whole committees of every protocol",
   "lab/test/papers-runs.test.ts": "plays every study of the papers",
 };
