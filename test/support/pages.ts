@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { BlockList, isIP, type AddressInfo } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { join } from "node:path";
 import { sourcesConfigSchema, type SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
 import { systemDialler, type Dialler } from "../../agents/adapters/source-reader/connect.ts";
