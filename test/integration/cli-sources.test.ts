@@ -129,7 +129,7 @@ describe("sources from the command line", () => {
         await Promise.all(agents);
       }
     });
-    for (const id of ["1", "2"]) {
+    for (const id of ["1", "2", "3"]) {
       const proof = await world.json("verify", id, "--deployment", "deployment.json", "--store", "a/data/ipfs");
       assert.equal(proof.value["ok"], true, JSON.stringify(proof.value));
     }
