@@ -72,7 +72,7 @@ describe("sources from the command line", () => {
       [asking("--protocol", "mbft", "--source", `${call(0)}@1`), /"0" is no chain id/],
       [asking("--protocol", "mbft", "--source", "search:export rules"), /a search is written `search: WORDS`/],
     ] as const;
-    const before = await spent();
+    const untouched = await spent();
     for (const [args, message, expected = "USAGE"] of wrong) {
       const { code, message: said } = await world.failure(...args);
       assert.deepEqual([code, message.test(said)], [expected, true], said);
@@ -80,7 +80,7 @@ describe("sources from the command line", () => {
     const nobody = await world.failure(...asking("--protocol", "escalating", "--source", "rules.txt"));
     assert.equal(nobody.code, "NETWORK_FAILED");
     assert.match(nobody.message, /^Hand out documents: /);
-    assert.equal(await spent(), before);
+    assert.equal(await spent(), untouched);
   });
 
   it("SG4, SG5: agents read the asker's file and a page, each for itself, and answer from them; a replay needs neither", async () => {
