@@ -8,7 +8,7 @@ import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../s
 import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { findChain } from "../shared/chain-source.ts";
-import { whyHung } from "./why-hung.ts";
+import { whyUndecided } from "./why-undecided.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
@@ -79,7 +79,8 @@ export const request: CommandSpec<Options> = {
         tell(`request ${requestId}: asked in ${receipt.transactionHash}`);
         const state = await waitForDecision(chain, requestId, host.signal, tell);
         const report = await reportRequest(chain, chainTerms, requestId, host.signal);
-        const why = state.status === "hung" ? await whyHung(chain, requestId, host) : [];
+        const hasTranscript = state.status !== "decided" && state.status !== "refunded";
+        const why = hasTranscript ? await whyUndecided(chain, requestId, host) : [];
         return {
           json: { ...report.json, why },
           text: [report.text, ...why.map((reason) => `why: ${reason}`)].join("\n"),

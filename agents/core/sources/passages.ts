@@ -1,4 +1,3 @@
-import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 
 /**
@@ -15,7 +14,7 @@ export function passagesOf(text: string): readonly string[] {
     [passage, bytes] = ["", 0];
   };
   for (const { piece, mark } of piecesOf(text)) {
-    const length = utf8(piece).length;
+    const length = bytesIn(piece);
     if (bytes + length > limits.passageBytes) end();
     if (passages.length === limits.passagesPerSource) return passages;
     passage += piece;
@@ -85,5 +84,15 @@ function whole(text: string): Piece {
 const MARK_CHARACTERS = 16;
 
 function fits(text: string): boolean {
-  return text.length <= limits.passageBytes && utf8(text).length <= limits.passageBytes;
+  return text.length <= limits.passageBytes && bytesIn(text) <= limits.passageBytes;
+}
+
+/** Bytes of UTF-8, without making them. */
+function bytesIn(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) as number;
+    bytes += code < 0x80 ? 1 : code < 0x8_00 ? 2 : code < 0x1_00_00 ? 3 : 4;
+  }
+  return bytes;
 }

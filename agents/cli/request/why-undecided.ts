@@ -10,8 +10,8 @@ import { printable } from "../shared/output.ts";
 /** Longest wait for the transcript. */
 const PATIENCE_MS = 30_000;
 
-/** PH14: why the request hung, in words, from the transcript that its agents serve; or why that cannot be read. */
-export async function whyHung(
+/** PH14: why the request has no answer, in words, from the transcript that its agents serve; or why that cannot be read. */
+export async function whyUndecided(
   chain: ChainReader & TransactionReader,
   requestId: RequestId,
   host: CliHost,
