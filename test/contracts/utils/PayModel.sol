@@ -80,7 +80,7 @@ contract PayModel {
         if (!c.atOnce) {
             bill.settler = cost(
                 c.prices,
-                85_000 + 35_000 * count + 8_000 * sums.seats + 16_000 * sums.changes,
+                90_000 + 35_000 * count + 8_000 * sums.seats + 16_000 * sums.changes,
                 c.gasPrice
             );
             sums.spent += bill.settler;
@@ -104,7 +104,7 @@ contract PayModel {
             past += size;
         }
         if (terms.appeals + terms.retries != 0)
-            gas += 50_000 + 35_000 * uint256(1 + terms.appeals + terms.retries) + 111_000;
+            gas += 55_000 + 35_000 * uint256(1 + terms.appeals + terms.retries) + 111_000;
         return cost(prices, gas, type(uint256).max);
     }
 
