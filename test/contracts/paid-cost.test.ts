@@ -71,9 +71,9 @@ async function commitOnce(world: World, terms: Partial<Terms>, length?: number):
   return (await commit(world, drawn, decision, { gasPrice: gwei })).receipt.gasUsed;
 }
 
-/** The constants are chosen for the build that is deployed. The one for tests takes up to a twentieth more. */
+/** The constants are chosen for the build that is deployed. The one for tests takes up to a sixteenth more. */
 const isPaid = ({ name, used, paid }: Call): void => {
-  const most = isProduction ? paid : (paid * 21n) / 20n;
+  const most = isProduction ? paid : (paid * 17n) / 16n;
   expect(used <= most, `${name}: ${used} gas, paid ${paid}`).to.equal(true);
 };
 
