@@ -1,9 +1,4 @@
-import {
-  toldOfCertificate,
-  toldOfEvidence,
-  toldOfMessage,
-  type LiveEvent,
-} from "../core/encoding/live-events.ts";
+import { toldOfCertificate, toldOfEvidence, toldOfMessage, type LiveEvent } from "../core/encoding/live-events.ts";
 import { ConclaveError, messageOf } from "../core/errors.ts";
 import type { AwaitedRound, ChainEvent, CommittedDecision } from "../core/request/events.ts";
 import {

@@ -58,8 +58,8 @@ export async function startPageWorld(count: number): Promise<PageWorld> {
     };
     const served = await serve(config);
     closing.push(() => served.close());
-    const decide: DecidedChain["decide"] = async (requestId, minds) => {
-      const decided = await chain.decide(requestId, minds);
+    const decide: DecidedChain["decide"] = async (requestId, minds, certified) => {
+      const decided = await chain.decide(requestId, minds, certified);
       keepBlocks(blocks, [decided]);
       return decided;
     };

@@ -24,21 +24,27 @@ interface Log {
   readonly waiting: Set<() => void>;
 }
 
-/** LV5: the events of one attempt; a log that is full ends its streams. */
-const MAX_LOG_BYTES = 16_777_216;
-/** LV5: all logs together; the oldest one goes first. */
-const MAX_BYTES = 134_217_728;
-/** Requests of one address within the window: a watcher that is cut comes back, but not as often as it likes. */
+export interface LiveBounds {
+  /** Events of one attempt; a log that is full ends its streams. */
+  readonly logBytes: number;
+  /** All logs together; the oldest one goes first. */
+  readonly bytes: number;
+  /** A watcher that does not take what was sent for this long is cut. */
+  readonly slowestMs: number;
+  /** Time between two signs of life in a silent stream; shorter than the time after which a connection counts as idle. */
+  readonly heartbeatMs: number;
+}
+
+/** LV5. */
+const defaults: LiveBounds = { logBytes: 16_777_216, bytes: 134_217_728, slowestMs: 10_000, heartbeatMs: 10_000 };
+/** LV5: a watcher that is cut comes back, but not as often as it likes. */
 const REQUESTS = { requests: 30, windowMs: 10_000 };
-/** Time between two signs of life in a silent stream; shorter than the time after which a connection counts as idle. */
-const HEARTBEAT_MS = 10_000;
-/** LV5: a watcher that does not take what was sent for this long is cut. */
-const SLOWEST_MS = 10_000;
 const PATH = /^\/live\/(\d{1,48})\/(\d{1,3})$/;
 const AFTER = /^([0-9a-f]{8})-(\d{1,7})$/;
 
 /** Throws NETWORK_FAILED if the port is taken. */
-export async function startLiveServer(config: LiveConfig): Promise<LiveServer> {
+export async function startLiveServer(config: LiveConfig, some: Partial<LiveBounds> = {}): Promise<LiveServer> {
+  const bounds = { ...defaults, ...some };
   const logs = new Map<string, Log>();
   const watchers = new Map<string, number>();
   const server = await startHttpServer({
@@ -63,7 +69,7 @@ export async function startLiveServer(config: LiveConfig): Promise<LiveServer> {
         return refuse(response, 429, "this address watches enough already", { "retry-after": "10" });
       watchers.set(address, open + 1);
       try {
-        await stream(log, placeIn(log, url?.searchParams.get("after") ?? ""), request, response);
+        await stream(log, placeIn(log, url?.searchParams.get("after") ?? ""), bounds, request, response);
       } finally {
         const left = (watchers.get(address) ?? 1) - 1;
         if (left === 0) watchers.delete(address);
@@ -73,7 +79,7 @@ export async function startLiveServer(config: LiveConfig): Promise<LiveServer> {
   });
   return {
     url: server.url,
-    feed: feedOf(logs),
+    feed: feedOf(logs, bounds),
     close: () => {
       for (const log of logs.values()) end(log);
       return server.close();
@@ -81,7 +87,7 @@ export async function startLiveServer(config: LiveConfig): Promise<LiveServer> {
   };
 }
 
-function feedOf(logs: Map<string, Log>): LiveFeed {
+function feedOf(logs: Map<string, Log>, bounds: LiveBounds): LiveFeed {
   let bytes = 0;
   const drop = (key: string): void => {
     const log = logs.get(key);
@@ -101,7 +107,7 @@ function feedOf(logs: Map<string, Log>): LiveFeed {
       const log = logs.get(keyOf(attempt));
       if (log === undefined || log.isOver) return;
       const frame = Buffer.from(`id: ${log.run}-${log.frames.length}\ndata: ${encodeLiveEvent(event)}\n\n`);
-      if (log.bytes + frame.length > MAX_LOG_BYTES) {
+      if (log.bytes + frame.length > bounds.logBytes) {
         end(log);
         return;
       }
@@ -110,7 +116,7 @@ function feedOf(logs: Map<string, Log>): LiveFeed {
       bytes += frame.length;
       wake(log);
       for (const oldest of logs.keys()) {
-        if (bytes <= MAX_BYTES) break;
+        if (bytes <= bounds.bytes) break;
         drop(oldest);
       }
     },
@@ -139,7 +145,13 @@ function placeIn({ run, frames }: Log, after: string): number {
 }
 
 /** Sends the log from a place on until it is over or the watcher leaves. */
-async function stream(log: Log, from: number, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function stream(
+  log: Log,
+  from: number,
+  { slowestMs, heartbeatMs }: LiveBounds,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
@@ -153,30 +165,36 @@ async function stream(log: Log, from: number, request: IncomingMessage, response
   }
   const left = new AbortController();
   response.once("close", () => left.abort());
-  await write(response, "retry: 2000\n\n", left.signal);
-  for (let at = from; !left.signal.aborted; ) {
+  const write = (chunk: Buffer | string): Promise<void> => writeTo(response, chunk, slowestMs, left.signal);
+  await write("retry: 2000\n\n");
+  for (let at = from; !left.signal.aborted;) {
     const frame = log.frames[at];
     if (frame !== undefined) {
-      await write(response, frame, left.signal);
+      await write(frame);
       at += 1;
     } else if (log.isOver) break;
-    else if (!(await hasMore(log, left.signal))) await write(response, ":\n\n", left.signal);
+    else if (!(await hasMore(log, heartbeatMs, left.signal))) await write(":\n\n");
   }
   response.end();
 }
 
 /** Writes a chunk, and waits while the watcher is behind: nothing is kept for it but its place in the log. */
-async function write(response: ServerResponse, chunk: Buffer | string, left: AbortSignal): Promise<void> {
+async function writeTo(
+  response: ServerResponse,
+  chunk: Buffer | string,
+  slowestMs: number,
+  left: AbortSignal,
+): Promise<void> {
   if (left.aborted || response.write(chunk)) return;
-  const signal = AbortSignal.any([left, AbortSignal.timeout(SLOWEST_MS)]);
+  const signal = AbortSignal.any([left, AbortSignal.timeout(slowestMs)]);
   await once(response, "drain", { signal }).catch(() => response.destroy());
 }
 
 /** Waits until the log changes, a heartbeat at most; false if it did not. */
-async function hasMore({ waiting }: Log, left: AbortSignal): Promise<boolean> {
+async function hasMore({ waiting }: Log, heartbeatMs: number, left: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const changed = (): void => resolve(true);
-  const timer = setTimeout(() => resolve(false), HEARTBEAT_MS);
+  const timer = setTimeout(() => resolve(false), heartbeatMs);
   waiting.add(changed);
   left.addEventListener("abort", changed, { once: true });
   const result = await promise;

@@ -5,7 +5,8 @@ import { leadingAnswer, standingAnswers, type Argument } from "./argument.ts";
 
 interface Props {
   readonly argument: Argument;
-  readonly decision: Decision;
+  /** Null while the committee argues: then the answer that most seats share. */
+  readonly decision: Decision | null;
   readonly seats: number;
 }
 
@@ -14,7 +15,7 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
   if (argument.statements.length === 0) return null;
   const rounds = Array.from({ length: argument.rounds }, (_, round) => round);
   const last = standingAnswers(argument);
-  const answer = decision.status === "decided" ? decision.answer : leadingAnswer(last);
+  const answer = decision?.status === "decided" ? decision.answer : leadingAnswer(last);
   const quorum = Math.floor((2 * seats) / 3) + 1;
   return (
     <figure className="agreement">

@@ -109,7 +109,7 @@ function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
         </section>
       );
     case "drawn":
-      return <Committee committee={stage.committee} deadline={update.deadline} />;
+      return <Committee key={update.attempt} update={update} committee={stage.committee} />;
     case "decided":
       return (
         <>

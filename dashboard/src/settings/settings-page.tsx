@@ -19,10 +19,12 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
     const form = Object.fromEntries(
       [...new FormData(event.currentTarget)].filter(([, value]) => typeof value === "string"),
     );
-    const { gateways } = form;
-    const urls = typeof gateways === "string" ? gateways.split(/\s+/).filter((one) => one !== "") : [];
+    const linesOf = (name: string): readonly string[] => {
+      const text = form[name];
+      return typeof text === "string" ? text.split(/\s+/).filter((one) => one !== "") : [];
+    };
     try {
-      onSave(parseSettings({ ...form, gateways: urls }));
+      onSave(parseSettings({ ...form, gateways: linesOf("gateways"), live: linesOf("live") }));
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       setFailure({ field: error.field, message: error.message });
@@ -60,6 +62,13 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
         label="Gateways for transcripts (URLs, one a line)"
         hint="An agent's, or any trustless gateway of IPFS. None is trusted: every hash is checked."
         value={settings?.gateways.join("\n")}
+        lines={3}
+      />
+      <Field
+        {...fieldOf("live")}
+        label="Live streams of agents (URLs, one a line, optional)"
+        hint="To watch committees argue. An agent can leave out what a seat said, and cannot invent it."
+        value={settings?.live.join("\n")}
         lines={3}
       />
       <Field
