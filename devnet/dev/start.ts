@@ -3,8 +3,9 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseEther } from "viem";
+import { createPublicClient, http, parseEther } from "viem";
 import { z } from "zod";
+import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
@@ -57,6 +58,8 @@ export interface DevFacts {
   /** URL of the page; null if it is not built. */
   readonly pageUrl: string | null;
   readonly asker: Asker;
+  /** How long a committee has to decide, in seconds: at the end of the epoch after its seed's it is over (SE8). */
+  readonly committeeSeconds: { readonly least: number; readonly most: number };
   readonly agents: readonly {
     readonly agentId: AgentId;
     readonly operator: Address;
@@ -168,6 +171,7 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     live,
     subgraphUrl,
     asker,
+    committeeSeconds: await committeeSecondsOf(world, options.blockTimeSeconds),
     agents: running.agents
       .map(({ agentId, keys, directory: folder, lies }) => ({
         agentId,
@@ -178,6 +182,17 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
       .toSorted((one, other) => one.agentId - other.agentId),
   };
   return { facts, serving: running.ready };
+}
+
+/** SE8: from the last block of an epoch to the end of the next one, or from the first. A world that was kept has its own epochs. */
+async function committeeSecondsOf(
+  { chain, deployment }: World,
+  blockTimeSeconds: number,
+): Promise<DevFacts["committeeSeconds"]> {
+  const client = createPublicClient({ transport: http(chain.rpcUrl) });
+  const place = { address: deployment.registry, abi: agentRegistryAbi } as const;
+  const blocks = Number(await client.readContract({ ...place, functionName: "epochBlocks" }));
+  return { least: Math.floor(blocks * blockTimeSeconds), most: Math.floor(2 * blocks * blockTimeSeconds) };
 }
 
 const STATE_FILE = "chain.json";
