@@ -46,7 +46,11 @@ describe("page: agents that argue", () => {
     "asks with a wallet, fills the panes while the agents argue, and proves the decision",
     { timeout: 2 * PATIENCE_MS },
     async (context) => {
-      const { page } = await visit(context, world, { route: "/ask", wallet: { account: 0 }, expects: /404|ERR_CONNECTION_REFUSED/ });
+      const { page } = await visit(context, world, {
+        route: "/ask",
+        wallet: { account: 0 },
+        expects: /404|ERR_CONNECTION_REFUSED/,
+      });
       await page.getByLabel("Question").fill("Paul had seventy-six EUR and paid sixty-five EUR. How much is left?");
       await page.getByLabel("Kind of answer").selectOption("A number");
       await page.getByText("Committee, time and appeals").click();
