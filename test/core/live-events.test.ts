@@ -12,7 +12,7 @@ import {
 } from "../../agents/core/encoding/live-events.ts";
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
-import type { Certificate, Digest, Hex, Ppm, SeatIndex } from "../../agents/core/types.ts";
+import type { Certificate, Digest, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 
 const attempt = attemptOf(4);
@@ -25,7 +25,7 @@ describe("LV1: live events", () => {
     const message = signMessage(attempt, 2, 1, 0, { commitment: new Uint8Array(32) });
     const event = toldOfMessage(message);
     assert.deepEqual(event, { kind: "message", message });
-    assert.deepEqual(decodeLiveEvent(encodeLiveEvent(event!)), event);
+    assert.deepEqual(decodeLiveEvent(encodeLiveEvent(event)), event);
   });
 
   it("LV3: say what a seat says in a ballot, and carry neither a root nor a signature", () => {
@@ -58,7 +58,7 @@ describe("LV1: live events", () => {
 
   it("LV3: tell a decision without the seats' signatures", () => {
     const decision = { status: "decided", answer: "yes", confidence: 900_000 as Ppm, transcript: root };
-    const signed = { seat: 0 as SeatIndex, signature: bytesToHex(signature) as Hex };
+    const signed = { seat: 0 as SeatIndex, signature: bytesToHex(signature) };
     const event = toldOfCertificate({ decision, signatures: [signed] } as unknown as Certificate);
     assert.deepEqual(event, { kind: "certified", status: "decided", answer: "yes", confidence: 900_000, root });
     assert.deepEqual(decodeLiveEvent(encodeLiveEvent(event)), event);

@@ -11,7 +11,7 @@ import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../../adapters/libp2p/network.ts";
-import { startLiveServer } from "../../adapters/live/live-server.ts";
+import { startLiveServer, type LiveServer } from "../../adapters/live/live-server.ts";
 import { createMetrics } from "../../adapters/metrics/metrics.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
@@ -90,11 +90,8 @@ export async function joinAgent(
       closers.push(() => gateway.close());
       log.info({ url: gateway.url }, "the gateway serves this agent's blocks");
     }
-    const live = config.live === undefined ? null : await startLiveServer(config.live);
-    if (live !== null) {
-      closers.push(() => live.close());
-      log.info({ url: live.url }, "the live stream shows what this agent's committees say");
-    }
+    const live = await openLive(config, log);
+    if (live !== null) closers.push(() => live.close());
     const reader = await openSourceReader({ config: withOwnRpc(config), store });
     const agent = createAgent(
       {
@@ -128,6 +125,14 @@ export async function joinAgent(
     await close();
     throw error;
   }
+}
+
+/** LV4: null unless the config lets others watch. */
+async function openLive({ live }: AgentConfig, log: Log): Promise<LiveServer | null> {
+  if (live === undefined) return null;
+  const server = await startLiveServer(live);
+  log.info({ url: server.url }, "the live stream shows what this agent's committees say");
+  return server;
 }
 
 function describeModel(

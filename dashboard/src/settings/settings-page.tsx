@@ -16,15 +16,8 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
 
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const form = Object.fromEntries(
-      [...new FormData(event.currentTarget)].filter(([, value]) => typeof value === "string"),
-    );
-    const linesOf = (name: string): readonly string[] => {
-      const text = form[name];
-      return typeof text === "string" ? text.split(/\s+/).filter((one) => one !== "") : [];
-    };
     try {
-      onSave(parseSettings({ ...form, gateways: linesOf("gateways"), live: linesOf("live") }));
+      onSave(parseSettings(typedIn(new FormData(event.currentTarget))));
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       setFailure({ field: error.field, message: error.message });
@@ -97,4 +90,11 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
       </div>
     </form>
   );
+}
+
+/** What was typed, with a list where there is one URL a line. */
+function typedIn(form: FormData): object {
+  const texts: Readonly<Record<string, unknown>> = Object.fromEntries(form);
+  const linesOf = (name: string): readonly string[] => String(texts[name]).split(/\s+/).filter(Boolean);
+  return { ...texts, gateways: linesOf("gateways"), live: linesOf("live") };
 }
