@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, it, type TestContext } from "node:test";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
-import { startLiveServer, type LiveBounds, type LiveServer } from "../../agents/adapters/live/live-server.ts";
+import { startLiveStreams, type LiveBounds, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { encodeLiveEvent, type LiveEvent } from "../../agents/core/encoding/live-events.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
@@ -13,8 +13,12 @@ import { attemptOf, signMessage } from "../support/core/committee.ts";
 const attempt = attemptOf(4);
 const PATH = "/live/7/0";
 
-async function serve(context: TestContext, config: object = {}, bounds: Partial<LiveBounds> = {}): Promise<LiveServer> {
-  const server = await startLiveServer(liveConfigSchema.parse({ port: 0, ...config }), bounds);
+async function serve(
+  context: TestContext,
+  config: object = {},
+  bounds: Partial<LiveBounds> = {},
+): Promise<LiveStreams> {
+  const server = await startLiveStreams(liveConfigSchema.parse({ port: 0, ...config }), bounds);
   context.after(() => server.close());
   server.feed.opened(attempt);
   return server;
@@ -53,7 +57,7 @@ async function watch(url: string, count: number, init: RequestInit = {}) {
 }
 
 /** Sends raw bytes, and reads nothing until it is told to. */
-async function raw({ url }: LiveServer, bytes: string): Promise<Socket> {
+async function raw({ url }: LiveStreams, bytes: string): Promise<Socket> {
   const { port } = new URL(url);
   const socket = connect(Number(port), "127.0.0.1");
   socket.on("error", () => {});
@@ -131,7 +135,7 @@ describe("LV5: who may watch", () => {
     const { url } = await serve(context);
     const open = await serve(context, { public: true });
     const asked = async (server: string): Promise<string> => {
-      const socket = await raw({ url: server } as LiveServer, GET.replace("127.0.0.1", "rebound.example"));
+      const socket = await raw({ url: server } as LiveStreams, GET.replace("127.0.0.1", "rebound.example"));
       const [first] = (await once(socket, "data")) as [Buffer];
       socket.destroy();
       return first.toString().slice(9, 12);

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
-import { startLiveServer, type LiveServer } from "../../agents/adapters/live/live-server.ts";
+import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { encodeLiveEvent, type LiveEvent } from "../../agents/core/encoding/live-events.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
 import { watchLive, type LiveState } from "../../sdk/src/verify/index.ts";
@@ -15,8 +15,8 @@ const commitment = (seat: number, first = 0): Message =>
   signMessage(attempt, seat, 1, 0, { commitment: new Uint8Array(32).fill(first) });
 const told = (message: Message): LiveEvent => ({ kind: "message", message });
 
-async function agent(context: TestContext): Promise<LiveServer> {
-  const server = await startLiveServer(liveConfigSchema.parse({ port: 0 }));
+async function agent(context: TestContext): Promise<LiveStreams> {
+  const server = await startLiveStreams(liveConfigSchema.parse({ port: 0 }));
   context.after(() => server.close());
   return server;
 }

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { createPublicClient, createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
-import { startLiveServer, type LiveServer } from "../../agents/adapters/live/live-server.ts";
+import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { toldOfCertificate, toldOfMessage } from "../../agents/core/encoding/live-events.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
@@ -34,8 +34,8 @@ before(async () => {
 });
 after(() => world.close());
 
-async function startStream(port = 0): Promise<LiveServer> {
-  return startLiveServer(liveConfigSchema.parse({ port, origins: ["*"] }));
+async function startStream(port = 0): Promise<LiveStreams> {
+  return startLiveStreams(liveConfigSchema.parse({ port, origins: ["*"] }));
 }
 
 /** The messages of a deliberation, in the order in which seats may send them. */

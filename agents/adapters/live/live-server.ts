@@ -8,7 +8,7 @@ import { isAskedLocally, refuse, startHttpServer, type HttpServer } from "../htt
 import type { LiveConfig } from "./config.ts";
 
 /** Streams what committees say, as server-sent events: GET /live/REQUEST/ATTEMPT. Nothing that is sent to it changes anything. */
-export interface LiveServer extends Pick<HttpServer, "url" | "close"> {
+export interface LiveStreams extends Pick<HttpServer, "url" | "close"> {
   readonly feed: LiveFeed;
 }
 
@@ -43,7 +43,7 @@ const PATH = /^\/live\/(\d{1,48})\/(\d{1,3})$/;
 const AFTER = /^([0-9a-f]{8})-(\d{1,7})$/;
 
 /** Throws NETWORK_FAILED if the port is taken. */
-export async function startLiveServer(config: LiveConfig, some: Partial<LiveBounds> = {}): Promise<LiveServer> {
+export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBounds> = {}): Promise<LiveStreams> {
   const bounds = { ...defaults, ...some };
   const logs = new Map<string, Log>();
   const watchers = new Map<string, number>();

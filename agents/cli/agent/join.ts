@@ -11,7 +11,7 @@ import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../../adapters/libp2p/network.ts";
-import { startLiveServer, type LiveServer } from "../../adapters/live/live-server.ts";
+import { startLiveStreams, type LiveStreams } from "../../adapters/live/live-server.ts";
 import { createMetrics } from "../../adapters/metrics/metrics.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
@@ -128,9 +128,9 @@ export async function joinAgent(
 }
 
 /** LV4: null unless the config lets others watch. */
-async function openLive({ live }: AgentConfig, log: Log): Promise<LiveServer | null> {
+async function openLive({ live }: AgentConfig, log: Log): Promise<LiveStreams | null> {
   if (live === undefined) return null;
-  const server = await startLiveServer(live);
+  const server = await startLiveStreams(live);
   log.info({ url: server.url }, "the live stream shows what this agent's committees say");
   return server;
 }
