@@ -37,6 +37,8 @@ export interface ConclaveConfig {
 
 export interface Ask extends AskedTerms {
   readonly question: string;
+  /** What answers must quote, at most four: `https://` pages and values, `eip155:` calls, and CIDs of documents (docs/asking.md). */
+  readonly sources?: readonly string[];
   /** The subscription that pays; without it the account pays now. */
   readonly subscriptionId?: number;
 }
@@ -168,8 +170,10 @@ function asking({
           currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
         return { fee, currency, symbol, decimals };
       }),
-    ask: ({ question, subscriptionId, ...asked }) =>
+    ask: ({ question: text, sources = [], subscriptionId, ...asked }) =>
       guarded(async () => {
+        // Loaded when it is used: it brings the grammar of sources.
+        const question = sources.length === 0 ? text : (await import("./sources.ts")).questionWith(text, sources);
         requireQuestion(question);
         const account = await context.actions();
         const terms = termsOf(asked);
