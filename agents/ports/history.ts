@@ -100,6 +100,16 @@ export interface AgentHistory {
   readonly seats: readonly PastSeat[];
   readonly pay: readonly PastPay[];
   readonly slashes: readonly PastSlash[];
+  /** How its first answers compare with the decisions that stood, by the decisions' confidence, the lowest first. */
+  readonly reliability: readonly ReliabilityPoint[];
+}
+
+export interface ReliabilityPoint {
+  /** Confidence of the decisions in whole tenths, 0 to 9; 9 includes full confidence. */
+  readonly tenth: number;
+  /** Its answers at the top tier, and those below it: how many agreed, and how many were outvoted. */
+  readonly sure: { readonly agreed: number; readonly outvoted: number };
+  readonly unsure: { readonly agreed: number; readonly outvoted: number };
 }
 
 export interface PastReputationChange {

@@ -238,6 +238,9 @@ const agentHistoryAnswer = z.object({
           transaction: bytes,
         }),
       ),
+      reliability: list(
+        z.object({ tenth: int, sureAgreed: int, sureOutvoted: int, unsureAgreed: int, unsureOutvoted: int }),
+      ),
       slashes: list(
         z.object({
           bonded: bigInt,
@@ -255,7 +258,7 @@ const agentHistoryAnswer = z.object({
 export type AgentHistoryAnswer = z.infer<typeof agentHistoryAnswer>;
 
 const agentHistoryText =
-  'query AgentHistory($id:ID!$first:Int!){...Standing agent(id:$id){number operator{id}signer model endpoint reputation active exited service contested agreed bonded unbonding commission slashed seatCount signatureCount earnedToken earnedNative registeredAt reputationChanges(first:$first orderBy:block orderDirection:desc){request{id}steps before after timestamp block logIndex transaction}seats(first:$first orderBy:timestamp orderDirection:desc){number request{id protocol}attempt{number}decision{status signerSeats steps shares}timestamp}pay(first:$first orderBy:timestamp orderDirection:desc){request{id}seat{number attempt{number}}currency amount timestamp transaction}slashes(first:$first orderBy:block orderDirection:desc){bonded unbonding reporter{id}evidence{fault attempt request{id}}timestamp transaction}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+  'query AgentHistory($id:ID!$first:Int!){...Standing agent(id:$id){number operator{id}signer model endpoint reputation active exited service contested agreed bonded unbonding commission slashed seatCount signatureCount earnedToken earnedNative registeredAt reputationChanges(first:$first orderBy:block orderDirection:desc){request{id}steps before after timestamp block logIndex transaction}seats(first:$first orderBy:timestamp orderDirection:desc){number request{id protocol}attempt{number}decision{status signerSeats steps shares}timestamp}pay(first:$first orderBy:timestamp orderDirection:desc){request{id}seat{number attempt{number}}currency amount timestamp transaction}reliability(first:10 orderBy:tenth){tenth sureAgreed sureOutvoted unsureAgreed unsureOutvoted}slashes(first:$first orderBy:block orderDirection:desc){bonded unbonding reporter{id}evidence{fault attempt request{id}}timestamp transaction}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
 
 export function agentHistoryQuery(variables: { readonly id: string; readonly first: number }) {
   return { name: "AgentHistory", text: agentHistoryText, variables, answer: agentHistoryAnswer };

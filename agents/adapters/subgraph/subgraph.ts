@@ -208,6 +208,11 @@ function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
         transaction,
       })),
     seats: said.seats.map(seatOf),
+    reliability: said.reliability.map(({ tenth, sureAgreed, sureOutvoted, unsureAgreed, unsureOutvoted }) => ({
+      tenth,
+      sure: { agreed: sureAgreed, outvoted: sureOutvoted },
+      unsure: { agreed: unsureAgreed, outvoted: unsureOutvoted },
+    })),
     pay: said.pay.map(({ request, seat, currency, amount, timestamp, transaction }) => ({
       requestId: request.id,
       attempt: seat.attempt.number,
