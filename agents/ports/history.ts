@@ -153,12 +153,38 @@ export interface PastSlash {
   /** Null if the subgraph knows no evidence for the slash. */
   readonly requestId: RequestId | null;
   readonly attempt: number | null;
-  readonly fault: "messages" | "decisions" | null;
+  readonly fault: "messages" | "decisions" | "overturned" | null;
   readonly bonded: bigint;
   readonly unbonding: bigint;
   readonly reporter: Address;
   readonly time: number;
   readonly transaction: Hex;
+}
+
+/** The money of a request, all in one currency and its smallest unit. What a later committee decides may still add to it until it is settled. */
+export interface RequestMoney {
+  readonly requestId: RequestId;
+  readonly currency: Currency;
+  /** What its asker paid. */
+  readonly fee: bigint;
+  /** What went back to the asker: at the end, and with the pay of callers. */
+  readonly refund: bigint;
+  readonly settled: boolean;
+  readonly seats: readonly {
+    readonly attempt: number;
+    readonly seat: number;
+    readonly agentId: AgentId;
+    readonly amount: bigint;
+  }[];
+  /** By rounds: what the treasury got, and who submitted the certificate. */
+  readonly rounds: readonly {
+    readonly attempt: number;
+    readonly treasury: bigint;
+    readonly relayer: Address;
+    readonly relayerPay: bigint;
+  }[];
+  /** Who replaced, finalized, ended or settled it, for the gas. */
+  readonly callers: readonly { readonly caller: Address; readonly amount: bigint }[];
 }
 
 /** Sums of events, each counted when it happened. */

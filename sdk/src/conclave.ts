@@ -10,7 +10,7 @@ import type { RequestState } from "../../agents/core/request/events.ts";
 import { awaitedOf, isFinal, lastRound, progressOf, type Progress } from "../../agents/core/request/progress.ts";
 import type { Address, AgentId, Currency, RequestId } from "../../agents/core/types.ts";
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
-import type { AgentHistory } from "../../agents/ports/history.ts";
+import type { AgentHistory, RequestMoney } from "../../agents/ports/history.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
 import { signingWallet, type SigningWallet } from "./account.ts";
 import { guarded, toSdkError } from "./errors.ts";
@@ -22,7 +22,7 @@ import {
   type RequestProgress,
   type RequestUpdate,
 } from "./follow.ts";
-import { readAgentHistory, readHistory, type HistoryOptions, type HistoryPage } from "./history.ts";
+import { readAgentHistory, readHistory, readMoney, type HistoryOptions, type HistoryPage } from "./history.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
 
@@ -89,6 +89,8 @@ export interface Conclave {
    * for an agent that it does not know.
    */
   agentHistory(agentId: number, limit: number, signal?: AbortSignal): Promise<AgentHistory | null>;
+  /** Who was paid what for a request: only a subgraph knows. Null without a subgraph, and for a request that it does not know. */
+  money(requestId: bigint, signal?: AbortSignal): Promise<RequestMoney | null>;
   /** Returns what an appeal against the standing decision costs, in the request's currency. */
   appealBond(requestId: bigint, signal?: AbortSignal): Promise<bigint>;
   /** Calls a larger committee, and pays the bond. */
@@ -215,7 +217,7 @@ function reading({
   config,
   connection,
   ...context
-}: Context): Pick<Conclave, "follow" | "read" | "history" | "agentHistory"> {
+}: Context): Pick<Conclave, "follow" | "read" | "history" | "agentHistory" | "money"> {
   const { publicClient, subgraphUrl } = config;
   return {
     follow: (requestId, options = {}) =>
@@ -233,6 +235,8 @@ function reading({
       guarded(async () =>
         subgraphUrl === undefined ? null : readAgentHistory(connection, subgraphUrl, agentId, limit, signal),
       ),
+    money: (requestId, signal) =>
+      guarded(async () => (subgraphUrl === undefined ? null : readMoney(connection, subgraphUrl, requestId, signal))),
     history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
   };
 }

@@ -2,8 +2,8 @@ import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
 import { recentHistoryOf } from "../../agents/adapters/chain/recent.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
-import type { AgentId } from "../../agents/core/types.ts";
-import type { AgentHistory, HistoryFilter, RequestPage } from "../../agents/ports/history.ts";
+import type { AgentId, RequestId } from "../../agents/core/types.ts";
+import type { AgentHistory, HistoryFilter, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
 import { termsOf, type ProtocolId } from "./terms.ts";
 
 export interface HistoryOptions {
@@ -81,6 +81,19 @@ export async function readAgentHistory(
 ): Promise<AgentHistory | null> {
   const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
   const { answer, upTo } = await openSubgraph({ url }).agent(agentId as AgentId, limit, signalOf({ signal }));
+  requireOwn(upTo.oracle, domain.oracle);
+  return answer;
+}
+
+/** Returns who was paid what for a request; null if the subgraph does not know it. */
+export async function readMoney(
+  { domain }: Connection,
+  url: string,
+  requestId: bigint,
+  signal: AbortSignal | undefined,
+): Promise<RequestMoney | null> {
+  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
+  const { answer, upTo } = await openSubgraph({ url }).money(requestId as RequestId, signalOf({ signal }));
   requireOwn(upTo.oracle, domain.oracle);
   return answer;
 }

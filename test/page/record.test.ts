@@ -58,6 +58,14 @@ const AGENT = {
   ],
   slashes: [
     {
+      bonded: "40000000000000000",
+      unbonding: "10000000000000000",
+      reporter: { id: `0x${"06".repeat(20)}` },
+      evidence: { fault: "Overturned", attempt: 0, request: { id: "7" } },
+      timestamp: String(START + 7 * DAY),
+      transaction: HASH.replace("ab", "cd"),
+    },
+    {
       bonded: "100000000000000000",
       unbonding: "0",
       reporter: { id: `0x${"06".repeat(20)}` },
@@ -68,12 +76,12 @@ const AGENT = {
   ],
 };
 
-function answering(agent: object | null) {
+function answering(more: object) {
   const { oracle, registry } = world.chain.deployment;
   const deployment = { oracle, registry, requests: 0, agents: 13, activeAgents: 13 };
-  return (page: Page): Promise<void> =>
+  return (page: Page): Promise<unknown> =>
     page.route(SUBGRAPH, (route) => {
-      const data = { ...standing(), deployment, requests: [], agent };
+      const data = { ...standing(), deployment, requests: [], ...more };
       return route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
     });
 }
@@ -84,7 +92,7 @@ describe("page: an agent's record", () => {
     const { page } = await visit(context, world, {
       route: "/agents/2",
       config,
-      routes: answering(AGENT),
+      routes: answering({ agent: AGENT }),
       viewport: { width: 390, height: 800 },
     });
     await page.getByRole("img", { name: /^From 100 % on .* to 69 % on .*, in 3 changes$/ }).waitFor();
@@ -97,6 +105,7 @@ describe("page: an agent's record", () => {
     assert.match(rows[0] ?? "", /60 to 70 % sure\s+1 of 4 \(25 %\)\s+–/);
     assert.match(rows[1] ?? "", /90 to 100 % sure\s+19 of 20 \(95 %\)\s+2 of 3 \(67 %\)/);
     await sees(page, /signed two messages for one place in #5; it cost 0\.1 TEST/);
+    await sees(page, /certified an answer that larger committees overturned in #7; it cost 0\.05 TEST/);
     const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
     assert.ok(wide <= window, `the record is ${wide} pixels wide in a window of ${window}`);
     const { violations } = await new AxeBuilder({ page }).analyze();
@@ -111,12 +120,51 @@ describe("page: an agent's record", () => {
   it("says that an agent was never slashed, and shows nothing where no subgraph is", async (context) => {
     const clean = { ...AGENT, reputation: 1_000_000, reputationChanges: [], reliability: [], slashes: [] };
     const config = { ...world.config, subgraphUrl: SUBGRAPH };
-    const { page } = await visit(context, world, { route: "/agents/2", config, routes: answering(clean) });
+    const { page } = await visit(context, world, { route: "/agents/2", config, routes: answering({ agent: clean }) });
     await sees(page, "It was never slashed.");
     await sees(page, "It has not changed since the agent registered: 100 %.");
     assert.equal(await page.getByText("Reliability").count(), 0);
     const without = await visit(context, world, { route: "/agents/2" });
     await without.page.getByRole("heading", { name: "Its latest seats" }).waitFor();
     assert.equal(await without.page.getByRole("heading", { name: "Faults" }).count(), 0);
+  });
+});
+
+describe("page: the money of a request", () => {
+  it("says who paid, who was paid, and what went back, to the last digit", async (context) => {
+    const [decided] = world.chain.decisions;
+    const id = String(decided?.attempt.request.id);
+    const paid = (seat: number, amount: string): object => ({
+      seat: { number: seat, attempt: { number: 0 } },
+      agent: { number: seat + 5 },
+      amount,
+    });
+    const relayer = `0x${"07".repeat(20)}`;
+    const request = {
+      id,
+      currency: "Token",
+      fee: "1000000000000000000",
+      refund: "400000000000000003",
+      settled: true,
+      pay: [paid(1, "200000000000000000"), paid(0, "299999999999999997")],
+      rounds: [{ attempt: { number: 0 }, treasuryPay: "50000000000000000", relayer, relayerPay: "30000000000000000" }],
+      callerPay: [{ caller: relayer, amount: "10000000000000000", rest: "10000000000000000" }],
+    };
+    const config = { ...world.config, subgraphUrl: SUBGRAPH };
+    const { page } = await visit(context, world, { route: `/request/${id}`, config, routes: answering({ request }) });
+    await page.getByText("Who was paid what").click();
+    const rows = await page.locator("details tbody tr").allInnerTexts();
+    assert.deepEqual(
+      rows.map((row) => row.replaceAll(/\s+/g, " ")),
+      [
+        "The asker paid 1 TEST",
+        "Seat 0, agent 5 0.299999999999999997 TEST",
+        "Seat 1, agent 6 0.2 TEST",
+        "Who brought the decision to the chain, 0x0707…0707 0.03 TEST",
+        "The treasury 0.05 TEST",
+        "For the gas of moving it on, 0x0707…0707 0.01 TEST",
+        "Back to the asker 0.410000000000000003 TEST",
+      ],
+    );
   });
 });

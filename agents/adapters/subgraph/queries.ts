@@ -264,6 +264,47 @@ export function agentHistoryQuery(variables: { readonly id: string; readonly fir
   return { name: "AgentHistory", text: agentHistoryText, variables, answer: agentHistoryAnswer };
 }
 
+const requestMoneyAnswer = z.object({
+  _meta: z
+    .object({
+      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+      hasIndexingErrors: z.boolean(),
+    })
+    .nullable(),
+  deployment: z
+    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
+    .nullable(),
+  request: z
+    .object({
+      id: requestId,
+      currency: currency,
+      fee: bigInt,
+      refund: bigInt,
+      settled: z.boolean(),
+      pay: list(
+        z.object({
+          seat: z.object({ number: int, attempt: z.object({ number: int }) }),
+          agent: z.object({ number: int }),
+          amount: bigInt,
+        }),
+      ),
+      rounds: list(
+        z.object({ attempt: z.object({ number: int }), treasuryPay: bigInt, relayer: bytes, relayerPay: bigInt }),
+      ),
+      callerPay: list(z.object({ caller: bytes, amount: bigInt, rest: bigInt })),
+    })
+    .nullable(),
+});
+/** All that the query RequestMoney tells. */
+export type RequestMoneyAnswer = z.infer<typeof requestMoneyAnswer>;
+
+const requestMoneyText =
+  'query RequestMoney($id:ID!$first:Int!){...Standing request(id:$id){id currency fee refund settled pay(first:$first orderBy:timestamp){seat{number attempt{number}}agent{number}amount}rounds(first:$first orderBy:timestamp){attempt{number}treasuryPay relayer relayerPay}callerPay(first:$first orderBy:timestamp){caller amount rest}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+
+export function requestMoneyQuery(variables: { readonly id: string; readonly first: number }) {
+  return { name: "RequestMoney", text: requestMoneyText, variables, answer: requestMoneyAnswer };
+}
+
 const requestsAnswer = z.object({
   _meta: z
     .object({

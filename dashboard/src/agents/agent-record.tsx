@@ -131,6 +131,7 @@ function agreement({ agreed, outvoted }: History["reliability"][number]["sure"])
 const FAULTS = {
   messages: "signed two messages for one place",
   decisions: "signed two decisions in one ballot",
+  overturned: "certified an answer that larger committees overturned",
 } as const;
 
 /** The faults that the chain has slashed for, each proven by two signatures, and overturned answers. */
@@ -143,7 +144,7 @@ function Faults({ slashes }: { readonly slashes: History["slashes"] }): ReactEle
       <ul className="plain">
         {slashes.map(({ requestId, fault, bonded, unbonding, time: at, transaction }) => (
           <li key={transaction}>
-            {time(at)}: {fault === null ? "slashed, not for an equivocation" : FAULTS[fault]}
+            {time(at)}: {fault === null ? "slashed; the subgraph does not know for what" : FAULTS[fault]}
             {requestId !== null && (
               <>
                 {" "}

@@ -45,7 +45,12 @@ export function amount(value: bigint, decimals: number, symbol: string): string 
 export function price(value: bigint, decimals: number, symbol: string): string {
   const unit = 10n ** BigInt(Math.max(0, String(value).length - 4));
   const rounded = ((value + unit - 1n) / unit) * unit;
-  return `${formatUnits(rounded, decimals)} ${symbol}`;
+  return exact(rounded, decimals, symbol);
+}
+
+/** An amount with all its digits: sums can be checked. */
+export function exact(value: bigint, decimals: number, symbol: string): string {
+  return `${formatUnits(value, decimals)} ${symbol}`;
 }
 
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
