@@ -21,10 +21,10 @@ before(async () => {
 });
 after(() => world.close());
 
-function change(days: number, before: number, after: number): object {
+function change(days: number, from: number, to: number): object {
   const block = String(100 + days);
   const at = { timestamp: String(START + days * DAY), block, logIndex: "0", transaction: HASH };
-  return { request: { id: String(days) }, steps: after > before ? 1 : -1, before, after, ...at };
+  return { request: { id: String(days) }, steps: to > from ? 1 : -1, before: from, after: to, ...at };
 }
 
 /** An agent that fell twice and was caught once. */
