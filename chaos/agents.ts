@@ -35,7 +35,7 @@ export interface ChaosAgent extends WorldAgent {
   stop(): Promise<void>;
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** Starts a second process for the folder, and returns its exit code; null if it still runs after the time. */
-  twin(timeoutMs: number): Promise<number | null>;
+  serveTwice(timeoutMs: number): Promise<number | null>;
   /** Appends the beginning of one more record to the newest journal of a request. */
   tear(): Promise<void>;
   fill(): Promise<void>;
@@ -85,7 +85,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const registered = await registerAgent({ ...plan, rpcUrl, password: PASSWORD, config });
   const agent: WorldAgent = { ...registered, directory, lies: false };
   const nodeOptions = control === null ? [] : controlOptions(control);
-  const twinDirectory = await makeTwin(directory, config, dataDir);
+  const secondDirectory = await makeSecondFolder(directory, config, dataDir);
   let child: ChildProcess | undefined;
   let lives = 0;
   const kill = async (): Promise<void> => {
@@ -110,8 +110,8 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
       if (child !== undefined) await stopProcess(child);
     },
     signal: (signal) => void child?.kill(signal),
-    async twin(timeoutMs) {
-      const second = startAgent({ ...agent, directory: twinDirectory }, PASSWORD, nodeOptions);
+    async serveTwice(timeoutMs) {
+      const second = startAgent({ ...agent, directory: secondDirectory }, PASSWORD, nodeOptions);
       const timer = setTimeout(() => second.kill("SIGKILL"), timeoutMs);
       if (second.exitCode === null) await once(second, "exit");
       clearTimeout(timer);
@@ -142,8 +142,8 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
 }
 
 /** Makes a folder of the same agent with the same data and a port of its own: the port alone would stop it, and is no lock. */
-async function makeTwin(directory: string, config: object, dataDir: string): Promise<string> {
-  const folder = join(directory, "twin");
+async function makeSecondFolder(directory: string, config: object, dataDir: string): Promise<string> {
+  const folder = join(directory, "second");
   await mkdir(folder, { recursive: true });
   await copyFile(join(directory, "keystore.json"), join(folder, "keystore.json"));
   const own = { ...config, listen: ["/ip4/127.0.0.1/tcp/0"], dataDir };

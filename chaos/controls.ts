@@ -1,4 +1,4 @@
-// Negative controls: a safety of the product is switched off in the agents of a run, and the judge must find out.
+// Negative controls: a safety of the product is switched off in the agents of a run, and the examiner must find out.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 

@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   restart: 2,
   pause: 2,
   tear: 2,
-  twin: 1,
+  second: 1,
   rpc: 4,
   model: 3,
   partition: 3,

@@ -1,4 +1,4 @@
-// Breaks real agents on purpose, and judges what came of it (docs/chaos.md).
+// Breaks real agents on purpose, and examines what came of it (docs/chaos.md).
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
@@ -6,10 +6,10 @@ import { messageOf } from "../agents/core/errors.ts";
 import { between, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
 import { CONTROLS, type Control } from "./controls.ts";
 import { generateManifest } from "./generate.ts";
-import type { Finding } from "./judge.ts";
+import type { Finding } from "./examine.ts";
 import { parseManifest, PERTURBATIONS, type Manifest, type PerturbationKind } from "./manifest.ts";
 import { runManifest } from "./run.ts";
-import { startWorld, type World } from "./world.ts";
+import { startChaosWorld, type ChaosWorld } from "./world.ts";
 
 /** Something was found; every other failure exits with 2. */
 const EXIT_FOUND = 1;
@@ -44,7 +44,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
   const kinds = (text: string): readonly PerturbationKind[] => text.split(",").map(oneOf(PERTURBATIONS));
   return toolCommand("chaos")
     .description(
-      "Runs five real agents over libp2p on a local chain, breaks processes, network, RPC nodes, models and disks, and judges the outcome from outside.",
+      "Runs five real agents over libp2p on a local chain, breaks processes, network, RPC nodes, models and disks, and examines the outcome from outside.",
     )
     .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
     .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
@@ -70,11 +70,11 @@ async function main(argv: readonly string[]): Promise<number> {
   const manifests = await manifestsOf(flags);
   const found: Found[] = [];
   let decisions = 0;
-  let world: World | null = null;
+  let world: ChaosWorld | null = null;
   try {
     for (const [index, manifest] of manifests.entries()) {
       // One world serves many manifests; what is found in one must not blur the next.
-      world ??= await startWorld(flags.control ?? null, stop.signal);
+      world ??= await startChaosWorld(flags.control ?? null, stop.signal);
       const folder = join(flags.out, manifest.name.replaceAll(" ", "-"));
       await rm(folder, { recursive: true, force: true });
       const startedAt = performance.now();
@@ -82,18 +82,18 @@ async function main(argv: readonly string[]): Promise<number> {
         void process.stderr.write(
           `${manifest.name} +${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${line}\n`,
         );
-      const judged = await runManifest(world, manifest, { out: folder, tell, signal: stop.signal });
-      decisions += judged.decisions;
+      const examined = await runManifest(world, manifest, { out: folder, tell, signal: stop.signal });
+      decisions += examined.decisions;
       tell(
-        `${index + 1} of ${manifests.length}: ${judged.decisions} decisions, ${judged.messages} messages, ${judged.findings.length} findings`,
+        `${index + 1} of ${manifests.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
       );
-      if (judged.findings.length === 0) {
+      if (examined.findings.length === 0) {
         await rm(folder, { recursive: true, force: true });
         continue;
       }
       const control = flags.control === undefined ? "" : ` --control ${flags.control}`;
       const again = `npm run chaos -- --manifest ${join(folder, "manifest.yaml")}${control}`;
-      for (const finding of judged.findings) {
+      for (const finding of examined.findings) {
         tell(`${finding.kind}: ${finding.what}`);
         found.push({ ...finding, manifest: manifest.name, folder, again });
       }

@@ -32,7 +32,7 @@ const perturbationSchema = z.discriminatedUnion("kind", [
   /** SIGKILL, and the newest journal gets the beginning of one more record, as an interrupted write leaves it. */
   z.strictObject({ kind: z.literal("tear"), agent, ...when }),
   /** A second process for the agent's folder, which must end by itself. */
-  z.strictObject({ kind: z.literal("twin"), agent, ...when }),
+  z.strictObject({ kind: z.literal("second"), agent, ...when }),
   z.strictObject({ kind: z.literal("rpc"), agent, fault: z.enum(RPC_FAULTS), ...when }),
   z.strictObject({ kind: z.literal("model"), agent, fault: z.enum(MODEL_FAULTS), ...when }),
   /** No byte passes between the side and all others, in either direction. */

@@ -1,12 +1,11 @@
 // A model behind OpenAI's chat completions, which knows sums and fails when it is told to.
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { OutputProperty } from "../agents/core/prompts/prompt.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import { readPrompt, respond } from "../sim/model.ts";
 import { agrees } from "../sim/plan.ts";
 import type { MODEL_FAULTS } from "./manifest.ts";
+import { listenOnLoopback } from "../scripts/shared/loopback.ts";
 
 export type ModelFault = (typeof MODEL_FAULTS)[number];
 
@@ -78,19 +77,14 @@ export async function startModelServer(): Promise<ModelServer> {
       stream(response, fault === "babble" ? "Well, let me think about it" : answer(JSON.parse(text) as Body));
     })().catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { url, close } = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${url}/v1`,
     fail(next) {
       if (fault === "hang") server.closeAllConnections();
       fault = next;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    close,
   };
 }
 

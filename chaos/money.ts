@@ -1,7 +1,7 @@
 // Money in is money out, to the smallest unit: what the contracts hold is what they owe.
 import { createPublicClient, http, parseAbi } from "viem";
 import { shareOf, type Address } from "../agents/core/types.ts";
-import type { World } from "./world.ts";
+import type { ChaosWorld } from "./world.ts";
 
 const abi = parseAbi([
   "function balanceOf(address account) view returns (uint256)",
@@ -16,7 +16,7 @@ const TOKEN = 0;
  * settled gave out its fee, and the contracts hold the fees of the others, all credits, rewards and stakes.
  */
 export async function checkMoney(
-  world: World,
+  world: ChaosWorld,
   sharesOf: ReadonlyMap<bigint, readonly number[]>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {

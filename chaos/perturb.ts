@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Perturbation } from "./manifest.ts";
 import type { ChaosAgent } from "./agents.ts";
-import type { World } from "./world.ts";
+import type { ChaosWorld } from "./world.ts";
 
 const SUPERVISE_MS = 500;
 
@@ -11,7 +11,7 @@ const SUPERVISE_MS = 500;
  * an operator's supervisor would.
  */
 export async function perturb(
-  world: Pick<World, "agents" | "links">,
+  world: Pick<ChaosWorld, "agents" | "links">,
   perturbations: readonly Perturbation[],
   tell: (line: string) => void,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ export async function perturb(
 }
 
 /** What happens once, when a perturbation begins. */
-async function begin({ agents }: Pick<World, "agents">, perturbation: Perturbation): Promise<void> {
+async function begin({ agents }: Pick<ChaosWorld, "agents">, perturbation: Perturbation): Promise<void> {
   if (!("agent" in perturbation)) return;
   const agent = agents[perturbation.agent] as ChaosAgent;
   switch (perturbation.kind) {
@@ -61,9 +61,9 @@ async function begin({ agents }: Pick<World, "agents">, perturbation: Perturbati
       return agent.tear();
     case "restart":
       return agent.stop();
-    case "twin":
+    case "second":
       // It ends by itself, or at the end of its time.
-      void agent.twin(perturbation.forMs);
+      void agent.serveTwice(perturbation.forMs);
       return;
     case "disk":
       if (agent.hasDisk) await agent.fill();
@@ -73,7 +73,7 @@ async function begin({ agents }: Pick<World, "agents">, perturbation: Perturbati
 }
 
 async function reconcile(
-  { agents, links }: Pick<World, "agents" | "links">,
+  { agents, links }: Pick<ChaosWorld, "agents" | "links">,
   active: readonly Perturbation[],
 ): Promise<void> {
   for (const [index, agent] of agents.entries()) {

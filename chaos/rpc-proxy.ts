@@ -1,8 +1,7 @@
 // An RPC node as one agent sees it: the chain's, behind a server that fails when it is told to.
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { RPC_FAULTS } from "./manifest.ts";
+import { listenOnLoopback } from "../scripts/shared/loopback.ts";
 
 export type RpcFault = (typeof RPC_FAULTS)[number];
 
@@ -74,10 +73,9 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       response.writeHead(200, { "content-type": "application/json" }).end(text);
     })().catch(() => response.writeHead(502).end());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { url, close } = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     async fail(next) {
       const head = JSON.parse(
         await post(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] })),
@@ -90,10 +88,6 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
     onSend(next) {
       before = next;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    close,
   };
 }

@@ -1,12 +1,12 @@
-// Runs one manifest in a world and judges it.
+// Runs one manifest in a world and examines what came of it.
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyJournals } from "./journals.ts";
-import { judge, type Judgement } from "./judge.ts";
+import { examine, type Examination } from "./examine.ts";
 import { printManifest, type Manifest } from "./manifest.ts";
 import { perturb } from "./perturb.ts";
-import type { Asked, World } from "./world.ts";
+import type { Asked, ChaosWorld } from "./world.ts";
 
 /** Time to end every request after everything is mended, and to decide the one that is asked then. */
 const PROGRESS_MS = 120_000;
@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-export async function runManifest(world: World, manifest: Manifest, options: RunOptions): Promise<Judgement> {
+export async function runManifest(world: ChaosWorld, manifest: Manifest, options: RunOptions): Promise<Examination> {
   const { out, tell, signal } = options;
   const copies = join(out, "journals");
   await mkdir(copies, { recursive: true });
@@ -43,17 +43,17 @@ export async function runManifest(world: World, manifest: Manifest, options: Run
     await ended(world, [last], options);
     copying.abort();
     await copied;
-    const judgement = await judge(world, asked, last, copies, signal);
-    if (judgement.findings.length > 0) await keep(world, out, judgement);
-    return judgement;
+    const examination = await examine(world, asked, last, copies, signal);
+    if (examination.findings.length > 0) await keep(world, out, examination);
+    return examination;
   } finally {
     copying.abort();
     await copied;
   }
 }
 
-/** Waits until all requests have ended, or the time is over: the judge tells which. */
-async function ended({ reader }: World, asked: readonly Asked[], { tell, signal }: RunOptions): Promise<void> {
+/** Waits until all requests have ended, or the time is over: the examiner tells which. */
+async function ended({ reader }: ChaosWorld, asked: readonly Asked[], { tell, signal }: RunOptions): Promise<void> {
   const end = performance.now() + PROGRESS_MS;
   const open = new Map(asked.map((one) => [one.requestId, one.protocol]));
   while (performance.now() < end && open.size > 0) {
@@ -68,7 +68,7 @@ async function ended({ reader }: World, asked: readonly Asked[], { tell, signal 
 }
 
 /** Keeps the agents' folders, without their keys, and what was found. */
-async function keep({ agents }: World, out: string, { findings }: Judgement): Promise<void> {
+async function keep({ agents }: ChaosWorld, out: string, { findings }: Examination): Promise<void> {
   await writeFile(join(out, "findings.json"), `${JSON.stringify(findings, null, 2)}\n`);
   for (const [index, { directory }] of agents.entries())
     await cp(directory, join(out, `agent-${index}`), {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { revertName } from "../agents/adapters/chain/errors.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../agents/adapters/chain/transaction-reader.ts";
@@ -28,7 +29,7 @@ export interface Asked {
   readonly truth: string;
 }
 
-export interface World {
+export interface ChaosWorld {
   readonly directory: string;
   readonly chain: LocalChain;
   readonly deployment: Deployment;
@@ -64,10 +65,13 @@ const TERMS = {
   prices: DEFAULT_PRICES,
   buildProfile: "default",
 } as const;
+/** A sleeping agent has so long to wake, and is asked for so often. */
+const WAKE_TIMEOUT_MS = 60_000;
+const WAKE_POLL_MS = 1_000;
 const START_TIMEOUT_MS = 120_000;
 
 /** Starts a world; its agents serve and know each other when this resolves. */
-export async function startWorld(control: Control | null, signal: AbortSignal): Promise<World> {
+export async function startChaosWorld(control: Control | null, signal: AbortSignal): Promise<ChaosWorld> {
   const directory = await mkdtemp(join(tmpdir(), "conclave-chaos-"));
   const closers: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
   const close = async (): Promise<void> => {
@@ -113,7 +117,7 @@ export async function startWorld(control: Control | null, signal: AbortSignal): 
       if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
       const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS });
       const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
-      const { requestId } = await actions.request(terms, questionOf(a, b));
+      const { requestId } = await askOnceAwake(() => actions.request(terms, questionOf(a, b)), chain, signal);
       asked++;
       return { requestId, protocol, truth: String(a + b) };
     };
@@ -140,6 +144,19 @@ export async function startWorld(control: Control | null, signal: AbortSignal): 
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Asks, and again where too few agents are awake (SE20): who missed three seats has to wake itself, and the next epoch draws it again. */
+async function askOnceAwake<T>(ask: () => Promise<T>, chain: LocalChain, signal: AbortSignal): Promise<T> {
+  for (const end = performance.now() + WAKE_TIMEOUT_MS; ;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (revertName(error) !== "TooFewAgents" || performance.now() > end) throw error;
+    }
+    await sleep(WAKE_POLL_MS, undefined, { signal });
+    await chain.nextEpoch(EPOCH_BLOCKS);
   }
 }
 

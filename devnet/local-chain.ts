@@ -59,8 +59,8 @@ export async function startLocalChain(options: LocalChainOptions = {}): Promise<
 
 function findAnvil(): string | null {
   try {
-    const manifest = createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/package.json");
-    const binary = join(dirname(manifest), "bin", "anvil");
+    const packageFile = createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/package.json");
+    const binary = join(dirname(packageFile), "bin", "anvil");
     return process.platform === "linux" && process.arch === "x64" && existsSync(binary) ? binary : null;
   } catch {
     return null;

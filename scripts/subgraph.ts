@@ -7,7 +7,7 @@ import { buildFor } from "./subgraph/build.ts";
 import { readDeploymentFile } from "./subgraph/deployment-file.ts";
 
 const { deployment, network, out } = scriptCommand(
-  "subgraph build",
+  "subgraph:build",
   "Compile the subgraph; with a deployment, into a folder that can be deployed to a graph-node. Needs no network.",
 )
   .option("--deployment <file>", "where the contracts are, as `npm run deploy` writes it")

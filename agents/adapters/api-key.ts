@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ConclaveError } from "../core/errors.ts";
 
+/** The name of an environment variable. */
+export const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/u);
+
 /** Fields that say where a key is; a key never stands in a config file or on a command line. */
 export const apiKeyFields = {
   /** File whose content is the API key. */
   apiKeyFile: z.string().min(1).max(4096).optional(),
   /** Name of the environment variable that holds the API key. */
-  apiKeyEnv: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/u)
-    .optional(),
+  apiKeyEnv: environmentName.optional(),
 };
 
 export interface ApiKeyPlace {

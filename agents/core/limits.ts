@@ -70,6 +70,8 @@ export const limits = {
   passagesPerSource: 400,
   /** The text that names a source. */
   sourceNameBytes: 1024,
+  /** The words of a search. */
+  searchBytes: 256,
   /** Reference tokens of a JSON pointer. */
   pointerTokens: 32,
   /** Arguments of a call that a source names, and values that it returns. */

@@ -142,8 +142,8 @@ export interface Held {
   readonly digest: Digest;
 }
 
-/** What a message says, as its protocol reads it. */
-export interface Reading {
+/** What a message says, as its protocol shows it to people. */
+export interface Rendering {
   /** Name of the phase, e.g. "reveal", or of the record that an event carries. */
   readonly name: string;
   /** The decoded payload. Text is a stranger's; 32 bytes may be the payload digest of another message. */
@@ -189,7 +189,7 @@ export interface Protocol<State = unknown> {
   /** Why the payload may not stand in the slot, or null. A rejected message is dropped, and makes a transcript invalid. */
   rejectPayload(attempt: Attempt, slot: Slot, payload: Value): Rejection | null;
   /** The message for people who read a transcript; null if `rejectPayload` rejects it. */
-  read(attempt: Attempt, slot: Slot, payload: Value): Reading | null;
+  render(attempt: Attempt, slot: Slot, payload: Value): Rendering | null;
   start(context: SeatContext): Step<State>;
   /** The last place this seat has closed; all earlier places are closed, too. Null before the first. */
   closed(state: State): Position | null;

@@ -13,6 +13,11 @@ export function faultTolerance(seats: number): number {
   return Math.floor((seats - 1) / 3);
 }
 
+/** The least weight that is more than 2/3 of the total: of n seats the quorum. */
+export function quorumOf(total: number): number {
+  return Math.floor((2 * total) / 3) + 1;
+}
+
 /** True if part / total > numerator / denominator. */
 export function exceeds(part: Integer, total: Integer, numerator: Integer, denominator: Integer): boolean {
   return BigInt(part) * BigInt(denominator) > BigInt(total) * BigInt(numerator);

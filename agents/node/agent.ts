@@ -171,7 +171,6 @@ class RunningAgent implements Agent {
       await opened?.();
       void this.evidence.resume();
       await this.persistently(() => this.refreshPeers());
-      void this.keeper.wake();
       await this.findAgain(cursor);
       await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
         log.warn({ error: error.message }, "chain trouble"),
@@ -362,6 +361,8 @@ class RunningAgent implements Agent {
     const { chain, network, signer } = this.ports;
     const agents = await chain.agents(this.lifetime.signal);
     this.keeper.agents(agents.filter((agent) => agent.active));
+    const own = agents.find((agent) => agent.signer === signer.address);
+    if (own?.asleep === true) void this.keeper.wake(own.agentId);
     const others = agents.filter((agent) => agent.signer !== signer.address && agent.endpoint.length > 0);
     network.setPeers(
       others.map((agent) => ({ signer: agent.signer, publicKey: agent.publicKey, multiaddrs: agent.endpoint })),

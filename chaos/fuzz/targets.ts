@@ -1,8 +1,6 @@
 // The decoders of bytes from outside: each with inputs that it takes, and with what it promises of all others.
-import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Uint8ArrayList } from "uint8arraylist";
 import { readCar, writeCar } from "../../agents/adapters/ipfs/car.ts";
@@ -33,6 +31,7 @@ import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Digest, Message, SeatIndex } from "../../agents/core/types.ts";
 import { createInputReader, encodeInput } from "../../agents/node/seat/records.ts";
 import { createPlan } from "../../sim/plan.ts";
+import { listenOnLoopback } from "../../scripts/shared/loopback.ts";
 
 export interface Target {
   /** Inputs that the decoder takes. */
@@ -306,19 +305,9 @@ interface Served {
 
 /** A server of this machine that answers everything with the bytes. */
 async function serveBytes(): Promise<Served> {
-  const state = {
-    bytes: new Uint8Array(),
-    url: "",
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
-  const server = createServer((_, response) => void response.end(state.bytes)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return state;
+  const state = { bytes: new Uint8Array() };
+  const server = await listenOnLoopback(createServer((_, response) => void response.end(state.bytes)));
+  return Object.assign(state, server);
 }
 
 async function collect(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

@@ -76,7 +76,7 @@ uint256 constant PAY_SEAT_GAS = 8_000;
 /// written, too, and what it was before.
 uint256 constant CHANGE_GAS = 16_000;
 /// @dev Gas that the caller of `settle` is paid for beside that: a transaction of its own.
-uint256 constant SETTLE_GAS = 50_000;
+uint256 constant SETTLE_GAS = 55_000;
 /// @dev Gas that the caller of `settle` is paid for each round of the record: its decision in calldata, its credits and its events.
 uint256 constant SETTLE_ROUND_GAS = 35_000;
 /// @dev Gas that the caller of `replace` is paid for: with the first credit of a payer.

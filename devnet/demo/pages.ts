@@ -1,10 +1,9 @@
 // Pages and an API on loopback, as each agent sees them: every agent has a server of its own, so that they can be shown different things.
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:https";
 import { join } from "node:path";
+import { listenOnLoopback, type LoopbackServer } from "../../scripts/shared/loopback.ts";
 import type { HostPlaces } from "../world/agents.ts";
 
 /** A throw-away key of pages.test, moved.test and api.test, and the authority that only the demo's agents trust. */
@@ -36,26 +35,22 @@ export async function servePages(agents: number): Promise<DemoPages> {
   let reads = 0;
   const price = (): number => FIRST_CENTS + reads++;
   const servers = await Promise.all(
-    Array.from({ length: agents }, async (_, agent): Promise<Server> => {
+    Array.from({ length: agents }, (_, agent): Promise<LoopbackServer> => {
       const isFooled = agent === agents - 1;
       const server = createServer({ key, cert }, (request, response) => {
         const shown = shownAt(request, { agent, isFooled, price });
         send(response, shown);
       });
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
-      return server;
+      return listenOnLoopback(server);
     }),
   );
   return {
-    hosts: servers.map((server) => {
-      const { port } = server.address() as AddressInfo;
+    hosts: servers.map(({ port }) => {
       const place = { address: "127.0.0.1", port, ca: join(tls, "ca.pem") };
       return Object.fromEntries(HOSTS.map((host) => [host, place]));
     }),
     close: async () => {
-      for (const server of servers) server.closeAllConnections();
-      await Promise.all(servers.map((server) => new Promise((closed) => void server.close(closed))));
+      await Promise.all(servers.map((server) => server.close()));
     },
   };
 }

@@ -53,8 +53,8 @@ type Fields = { readonly [key: string]: Value };
 
 export function quotationsIn({ attempt, messages }: Deliberation): readonly Quotation[] {
   const said = (name: string): readonly { readonly seat: SeatIndex; readonly body: Fields }[] =>
-    messages.flatMap(({ header, reading }) =>
-      reading?.name === name ? [{ seat: header.seat, body: reading.body }] : [],
+    messages.flatMap(({ header, rendering }) =>
+      rendering?.name === name ? [{ seat: header.seat, body: rendering.body }] : [],
     );
   const read = said("gather").map(({ body }) => listIn(body["sources"]).map((one) => fieldsOf(one)));
   const { request } = grounded(attempt);

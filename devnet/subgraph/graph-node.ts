@@ -1,8 +1,6 @@
 // Runs the real graph-node with a database of its own; it follows one chain until it is stopped.
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +10,7 @@ import { NO_GRAPH_NODE, buildFor, findGraphNode } from "../../scripts/subgraph/b
 import { LOCAL_NETWORK, type Deployed } from "../../scripts/subgraph/manifest.ts";
 import { freePort } from "./ports.ts";
 import { startPostgres } from "./postgres.ts";
+import { listenOnLoopback } from "../../scripts/shared/loopback.ts";
 
 export interface GraphNode {
   /** URL that takes GraphQL queries. */
@@ -207,14 +206,10 @@ async function startIpfsStub(): Promise<{ readonly url: string; stop(): Promise<
     const known = request.url?.startsWith("/api/v0/version") === true;
     response.writeHead(known ? 200 : 404, { "content-type": "application/json" });
     response.end(JSON.stringify(known ? { Version: "0.30.0", Commit: "", Repo: "15" } : { Message: "not found" }));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
+  const { url, close } = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    url,
+    stop: close,
   };
 }

@@ -14,7 +14,7 @@ const FOLLOW_MS = 1_000;
 const COMPOSE = "deploy/docker-compose.yml";
 
 const { deployment, rpc } = scriptCommand(
-  "subgraph dev",
+  "subgraph:dev",
   "Run graph-node (linux-x64, development only) with a new database until Ctrl-C, and follow a local chain.",
 )
   .option(

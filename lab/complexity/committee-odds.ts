@@ -36,11 +36,6 @@ export function seatsToBreak(n: number): number {
   return Math.floor((n - 1) / 3) + 1;
 }
 
-/** The least number above 2/3 of n: that many seats can certify anything. */
-export function seatsToCertify(n: number): number {
-  return Math.floor((2 * n) / 3) + 1;
-}
-
 /**
  * Committee sizes of an attempt and of its appeals: each is 2n + 1, from agents that did not sit before; the last is
  * final.

@@ -3,11 +3,11 @@ import {
   binomialTail,
   hypergeometricTail,
   seatsToBreak,
-  seatsToCertify,
   showRatio,
   type Ratio,
 } from "./committee-odds.ts";
 import { markdownTable } from "../shared/markdown.ts";
+import { quorumOf } from "../../agents/core/quorum.ts";
 
 const SIZES = [4, 7, 10, 13, 16, 19, 25, 31, 43, 61, 64, 101] as const;
 /** Hostile shares of all stake, in percent. */
@@ -28,8 +28,8 @@ function committees(): string {
       String(n),
       String(seatsToBreak(n)),
       ...SHARES.map((share) => odds(n, seatsToBreak(n), share)),
-      String(seatsToCertify(n)),
-      ...SHARES.map((share) => odds(n, seatsToCertify(n), share)),
+      String(quorumOf(n)),
+      ...SHARES.map((share) => odds(n, quorumOf(n), share)),
     ]),
   );
 }
@@ -40,7 +40,7 @@ function appeals(): string {
     return [
       appealSizes(n, APPEALS).join(" > ") + (last > MAX_COMMITTEE ? " *" : ""),
       ...SHARES.map((share) => odds(last, seatsToBreak(last), share)),
-      ...SHARES.map((share) => odds(last, seatsToCertify(last), share)),
+      ...SHARES.map((share) => odds(last, quorumOf(last), share)),
     ];
   });
   const heading = (what: string) => SHARES.map((share) => `${what}, ${share} %`);

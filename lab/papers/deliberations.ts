@@ -109,7 +109,7 @@ export function revealsOf({
   const { attempt, protocol } = trace;
   return messages.flatMap(({ header, payload }) => {
     if (header.phase !== revealForm.phase) return [];
-    const body = protocol.read(attempt, header, payload)?.body;
+    const body = protocol.render(attempt, header, payload)?.body;
     const proposal = body === undefined ? null : (revealForm.decode(attempt, body)?.proposal ?? null);
     return proposal === null ? [] : [{ round: header.round, answer: proposal.answer }];
   });

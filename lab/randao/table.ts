@@ -1,6 +1,7 @@
-import { binomialTail, seatsToBreak, seatsToCertify } from "../complexity/committee-odds.ts";
+import { binomialTail, seatsToBreak } from "../complexity/committee-odds.ts";
 import { markdownTable } from "../shared/markdown.ts";
 import { anyOf, blocksPerGain, choose, secondsToRun, withWithholding } from "./odds.ts";
+import { quorumOf } from "../../agents/core/quorum.ts";
 
 const SIZES = [4, 7, 13] as const;
 /** Hostile shares of the agents' stake, in percent. */
@@ -52,7 +53,7 @@ function chosen(): string {
 
 function price(): string {
   const rows = cases().map(([n, stake]) => {
-    const blocks = [seatsToBreak(n), seatsToCertify(n)].map((least) => blocksPerGain(tail(n, least, stake)));
+    const blocks = [seatsToBreak(n), quorumOf(n)].map((least) => blocksPerGain(tail(n, least, stake)));
     return [String(n), `${stake} %`, ...blocks.flatMap((count) => [show(count), show(count * BLOCK_ETH)])];
   });
   return markdownTable(["n", "stake s", "> f: blocks", "ETH", "> 2/3: blocks", "ETH"], rows);

@@ -14,7 +14,7 @@ interface Flags {
 }
 
 function commandLine(): Command {
-  return toolCommand("subgraph bench")
+  return toolCommand("subgraph:bench")
     .description("Play an economy, index it with graph-node, compare every entity; speed and memory (linux-x64).")
     .option("--requests <count>", "4 to 10,000", between(4, 10_000), 2_000)
     .option("--operators <count>", "22 to 200", between(22, 200), 40)

@@ -6,11 +6,11 @@ import {
   binomialTail,
   hypergeometricTail,
   seatsToBreak,
-  seatsToCertify,
   showRatio,
   type Ratio,
 } from "../complexity/committee-odds.ts";
 import { assertAbove, assertBelow, assertClose } from "../../test/support/assertions.ts";
+import { quorumOf } from "../../agents/core/quorum.ts";
 
 const value = ({ numerator, denominator }: Ratio): number => Number((numerator * 10n ** 15n) / denominator) / 1e15;
 const same = (a: Ratio, b: Ratio): boolean => a.numerator * b.denominator === b.numerator * a.denominator;
@@ -101,7 +101,7 @@ describe("committee odds", () => {
   it("thresholds: f + 1 is the first number that n = 3f + 1 does not bear, and more than 2/3 is a quorum", () => {
     for (let n = 1; n <= 101; n++) {
       assert.equal(3 * (seatsToBreak(n) - 1) < n && 3 * seatsToBreak(n) >= n, true);
-      assert.equal(3 * seatsToCertify(n) > 2 * n && 3 * (seatsToCertify(n) - 1) <= 2 * n, true);
+      assert.equal(3 * quorumOf(n) > 2 * n && 3 * (quorumOf(n) - 1) <= 2 * n, true);
     }
   });
 

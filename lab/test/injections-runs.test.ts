@@ -208,7 +208,7 @@ function calmed(hostile: Words, scene: Scene): Words {
 /** Returns who spoke where, and as what: roles, phases, rounds, seats. */
 function courseOf({ trace: { protocol, attempt, messages } }: Played): readonly string[] {
   const lines = [...messages].flatMap(([slot, said]) =>
-    said.map(({ header, payload }) => `${slot} ${protocol.read(attempt, header, payload)?.name ?? "certify"}`),
+    said.map(({ header, payload }) => `${slot} ${protocol.render(attempt, header, payload)?.name ?? "certify"}`),
   );
   return lines.toSorted();
 }

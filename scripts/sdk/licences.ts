@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** The packages of whose files a bundle was made: the innermost one of each path. */
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
 
-interface Manifest {
+interface PackageFile {
   readonly name: string;
   readonly version: string;
   readonly license?: string;
@@ -15,8 +15,8 @@ interface Manifest {
 export function licencesOf(root: string, inputs: readonly string[]): string {
   const folders = [...new Set(inputs.flatMap((path) => PACKAGE.exec(path)?.[0] ?? []))].toSorted();
   const parts = folders.map((folder) => {
-    const manifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Manifest;
-    const { name, version, license, homepage = "" } = manifest;
+    const own = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as PackageFile;
+    const { name, version, license, homepage = "" } = own;
     if (license === undefined) throw new Error(`Find the licence of ${name}: its package names none`);
     const [file] = globSync("{LICENSE,LICENCE,License,license}*", { cwd: join(root, folder) }).toSorted();
     const text =

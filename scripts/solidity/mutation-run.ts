@@ -120,6 +120,7 @@ async function tryOne(run: Run, worker: Worker, tests: readonly Test[], odds: Od
     return { id, verdict, by, seconds: Math.round((performance.now() - started) / 100) / 10 };
   };
   let left = run.limit * 1000;
+  let exhausted: Result | undefined;
   for (const test of odds.order(tests.filter(({ hits }) => hits.includes(id)))) {
     left -= test.ms;
     if (left < 0) return result("open", "nothing yet");
@@ -129,9 +130,13 @@ async function tryOne(run: Run, worker: Worker, tests: readonly Test[], odds: Od
     const isKilled = answer === undefined || answer.failures.length > 0;
     odds.count(test, isKilled);
     const name = test.file.endsWith(".sol") ? `${test.file} ${answer?.failures[0]}` : `${test.file} ${test.test}`;
-    if (isKilled) return result("killed", answer === undefined ? `time or memory of ${test.file}` : name);
+    if (answer !== undefined && isKilled) return result("killed", name);
+    if (answer !== undefined) continue;
+    exhausted = result("killed", `time or memory of ${test.file}`);
+    // Of the tests that were named by their prefix one must say what is wrong.
+    if (run.prefix === undefined) return exhausted;
   }
-  return result("survived", "nothing");
+  return exhausted ?? result("survived", "nothing");
 }
 
 /** Estimates which test is the likeliest to notice the next mutant of a file, for the time it takes. */

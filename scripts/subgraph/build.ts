@@ -26,8 +26,8 @@ const nowhere: Deployed = {
 /** Returns the file of graph-node's development edition; null where npm has none. */
 export function findGraphNode(): string | null {
   try {
-    const manifest = createRequire(import.meta.url).resolve("@graphprotocol/gnd-linux-x64/package.json");
-    const binary = join(dirname(manifest), "bin", "gnd");
+    const packageFile = createRequire(import.meta.url).resolve("@graphprotocol/gnd-linux-x64/package.json");
+    const binary = join(dirname(packageFile), "bin", "gnd");
     return process.platform === "linux" && process.arch === "x64" && existsSync(binary) ? binary : null;
   } catch {
     return null;

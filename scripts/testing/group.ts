@@ -1,5 +1,5 @@
 // Runs test files in one process, one after the other: node group.ts <file>...
-// A process of its own costs a file up to 0.4 s of processor time, most of it to load viem.
+// Alone a file costs up to 3 s of processor time more: to load viem, libp2p and Helia, to compile them, to derive keys.
 import { resolve } from "node:path";
 import { describe } from "node:test";
 

@@ -30,8 +30,8 @@ export interface JobOptions {
   readonly text: (text: string) => void;
 }
 
-/** A test that takes longer than this hangs. */
-const TEST_TIMEOUT_MS = 300_000;
+/** A file whose tests take longer than this hangs. */
+const FILE_TIMEOUT_MS = 300_000;
 /** `npm test` searches this far; the fuzz step of `.ci/run` makes all runs. */
 const FEW_RUNS = { FUZZ_RUNS: "32", INVARIANT_RUNS: "2" };
 const METER = /\0cpu (\d+)\0\n?/;
@@ -52,7 +52,7 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
       : { files: [group], argv: job.files }),
     execArgv: meter,
     signal,
-    timeout: TEST_TIMEOUT_MS,
+    timeout: FILE_TIMEOUT_MS * job.files.length,
     ...(grep === undefined ? {} : { testNamePatterns: [new RegExp(grep)] }),
   });
   let result = { ok: false, passed: 0, failed: 1, skipped: 0 };

@@ -68,6 +68,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/unanimous-run.test.ts": "plays whole committees",
   "test/core/wbft-run.test.ts": "plays whole committees",
   "test/adapters/source-memory.test.ts": "starts a process for each hostile page",
+  "test/adapters/source-search.test.ts": "starts a process for each search",
   "test/adapters/beacon.test.ts": "starts a chain",
   "test/adapters/chain-batch.test.ts": "starts a chain",
   "test/adapters/chain-certificates.test.ts": "starts a chain",
@@ -112,13 +113,8 @@ const waitingFiles: readonly string[] = [
   "test/adapters/subgraph.test.ts",
 ];
 
-/** Cheap files that run in a process of their own, with the reason. */
-const loners: Readonly<Record<string, string>> = {
-  "test/adapters/source-page.test.ts": "after it, readings of source-reader.test.ts wait for two minutes",
-};
-
-/** Cheap files of a suite that run in one process. */
-const FILES_IN_A_GROUP = 8;
+/** How many files of one suite, lane and level run in one process. What loads viem, starts a world or waits is loaded once. */
+const FILES_IN_A_GROUP: Readonly<Record<Level, number>> = { quick: 8, standard: 4, long: 1 };
 
 /** One run of a runner: Node's on a file or a group of files, or Hardhat's on all of the contracts' tests. */
 export interface Job {
@@ -138,7 +134,7 @@ export function folderOf(suite: Suite): string {
 
 /** Everything that a level runs. */
 export function jobsOf(level: Level): readonly Job[] {
-  for (const path of Object.keys({ ...longFiles, ...slow, ...loners }))
+  for (const path of Object.keys({ ...longFiles, ...slow }))
     if (!existsSync(join(root, path))) throw new Error(`Remove ${path} from scripts/testing/suites.ts: it is gone`);
   return suites.filter((suite) => byName[suite] === undefined).flatMap((suite) => jobsOfSuite(suite, level));
 }
@@ -159,7 +155,7 @@ export function needsContracts(suite: Suite): boolean {
   return !["core", "sim", "models", "public-model", "packages"].includes(suite);
 }
 
-/** The jobs of a suite at a level; all of them, if none is named. Files that `npm run test:quick` runs share processes. */
+/** The jobs of a suite at a level; all of them, if none is named. */
 export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
   const isWanted = (job: Job): boolean => {
     const level = levelOf(job);
@@ -169,20 +165,26 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
   const jobs = filesOf(suite)
     .map((file): Job => ({ suite, files: [file] }))
     .filter(isWanted);
-  const isCheap = (job: Job): boolean =>
-    levelOf(job) === "quick" && laneOf(job) === "computing" && loners[job.files.join()] === undefined;
-  const cheap = jobs.filter(isCheap).flatMap(({ files }) => files);
-  const groups = Array.from({ length: Math.ceil(cheap.length / FILES_IN_A_GROUP) }, (_, index): Job => {
-    const from = index * FILES_IN_A_GROUP;
-    return { suite, files: cheap.slice(from, from + FILES_IN_A_GROUP) };
-  });
-  return [...jobs.filter((job) => !isCheap(job)), ...groups];
+  const alike = Map.groupBy(jobs, (job) => `${laneOf(job)} ${levelOf(job)}`);
+  return [...alike.values()].flatMap(grouped);
+}
+
+/** Files of one suite, lane and level, joined to jobs. */
+function grouped(jobs: readonly Job[]): readonly Job[] {
+  const [first] = jobs;
+  if (first === undefined) return [];
+  const most = FILES_IN_A_GROUP[levelOf(first)];
+  const files = jobs.flatMap((job) => job.files);
+  return Array.from({ length: Math.ceil(files.length / most) }, (_, index) => ({
+    suite: first.suite,
+    files: files.slice(index * most, (index + 1) * most),
+  }));
 }
 
 /** A guess for a job that never ran in this checkout. */
 export function guessSeconds(job: Job): number {
   if (job.suite === "contracts") return 60;
-  return levelOf(job) === "quick" ? 2 * job.files.length : 20;
+  return (levelOf(job) === "quick" ? 2 : 20) * job.files.length;
 }
 
 function levelOf({ suite, files }: Job): Level {

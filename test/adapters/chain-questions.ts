@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import { bytesToHex, keccak256, utf8, word } from "../../agents/core/encoding/bytes.ts";
 import { committeeHash, decisionDigest, requestHashOf } from "../../agents/core/encoding/typed-data.ts";
+import { quorumOf } from "../../agents/core/quorum.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type {
   AgentId,
@@ -157,7 +158,7 @@ export function certify(keys: readonly Keys[], attempt: Attempt, decided: Partia
     ...decided,
   };
   const digest = decisionDigest(attempt, decision);
-  const quorum = Math.floor((2 * committee.length) / 3) + 1;
+  const quorum = quorumOf(committee.length);
   const signatures = committee.slice(0, quorum).map(({ signer }, seat) => {
     const key = keys.find(({ address }) => address === signer);
     assert.ok(key !== undefined);

@@ -63,7 +63,7 @@ function bench(
   return { keeper, calls, pass, stop: () => lifetime.abort() };
 }
 
-/** So many agents, the first of which keeps. */
+/** Returns that many agents; the first one keeps. */
 function manyAgents(count: number): readonly AgentRecord[] {
   return Array.from(
     { length: count },

@@ -68,7 +68,7 @@ describe("LV7: a reader of live streams", () => {
         [3, "commit"],
       ],
     );
-    assert.deepEqual(state.argument.twins, [[0, 1]]);
+    assert.deepEqual(state.argument.equivocations, [[0, 1]]);
     assert.equal(state.stream, url);
   });
 

@@ -126,7 +126,7 @@ describe("reading a call", () => {
     ["an address without code", BALANCE, chain({ result: "0x" }), "no-such-value"],
     ["a value of another type", BALANCE.replace("(uint256)", "(string)"), chain({ result: word }), "no-such-value"],
     [
-      "a bool that is none",
+      "a bool that is neither 0 nor 1",
       BALANCE.replace("(uint256)", "(bool)"),
       chain({ result: encodeAbiParameters([{ type: "uint256" }], [2n]) }),
       "no-such-value",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzipSync } from "node:zlib";
 import { pdfAround } from "../support/pdf.ts";
@@ -56,6 +56,17 @@ const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
 };
 const handler: Handler = ({ url = "" }, response) => pages[url]?.(response);
 
+/** Reads a source in a process of its own, and checks what came of it and what it took. */
+async function checkMemory(context: TestContext, args: readonly string[], result: string): Promise<void> {
+  const { stdout } = await withPages(handler, (port) =>
+    promisify(execFile)(process.execPath, [script, String(port), ...args]),
+  );
+  const found = JSON.parse(stdout) as { readonly result: string; readonly megabytes: number };
+  context.diagnostic(`${found.megabytes} MB more`);
+  assert.equal(found.result, result);
+  assert.ok(found.megabytes < MAX_MEGABYTES, `${found.megabytes} MB more`);
+}
+
 describe("memory of reading", () => {
   for (const [path, result] of [
     ["/gzip", "too-large"],
@@ -71,13 +82,15 @@ describe("memory of reading", () => {
     ["/pdf", "undecodable"],
     ["/pdf-bomb", "too-large"],
   ] as const)
-    it(`EV14: ${path} ends as ${result} and takes less than ${MAX_MEGABYTES} MB more`, async (context) => {
-      const { stdout } = await withPages(handler, (port) =>
-        promisify(execFile)(process.execPath, [script, String(port), path]),
-      );
-      const found = JSON.parse(stdout) as { readonly result: string; readonly megabytes: number };
-      context.diagnostic(`${found.megabytes} MB more`);
-      assert.equal(found.result, result);
-      assert.ok(found.megabytes < MAX_MEGABYTES, `${found.megabytes} MB more`);
-    });
+    it(`EV14: ${path} ends as ${result} and takes less than ${MAX_MEGABYTES} MB more`, (context) =>
+      checkMemory(context, [path], result));
+
+  for (const [mode, result] of [
+    ["huge", "tool-error"],
+    ["notifications", "tool-error"],
+    ["brackets", "tool-error"],
+    ["stderr", "read"],
+  ] as const)
+    it(`EV14, EV16: a search server in the mode ${mode} ends as ${result} and takes less than ${MAX_MEGABYTES} MB more`, (context) =>
+      checkMemory(context, ["search: words", mode], result));
 });

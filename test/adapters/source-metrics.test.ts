@@ -27,7 +27,7 @@ describe("metrics of sources", () => {
         read: async () => queue.shift() ?? Promise.reject(new Error("aborted")),
       });
       const before = await metrics.read();
-      for (const kind of ["document", "page", "call"])
+      for (const kind of ["document", "page", "call", "search"])
         for (const result of ["read", "aborted", ...READING_FAILURES]) assert.equal(before.get(reads(kind, result)), 0);
       assert.equal(await reader.read(PAGE, never()), good);
       assert.equal(await reader.read(PAGE, never()), failed);

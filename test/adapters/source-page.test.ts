@@ -7,7 +7,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { isPublicAddress } from "../../agents/adapters/source-reader/address.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
-import { configFor, failureOf, guardedDialler, readOnce, withPages, type Handler } from "../support/pages.ts";
+import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
+import type { Reading } from "../../agents/core/sources/snapshot.ts";
+import { configFor, failureOf, guardedDialler, readOnce, sourceOf, withPages, type Handler } from "../support/pages.ts";
 
 const TEXT = { "content-type": "text/plain" };
 const page =
@@ -189,7 +191,7 @@ describe("reading a page", () => {
     );
   });
 
-  for (const [what, handler, reason] of [
+  const hostile: readonly (readonly [string, Handler, string])[] = [
     ["a status 404", (_, response) => void response.writeHead(404, TEXT).end("x"), "not-found"],
     ["a status 410", (_, response) => void response.writeHead(410, TEXT).end("x"), "not-found"],
     ["a status 403", (_, response) => void response.writeHead(403, TEXT).end("x"), "server-error"],
@@ -208,7 +210,7 @@ describe("reading a page", () => {
     ],
     ["headers of 100 kB", page("x", { ...TEXT, "x-long": "a".repeat(100_000) }), "too-large"],
     ["no media type", page("x", {}), "not-text"],
-    ["a media type that is none", page("x", { "content-type": "text" }), "not-text"],
+    ["a malformed media type", page("x", { "content-type": "text" }), "not-text"],
     ["two media types", page("x", { "content-type": ["text/plain", "text/html"] }), "not-text"],
     ["a picture", page("x", { "content-type": "image/png" }), "not-text"],
     ["bytes", page("x", { "content-type": "application/octet-stream" }), "not-text"],
@@ -218,8 +220,8 @@ describe("reading a page", () => {
       page(Uint8Array.of(0xff, 0x41), { "content-type": "text/plain; charset=utf-8" }),
       "undecodable",
     ],
-    ["a charset that is none", page("x", { "content-type": "text/plain; charset=klingon" }), "undecodable"],
-    ["a compression that is unknown", page("x", { ...TEXT, "content-encoding": "zstd" }), "undecodable"],
+    ["an unknown charset", page("x", { "content-type": "text/plain; charset=klingon" }), "undecodable"],
+    ["an unknown compression", page("x", { ...TEXT, "content-encoding": "zstd" }), "undecodable"],
     [
       "two layers of compression",
       page(gzipSync(gzipSync("x")), { ...TEXT, "content-encoding": "gzip, gzip" }),
@@ -248,10 +250,31 @@ describe("reading a page", () => {
       endless(Buffer.from("<div>".repeat(10_000)), { "content-type": "text/html" }),
       "too-large",
     ],
-  ] as readonly (readonly [string, Handler, string])[])
+  ];
+  for (const [what, handler, reason] of hostile)
     it(`EV5, EV12: ${what} ends as ${reason}`, async () => {
       assert.equal(await failureOf(handler), reason);
     });
+
+  it("EV12, EV14: a reader that meets all of these at one time reads on", async () => {
+    const handler: Handler = (request, response) => {
+      const [, one] = hostile[Number(request.url?.slice(1))] ?? ["", page("The total is 5.")];
+      one(request, response);
+    };
+    await withPages(handler, async (port) => {
+      const get = (): Promise<Uint8Array> => Promise.reject(new Error("there are no documents here"));
+      const reader = await openSourceReader({ config: configFor(port), dialler: guardedDialler(), store: { get } });
+      const { signal } = new AbortController();
+      const read = (path: string): Promise<Reading> => reader.read(sourceOf(`https://pages.test/${path}`), signal);
+      const ended = await Promise.all(hostile.map((_, at) => read(String(at))));
+      assert.deepEqual(
+        ended.map((reading) => reading.kind === "failed" && reading.reason),
+        hostile.map(([, , reason]) => reason),
+      );
+      const good = await read("good");
+      assert.equal(good.kind === "read" && good.snapshot.text, "The total is 5.");
+    });
+  });
 
   it("EV5: a gzip stream that never gives a byte ends at the bound of what comes", async () => {
     // A header whose file name does not end.
@@ -321,13 +344,23 @@ describe("reading a page", () => {
     const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     try {
       const dialler = guardedDialler();
+      const hosts: (string | undefined)[] = [];
+      const noted =
+        (handler: Handler): Handler =>
+        (request, response) => {
+          hosts.push(request.headers.host);
+          handler(request, response);
+        };
       assert.equal(
-        await failureOf(redirect("https://elsewhere.test/"), { dialler, more: { proxyUrl } }),
+        await failureOf(noted(redirect("https://elsewhere.test/")), { dialler, more: { proxyUrl } }),
         "unreachable",
       );
       assert.deepEqual([asked, dialler.resolved, dialler.dialled], [["elsewhere.test:443"], [], ["127.0.0.1"]]);
-      assert.equal(await failureOf(redirect("https://10.0.0.1/"), { dialler, more: { proxyUrl } }), "blocked-address");
+      const inner = noted(redirect("https://10.0.0.1/"));
+      assert.equal(await failureOf(inner, { dialler, more: { proxyUrl } }), "blocked-address");
       assert.equal(asked.length, 1);
+      // The proxy's client writes the host into the headers that it is given; they must not be those of the next reading.
+      assert.deepEqual(hosts, ["pages.test", "pages.test"]);
     } finally {
       proxy.close();
     }

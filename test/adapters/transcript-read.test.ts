@@ -81,9 +81,9 @@ describe("TR8: a deliberation for reading", () => {
       const made = decide(protocol, "", "Is 2 less than 3?", 1);
       const deliberation = await read(made);
       assert.deepEqual([deliberation.report.failure, deliberation.messages.length], [undefined, made.blocks.size - 1]);
-      for (const { reading, header } of deliberation.messages) {
-        assert.ok(reading !== null && reading.name !== "");
-        assert.ok(!("seen" in reading.body), `${reading.name} of round ${header.round}`);
+      for (const { rendering, header } of deliberation.messages) {
+        assert.ok(rendering !== null && rendering.name !== "");
+        assert.ok(!("seen" in rendering.body), `${rendering.name} of round ${header.round}`);
       }
       const edges = deliberation.messages.flatMap(({ parents }, index) => parents.map((parent) => [index, parent]));
       assert.ok(edges.length > 0);
@@ -127,7 +127,7 @@ describe("TR8: a deliberation for reading", () => {
     assert.match(text, new RegExp(`\\[1\\] seat 0, .+\\n {4}EQUIVOCATION: its seat signed ${last}, too`));
     assert.equal(text.match(/EQUIVOCATION/g)?.length, 3);
     assert.match(transcriptHtml(twice), /<h2 class="bad">Equivocation<\/h2>/);
-    assert.deepEqual(argumentOf(twice).twins, [[0, last - 1]]);
+    assert.deepEqual(argumentOf(twice).equivocations, [[0, last - 1]]);
   });
 
   it("tells the argument before the record", async () => {
@@ -165,20 +165,20 @@ describe("TR8: a deliberation for reading", () => {
   it("says why a seat has no answer, and who changed it", async () => {
     const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", 1));
     const messages = deliberation.messages.map((spoken, index) => {
-      if (spoken.reading?.name !== "reveal" || spoken.header.seat > 1) return spoken;
+      if (spoken.rendering?.name !== "reveal" || spoken.header.seat > 1) return spoken;
       const body = { proposal: null, why: "the model gave no answer in time" };
-      if (spoken.header.seat === 0) return { ...spoken, reading: { ...spoken.reading, body } };
-      const proposal = { ...(spoken.reading.body["proposal"] as PayloadMap), answer: index % 2 === 0 ? "no" : "yes" };
-      return { ...spoken, reading: { ...spoken.reading, body: { proposal } } };
+      if (spoken.header.seat === 0) return { ...spoken, rendering: { ...spoken.rendering, body } };
+      const proposal = { ...(spoken.rendering.body["proposal"] as PayloadMap), answer: index % 2 === 0 ? "no" : "yes" };
+      return { ...spoken, rendering: { ...spoken.rendering, body: { proposal } } };
     });
-    const reveal = messages.find(({ reading, header }) => reading?.name === "reveal" && header.seat === 1);
-    assert.ok(reveal !== undefined && reveal.reading !== null);
+    const reveal = messages.find(({ rendering, header }) => rendering?.name === "reveal" && header.seat === 1);
+    assert.ok(reveal !== undefined && reveal.rendering !== null);
     const later = {
       ...reveal,
       header: { ...reveal.header, round: 1 },
-      reading: {
-        ...reveal.reading,
-        body: { proposal: { ...(reveal.reading.body["proposal"] as PayloadMap), answer: "maybe" } },
+      rendering: {
+        ...reveal.rendering,
+        body: { proposal: { ...(reveal.rendering.body["proposal"] as PayloadMap), answer: "maybe" } },
       },
     };
     const text = transcriptText({ ...deliberation, messages: [...messages, later] });

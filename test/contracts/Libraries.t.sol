@@ -565,16 +565,16 @@ contract CertificateTest is Assertions {
         }
     }
 
-    /// @dev The malleable twin of a signature has a high s. Its highest bit counts as the parity, so another account is
+    /// @dev A malleable signature has a high s. Its highest bit counts as the parity, so another account is
     /// recovered.
-    function test_malleableTwinIsSomebodyElse() public {
+    function test_malleableSignatureIsSomebodyElse() public {
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(KEY, DIGEST);
         uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
-        bytes32 twin = bytes32(order - uint256(s));
-        assertEq(ecrecover(DIGEST, v == 27 ? 28 : 27, r, twin), vm.addr(KEY), "a real twin");
+        bytes32 highS = bytes32(order - uint256(s));
+        assertEq(ecrecover(DIGEST, v == 27 ? 28 : 27, r, highS), vm.addr(KEY), "the other form of the signature");
         for (uint256 parity = 0; parity < 2; ++parity) {
             bytes[] memory signatures = _signatures(4);
-            signatures[1] = abi.encodePacked(r, uint256(twin) | (parity << 255));
+            signatures[1] = abi.encodePacked(r, uint256(highS) | (parity << 255));
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 1));
             this.verify(CertificateMaker.pack(7, signatures), 4);
         }

@@ -431,9 +431,9 @@ contract SlasherTest is ConclaveTest {
         _assertRefused(bad, _notHeld(bad.request, 0, bad.held.seat));
 
         bad = _copy(pair);
-        bad.firstSignature = _twin(bad.firstSignature);
+        bad.firstSignature = _malleable(bad.firstSignature);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, address(0), signer));
-        bad.secondSignature = _twin(bad.secondSignature);
+        bad.secondSignature = _malleable(bad.secondSignature);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, address(0), address(0)));
 
         bad = _copy(pair);
@@ -634,8 +634,8 @@ contract SlasherTest is ConclaveTest {
         return abi.decode(abi.encode(pair), (Equivocation));
     }
 
-    /// @dev Returns the malleable twin: s' = order - s, with the other v.
-    function _twin(bytes memory signature) private pure returns (bytes memory) {
+    /// @dev Returns the malleable form: s' = order - s, with the other v.
+    function _malleable(bytes memory signature) private pure returns (bytes memory) {
         (bytes32 r, uint256 s, uint8 v) = (bytes32(0), 0, uint8(signature[64]));
         assembly {
             r := mload(add(signature, 0x20))

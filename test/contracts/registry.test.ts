@@ -157,8 +157,8 @@ describe("AgentRegistry", () => {
       await refused("0x");
       const { r, s, yParity } = Signature.from(entry.possession);
       const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-      const twin = concat([r, toBeHex(order - BigInt(s), 32), yParity === 0 ? "0x1c" : "0x1b"]);
-      await expect(registry.register({ ...entry, possession: twin }))
+      const malleable = concat([r, toBeHex(order - BigInt(s), 32), yParity === 0 ? "0x1c" : "0x1b"]);
+      await expect(registry.register({ ...entry, possession: malleable }))
         .to.be.revertedWithCustomError(registry, "InvalidPossession")
         .withArgs(ZeroAddress, signer);
     });

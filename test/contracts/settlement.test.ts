@@ -186,11 +186,11 @@ describe("settlement", () => {
       const forged = testKey("no agent").sign(digestOf(world.domain, entry, decision)).compactSerialized;
       const { r, s, yParity } = Signature.from(part(0));
       const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-      const twin = concat([r, toBeHex((order - BigInt(s)) | (BigInt(1 - yParity) << 255n), 32)]);
+      const malleable = concat([r, toBeHex((order - BigInt(s)) | (BigInt(1 - yParity) << 255n), 32)]);
       const others: [string, number][] = [
         [withPart(1, part(0)), 1],
         [withPart(2, forged), 2],
-        [withPart(0, twin), 0],
+        [withPart(0, malleable), 0],
       ];
       for (const changed of [{ chainId: 1 }, { verifyingContract: ZeroAddress }, { version: "2" }, { name: "Other" }]) {
         others.push([certificateFor(world, entry, decision, firstSeats(4), { ...world.domain, ...changed }), 0]);

@@ -1,10 +1,14 @@
 // The pure parts of coverage, mutation and static analysis of the contracts (scripts/coverage.ts, mutate.ts, slither.ts).
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { parse } from "../../scripts/solidity/ast.ts";
+import { readContracts } from "../../scripts/solidity/compiler.ts";
 import { diff, findMutants, plant, sample, switchLibrary, switchSource } from "../../scripts/solidity/mutants.ts";
 import { reportOf, staleExplanations } from "../../scripts/solidity/mutation-report.ts";
+import { mutantsOf, type Fault } from "../../scripts/solidity/planted.ts";
 import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "../../scripts/solidity/probes.ts";
 import { rewrite } from "../../scripts/solidity/rewrite.ts";
 import { findSuppressions, problemsIn, readFindings } from "../../scripts/solidity/slither-findings.ts";
@@ -119,6 +123,13 @@ describe("mutants", () => {
     const planted = plant(sources, mutants);
     parse({ ...planted, [switchLibrary.file]: switchSource });
     for (const { id } of mutants) assert.equal(planted[file]!.split(`.on(${id})`).length, 2, `mutant ${id}`);
+  });
+
+  it("that are planted compile together", () => {
+    const contracts = readContracts();
+    const list = join(import.meta.dirname, "../contracts/planted.json");
+    const { faults } = JSON.parse(readFileSync(list, "utf8")) as { readonly faults: readonly Fault[] };
+    parse({ ...plant(contracts, mutantsOf(contracts, faults)), [switchLibrary.file]: switchSource });
   });
 
   it("are sampled by the seed alone", () => {

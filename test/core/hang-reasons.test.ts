@@ -94,7 +94,7 @@ describe("PH14: why a committee hangs, in words", () => {
       ...counted,
       "view 3: its leader, seat 3, proposed '5': prepared by 1 of 4 seats with 25.80 % of the weight, final by 0 of 4 seats with 0.00 % of the weight, more than 1/2 and 2/3 needed",
     ],
-    // Of the second round, in which one seat is asked.
+    // Reasons of the second round, in which one seat is asked.
     leaderless: seats.slice(1),
     unanimous: [...seats, ...counted],
     hashgraph: [...[1, 2].map((seat) => `seat ${seat}: it gave no answer that counts in round 3`), ...ordered],

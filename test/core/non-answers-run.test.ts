@@ -126,7 +126,7 @@ describe("non-answers: over a committee", () => {
         }
       });
 
-      it("EQ6: a non-answer is none of the policies, and no set of policies is a non-answer", () => {
+      it("EQ6: a non-answer is not one of the policies, and no set of policies is a non-answer", () => {
         const attempt = askingUnder(protocol, 4, [PAGE], { kind: "policies", options: 3 });
         const none = decisionOf(deciding(protocol, attempt, [PAGE], saying("too early"), [saying("A,C")]));
         assertFields(none, nonAnswer("tooEarly"));

@@ -82,8 +82,8 @@ describe("origins (PH12)", () => {
     const body = { commitment: new Uint8Array(32) };
     assert.equal(mbft.rejectPayload(attempt, slot, withOrigins(body, [origin])), null);
     assert.equal(mbft.rejectPayload(attempt, slot, { ...body, made: [{ ...entry, seeds: [] }] }), "malformed-payload");
-    assert.deepEqual(mbft.read(attempt, slot, withOrigins(body, [origin]))?.body, { ...body, made: [entry] });
-    assert.deepEqual(mbft.read(attempt, slot, body)?.body, body);
+    assert.deepEqual(mbft.render(attempt, slot, withOrigins(body, [origin]))?.body, { ...body, made: [entry] });
+    assert.deepEqual(mbft.render(attempt, slot, body)?.body, body);
   });
 
   it("does not stand in a message that rests on no answer", () => {
@@ -104,7 +104,7 @@ describe("origins (PH12)", () => {
     assert.equal(hashgraph.rejectPayload(attempt, slot, event(record)), null);
     assert.equal(hashgraph.rejectPayload(attempt, slot, event(withOrigins(record, [origin]))), null);
     assert.equal(hashgraph.rejectPayload(attempt, slot, event({ ...record, made: [] })), "malformed-payload");
-    const said = hashgraph.read(attempt, slot, event(withOrigins(record, [origin])))?.body["record"];
+    const said = hashgraph.render(attempt, slot, event(withOrigins(record, [origin])))?.body["record"];
     assert.deepEqual(said, { ...record, made: [entry] });
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 
-interface Manifest {
+interface PackageFile {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
@@ -18,35 +18,35 @@ interface Manifest {
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const manifestOf = (folder: string) => JSON.parse(read(join(folder, "package.json"))) as Manifest;
-const { version, workspaces = [] } = manifestOf(".");
-const all = [".", ...workspaces].map((folder) => ({ folder, manifest: manifestOf(folder) }));
-const published = all.filter(({ manifest }) => manifest.private !== true);
+const packageFileOf = (folder: string) => JSON.parse(read(join(folder, "package.json"))) as PackageFile;
+const { version, workspaces = [] } = packageFileOf(".");
+const all = [".", ...workspaces].map((folder) => ({ folder, file: packageFileOf(folder) }));
+const published = all.filter(({ file }) => file.private !== true);
 
 describe("the packages that are published (ADR 22)", () => {
   it("have one version with all others, and name exact versions of what they need", () => {
     assert.ok(published.length > 0);
-    for (const { manifest } of all) assert.equal(manifest.version, version, manifest.name);
-    for (const { manifest } of published)
-      for (const [name, range] of Object.entries(manifest.dependencies ?? {}))
-        assert.match(range, /^\d+\.\d+\.\d+$/, `${manifest.name} needs ${name}`);
+    for (const { file } of all) assert.equal(file.version, version, file.name);
+    for (const { file } of published)
+      for (const [name, range] of Object.entries(file.dependencies ?? {}))
+        assert.match(range, /^\d+\.\d+\.\d+$/, `${file.name} needs ${name}`);
   });
 
   it("are public, with provenance, a list of files, our licence and no script at installation", () => {
-    for (const { folder, manifest } of published) {
-      assert.deepEqual(manifest.publishConfig, { access: "public", provenance: true }, manifest.name);
-      assert.match(manifest.name, /^(?:@conclave\/[a-z]+|conclave)$/);
-      assert.ok((manifest.files ?? []).length > 0, manifest.name);
-      assert.equal(read(join(folder, "LICENSE")), read("LICENSE"), manifest.name);
+    for (const { folder, file } of published) {
+      assert.deepEqual(file.publishConfig, { access: "public", provenance: true }, file.name);
+      assert.match(file.name, /^(?:@conclave\/[a-z]+|conclave)$/);
+      assert.ok((file.files ?? []).length > 0, file.name);
+      assert.equal(read(join(folder, "LICENSE")), read("LICENSE"), file.name);
       for (const name of ["preinstall", "install", "postinstall", "prepare"])
-        assert.equal(manifest.scripts?.[name], undefined, `${manifest.name} runs ${name}`);
+        assert.equal(file.scripts?.[name], undefined, `${file.name} runs ${name}`);
     }
   });
 
   it("are in the changelog under their version", () => {
     const [, latest = ""] = read("CHANGELOG.md").split(/^## /m);
     assert.ok(latest.startsWith(version), latest);
-    for (const { manifest } of published) assert.ok(latest.includes(`\`${manifest.name}\``), manifest.name);
+    for (const { file } of published) assert.ok(latest.includes(`\`${file.name}\``), file.name);
   });
 
   it("are published by a workflow that may write nothing else, with the rights of one job", () => {

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { exceeds, faultTolerance, holdsHonest, isMajority, isSupermajority } from "../../agents/core/quorum.ts";
+import {
+  exceeds,
+  faultTolerance,
+  holdsHonest,
+  isMajority,
+  isSupermajority,
+  quorumOf,
+} from "../../agents/core/quorum.ts";
 
 describe("quorum", () => {
   it("agrees with plain counting for every weight of every total up to 200", () => {
@@ -25,7 +32,7 @@ describe("quorum", () => {
       assert.equal(holdsHonest(faults, seats), false);
       assert.equal(holdsHonest(Math.floor(seats / 3) + 1, seats), true);
       // Two supermajorities share more than f seats.
-      const quorum = Math.floor((2 * seats) / 3) + 1;
+      const quorum = quorumOf(seats);
       assert.equal(isSupermajority(quorum, seats) && !isSupermajority(quorum - 1, seats), true);
       assert.ok(2 * quorum - seats > faults);
     }

@@ -48,6 +48,17 @@ describe("what a source names", () => {
     assert.deepEqual(value.pointer, ["data", "0", "a/b", "~1", "é x", ""]);
   });
 
+  it("EV15: takes a search with words of any script, up to 256 bytes", () => {
+    for (const words of [
+      "who won?",
+      "Wer hat den Pokal gewonnen – été 2026",
+      "x",
+      "é".repeat(128),
+      "search: source: a",
+    ])
+      assert.deepEqual(sourceOf(`search: ${words}`), { kind: "search", text: `search: ${words}`, words });
+  });
+
   it("EV4: takes a call with literal arguments at a block", () => {
     const text = `eip155:10:${CONTRACT}:quote(address:${CONTRACT},uint256:5,int8:-128,bool:true,bytes4:0x01020304,bytes:0x)(uint256,string)@123`;
     assert.deepEqual(sourceOf(text), {
@@ -74,8 +85,17 @@ describe("what a source names", () => {
     ["http://example.com/", /by https only; write https:\/\//],
     ["ftp://example.com/", /the scheme ftp: is unknown/],
     ["ipfs://bafyrei", /the scheme ipfs: is unknown/],
-    ["search:who won", /search: are not built yet/],
-    ["search:who", /search: are not built yet/],
+    ["search:who won", /a search is written `search: WORDS`/],
+    ["search: ", /a search is written `search: WORDS`/],
+    ["search:  who won", /the words of a search stand in one line/],
+    ["search: who  won", /the words of a search stand in one line/],
+    ["search: who won ", /the words of a search stand in one line/],
+    ["search: who\twon", /the words of a search stand in one line/],
+    ["search: who\nwon", /the words of a search stand in one line/],
+    ["search: who\u200b won", /the words of a search stand in one line/],
+    ["search: \ud800", /the words of a search stand in one line/],
+    [`search: ${"é".repeat(128)}x`, /at most 256 bytes of UTF-8, not 257/],
+    ["Search: who won", /the scheme Search: is unknown|printable ASCII without spaces/],
     ["https:/example.com/", /is written https:\/\/HOST\/PATH/],
     ["https://user:pass@example.com/", /no user and no password/],
     ["https://user@example.com/", /no user and no password/],

@@ -35,6 +35,20 @@ describe("snapshots of sources", () => {
     assert.equal(read({ ...SEEN, status: null }).snapshot.status, null);
   });
 
+  it("EV8, EV15: a snapshot of a search is named by its words, and by no other text with spaces", () => {
+    const text = "search: who won the cup?";
+    const { block, snapshot } = read({ ...SEEN, source: text, finalUrl: text });
+    assert.deepEqual(decodeSnapshot(block), snapshot);
+    assert.equal(snapshot.finalUrl, text);
+    const value = decode(block, block.length) as Readonly<Record<string, never>>;
+    for (const wrong of [
+      { source: "search: who  won" },
+      { source: "search:", finalUrl: "search:" },
+      { finalUrl: "search: who" },
+    ])
+      assert.equal(decodeSnapshot(encode({ ...value, ...wrong })), null, JSON.stringify(wrong));
+  });
+
   it("EV8: refuses a block with one thing changed", () => {
     const { block } = read(SEEN);
     const value = decode(block, block.length) as Readonly<Record<string, never>>;
@@ -167,7 +181,7 @@ describe("snapshots of sources", () => {
   it("EV12: the codes of failures keep their order", () => {
     assert.equal(
       READING_FAILURES.join(" "),
-      "not-found refused blocked-address unreachable tls timeout too-large too-many-redirects server-error not-text undecodable no-such-value not-final not-there no-rpc rpc-error",
+      "not-found refused blocked-address unreachable tls timeout too-large too-many-redirects server-error not-text undecodable no-such-value not-final not-there no-rpc rpc-error no-tool tool-error",
     );
   });
 });

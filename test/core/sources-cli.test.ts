@@ -45,8 +45,11 @@ describe("sources: from the command line", () => {
   it("SG1, EV1: pages, calls and CIDs are named as they are, beside files; what names nothing is refused", async () => {
     const page = "https://example.com/rules#/2/text";
     const call = `eip155:1:0x${"ab".repeat(20)}:decimals()(uint8)@100`;
-    const { question } = await read("Why?", page, "plain.txt", call);
-    assert.deepEqual(sourcesOf(question), [page, nameOf(RULES), call]);
+    const search = "search: why so, été 2026?";
+    const { question } = await read("Why?", page, "plain.txt", call, search);
+    assert.deepEqual(sourcesOf(question), [page, nameOf(RULES), call, search]);
+    assert.ok(question.endsWith(`\n${search}`));
+    assert.match(await refusal("Why?", "search:why"), /a search is written/);
     assert.match(await refusal("Why?", "http://example.com/"), /read by https only/);
     assert.match(await refusal("Why?", "https://10.0.0.1/"), /is an address/);
     assert.match(await refusal("Why?", page, page), /names a source twice/);

@@ -10,7 +10,7 @@ import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Attempt } from "../../agents/core/types.ts";
-import { runCommittee, timing, type SeatScript } from "../support/core/committee.ts";
+import { attemptOf, runCommittee, timing, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -96,6 +96,27 @@ describe("sources: over a committee", () => {
         const slot = { round: 0, phase: GATHER, seat: 0 as const };
         assert.notEqual(protocol.rejectPayload(attempt, slot as never, { sources: [] }), null);
       });
+    });
+
+  for (const protocol of READERS)
+    it(`SG6, SG9: ${protocol.id}: decides from the lines that different search tools have in common`, () => {
+      const plain = attemptOf(4, { protocol: protocol.code });
+      const SEARCH = "search: did the team ship version 2?";
+      const attempt = { ...plain, request: { ...plain.request, question: `Did it ship?\n${SEARCH}` } };
+      const found = new Map([[SEARCH, PAGE]]);
+      // Each tool has its own order, marks and further finds.
+      const seats = attempt.committee.map((_, seat): SeatScript => ({
+        ...reading((page) => (page.includes(PAGE) ? "yes" : "no")),
+        answer: (ask) => quoting(PAGE, "yes").answer(ask),
+        sees: (text) =>
+          [`score: 0.${seat}`, text, `Tool ${seat} found this, too.`].toSorted(() => (seat % 2) - 0.5).join("\n"),
+      }));
+      assertFields(decisionOf(watched(protocol, attempt, seats, 1, found)), { status: "decided", answer: "yes" });
+      const own = seats.map((seat, at): SeatScript => ({
+        ...seat,
+        answer: (ask) => quoting(`Tool ${at} found this, too.`, "yes").answer(ask),
+      }));
+      assertFields(decisionOf(watched(protocol, attempt, own, 1, found)), { status: "hung" });
     });
 
   it("SG5: protocols that read no sources refuse a question that names some", () => {

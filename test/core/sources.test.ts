@@ -7,9 +7,10 @@ import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { GATHER, gatherForm } from "../../agents/core/phases/readings.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
+import { memoryReading } from "../../agents/adapters/memory/source-reader.ts";
 import { cite, decodeCitation, encodeCitation } from "../../agents/core/sources/citations.ts";
 import { documentBlock, grounded, readDocument, refuseSources, sourcesOf } from "../../agents/core/sources/named.ts";
-import { readText } from "../../agents/core/sources/reading.ts";
+import { readIn, readText, readingBlock } from "../../agents/core/sources/reading.ts";
 import { passagesOf } from "../../agents/core/sources/passages.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { signMessage } from "../support/core/committee.ts";
@@ -55,6 +56,17 @@ describe("sources: names and documents", () => {
       assert.match(String(refuseSources(none)), /nothing but sources/);
     assert.match(String(escalating.refuseRequest(asking(4, [RULES, RULES]))), /twice/);
     assert.equal(escalating.refuseRequest(asking(4, [RULES, OTHER])), null);
+  });
+
+  it("SG1, EV15: a search is a source with a line of its own form, beside others", () => {
+    const question = `Who won?\n${line(RULES)}\nsearch: winner of the cup, été 2026`;
+    assert.deepEqual(sourcesOf(question), [nameOf(RULES), "search: winner of the cup, été 2026"]);
+    assert.equal(shown(question), "Who won?");
+    assert.equal(refuseSources(question), null);
+    for (const bad of ["search:winner", "Search: winner", " search: winner", "search: a  b", "source: search:winner"])
+      assert.match(String(refuseSources(`Who won?\n${bad}`)), /source that cannot be read/, bad);
+    assert.match(String(refuseSources("Who won?\nsearch: a\nsearch: a")), /twice/);
+    assert.match(String(refuseSources("search: a")), /nothing but sources/);
   });
 
   it("SG1: a document that is named anywhere but in the last lines is refused: it would not gate", () => {
@@ -169,6 +181,46 @@ describe("sources: passages", () => {
         assertAtMost(own.filter((passage) => !other.includes(passage)).length, 4);
       }
     }
+  });
+
+  it("SG6: a word without an end shares all passages but those around a change, whatever characters it has", () => {
+    for (const alphabet of [
+      "0123456789",
+      "01",
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+      "天地玄黄宇宙洪荒日月盈昃",
+    ]) {
+      const letters = Array.from(alphabet);
+      let state = 7;
+      const random = (): number => (state = (state * 48_271) % 2_147_483_647);
+      const word = Array.from({ length: 20_000 }, () => letters[random() % letters.length]).join("");
+      const own = passagesOf(word);
+      assertAbove(own.length, 20);
+      for (const at of [1, 5_000, 19_000]) {
+        const other = passagesOf(`${word.slice(0, at)}x${word.slice(at)}`);
+        assertAtMost(own.filter((passage) => !other.includes(passage)).length, 3, `${alphabet} at ${at}`);
+      }
+    }
+  });
+
+  it("SG6: what a search brought is cut into its lines, so that lines in another order are the same passages", () => {
+    const cut = (text: string): readonly string[] => {
+      const read = readIn(readingBlock(memoryReading("search: licences", text)));
+      assert.ok(read?.kind === "read");
+      assert.equal(read.passages.join(""), read.text.slice(0, read.passages.join("").length));
+      return read.passages;
+    };
+    assert.deepEqual(cut("One.\nTwo.\nThree."), ["One.\n", "Two.\n", "Three.\n"]);
+    assert.deepEqual(new Set(cut("Three.\nOne.\nTwo.")), new Set(cut("One.\nTwo.\nThree.")));
+    assert.deepEqual(cut(""), []);
+    assert.equal(cut(`${"word ".repeat(1000)}end\nTwo.`).at(-1), "Two.\n");
+    assertAtMost(Math.max(...cut("word ".repeat(1000)).map((one) => one.length)), limits.passageBytes);
+    assert.equal(
+      cut(Array.from({ length: 500 }, (_, at) => `Line ${at}.`).join("\n")).length,
+      limits.passagesPerSource,
+    );
+    // A text that is no search's is cut as before.
+    assert.equal(passagesOf("One.\nTwo.").length, 1);
   });
 
   it("SG6: texts that differ in one line share all passages but those around it", () => {

@@ -74,6 +74,10 @@ const ELSEWHERE = [
   { word: "stage", say: "level", files: "agents/core/protocols/{escalating,debate}/**/*.ts" },
   { word: "quote", say: "quotation", files: "agents/core/{request,protocols}/**/*.ts" },
   { word: "evidence", say: "weight", files: "agents/core/protocols/**/*.ts" },
+  { word: "twin", say: "equivocation", files: "{agents,sdk,dashboard/src}/**/*.{ts,tsx}" },
+  { word: "twin", say: "second process", files: "chaos/**/*.ts" },
+  { word: "judge", say: "examine", files: "chaos/**/*.ts" },
+  { word: "manifest", say: "package file", files: "scripts/{sdk,cli-package}/**/*.ts" },
 ] as const;
 
 /** True if a text, cut into words, has the word or a form of it. */

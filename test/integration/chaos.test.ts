@@ -247,7 +247,7 @@ describe("what chaos finds", () => {
   });
 });
 
-describe("the judge of money", () => {
+describe("the money of an examination", () => {
   it("divides pay as the contract does: rounded down by seat, and nothing for an absent one", () => {
     assert.equal(earnedBy([30, 30, 30], 100n), 99n);
     assert.equal(earnedBy([30, ABSENT, 30, 30], 100n), 99n);

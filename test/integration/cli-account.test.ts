@@ -1,7 +1,5 @@
 // Accounts and own stake on the command line, and what it says of a chain without new blocks.
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
@@ -12,35 +10,21 @@ import { waitForDecision } from "../../agents/cli/shared/wait.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { openBank } from "../../devnet/world/bank.ts";
-import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { asked, wordOf } from "../adapters/chain-questions.ts";
-import { agentFolders, createCli, PASSWORD, type Cli } from "./cli-world.ts";
+import { startCliNode, type CliNode } from "./cli-node.ts";
+import { PASSWORD } from "./cli-world.ts";
 import { until } from "./world.ts";
 
-let harness: NodeHarness;
+let harness: CliNode["harness"];
 let reader: ChainReader;
-let cli: Cli;
-let makeFolder: ReturnType<typeof agentFolders>;
+let cli: CliNode["cli"];
+let accountOf: CliNode["accountOf"];
+let stop: CliNode["stop"];
 before(async () => {
-  harness = await createNodeHarness();
+  ({ harness, cli, accountOf, stop } = await startCliNode());
   reader = await harness.reader();
-  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-account-")));
-  makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
-  const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
-  await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
 });
-after(async () => {
-  await harness.stop();
-  await rm(cli.folder, { recursive: true, force: true });
-});
-
-/** Makes an account with a keystore in a folder of that name, 10 coins and some tokens. */
-async function accountOf(name: string, tokens: bigint): Promise<Address> {
-  const address = await makeFolder(name);
-  await openBank(harness.chain, harness.deployment.token, harness.accounts[0]!).fund(address, tokens);
-  return address;
-}
+after(() => stop());
 
 const tokensOf = (account: Address): Promise<bigint> =>
   harness.client.readContract({

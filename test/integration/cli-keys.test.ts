@@ -1,8 +1,7 @@
 // Keys and operators of agents on the command line: what the registry and the agent's folder hold afterwards.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { link, mkdtemp, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
@@ -10,32 +9,26 @@ import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Address, AgentId, Ppm } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { openBank } from "../../devnet/world/bank.ts";
-import { createNodeHarness, ONE, type NodeHarness } from "../adapters/chain-node.ts";
-import { agentFolders, assertNoSecrets, createCli, OPERATOR_PASSWORD, PASSWORD, type Cli } from "./cli-world.ts";
+import { ONE } from "../adapters/chain-node.ts";
+import { NO_MODEL, startCliNode, type CliNode } from "./cli-node.ts";
+import { assertNoSecrets, OPERATOR_PASSWORD, PASSWORD } from "./cli-world.ts";
 
-const noModel = ["--model-url", "http://127.0.0.1:1", "--model-name", "none"];
 const asOperator = ["--operator-keystore", "operator/keystore.json", "--operator-password-file", "password"];
 
-let harness: NodeHarness;
+let harness: CliNode["harness"];
 let reader: ChainReader;
-let cli: Cli;
+let bank: CliNode["bank"];
+let cli: CliNode["cli"];
+let stop: CliNode["stop"];
 before(async () => {
-  harness = await createNodeHarness();
+  const node = await startCliNode();
+  ({ harness, bank, cli, stop } = node);
   reader = await harness.reader();
-  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-keys-")));
-  const makeFolder = agentFolders(cli, noModel);
-  const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
-  await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
   await writeFile(join(cli.folder, "password"), PASSWORD);
   await writeFile(join(cli.folder, "wrong"), "another password");
-  const bank = openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
-  for (const name of ["agent", "lone", "operator", "buyer"]) await bank.fund(await makeFolder(name), 10n * ONE);
+  for (const name of ["agent", "lone", "operator", "buyer"]) await node.accountOf(name, 10n * ONE);
 });
-after(async () => {
-  await harness.stop();
-  await rm(cli.folder, { recursive: true, force: true });
-});
+after(() => stop());
 
 const fileOf = (name: string, suffix = ""): string => join(cli.folder, name, `keystore.json${suffix}`);
 const keysOf = (name: string, suffix = "") => openKeystore(fileOf(name, suffix), PASSWORD);
@@ -87,7 +80,7 @@ describe("command line: keys and operators", () => {
   });
 
   it("agent init makes one key that signs and another one that owns the stake, unless it is given", async () => {
-    const init = ["agent", "init", "--deployment", "deployment.json", ...noModel, "--dir"];
+    const init = ["agent", "init", "--deployment", "deployment.json", ...NO_MODEL, "--dir"];
     const { value } = await cli.json(...init, "two-keys");
     const folder = join(cli.folder, "two-keys");
     const [signer, operator] = [
@@ -113,9 +106,8 @@ describe("command line: keys and operators", () => {
   });
 
   it("agent rotate works on a folder as agent init makes it", async () => {
-    const made = await cli.json("agent", "init", "--dir", "made", "--deployment", "deployment.json", ...noModel);
+    const made = await cli.json("agent", "init", "--dir", "made", "--deployment", "deployment.json", ...NO_MODEL);
     assert.equal(made.code, 0, JSON.stringify(made.value));
-    const bank = openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
     await bank.fund(made.value["operator"] as Address, 10n * ONE);
     const registered = await cli.json("agent", "register", "--dir", "made", "--stake", "1");
     const { signer, operator, agentId } = registered.value;

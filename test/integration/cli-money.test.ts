@@ -1,9 +1,6 @@
 // Money of accounts on the command line. No agents run here: the test certifies with their keys, so that it controls
 // what they decide.
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
 import { tokenAbi } from "@conclave/contracts/abi";
@@ -12,43 +9,28 @@ import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { awaitedOf, roundsOf } from "../../agents/core/request/progress.ts";
-import { openBank } from "../../devnet/world/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
-import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { progressNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
-import { agentFolders, assertNoSecrets, createCli, type Cli } from "./cli-world.ts";
+import { startCliNode, type CliNode } from "./cli-node.ts";
+import { assertNoSecrets } from "./cli-world.ts";
 import { until } from "./world.ts";
 
 const hung: Partial<Decision> = { status: "hung", outcome: wordOf(0n), answer: "" };
 const no: Partial<Decision> = { outcome: wordOf(0n), answer: "no" };
 const yes: Partial<Decision> = { outcome: wordOf(1n), answer: "yes" };
 
-let harness: NodeHarness;
+let harness: CliNode["harness"];
 let reader: ChainReader;
 let writer: ChainWriter;
-let cli: Cli;
-let makeFolder: ReturnType<typeof agentFolders>;
+let bank: CliNode["bank"];
+let cli: CliNode["cli"];
+let accountOf: CliNode["accountOf"];
+let stop: CliNode["stop"];
 before(async () => {
-  harness = await createNodeHarness();
+  ({ harness, bank, cli, accountOf, stop } = await startCliNode());
   [reader, writer] = [await harness.reader(), await harness.writer(0)];
-  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-money-")));
-  makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
-  const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
-  await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
 });
-after(async () => {
-  await harness.stop();
-  await rm(cli.folder, { recursive: true, force: true });
-});
-
-/** Makes an account with a keystore in a folder of that name, 10 coins and some tokens. */
-async function accountOf(name: string, tokens: bigint): Promise<Address> {
-  const address = await makeFolder(name);
-  await bankOf().fund(address, tokens);
-  return address;
-}
-
-const bankOf = () => openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
+after(() => stop());
 
 /** Draws the committee that the request waits for and commits this decision of it. */
 async function decide(requestId: RequestId, decision: Partial<Decision>): Promise<number> {
@@ -193,7 +175,7 @@ describe("command line: money", () => {
         assert.equal(broke.code, "BALANCE_TOO_LOW");
         assert.match(broke.message, /^Pay the bond of 0\.5625 \w+: 0x.* holds 0 /);
         assert.equal(await allowanceOf(appellant), 0n, "approved for what it cannot pay");
-        await bankOf().mint(appellant, parseEther("1"));
+        await bank.mint(appellant, parseEther("1"));
       }
       const held = await harness.client.getBalance({ address: appellant });
       const waiting = cli.run([...appeal, "--wait", "--json"]);

@@ -1,35 +1,26 @@
 // Outcomes that the settlement contract proves and stores, on the command line.
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { settlementAbi } from "@conclave/contracts/abi";
 import type { Decision, Ppm, RequestId, Terms } from "../../agents/core/types.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
-import { openBank } from "../../devnet/world/bank.ts";
-import { createNodeHarness, ONE, type NodeHarness } from "../adapters/chain-node.ts";
+import { ONE } from "../adapters/chain-node.ts";
 import { asked, drawNext, lastOf, progressNow, wordOf } from "../adapters/chain-questions.ts";
-import { agentFolders, createCli, type Cli } from "./cli-world.ts";
+import { startCliNode, type CliNode } from "./cli-node.ts";
 
 const no: Partial<Decision> = { outcome: wordOf(0n), answer: "no", confidence: 800_000 as Ppm };
 const yes: Partial<Decision> = { outcome: wordOf(1n), answer: "yes", confidence: 700_000 as Ppm };
 const source = ["--deployment", "deployment.json"];
 
-let harness: NodeHarness;
-let cli: Cli;
+let harness: CliNode["harness"];
+let cli: CliNode["cli"];
+let stop: CliNode["stop"];
 before(async () => {
-  harness = await createNodeHarness();
-  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-outcome-")));
-  const makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
-  const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
-  await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
-  await openBank(harness.chain, harness.deployment.token, harness.accounts[0]!).fund(await makeFolder("payer"), ONE);
+  const node = await startCliNode();
+  ({ harness, cli, stop } = node);
+  await node.accountOf("payer", ONE);
 });
-after(async () => {
-  await harness.stop();
-  await rm(cli.folder, { recursive: true, force: true });
-});
+after(() => stop());
 
 const ask = async (change: Partial<Terms> = {}): Promise<RequestId> => (await asked(harness, change)).request.id;
 

@@ -1,9 +1,6 @@
 // Stake behind answers on the command line. No agents run here: the test certifies with their keys, so that it controls
 // what they decide.
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
 import { agentRegistryAbi, decisionOracleAbi } from "@conclave/contracts/abi";
@@ -12,40 +9,31 @@ import type { AgentId, Decision, RequestId } from "../../agents/core/types.ts";
 import { roundsOf } from "../../agents/core/request/progress.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
-import { openBank } from "../../devnet/world/bank.ts";
-import { createNodeHarness, makeKeys, ONE, type NodeHarness } from "../adapters/chain-node.ts";
+import { makeKeys, ONE } from "../adapters/chain-node.ts";
 import { drawNext, progressNow, wordOf } from "../adapters/chain-questions.ts";
-import { agentFolders, createCli, type Cli } from "./cli-world.ts";
+import { startCliNode, type CliNode } from "./cli-node.ts";
 
 const no: Partial<Decision> = { outcome: wordOf(0n), answer: "no" };
 const yes: Partial<Decision> = { outcome: wordOf(1n), answer: "yes" };
 const WEEK = 7 * 24 * 3600;
 const source = ["--deployment", "deployment.json"];
 
-let harness: NodeHarness;
+let harness: CliNode["harness"];
 let reader: ChainReader;
 let writer: ChainWriter;
-let cli: Cli;
+let cli: CliNode["cli"];
+let stop: CliNode["stop"];
 before(async () => {
   // Committees of 4, 9 and 19 seats without a common agent. A slice leaves each of them more than the least stake.
-  harness = await createNodeHarness({ keys: makeKeys(36), stake: 2n * ONE });
+  const node = await startCliNode({ keys: makeKeys(36), stake: 2n * ONE });
+  ({ harness, cli, stop } = node);
   // Gas has a price in tokens, so that appellants are rewarded (SC4), and nobody is paid for gas.
   const prices = { ...FREE.token, gasRate: 10n ** 24n };
   await harness.execute(harness.options.oracle, decisionOracleAbi, "setPrices", [0, prices]);
   [reader, writer] = [await harness.reader(), await harness.writer(0)];
-  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-slash-")));
-  const makeFolder = agentFolders(cli, ["--model-url", "http://127.0.0.1:1", "--model-name", "none"]);
-  await writeFile(
-    join(cli.folder, "deployment.json"),
-    JSON.stringify({ ...harness.deployment, rpcUrl: harness.chain.rpcUrl }),
-  );
-  const bank = openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
-  await bank.fund(await makeFolder("asker"), parseEther("10"));
+  await node.accountOf("asker", parseEther("10"));
 });
-after(async () => {
-  await harness.stop();
-  await rm(cli.folder, { recursive: true, force: true });
-});
+after(() => stop());
 
 async function ask(...more: string[]): Promise<RequestId> {
   // 2 units for each of 4, 9 and 19 seats: a unit is 0.0001, and 200 of them are less than a twentieth of the stake.

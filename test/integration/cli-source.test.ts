@@ -28,6 +28,12 @@ describe("conclave source read", () => {
   const withSources = (sources: object): Promise<void> =>
     world.editConfig("reader", (config) => ({ ...config, sources }));
 
+  const examine = async (sources: object): Promise<ReadonlyMap<string, Check>> => {
+    await withSources(sources);
+    const { value } = await world.json("doctor", "--dir", "reader", "--profile", "default");
+    return new Map((value["checks"] as readonly Check[]).map((check) => [check.name, check]));
+  };
+
   it("EV3, EV7: shows the snapshot of a value that the agent's config lets it read", async () => {
     await withPages(handler, async (port) => {
       await withSources({ hosts: { "api.test": { address: "127.0.0.1", port, ca: AUTHORITY } } });
@@ -66,6 +72,29 @@ describe("conclave source read", () => {
     const { exit, code, message } = await world.failure("source", "read", "http://example.com/");
     assert.deepEqual([exit, code], [2, "USAGE"]);
     assert.match(message, /"http:\/\/example\.com\/" is invalid; a page is read by https only/);
+  });
+
+  it("EV15, EV16: searches by the tool of the agent's config, and says what is wrong with it", async () => {
+    const script = join(import.meta.dirname, "../adapters/fixtures/search-server.ts");
+    const server = { kind: "stdio", command: process.execPath, args: [script, "honest"], tool: "find" };
+    await withSources({ search: server });
+    const { code, value } = await world.json("source", "read", "search: who won?", "--dir", "reader");
+    assert.deepEqual([code, value["source"], value["status"]], [0, "search: who won?", null]);
+    assert.match(String(value["text"]), /^query: who won\?\ntitle: A page\n/);
+    const blind = await world.json("source", "read", "search: who won?");
+    assert.deepEqual([blind.code, blind.value["failed"]], [1, "no-tool"]);
+    const { message } = await world.failure("source", "read", "search:who won?", "--dir", "reader");
+    assert.match(message, /a search is written `search: WORDS`/);
+    for (const [wrong, level, said] of [
+      [{}, "ok", /searches go to the tool find of tests 7/],
+      [{ tool: "seek" }, "fail", /tests 7 has no tool seek/],
+      [{ arguments: { q: "{words}" } }, "fail", /requires query/],
+      [{ command: "/no/such" }, "fail", /tool-error: the server does not start \(ENOENT\)/],
+      [{ env: ["NO_SUCH_KEY"] }, "fail", /CONFIG_MISSING.*NO_SUCH_KEY is not set/],
+    ] as const) {
+      const found = (await examine({ search: { ...server, ...wrong } })).get("sources search");
+      assert.deepEqual([found?.level, said.test(found?.message ?? "")], [level, true], JSON.stringify(found));
+    }
   });
 
   it("EV13: calls a contract by the RPC of the agent's own chain", async () => {
@@ -108,11 +137,6 @@ describe("conclave source read", () => {
   });
 
   it("EV6, EV13: doctor checks certificates, fixed hosts, the proxy and the RPCs", async () => {
-    const examine = async (sources: object): Promise<ReadonlyMap<string, Check>> => {
-      await withSources(sources);
-      const { value } = await world.json("doctor", "--dir", "reader", "--profile", "default");
-      return new Map((value["checks"] as readonly Check[]).map((check) => [check.name, check]));
-    };
     await withPages(handler, async (port) => {
       const checks = await examine({
         hosts: {

@@ -3,29 +3,46 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createPublicClient, http } from "viem";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { documentBlock } from "../../agents/core/sources/named.ts";
+import type { Address } from "../../agents/core/types.ts";
 import { AUTHORITY, withPages, type Handler } from "../support/pages.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";
 const names = ["a", "b", "c", "d"];
+const searchServer = join(import.meta.dirname, "../adapters/fixtures/search-server.ts");
 const question = ["--question", "Does an export of 720 need a licence?"] as const;
 const asking = (...more: readonly string[]): readonly string[] =>
   ["request", "--dir", "a", "--kind", "boolean"].concat(more.includes("--question") ? [] : question, more);
 
-const rulesPage: Handler = (_, response) => {
+const rulesPage: Handler = ({ headers }, response) => {
+  if (headers.host === "api.test")
+    return response.writeHead(200, { "content-type": "application/json" }).end('{"price":5}');
   const page = `<html><head><title>Customs</title></head><body><main><h1>Customs</h1><p>${RULES}</p></main></body></html>`;
-  response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
+  return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
 };
 
+const call = (chainId: number): string => `eip155:${chainId}:0x${"ab".repeat(20)}:f()(uint256)`;
+
 let world: CliWorld;
+let asker: Address;
+
+/** What the asker has, and how many transactions it sent. */
+async function spent(): Promise<string> {
+  const client = createPublicClient({ transport: http(world.chain.rpcUrl) });
+  return [await client.getBalance({ address: asker }), await client.getTransactionCount({ address: asker })].join();
+}
 
 describe("sources from the command line", () => {
   before(async () => {
     world = await startCliWorld();
-    for (const name of names) await world.enlist(name, "100");
+    for (const name of names) {
+      const signer = await world.enlist(name, "100");
+      if (name === "a") asker = signer;
+    }
     await writeFile(join(world.folder, "rules.txt"), RULES);
   });
   after(() => world.close());
@@ -44,7 +61,18 @@ describe("sources from the command line", () => {
         "TERMS_INVALID",
       ],
       [asking("--protocol", "escalating", "--question", "Why?\nsource: bafyx"), /is a CIDv1/, "TERMS_INVALID"],
+      [
+        asking("--protocol", "mbft", "--source", ...[1, 2, 3, 4, 5].map((at) => `https://pages.test/${at}`)),
+        /a question may name 4 sources, not 5/,
+        "TERMS_INVALID",
+      ],
+      [asking("--protocol", "mbft", "--source", "ipfs://bafyrei"), /the scheme ipfs: is unknown; a source is a CID/],
+      [asking("--protocol", "mbft", "--source", "https://api.test/rates#price"), /what follows # is a JSON pointer/],
+      [asking("--protocol", "mbft", "--source", `${call(31_337)}@latest`), /name a block that is final/],
+      [asking("--protocol", "mbft", "--source", `${call(0)}@1`), /"0" is no chain id/],
+      [asking("--protocol", "mbft", "--source", "search:export rules"), /a search is written `search: WORDS`/],
     ] as const;
+    const spentBefore = await spent();
     for (const [args, message, expected = "USAGE"] of wrong) {
       const { code, message: said } = await world.failure(...args);
       assert.deepEqual([code, message.test(said)], [expected, true], said);
@@ -52,11 +80,14 @@ describe("sources from the command line", () => {
     const nobody = await world.failure(...asking("--protocol", "escalating", "--source", "rules.txt"));
     assert.equal(nobody.code, "NETWORK_FAILED");
     assert.match(nobody.message, /^Hand out documents: /);
+    assert.equal(await spent(), spentBefore);
   });
 
   it("SG4, SG5: agents read the asker's file and a page, each for itself, and answer from them; a replay needs neither", async () => {
     await withPages(rulesPage, async (port) => {
-      const sources = { hosts: { "pages.test": { address: "127.0.0.1", port, ca: AUTHORITY } } };
+      const place = { address: "127.0.0.1", port, ca: AUTHORITY };
+      const search = { kind: "stdio", command: process.execPath, args: [searchServer], tool: "find" };
+      const sources = { hosts: { "pages.test": place, "api.test": place }, search };
       for (const name of names) await world.editConfig(name, (config) => ({ ...config, sources }));
       const stop = new AbortController();
       const agents = names.map((name) =>
@@ -65,13 +96,26 @@ describe("sources from the command line", () => {
       try {
         await Promise.race([endpoints(), Promise.all(agents).then((ended) => assert.fail(JSON.stringify(ended)))]);
         const file = cidString(sha256(documentBlock(RULES) as Uint8Array));
-        for (const [protocol, source, name] of [
-          ["escalating", "rules.txt", file],
-          ["mbft", "https://pages.test/rules", "https://pages.test/rules"],
+        for (const [protocol, source, line] of [
+          ["escalating", "rules.txt", `source: ${file}`],
+          ["mbft", "https://pages.test/rules", "source: https://pages.test/rules"],
+          ["mbft", "search: export rules", "search: export rules"],
         ] as const) {
           const asked = await world.json(...asking("--protocol", protocol, "--source", source));
           assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
-          assert.ok(String(asked.value["question"]).endsWith(`\nsource: ${name}`));
+          assert.ok(String(asked.value["question"]).endsWith(`\n${line}`));
+        }
+        for (const [source, status, why] of [
+          ["https://api.test/rates#/1/price", "unanswerable", /no-such-value/],
+          [`${call(31_337)}@99999999`, "tooEarly", /not-there/],
+          [`${call(10)}@1`, "hung", /no-rpc/],
+        ] as const) {
+          const { value } = await world.json(
+            ...asking("--protocol", "mbft", "--fee", "1", "--retries", "0", "--source", source),
+          );
+          console.error(JSON.stringify(value));
+          assert.equal(value["status"], status);
+          assert.match(JSON.stringify(value), why);
         }
       } finally {
         stop.abort(new Error("test is over"));

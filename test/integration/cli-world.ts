@@ -20,7 +20,7 @@ import { completion, reply, startOpenAiServer } from "../adapters/fixtures/opena
 import { truthful, until } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
-/** Of the operator's keystore that `agent init` makes. */
+/** Password of the operator's keystore that `agent init` makes. */
 export const OPERATOR_PASSWORD = "another horse, another battery";
 const EPOCH_BLOCKS = 160;
 
@@ -161,7 +161,7 @@ export async function startCliWorld(): Promise<CliWorld> {
   const address = ["--model-url", model.url, "--model-name", "truthful", "--listen", "/ip4/127.0.0.1/tcp/0"];
   const init = agentFolders(cli, address, (config) => ({
     ...config,
-    chain: { ...config.chain, pollIntervalMs: 100 },
+    chain: { ...config.chain, pollIntervalMs: 250 },
     timing: {
       phaseMs: 10_000,
       graceMs: 1_000,

@@ -1,4 +1,4 @@
-// Four agents in processes of their own, with real adapters and a real model; one is killed at a random moment and
+// Four agents in processes of their own, with real adapters and a model server; one is killed at a random moment and
 // restarted.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -17,9 +17,9 @@ import { forgeryIn } from "../../agents/core/encoding/transcript.ts";
 import type { Address, Attempt, Request } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/seat/records.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
+import { startModelServer } from "../../chaos/model-server.ts";
 import { openBank } from "../../devnet/world/bank.ts";
-import { worldModel } from "../../devnet/world/model.ts";
-import { setUpAgent, startAgent, stopProcess, type WorldAgent } from "../../devnet/world/agents.ts";
+import { registerAgent, startAgent, stopProcess, type WorldAgent } from "../../devnet/world/agents.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
 import { FREE } from "../../scripts/deploy/prices.ts";
 import { startLocalChain } from "../../devnet/local-chain.ts";
@@ -57,20 +57,29 @@ describe("a crash", () => {
         prices: FREE,
         buildProfile: "default",
       });
+      const model = await startModelServer();
+      const { chainId, oracle, registry } = deployment;
+      const config = {
+        chain: { rpcUrl: chain.rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
+        model: { kind: "openai", url: model.url, model: "sums", prompts: "small" },
+        listen: ["/ip4/127.0.0.1/tcp/0"],
+        timing: { phaseMs: 20_000, graceMs: 3_000, certifyMs: 3_000, relayStaggerMs: 2_000, settleBatchMs: 2_000 },
+      };
       const bank = openBank(chain, deployment.token, owner);
       const agents = await Promise.all(
-        [0, 1, 2, 3].map((index) =>
-          setUpAgent({
-            directory: join(directory, `agent-${index}`),
+        [0, 1, 2, 3].map(async (index): Promise<WorldAgent> => {
+          const folder = join(directory, `agent-${index}`);
+          const registered = await registerAgent({
+            directory: folder,
             password: PASSWORD,
             rpcUrl: chain.rpcUrl,
             deployment,
-            model: worldModel(undefined),
+            config,
             stake: STAKE,
-            lies: false,
             fund: (keys) => bank.fund(keys.address, STAKE),
-          }),
-        ),
+          });
+          return { ...registered, directory: folder, lies: false };
+        }),
       );
       const children = agents.map((agent) => startAgent(agent, PASSWORD));
       const copying = new AbortController();
@@ -105,6 +114,7 @@ describe("a crash", () => {
         copying.abort();
         await copied;
         await Promise.all(children.map(stopProcess));
+        await model.close();
         await chain.stop();
         await rm(directory, { recursive: true, force: true, maxRetries: 3 });
       }

@@ -37,7 +37,7 @@ function quotedIn(attempt: Attempt, run: ReturnType<typeof watched>): ReturnType
   const messages = [...messagesOf(run.states[0]!.tally)].map(({ header, payload }) => ({
     cid: "",
     header,
-    reading: mbft.read(attempt, header, payload),
+    rendering: mbft.render(attempt, header, payload),
     parents: [],
   }));
   return quotationsIn({ attempt, messages } as unknown as Deliberation);

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { runCli } from "../../agents/cli/run-cli.ts";
+import { dev } from "../../devnet/dev/entry.ts";
 import { renderWorld } from "../../devnet/dev/report.ts";
 import type { DevFacts } from "../../devnet/dev/start.ts";
 import { isOpen } from "../../devnet/world/world.ts";
@@ -57,20 +58,20 @@ async function end({ child }: Dev, signal: NodeJS.Signals): Promise<number | nul
 describe("conclave dev", () => {
   let folder: string;
   let cli: Cli;
-  let dev: Dev;
+  let running: Dev;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "conclave-dev-test-"));
     cli = createCli(folder);
-    dev = await startDev("--dir", join(folder, "world"));
+    running = await startDev("--dir", join(folder, "world"));
   });
   after(async () => {
-    if (dev.child.exitCode === null && dev.child.signalCode === null) await end(dev, "SIGKILL");
+    if (running.child.exitCode === null && running.child.signalCode === null) await end(running, "SIGKILL");
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   const ask = async (question: string): Promise<string> => {
-    const { deploymentFile, asker } = dev.facts;
+    const { deploymentFile, asker } = running.facts;
     const account = ["--keystore", asker.keystore, "--password-file", asker.passwordFile];
     const asked = ["request", "--question", question, "--kind", "number", "--wait", "--deployment", deploymentFile];
     const { code, value } = await cli.json(...asked, ...account);
@@ -79,60 +80,68 @@ describe("conclave dev", () => {
   };
 
   it("says what to use, and decides the question that its asker asks", { timeout: 240_000 }, async () => {
-    const { event, agents, subgraphUrl } = dev.facts;
+    const { event, agents, subgraphUrl } = running.facts;
     assert.deepEqual([event, agents.map(({ agentId }) => agentId), subgraphUrl], ["ready", [1, 2, 3, 4], null]);
     assert.match(await ask("What is 27 plus 38?"), /"answer":"65"/);
   });
 
   it("serves transcripts to browsers: each gateway has what its agent sat for", { timeout: 60_000 }, async () => {
-    await dev.serving;
-    for (const gateway of dev.facts.gateways) {
-      const args = ["verify", "1", "--gateway", gateway, "--deployment", dev.facts.deploymentFile];
+    await running.serving;
+    for (const gateway of running.facts.gateways) {
+      const args = ["verify", "1", "--gateway", gateway, "--deployment", running.facts.deploymentFile];
       assert.equal((await cli.run(args)).code, 0, gateway);
     }
   });
 
   it("lets pages watch each agent, and says how long a committee has", { timeout: 60_000 }, async () => {
-    await dev.serving;
-    assert.equal(dev.facts.live.length, 4);
-    for (const stream of dev.facts.live) {
+    await running.serving;
+    assert.equal(running.facts.live.length, 4);
+    for (const stream of running.facts.live) {
       const answer = await fetch(`${stream}/live/1/0`, { headers: { origin: "http://page.example" } });
       assert.deepEqual([answer.status, answer.headers.get("access-control-allow-origin")], [204, "*"]);
     }
     // Epochs of 160 blocks, one every fifth of a second.
-    assert.deepEqual(dev.facts.committeeSeconds, { least: 32, most: 64 });
+    assert.deepEqual(running.facts.committeeSeconds, { least: 32, most: 64 });
     assert.match(
-      renderWorld(dev.facts),
+      renderWorld(running.facts),
       /refunds +a committee decides [^\n]* in 32 s to 1 min 4 s; else its question is refunded/,
     );
   });
 
   it("ends by one Ctrl-C, and goes on where it stopped", { timeout: 240_000 }, async () => {
-    assert.equal(await end(dev, "SIGINT"), 0);
-    assert.ok(await areClosed(dev.facts));
-    const { oracle } = dev.facts.deployment;
-    dev = await startDev("--dir", join(folder, "world"));
-    assert.equal(dev.facts.deployment.oracle, oracle);
+    assert.equal(await end(running, "SIGINT"), 0);
+    assert.ok(await areClosed(running.facts));
+    const { oracle } = running.facts.deployment;
+    running = await startDev("--dir", join(folder, "world"));
+    assert.equal(running.facts.deployment.oracle, oracle);
     assert.match(await ask("What is 27 plus 39?"), /"requestId":"2".*"answer":"66"/s);
-    const { code, value } = await cli.json("verify", "--since", "0", "--deployment", dev.facts.deploymentFile);
+    const { code, value } = await cli.json("verify", "--since", "0", "--deployment", running.facts.deploymentFile);
     assert.deepEqual([code, value["proven"]], [0, 2]);
   });
 
   it("leaves no process behind, even if it is killed", { timeout: 60_000 }, async () => {
-    await dev.serving;
-    await end(dev, "SIGKILL");
-    await until(() => areClosed(dev.facts), 30_000);
+    await running.serving;
+    await end(running, "SIGKILL");
+    await until(() => areClosed(running.facts), 30_000);
   });
 });
 
 describe("conclave dev refuses", () => {
+  const printed = async (commands: Parameters<typeof runCli>[2], ...args: readonly string[]) => {
+    const texts: string[] = [];
+    const host = {
+      stdout: (text: string) => void texts.push(text),
+      stderr: () => undefined,
+      environment: {},
+      cwd: tmpdir(),
+      signal: new AbortController().signal,
+    };
+    return { code: await runCli(args, host, commands), text: texts.join("") };
+  };
   const messageOf = async (...args: readonly string[]): Promise<string> => {
-    const child = spawn(process.execPath, ["devnet/cli.ts", "dev", "--json", ...args], { cwd: root });
-    const lines: string[] = [];
-    child.stdout.on("data", (chunk: Buffer) => lines.push(chunk.toString()));
-    const [code] = (await once(child, "close")) as [number];
+    const { code, text } = await printed([dev], "dev", "--json", ...args);
     assert.notEqual(code, 0);
-    return (JSON.parse(lines.join("")) as { readonly error: { readonly message: string } }).error.message;
+    return (JSON.parse(text) as { readonly error: { readonly message: string } }).error.message;
   };
 
   it("a port that is taken, before it starts anything", async () => {
@@ -166,15 +175,8 @@ describe("conclave dev refuses", () => {
   });
 
   it("nothing of its help: the product alone knows no such command", async () => {
-    const texts: string[] = [];
-    const host = {
-      stdout: (text: string) => void texts.push(text),
-      stderr: () => undefined,
-      environment: {},
-      cwd: tmpdir(),
-      signal: new AbortController().signal,
-    };
-    assert.equal(await runCli(["--help"], host), 0);
-    assert.doesNotMatch(texts.join(""), /^ {2}dev /m);
+    const { code, text } = await printed(undefined, "--help");
+    assert.equal(code, 0);
+    assert.doesNotMatch(text, /^ {2}dev /m);
   });
 });

@@ -44,7 +44,7 @@ describe("a full disk", () => {
         log,
       );
       const disk = { full: false };
-      // Of four seats three are a quorum: with one away, the one with the full disk is needed.
+      // Three of four seats are a quorum: with one away, the one with the full disk is needed.
       const running = world.agents
         .slice(0, 3)
         .map(({ start, journals }, index) => start(index === 0 ? { journals: fillable(journals, disk) } : {}));

@@ -69,9 +69,9 @@ describe("page: agents that argue", () => {
       await page.screenshot({ path: join(SHOTS, "agents-argue.png"), fullPage: true });
       assert.match(await page.locator(".seal").innerText(), /^Proven\./);
       assert.equal(await page.locator(".pane.is-agrees").count(), 4);
-      assert.match(await page.locator(".pane.is-lied").innerText(), /signed two things/);
+      assert.match(await page.locator(".pane.is-equivocated").innerText(), /signed two things/);
       assert.match(
-        await page.locator(".lie").first().innerText(),
+        await page.locator(".equivocation").first().innerText(),
         /Seat \d signed different messages[^]*It said[^]*It also said/,
       );
     },

@@ -27,7 +27,7 @@ const large = decided(
   Array.from({ length: LARGE }, (_, seat) => (seat < 24 ? "yes" : "no")),
   {},
 );
-/** Of each protocol the one with seven seats, of which two dissent. */
+/** The decision of each protocol whose committee has seven seats; two of them dissent. */
 const cases = decisionsOfAll().filter(({ attempt }) => attempt.committee.length === 7);
 
 before(async () => {

@@ -19,7 +19,7 @@ export interface VisitOptions extends BrowserContextOptions {
   readonly expects?: RegExp;
   /** Answers calls in the network's place, before the page is opened. */
   readonly routes?: (page: Page) => Promise<unknown>;
-  /** What config.json says instead; null if there is none. */
+  /** Content of config.json; null if the page finds no such file. */
   readonly config?: object | null;
 }
 

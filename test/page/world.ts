@@ -1,8 +1,6 @@
 // A local world for tests of the page: a chain with decisions, a gateway with their transcripts, the page, and a browser.
 import { readFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { once } from "node:events";
+import { createServer } from "node:http";
 import { existsSync } from "node:fs";
 import { extname, join, normalize } from "node:path";
 import { chromium, type Browser } from "playwright-core";
@@ -10,6 +8,7 @@ import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
+import { listenOnLoopback, type LoopbackServer } from "../../scripts/shared/loopback.ts";
 
 const root = join(import.meta.dirname, "../..");
 const dist = join(root, "dashboard/dist");
@@ -81,9 +80,9 @@ export async function serve(
   const server = await servePage(config);
   const close = async (): Promise<void> => {
     await browser.close();
-    await closeServer(server);
+    await server.close();
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/page/`, config, browser, close };
+  return { url: `${server.url}/page/`, config, browser, close };
 }
 
 /** Starts Debian's Chromium, or the one that CHROMIUM names. */
@@ -123,7 +122,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Serves the built page below a path, since it must work below any. */
-async function servePage(config: object): Promise<Server> {
+function servePage(config: object): Promise<LoopbackServer> {
   const server = createServer((request, response) => {
     const path = normalize(URL.parse(request.url ?? "/", "http://page")?.pathname ?? "/");
     const name = path === "/page/" ? "index.html" : path.replace(/^\/page\//, "");
@@ -135,13 +134,6 @@ async function servePage(config: object): Promise<Server> {
       (bytes) => response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "text/plain" }).end(bytes),
       () => response.writeHead(404).end(),
     );
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return server;
-}
-
-async function closeServer(server: Server): Promise<void> {
-  server.closeAllConnections();
-  server.close();
-  await once(server, "close");
+  });
+  return listenOnLoopback(server);
 }

@@ -13,7 +13,7 @@ export const CONTEXT = 2048;
 export interface LoadedModel {
   readonly model: HostedModel;
   readonly path: string;
-  /** Of the model's process. */
+  /** Id of the model's process. */
   readonly pid: number;
 }
 

@@ -1,15 +1,15 @@
 // Pages on loopback, and a dialler that lets no packet go anywhere else.
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { BlockList, isIP, type AddressInfo } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { join } from "node:path";
 import { sourcesConfigSchema, type SourcesConfig } from "../../agents/adapters/source-reader/config.ts";
 import { systemDialler, type Dialler } from "../../agents/adapters/source-reader/connect.ts";
 import { openSourceReader } from "../../agents/adapters/source-reader/reader.ts";
 import { parseSource, type Source } from "../../agents/core/sources/source.ts";
 import type { Reading, ReadingFailure } from "../../agents/core/sources/snapshot.ts";
+import { listenOnLoopback } from "../../scripts/shared/loopback.ts";
 
 const tls = join(import.meta.dirname, "../../devnet/world/tls");
 /** Signs the certificate of pages.test, moved.test and api.test. */
@@ -56,13 +56,11 @@ export async function withPages<T>(handler: Handler, use: (port: number) => Prom
   const [key, cert] = [readFileSync(join(tls, "server.key")), readFileSync(join(tls, "server.pem"))];
   const server = createServer({ key, cert }, handler);
   server.on("tlsClientError", () => undefined);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { port, close } = await listenOnLoopback(server);
   try {
-    return await use((server.address() as AddressInfo).port);
+    return await use(port);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
 }
 

@@ -1,8 +1,7 @@
 // A node of a chain that this machine does not run.
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listenOnLoopback } from "../../scripts/shared/loopback.ts";
 
 export interface RpcCall {
   readonly id: number;
@@ -20,12 +19,10 @@ export async function withRpcServer<T>(
     response.end(JSON.stringify({ jsonrpc: "2.0", id: call.id, ...(await answer(call)) }));
   };
   const server = createServer((request, response) => void respond(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { url, close } = await listenOnLoopback(server);
   try {
-    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return await use(url);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
 }

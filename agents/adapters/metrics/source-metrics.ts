@@ -4,7 +4,7 @@ import type { Source } from "../../core/sources/source.ts";
 import type { SourceReader } from "../../ports/source-reader.ts";
 
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
-const KINDS = ["document", "page", "call"] as const satisfies readonly Source["kind"][];
+const KINDS = ["document", "page", "call", "search"] as const satisfies readonly Source["kind"][];
 /** The result of a reading that its phase, or its attempt, did not wait for. */
 const ABORTED = "aborted";
 

@@ -46,8 +46,8 @@ async function fileOfTag(url: string, authorization: string | undefined, signal:
   const way = "look at the model's page for its files, then name one: hf:OWNER/MODEL/FILE.gguf";
   // Only this user agent is told the file.
   const page = await readPage(checked(url), authorization, { "user-agent": "llama-cpp" }, way, signal);
-  const manifest = parseJson(page) as { readonly ggufFile?: { readonly rfilename?: unknown } } | null | undefined;
-  const name = manifest?.ggufFile?.rfilename;
+  const found = parseJson(page) as { readonly ggufFile?: { readonly rfilename?: unknown } } | null | undefined;
+  const name = found?.ggufFile?.rfilename;
   if (typeof name === "string") return name;
   throw pullFailed(url, "the server names no GGUF file", way);
 }

@@ -25,6 +25,22 @@ export function readJson(text: string, pointer: readonly string[] | null): strin
   return typeof value === "string" ? value : canonical(value);
 }
 
+/**
+ * EV16: the values of a JSON text, each in a line of its own behind its key: what changes between two answers of a server, such as a mark
+ * or a time, then stands apart. Throws a ReadingError for JSON that is too deep, has too many values, or is none.
+ */
+export function readJsonLines(text: string): readonly string[] {
+  return leaves("", parsed(text));
+}
+
+function leaves(key: string, value: Json): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => leaves(key, item));
+  if (typeof value === "object" && value !== null && !(value instanceof Numeral))
+    return Object.entries(value).flatMap(([name, item]) => leaves(name, item));
+  const text = typeof value === "string" ? value : canonical(value);
+  return [key === "" ? text : `${key}: ${text}`];
+}
+
 function parsed(text: string): Json {
   requireBounded(text);
   try {

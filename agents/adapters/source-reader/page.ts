@@ -75,7 +75,8 @@ async function follow(
     requireAllowed(at, config.deny);
     const { statusCode, headers, body } = await request(at, {
       dispatcher: dispatcherOf(at.hostname),
-      headers: HEADERS,
+      // A copy: undici's ProxyAgent writes the host into it, which every later reading would send, too.
+      headers: { ...HEADERS },
       signal,
     });
     if (!REDIRECTS.has(statusCode)) {

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import PQueue from "p-queue";
 import { ConclaveError } from "../../core/errors.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { readingOf, type Reading, type ReadingFailure } from "../../core/sources/snapshot.ts";
@@ -14,26 +13,31 @@ import { extract } from "./extract.ts";
 import { extractorFor, EXTRACTORS } from "./extraction.ts";
 import { failedBy, ReadingError } from "./failure.ts";
 import { fetchPage } from "./page.ts";
+import { openSearchTool, readSearch } from "./search.ts";
+import { createTurns } from "./turns.ts";
 
 export interface ReaderOptions {
   readonly config: SourcesConfig;
   /** Where documents come from. */
   readonly store: Pick<ContentStore, "get">;
   readonly dialler?: Dialler;
+  /** Where the keys of the search tool come from; absent: nowhere. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** EV14: readings at one time, of all hosts and of one; and threads that make texts. */
-const PARALLEL = 8;
+const PARALLEL = 16;
 const PARALLEL_PER_HOST = 2;
 const EXTRACTIONS = 1;
 
-/** Opens the reader of every kind of source. Throws CONFIG_INVALID if a certificate of the config cannot be read. */
+/** Opens the reader of every kind of source. Throws CONFIG_INVALID or CONFIG_MISSING if a certificate or a key of the config cannot be read. */
 export async function openSourceReader(options: ReaderOptions): Promise<SourceReader> {
-  const { config, store, dialler = systemDialler } = options;
+  const { config, store, dialler = systemDialler, environment = {} } = options;
   const hosts = await fixedPlaces(config);
-  const all = new PQueue({ concurrency: PARALLEL });
-  const extractions = new PQueue({ concurrency: EXTRACTIONS });
-  const hostTurns = new Map<string, PQueue>();
+  const { search, timeoutMs } = config;
+  const tool = search === undefined ? null : await openSearchTool(search, timeoutMs, environment);
+  const turns = createTurns(PARALLEL, PARALLEL_PER_HOST);
+  const extractions = createTurns(EXTRACTIONS, EXTRACTIONS);
 
   const readPage = async (source: PageSource, signal: AbortSignal): Promise<Reading> => {
     const page = await fetchPage(source.url, { config, hosts, dialler }, signal);
@@ -41,7 +45,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     const kind = extractorFor(mediaType);
     if (kind === null) throw new ReadingError("not-text", `the media type ${mediaType} is no text`);
     const job = { kind, body, charset, pointer: source.pointer };
-    const made = await extractions.add(() => extract(job, config.timeoutMs, signal), { signal });
+    const made = await extractions.run(source.host, signal, () => extract(job, config.timeoutMs, signal));
     const raw = sha256(body);
     return readingOf({ source: source.text, finalUrl, status, mediaType, raw, ...made, extractor: EXTRACTORS[kind] });
   };
@@ -54,17 +58,8 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
         return readPage(source, signal);
       case "call":
         return readCall(source, config, signal);
-    }
-  };
-
-  /** Runs in the turn of its host, then in that of all. */
-  const inTurn = async (host: string, action: () => Promise<Reading>, signal: AbortSignal): Promise<Reading> => {
-    const turns = hostTurns.get(host) ?? new PQueue({ concurrency: PARALLEL_PER_HOST });
-    hostTurns.set(host, turns);
-    try {
-      return await turns.add(() => all.add(action, { signal }), { signal });
-    } finally {
-      if (turns.size === 0 && turns.pending === 0) hostTurns.delete(host);
+      case "search":
+        return readSearch(source, tool ?? refuseSearch(), signal);
     }
   };
 
@@ -72,7 +67,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     read: async (source, signal) => {
       signal.throwIfAborted();
       try {
-        return await inTurn(hostOf(source), () => read(source, signal), signal);
+        return await turns.run(hostOf(source), signal, () => read(source, signal));
       } catch (error) {
         signal.throwIfAborted();
         return failedBy(error, OTHERWISE[source.kind]);
@@ -86,7 +81,12 @@ const OTHERWISE = {
   document: "not-found",
   page: "unreachable",
   call: "rpc-error",
+  search: "tool-error",
 } as const satisfies Readonly<Record<Source["kind"], ReadingFailure>>;
+
+function refuseSearch(): never {
+  throw new ReadingError("no-tool", "the config has no search tool; name one in sources.search");
+}
 
 function hostOf(source: Source): string {
   switch (source.kind) {
@@ -97,6 +97,8 @@ function hostOf(source: Source): string {
       return source.host;
     case "call":
       return `chain ${source.chainId}`;
+    case "search":
+      return source.kind;
   }
 }
 

@@ -92,7 +92,7 @@ export async function joinAgent(
     }
     const live = await openLive(config, log);
     if (live !== null) closers.push(() => live.close());
-    const reader = await openSourceReader({ config: withOwnRpc(config), store });
+    const reader = await openSourceReader({ config: withOwnRpc(config), store, environment: process.env });
     const agent = createAgent(
       {
         chain: decorators.chain?.(chain) ?? chain,

@@ -8,7 +8,7 @@ import type { Log } from "../../ports/log.ts";
 import { parseChoice } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { announcedEndpoint, publishEndpoint } from "./endpoint.ts";
-import { judgesOf, retentionOf } from "../shared/retention.ts";
+import { collectionPortsOf, retentionOf } from "../shared/retention.ts";
 import { joinAgent } from "./join.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "../shared/keys.ts";
 import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
@@ -81,7 +81,7 @@ export const agentRun: CommandSpec<Options> = {
           ...(joined.liveUrl === null ? [] : [["live stream", `${joined.liveUrl}/live/REQUEST/ATTEMPT`] as const]),
         ]);
         host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
-        const ports = { ...judgesOf(onChain), store: joined.store };
+        const ports = { ...collectionPortsOf(onChain), store: joined.store };
         const intervalMs = config.collection.intervalMinutes * 60_000;
         const signal = AbortSignal.any([host.signal, ended.signal]);
         collecting = collectEvery(

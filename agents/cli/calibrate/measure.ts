@@ -33,13 +33,13 @@ export interface Measured {
   readonly failed: number;
 }
 
-/** A call, and the judge of its answer: true if it is right, null if it abstains. */
+/** A call, and what tells whether its answer is right: null if it abstains. */
 interface Probe {
   readonly asked: KnownQuestion;
   readonly prompt: Prompt;
   readonly seed: number;
   readonly isHeldOut: boolean;
-  readonly judge: (fields: Readonly<Record<string, string>>) => boolean | null;
+  readonly isRight: (fields: Readonly<Record<string, string>>) => boolean | null;
 }
 
 interface Marked extends CalibrationSample {
@@ -101,14 +101,14 @@ async function answerOf(
   probe: Probe,
   signal: AbortSignal,
 ): Promise<Marked | "unsaid" | ConclaveError> {
-  const { asked, prompt, seed, isHeldOut, judge } = probe;
+  const { asked, prompt, seed, isHeldOut, isRight } = probe;
   const { question } = asked;
   try {
     const wording = prompt[model.prompts];
     const response = await model.ask({ ...wording, seed, maxTokens: limits.modelOutputTokens }, signal);
     const { fields, confidencePpm, origin } = response;
     if (origin !== undefined) checkSame(made, origin);
-    const right = judge(withVerdict(wording, asked, fields));
+    const right = isRight(withVerdict(wording, asked, fields));
     if (right === null || confidencePpm === null) return "unsaid";
     return { property: wording.confidenceOf, question, confidence: confidencePpm as Ppm, right, isHeldOut };
   } catch (error) {
@@ -135,9 +135,9 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
     const isHeldOut = index % HELD_OUT_OF === HELD_OUT_OF - 1;
     const asked = callsOf(one);
     return Array.from({ length: samples }, (_, sample) =>
-      asked.map(({ prompt, judge }, call) => {
+      asked.map(({ prompt, isRight }, call) => {
         const drawn = hash([seed, one.question, sample, call]).readUInt32BE(0) >>> 1;
-        return { asked: one, prompt, judge, seed: drawn, isHeldOut };
+        return { asked: one, prompt, isRight, seed: drawn, isHeldOut };
       }),
     ).flat();
   });
@@ -147,18 +147,18 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
  * Returns the calls for a question. An answer is right if it agrees with the known one; a verdict is right if it
  * accepts the known answer and rejects the wrong one.
  */
-function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "judge">[] {
+function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "isRight">[] {
   const { terms, answer, proof, wrong } = known;
   const attempt = loneAttempt(known.question, terms);
   const isRight = (given: string): boolean => canonicalAnswer(known, given)?.text === answer;
   const verdict = (good: string, bad: string) => (fields: Readonly<Record<string, string>>) =>
     fields["verdict"] === good ? true : fields["verdict"] === bad ? false : null;
   return [
-    { prompt: proposePrompt(attempt), judge: (fields) => isRight(fields["answer"] ?? "") },
-    { prompt: verifyPrompt(attempt, answer, proof), judge: verdict("accept", "reject") },
+    { prompt: proposePrompt(attempt), isRight: (fields) => isRight(fields["answer"] ?? "") },
+    { prompt: verifyPrompt(attempt, answer, proof), isRight: verdict("accept", "reject") },
     ...(wrong === null
       ? []
-      : [{ prompt: verifyPrompt(attempt, wrong.answer, wrong.proof), judge: verdict("reject", "accept") }]),
+      : [{ prompt: verifyPrompt(attempt, wrong.answer, wrong.proof), isRight: verdict("reject", "accept") }]),
   ];
 }
 

@@ -10,7 +10,7 @@ import type { CliHost, CommandSpec, Result } from "../shared/command.ts";
 import { type AgentConfig, storeFolder } from "../shared/config.ts";
 import { unreadableRows } from "../shared/unreadable-proofs.ts";
 import { dirFlag, type AgentFlags } from "../shared/keys.ts";
-import { judgesOf, retentionOf } from "../shared/retention.ts";
+import { collectionPortsOf, retentionOf } from "../shared/retention.ts";
 import { lookUpAgent } from "../shared/operator.ts";
 import { rows, utc } from "../shared/output.ts";
 import { pinsFolder } from "./pins-folder.ts";
@@ -45,7 +45,7 @@ async function collectAgent(options: AgentFlags, host: CliHost, dryRun: boolean)
   const agent = await lookUpAgent(options, host);
   const windowMs = retentionOf(agent, options, host);
   const { config } = agent;
-  const ports = judgesOf(agent);
+  const ports = collectionPortsOf(agent);
   const collected = dryRun
     ? await closing(await openToLook(config), (store) => previewCollection({ ...ports, store }, windowMs, host.signal))
     : await closing(await openToCollect(config), (store) => collectAll({ ...ports, store }, windowMs, host.signal));

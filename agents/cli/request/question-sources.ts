@@ -40,7 +40,8 @@ export async function readSources(text: string, sources: readonly string[], host
 function isName(source: string): boolean {
   const parsed = parseSource(source);
   if ("source" in parsed) return true;
-  if (/^(?:https?|eip155|search):/i.test(source)) throw usage("--source", source, parsed.refused);
+  if (/^(?:(?:https?|eip155|search):|[a-z][a-z0-9+.-]*:\/\/)/i.test(source))
+    throw usage("--source", source, parsed.refused);
   return false;
 }
 

@@ -1,6 +1,6 @@
 // What a request secures, and how likely an attacker holds its first committee (docs/spec/security.md).
 import { protocolByCode } from "../../core/protocols/index.ts";
-import { isMajority, isSupermajority } from "../../core/quorum.ts";
+import { isMajority, isSupermajority, quorumOf } from "../../core/quorum.ts";
 import type { Ppm, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { formatAmount, type Unit } from "../shared/arguments.ts";
@@ -88,11 +88,6 @@ export function captureProbability(
     exactly *= (seats / (committeeSize - seats + 1)) * ((1 - held) / held);
   }
   return sum;
-}
-
-/** The fewest seats that are more than 2/3. */
-function quorumOf(size: number): number {
-  return Math.floor((2 * size) / 3) + 1;
 }
 
 /** SC7: how many of the signatures on a lie must be of a quorum of liars, where all other seats sign it, too. */

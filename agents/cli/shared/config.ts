@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
+import type { ApiKeyPlace } from "../../adapters/api-key.ts";
 import { sourcesConfigSchema, type SourcesConfig } from "../../adapters/source-reader/config.ts";
 import { httpPlaceFields, isMeant, notMeant } from "../../adapters/http-place.ts";
 import { pinningServiceSchema } from "../../adapters/ipfs/pinning-service.ts";
@@ -99,7 +100,7 @@ export async function loadAgentConfig(path: string): Promise<AgentConfig> {
     ...config,
     ...(operatorKeystore === undefined ? {} : { operatorKeystore: resolve(directory, operatorKeystore) }),
     model: withPaths(model, directory),
-    sources: withAuthorities(config.sources, directory),
+    sources: withFiles(config.sources, directory),
     keystore: resolve(directory, config.keystore),
     dataDir: resolve(directory, config.dataDir),
   };
@@ -109,16 +110,23 @@ function withPaths(model: ModelConfig, directory: string): ModelConfig {
   const { calibration } = model;
   const table = calibration === undefined ? {} : { calibration: resolve(directory, calibration) };
   if (model.kind === "llama") return { ...model, ...table, path: resolve(directory, model.path) };
-  const withKey = <Server extends { readonly apiKeyFile?: string | undefined }>(server: Server): Server =>
-    server.apiKeyFile === undefined ? server : { ...server, apiKeyFile: resolve(directory, server.apiKeyFile) };
+  const withKey = <Server extends ApiKeyPlace>(server: Server): Server => withKeyFile(server, directory);
   return { ...withKey(model), ...table, fallbacks: model.fallbacks.map(withKey) };
 }
 
-function withAuthorities(sources: SourcesConfig, directory: string): SourcesConfig {
+function withKeyFile<Place extends ApiKeyPlace>(place: Place, directory: string): Place {
+  return place.apiKeyFile === undefined ? place : { ...place, apiKeyFile: resolve(directory, place.apiKeyFile) };
+}
+
+function withFiles({ search, ...sources }: SourcesConfig, directory: string): SourcesConfig {
   const hosts = Object.entries(sources.hosts).map(([host, { ca, ...place }]) => {
     return [host, ca === undefined ? place : { ...place, ca: resolve(directory, ca) }] as const;
   });
-  return { ...sources, hosts: Object.fromEntries(hosts) };
+  return {
+    ...sources,
+    hosts: Object.fromEntries(hosts),
+    ...(search !== undefined && { search: search.kind === "http" ? withKeyFile(search, directory) : search }),
+  };
 }
 
 /** EV13: how the agent reads, its own chain by its own RPC unless the config names another one. */

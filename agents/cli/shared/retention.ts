@@ -14,7 +14,7 @@ export function retentionOf({ config, terms }: AgentOnChain, flags: AgentFlags, 
 }
 
 /** Returns the ports that tell which transcripts are over. */
-export function judgesOf({ config, chain, terms }: AgentOnChain): Omit<CollectionPorts, "store"> {
+export function collectionPortsOf({ config, chain, terms }: AgentOnChain): Omit<CollectionPorts, "store"> {
   return {
     chain,
     evidence: createFileEvidence(join(config.dataDir, EVIDENCE_FOLDER)),

@@ -25,11 +25,13 @@ export const sourceRead: CommandSpec<Options> = {
     "conclave source read https://example.com/",
     "conclave source read 'https://api.example.com/v1/rates#/data/0/price' --json",
     "conclave source read 'eip155:1:0x6b17...1d0f:decimals()(uint8)@23000000' --dir ./my-agent",
+    "conclave source read 'search: winner of the 2026 cup' --dir ./my-agent",
   ].join("\n"),
   options: [
     {
       flags: "--dir <dir>",
-      description: "read as the agent of this folder does (default: without a config, which has no RPC)",
+      description:
+        "read as the agent of this folder does (default: without a config, which has no RPC and no search tool)",
     },
     ...contentFlags,
   ],
@@ -42,7 +44,7 @@ export const sourceRead: CommandSpec<Options> = {
     const { store, close } = await openStore(source, config, options, host);
     try {
       const sources = config === null ? sourcesConfigSchema.parse({}) : withOwnRpc(config);
-      const reader = await openSourceReader({ config: sources, store });
+      const reader = await openSourceReader({ config: sources, store, environment: host.environment });
       return shown(source, await reader.read(source, host.signal));
     } finally {
       await close();

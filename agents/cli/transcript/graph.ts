@@ -12,8 +12,8 @@ const MARGIN = 72;
 const RADIUS = 15;
 
 export function transcriptDot({ messages }: Deliberation): string {
-  const nodes = messages.map(({ header, reading }, index) => {
-    const name = reading?.name ?? "refused";
+  const nodes = messages.map(({ header, rendering }, index) => {
+    const name = rendering?.name ?? "refused";
     return `  m${index + 1} [label=${dotText(`[${index + 1}] seat ${header.seat}\n${name} ${header.round}`)}];`;
   });
   const edges = messages.flatMap(({ parents }, index) => parents.map((parent) => `  m${index + 1} -> m${parent + 1};`));
@@ -74,8 +74,8 @@ circle{fill:var(--paper);stroke:var(--ink)}
 .name{font-size:10px}
 `;
 
-function nodeOf({ header, reading }: Spoken, index: number, [x, y]: readonly [number, number]): string {
-  const name = escapeXml(printable(reading?.name ?? "refused"));
+function nodeOf({ header, rendering }: Spoken, index: number, [x, y]: readonly [number, number]): string {
+  const name = escapeXml(printable(rendering?.name ?? "refused"));
   const title = `<title>[${index + 1}] seat ${header.seat}, ${name} of round ${header.round}</title>`;
   const number = `<text class="number" x="${x}" y="${y + 4}">${index + 1}</text>`;
   return `<g>${title}<circle cx="${x}" cy="${y}" r="${RADIUS}"/>${number}<text class="name" x="${x}" y="${y + RADIUS + 11}">${name}</text></g>`;

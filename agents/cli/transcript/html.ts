@@ -2,7 +2,7 @@ import type { Deliberation } from "../../node/audit/deliberation.ts";
 import { escapeXml, transcriptSvg } from "./graph.ts";
 import { printable } from "../shared/output.ts";
 import { factsOf, linesOf, numbers, recordOf, titleOf, type Fact } from "./lines.ts";
-import { ANSWERS_HEAD, storyOf, type Twins } from "./story.ts";
+import { ANSWERS_HEAD, storyOf, type Equivocation } from "./story.ts";
 
 /** Most messages for which the page has a picture. */
 const MAX_DRAWN = 200;
@@ -17,15 +17,15 @@ h1{font-size:1.5rem}h2{font-size:1.1rem;margin:1.5rem 0 .25rem}h3{font-size:1rem
 .picture{overflow-x:auto}
 table{border-collapse:collapse;width:100%}th,td{text-align:start;vertical-align:top;padding:.25rem .75rem .25rem 0;overflow-wrap:anywhere}
 tr+tr{border-top:1px solid color-mix(in srgb,currentColor 20%,transparent)}
-.bad{color:light-dark(#b3261e,#f2857d)}.twins{display:grid;grid-template-columns:repeat(auto-fit,minmax(16rem,1fr));gap:1rem}
-.twins>div{border:1px solid light-dark(#b3261e,#f2857d);border-radius:.25rem;padding:.5rem}
+.bad{color:light-dark(#b3261e,#f2857d)}.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(16rem,1fr));gap:1rem}
+.sides>div{border:1px solid light-dark(#b3261e,#f2857d);border-radius:.25rem;padding:.5rem}
 summary{cursor:pointer;margin:1rem 0 .5rem}
 `;
 
 /** Writes one file without scripts; it loads nothing, whatever the texts contain. The argument comes first, the record is folded. */
 export function transcriptHtml(deliberation: Deliberation): string {
   const { messages, attempt } = deliberation;
-  const { answers, objections, changes, twins } = storyOf(deliberation);
+  const { answers, objections, changes, equivocations } = storyOf(deliberation);
   const sections = messages.map((spoken, index) => {
     const lines = linesOf(deliberation, spoken).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`);
     const parents = spoken.parents.length === 0 ? "" : `<p>held ${numbers(spoken.parents)}</p>`;
@@ -46,7 +46,7 @@ export function transcriptHtml(deliberation: Deliberation): string {
     "</table>",
     ...listed("Objections", objections),
     ...listed("Changed their minds", changes),
-    ...twins.map(twinsHtml),
+    ...equivocations.map(equivocationHtml),
     ...picture,
     `<details><summary>Record</summary>${factList(recordOf(deliberation))}</details>`,
     `<details><summary>${messages.length} messages</summary>`,
@@ -66,11 +66,11 @@ function listed(title: string, lines: readonly string[]): readonly string[] {
   return [`<h2>${title}</h2>`, `<ul>${lines.map((line) => `<li>${bdi(line)}</li>`).join("")}</ul>`];
 }
 
-function twinsHtml({ title, sides }: Twins): string {
+function equivocationHtml({ title, sides }: Equivocation): string {
   const pair = sides.map(
     (side) => `<div><h3>${escapeXml(side.title)}</h3><pre>${escapeXml(side.lines.join("\n"))}</pre></div>`,
   );
-  return `<h2 class="bad">Equivocation</h2><p>${escapeXml(title)}</p><div class="twins">${pair.join("")}</div>`;
+  return `<h2 class="bad">Equivocation</h2><p>${escapeXml(title)}</p><div class="sides">${pair.join("")}</div>`;
 }
 
 /** A stranger's text, whose direction of writing stays its own. */

@@ -23,20 +23,20 @@ export interface Line {
 const SHOWN_BYTES = 8;
 
 export function titleOf({ messages }: Deliberation, index: number): string {
-  const { header, reading } = messages[index] as Spoken;
-  return `[${index + 1}] seat ${header.seat}, ${reading?.name ?? "refused"} of round ${header.round}`;
+  const { header, rendering } = messages[index] as Spoken;
+  return `[${index + 1}] seat ${header.seat}, ${rendering?.name ?? "refused"} of round ${header.round}`;
 }
 
 /**
  * Returns a message's content, field by field: texts are quoted, and digests of messages become the messages' numbers.
  */
 export function linesOf(deliberation: Deliberation, spoken: Spoken): readonly Line[] {
-  const { reading } = spoken;
+  const { rendering } = spoken;
   const others = conflictsOf(deliberation.messages, spoken);
   const said =
-    reading === null
+    rendering === null
       ? [{ depth: 0, text: "refused by the protocol", about: [] }]
-      : Object.entries(reading.body).flatMap(([name, value]) => fieldLines(deliberation, name, value, 0));
+      : Object.entries(rendering.body).flatMap(([name, value]) => fieldLines(deliberation, name, value, 0));
   if (others.length === 0) return said;
   return [
     {

@@ -13,10 +13,10 @@ export interface Story {
   /** Who changed the answer. */
   readonly changes: readonly string[];
   /** Messages that one seat signed for one place with different contents. */
-  readonly twins: readonly Twins[];
+  readonly equivocations: readonly Equivocation[];
 }
 
-export interface Twins {
+export interface Equivocation {
   readonly title: string;
   /** What each of the messages says, line by line. */
   readonly sides: readonly { readonly title: string; readonly lines: readonly string[] }[];
@@ -41,7 +41,7 @@ export function storyOf(deliberation: Deliberation): Story {
       const when = from.round === to.round ? `as ${printable(to.phase)}` : `in round ${to.round}`;
       return `seat ${from.seat} came from "${shown(from.text)}" to "${shown(to.text)}" ${when}`;
     }),
-    twins: argument.twins.map((twins) => twinsOf(deliberation, twins)),
+    equivocations: argument.equivocations.map((indices) => equivocationOf(deliberation, indices)),
   };
 }
 
@@ -102,12 +102,12 @@ function nameOf(about: Answer | null): string {
   return about === null ? "an answer that is not in the transcript" : `"${shown(about.text)}" of seat ${about.seat}`;
 }
 
-function twinsOf(deliberation: Deliberation, twins: readonly number[]): Twins {
-  const [first] = twins.map((index) => deliberation.messages[index]);
-  const name = printable(first?.reading?.name ?? "message");
+function equivocationOf(deliberation: Deliberation, indices: readonly number[]): Equivocation {
+  const [first] = indices.map((index) => deliberation.messages[index]);
+  const name = printable(first?.rendering?.name ?? "message");
   return {
-    title: `seat ${first?.header.seat} signed ${twins.length} different messages as its ${name} of round ${first?.header.round}: ${numbers(twins)}`,
-    sides: twins.map((index) => {
+    title: `seat ${first?.header.seat} signed ${indices.length} different messages as its ${name} of round ${first?.header.round}: ${numbers(indices)}`,
+    sides: indices.map((index) => {
       const spoken = deliberation.messages[index];
       const lines = spoken === undefined ? [] : linesOf(deliberation, spoken);
       const held = spoken === undefined || spoken.parents.length === 0 ? "nothing" : numbers(spoken.parents);
@@ -115,7 +115,7 @@ function twinsOf(deliberation: Deliberation, twins: readonly number[]): Twins {
         title: titleOf(deliberation, index),
         lines: [
           ...lines.filter(({ isMark }) => !isMark).map(({ depth, text }) => `${"  ".repeat(depth)}${text}`),
-          // Twins may differ in nothing else: the seat told some that it had heard another set of messages.
+          // The messages may differ in nothing else: the seat told some that it had heard another set of messages.
           `says that it held: ${held}`,
         ],
       };

@@ -2,30 +2,30 @@ import { styleText } from "node:util";
 import type { Deliberation } from "../../node/audit/deliberation.ts";
 import { grid, rows } from "../shared/output.ts";
 import { factsOf, linesOf, numbers, recordOf, titleOf } from "./lines.ts";
-import { ANSWERS_HEAD, storyOf, type Twins } from "./story.ts";
+import { ANSWERS_HEAD, storyOf, type Equivocation } from "./story.ts";
 
 /**
  * Writes the argument for a terminal: all texts of others are quoted and cannot steer it.
  * @param all every message with what it held, and the record that an auditor compares with the chain, too
  */
 export function transcriptText(deliberation: Deliberation, all = false): string {
-  const { answers, objections, changes, twins } = storyOf(deliberation);
+  const { answers, objections, changes, equivocations } = storyOf(deliberation);
   const blocks = [
     rows(factsOf(deliberation).map(({ name, text }) => [name, text])),
     grid(ANSWERS_HEAD, answers),
     ...(objections.length === 0 ? [] : [objections.join("\n")]),
     ...(changes.length === 0 ? [] : [changes.join("\n")]),
-    ...twins.map(sideBySide),
+    ...equivocations.map(sideBySide),
   ];
   if (!all) return [...blocks, `${deliberation.messages.length} messages: show them with --messages`].join("\n\n");
   const record = rows(recordOf(deliberation).map(({ name, text }) => [name, text]));
   return [...blocks, record, ...messageTexts(deliberation)].join("\n\n");
 }
 
-function sideBySide({ title, sides }: Twins): string {
+function sideBySide({ title, sides }: Equivocation): string {
   const head = styleText("red", `EQUIVOCATION: ${title}`);
   const lines = [sides.map((side) => side.title), ...linesBeside(sides.map((side) => side.lines))];
-  return `${head}\n${grid(lines[0] ?? [], lines.slice(1))}\n${TWINS_MEAN}`;
+  return `${head}\n${grid(lines[0] ?? [], lines.slice(1))}\n${EQUIVOCATION_MEANS}`;
 }
 
 /** Line n of each side in one row. */
@@ -34,7 +34,7 @@ function linesBeside(sides: readonly (readonly string[])[]): readonly (readonly 
   return Array.from({ length: most }, (_, at) => sides.map((lines) => lines[at] ?? ""));
 }
 
-const TWINS_MEAN =
+const EQUIVOCATION_MEANS =
   "Two signatures of one seat for one place prove it: agents keep them as evidence, and anybody can have the stake slashed (conclave evidence).";
 
 function messageTexts(deliberation: Deliberation): readonly string[] {

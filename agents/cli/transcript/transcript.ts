@@ -107,7 +107,7 @@ async function exportCar(path: string, root: Digest, store: ContentSource, signa
 
 /** The argument, with messages by their numbers, counted from 1 as everywhere in the output. */
 function argumentJson(deliberation: Deliberation): object {
-  const { answers, silences, remarks, changes, twins } = argumentOf(deliberation);
+  const { answers, silences, remarks, changes, equivocations } = argumentOf(deliberation);
   const numbered = <Said extends { readonly message: number }>(said: Said): Said => ({
     ...said,
     message: said.message + 1,
@@ -120,7 +120,7 @@ function argumentJson(deliberation: Deliberation): object {
       about: about === null ? null : about.message + 1,
     })),
     changes: changes.map(({ from, to }) => ({ seat: from.seat, from: from.message + 1, to: to.message + 1 })),
-    twins: twins.map((indices) => indices.map((index) => index + 1)),
+    equivocations: equivocations.map((indices) => indices.map((index) => index + 1)),
   };
 }
 
@@ -131,7 +131,7 @@ function messagesJson(deliberation: Deliberation): readonly object[] {
     round: spoken.header.round,
     phase: spoken.header.phase,
     seat: spoken.header.seat,
-    says: spoken.reading?.name ?? null,
+    says: spoken.rendering?.name ?? null,
     held: spoken.parents.map((parent) => parent + 1),
     lines: linesOf(deliberation, spoken).map(({ depth, text, about }) => ({
       depth,

@@ -6,7 +6,7 @@ import { gathering, withoutSources } from "./gather.ts";
 import type { PhasedRules } from "./phased-rules.ts";
 import type { Protocol } from "../protocol.ts";
 import { refuseSize, withRefusals } from "../request/refusal.ts";
-import { hasForm, readingOf } from "./round-book.ts";
+import { hasForm, renderingOf } from "./round-book.ts";
 
 /** SG5: a protocol in which honest seats stand behind the answer reads the sources that a question names; others refuse it. */
 export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
@@ -39,8 +39,8 @@ function assembled<Carry>(rules: PhasedRules<Carry>, readsSources: boolean): Pro
       if (speakers !== null && !speakers.includes(slot.seat)) return "not-a-speaker";
       return hasForm(attempt, plan, form, payload) ? null : "malformed-payload";
     },
-    read: (attempt, { round, phase }, payload) =>
-      round < rules.rounds(attempt) ? readingOf(attempt, assessor.plan(attempt, round), phase, payload) : null,
+    render: (attempt, { round, phase }, payload) =>
+      round < rules.rounds(attempt) ? renderingOf(attempt, assessor.plan(attempt, round), phase, payload) : null,
     start: (context) => drive.start(context),
     step: (state, context, tally, input) => drive.step(state, context, tally, input),
     closed: (state) => state.closed,

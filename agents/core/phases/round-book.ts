@@ -3,7 +3,7 @@ import { hexToBytes } from "../encoding/bytes.ts";
 import { seatsOf } from "../seat/order.ts";
 import { decodeOrigins, withoutOrigins } from "./origin.ts";
 import { asDigest, isPayloadMap, listOf } from "../encoding/payload.ts";
-import type { PayloadMap, Reading } from "../protocol.ts";
+import type { PayloadMap, Rendering } from "../protocol.ts";
 import { isMajority } from "../quorum.ts";
 import { spokenIn, variantsIn, type RoundSlots } from "../seat/tally.ts";
 import type { CanonicalAnswer } from "../request/kinds.ts";
@@ -230,7 +230,7 @@ export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payloa
 }
 
 /** A payload as readers see it: its body, what made it, and what its sender held as parents; null if it lacks the form of the phase. */
-export function readingOf(attempt: Attempt, plan: RoundPlan, phase: number, payload: Value): Reading | null {
+export function renderingOf(attempt: Attempt, plan: RoundPlan, phase: number, payload: Value): Rendering | null {
   const form = plan.forms.find((one) => one.phase === phase);
   const spoken = form === undefined ? null : decodePayload(attempt, plan, form, payload);
   if (form === undefined || spoken === null) return null;

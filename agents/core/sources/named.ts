@@ -1,13 +1,13 @@
 import { digestOf, decode, encode } from "../encoding/codec.ts";
 import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
-import { parseSource } from "./source.ts";
+import { isSearch, parseSource } from "./source.ts";
 import type { Attempt, Digest, Terms } from "../types.ts";
 
 /** The sources that a question names (docs/spec/sources.md). */
 
 const LINE = /^source: (\S+)$/;
-const ATTEMPTED = /^\s*source\s*:/i;
+const ATTEMPTED = /^\s*(?:source|search)\s*:/i;
 /** A CIDv1 (dag-cbor, sha2-256) in base32, in upper or lower case, anywhere in a text. */
 const NAMED = /bafyrei[a-z2-7]{52}/i;
 /** Decoders of UTF-8 remove it, so a text that begins with it would change when it is read back. */
@@ -20,7 +20,7 @@ export function sourcesOf(question: string): readonly string[] {
 
 /** SG1: the question with a line for each source; the names are not checked. */
 export function namingSources(text: string, sources: readonly string[]): string {
-  return sources.length === 0 ? text : [text.trimEnd(), ...sources.map((source) => `source: ${source}`)].join("\n");
+  return sources.length === 0 ? text : [text.trimEnd(), ...sources.map(lineOf)].join("\n");
 }
 
 /** SG1: why a question's sources cannot be used; null if they can be used, or if it names none. */
@@ -37,10 +37,10 @@ export function refuseSources(question: string): string | null {
 }
 
 function whyNot(line: string): string {
-  const source = LINE.exec(line)?.[1];
-  const parsed = source === undefined ? null : parseSource(source);
+  const source = nameIn(line);
+  const parsed = source === null ? null : parseSource(source);
   if (parsed !== null && "refused" in parsed) return parsed.refused;
-  return "write each as `source: NAME` on a line of its own, without empty lines between them";
+  return "write each as `source: NAME` or `search: WORDS` on a line of its own, without empty lines between them";
 }
 
 function readSources(question: string): { readonly sources: readonly string[]; readonly rest: string } {
@@ -54,8 +54,18 @@ function readSources(question: string): { readonly sources: readonly string[]; r
 }
 
 function sourceIn(line: string | undefined): string | null {
-  const source = line === undefined ? undefined : LINE.exec(line)?.[1];
-  return source === undefined || "refused" in parseSource(source) ? null : source;
+  const source = line === undefined ? null : nameIn(line);
+  return source === null || "refused" in parseSource(source) ? null : source;
+}
+
+/** The text in a line that may name a source: all of a search, which has no `source:` before it. */
+function nameIn(line: string): string | null {
+  return isSearch(line) ? line : (LINE.exec(line)?.[1] ?? null);
+}
+
+/** SG1: the line that names a source at a question's end. */
+export function lineOf(source: string): string {
+  return isSearch(source) ? source : `source: ${source}`;
 }
 
 export interface Document {

@@ -1,10 +1,10 @@
-import { hexToBytes, sha256, utf8 } from "../encoding/bytes.ts";
+import { utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 
 /**
  * SG6: the passages of a text, in order, as many as a message may name. A passage is a run of whole pieces with at most
- * `limits.passageBytes`; from `LEAST_BYTES` on it ends after a piece that `isLast` chooses by its words alone. So texts that differ in one
- * piece have the same passages but for those around it, wherever it stands.
+ * `limits.passageBytes`; from `LEAST_BYTES` on it ends after a piece that `isLast` chooses by its words alone, or of a long word by a few
+ * characters. So texts that differ in one piece have the same passages but for those around it, wherever it stands.
  */
 export function passagesOf(text: string): readonly string[] {
   const passages: string[] = [];
@@ -14,36 +14,75 @@ export function passagesOf(text: string): readonly string[] {
     if (passage !== "") passages.push(passage);
     [passage, bytes] = ["", 0];
   };
-  for (const piece of piecesOf(text)) {
+  for (const { piece, mark } of piecesOf(text)) {
     const length = utf8(piece).length;
     if (bytes + length > limits.passageBytes) end();
     if (passages.length === limits.passagesPerSource) return passages;
     passage += piece;
     bytes += length;
-    if (bytes >= LEAST_BYTES && isLast(piece, length)) end();
+    if (bytes >= LEAST_BYTES && isLast(mark, length)) end();
   }
   end();
   return passages.slice(0, limits.passagesPerSource);
+}
+
+/**
+ * SG6: the passages of what a search brought: its lines, of which long ones are cut. So tools that bring the same line name the same
+ * passage, whatever stands around it.
+ */
+export function linesOf(text: string): readonly string[] {
+  return text
+    .split(/(?<=\n)/)
+    .flatMap(passagesOf)
+    .slice(0, limits.passagesPerSource);
 }
 
 /** Shorter passages would make lists of passages long. */
 const LEAST_BYTES = 256;
 
 /** A piece ends a passage the likelier, the longer it is: so passages of short and of long pieces have the same length on average. */
-function isLast(piece: string, bytes: number): boolean {
-  return (hexToBytes(sha256(utf8(piece)))[0] as number) < bytes;
+function isLast(mark: string, bytes: number): boolean {
+  return fnv1a(mark) >>> 24 < bytes;
+}
+
+/**
+ * FNV-1a of 32 bits (draft-eastlake-fnv) over the code points. Whoever writes a text can choose its ends whatever the hash; a slow one
+ * would let a long text stop an agent for seconds.
+ */
+function fnv1a(text: string): number {
+  let hash = 0x81_1c_9d_c5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) as number), 0x01_00_01_93);
+  return hash;
+}
+
+interface Piece {
+  readonly piece: string;
+  /** What decides whether the piece is the last of its passage. */
+  readonly mark: string;
 }
 
 /** The lines with their line ends; of a line that is longer than a passage the words, and of such a word the characters. */
-function piecesOf(text: string): readonly string[] {
+function piecesOf(text: string): readonly Piece[] {
   return text
     .split(/(?<=\n)/)
-    .flatMap((line) => (fits(line) ? line : line.split(/(?<=[ ,])/).flatMap(charactersIfLong)));
+    .flatMap((line) => (fits(line) ? whole(line) : line.split(/(?<=[ ,])/).flatMap(charactersIfLong)));
 }
 
-function charactersIfLong(word: string): readonly string[] {
-  return fits(word) ? [word] : Array.from(word);
+function charactersIfLong(word: string): readonly Piece[] {
+  if (fits(word)) return [whole(word)];
+  const characters = Array.from(word);
+  return characters.map((piece, at) => ({
+    piece,
+    mark: characters.slice(Math.max(0, at + 1 - MARK_CHARACTERS), at + 1).join(""),
+  }));
 }
+
+function whole(text: string): Piece {
+  return { piece: text, mark: text };
+}
+
+/** One character alone would decide alike wherever it stands: a text of digits would end a passage at each 7, or nowhere. */
+const MARK_CHARACTERS = 16;
 
 function fits(text: string): boolean {
   return text.length <= limits.passageBytes && utf8(text).length <= limits.passageBytes;

@@ -1,5 +1,6 @@
 import { decode, encode, isMapOf } from "../encoding/codec.ts";
-import { passagesOf } from "./passages.ts";
+import { linesOf, passagesOf } from "./passages.ts";
+import { isSearch } from "./source.ts";
 import { decodeSnapshot, READING_FAILURES, type Reading, type ReadingFailure } from "./snapshot.ts";
 
 /** SG5: what a seat keeps of a reading: its text with the passages (SG6), or why it has no text. */
@@ -16,6 +17,12 @@ export function readText(text: string): ReadText {
   return { kind: "read", text, passages: passagesOf(text) };
 }
 
+/** SG6: what a search brought. Its last line ends like the others, so that a line's place does not tell in its passage. */
+function readLines(text: string): ReadText {
+  const lines = text === "" ? "" : `${text}\n`;
+  return { kind: "read", text: lines, passages: linesOf(lines) };
+}
+
 /** The block in which a host gives a reading to its seat and keeps it in the journal: the snapshot, or the failure. */
 export function readingBlock(reading: Reading): Uint8Array {
   return reading.kind === "read" ? reading.block : encode({ failed: reading.reason });
@@ -24,7 +31,7 @@ export function readingBlock(reading: Reading): Uint8Array {
 /** What a host's block says; null for any other bytes. */
 export function readIn(block: Uint8Array): Read | null {
   const snapshot = decodeSnapshot(block);
-  if (snapshot !== null) return readText(snapshot.text);
+  if (snapshot !== null) return isSearch(snapshot.source) ? readLines(snapshot.text) : readText(snapshot.text);
   const value = decode(block, MAX_FAILURE_BYTES);
   const reason = isMapOf(value, ["failed"]) && READING_FAILURES.find((one) => one === value.failed);
   return reason ? { kind: "failed", reason } : null;

@@ -2,6 +2,7 @@ import { hexToBytes, sha256, utf8 } from "../encoding/bytes.ts";
 import { decode, encode, isMapOf } from "../encoding/codec.ts";
 import { asDigest } from "../encoding/payload.ts";
 import { limits } from "../limits.ts";
+import { isSearch, parseSource } from "./source.ts";
 import { truncateText, isNormalised, normaliseText } from "./text.ts";
 import type { Digest, Value } from "../types.ts";
 
@@ -47,6 +48,8 @@ export const READING_FAILURES = [
   "not-there",
   "no-rpc",
   "rpc-error",
+  "no-tool",
+  "tool-error",
 ] as const;
 export type ReadingFailure = (typeof READING_FAILURES)[number];
 
@@ -116,7 +119,7 @@ export function decodeSnapshot(block: Uint8Array): Snapshot | null {
   const { source, finalUrl, status, mediaType, title, text, isCut } = value;
   const raw = asDigest(value["raw"]);
   const extractor = decodeExtractor(value["extractor"]);
-  if (!isWord(source, limits.sourceNameBytes) || !isWord(finalUrl, limits.snapshotUrlBytes)) return null;
+  if (!isName(source) || (finalUrl !== source && !isWord(finalUrl, limits.snapshotUrlBytes))) return null;
   if (!isWord(mediaType, limits.snapshotWordBytes) || !isStatus(status) || typeof isCut !== "boolean") return null;
   if (!isLine(title) || !isTextUpTo(text, limits.snapshotTextBytes)) return null;
   if (isCut && utf8(text).length < limits.snapshotTextBytes - CUT_BYTES) return null;
@@ -129,6 +132,12 @@ function decodeExtractor(value: Value): Extractor | null {
   if (!Array.isArray(value) || value.length !== 2) return null;
   const [name, version] = value as readonly Value[];
   return isWord(name, limits.snapshotWordBytes) && isWord(version, limits.snapshotWordBytes) ? { name, version } : null;
+}
+
+/** EV1: a word, or a search. */
+function isName(value: Value): value is string {
+  if (typeof value === "string" && isSearch(value)) return "source" in parseSource(value);
+  return isWord(value, limits.sourceNameBytes);
 }
 
 /** Printable ASCII without spaces. */

@@ -1,12 +1,14 @@
+import { utf8 } from "../encoding/bytes.ts";
 import { digestFromCid } from "../encoding/codec.ts";
 import { limits } from "../limits.ts";
 import type { Address, Digest } from "../types.ts";
+import { isNormalised } from "./text.ts";
 
 /**
  * What a source names (docs/spec/reading.md). Parsing reads the text alone, by a grammar of its own, so that every seat on every engine
  * takes the same sources.
  */
-export type Source = DocumentSource | PageSource | CallSource;
+export type Source = DocumentSource | PageSource | CallSource | SearchSource;
 
 /** A pinned document (SG3). */
 export interface DocumentSource {
@@ -39,6 +41,14 @@ export interface CallSource {
   readonly block: number;
 }
 
+/** EV15: what is to be found by the search tool of each operator. */
+export interface SearchSource {
+  readonly kind: "search";
+  readonly text: string;
+  /** The text without its scheme. */
+  readonly words: string;
+}
+
 export interface CallArgument {
   readonly type: string;
   readonly value: CallValue;
@@ -58,8 +68,7 @@ export function parseSource(text: string): ParsedSource {
 function readSource(text: string): Source | string {
   if (text.length > limits.sourceNameBytes)
     return `a source has at most ${limits.sourceNameBytes} characters, not ${text.length}; name a shorter address of the same page`;
-  if (text.startsWith("search:"))
-    return "sources of the form search: are not built yet; name documents, pages, values or calls";
+  if (isSearch(text)) return readSearch(text);
   const strange = /[^\x21-\x7e]/u.exec(text)?.[0];
   if (strange !== undefined)
     return `a source is printable ASCII without spaces, but has ${JSON.stringify(strange)}; write it percent-encoded, a host in its xn-- form`;
@@ -74,8 +83,28 @@ function readSource(text: string): Source | string {
     case "":
       return readDocumentName(text);
     default:
-      return `the scheme ${scheme}: is unknown; a source is a CID (bafyrei...), https://..., or eip155:...`;
+      return `the scheme ${scheme}: is unknown; a source is a CID (bafyrei...), https://..., eip155:..., or search: WORDS`;
   }
+}
+
+/** EV15: true for the text of a search, the only source with spaces and characters outside ASCII. */
+export function isSearch(text: string): boolean {
+  return text.startsWith("search:");
+}
+
+const SEARCH = /^search: (.+)$/su;
+
+/** EV15: words that every normalisation leaves as they are, so that each tool gets the same. */
+function readSearch(text: string): Source | string {
+  const [, words] = SEARCH.exec(text) ?? [];
+  if (words === undefined)
+    return "a search is written `search: WORDS`, with one space and the words that are to be found";
+  if (words.includes("\n") || !isNormalised(words))
+    return "the words of a search stand in one line, with one space between two of them and none at the end, and without tabs and invisible characters";
+  const bytes = utf8(words).length;
+  if (bytes > limits.searchBytes)
+    return `a search has at most ${limits.searchBytes} bytes of UTF-8, not ${bytes}; name fewer words`;
+  return { kind: "search", text, words };
 }
 
 function readDocumentName(text: string): Source | string {

@@ -47,18 +47,18 @@ export interface Argument {
   /** Seats that changed their answer, with the first and the last one. */
   readonly changes: readonly { readonly from: Answer; readonly to: Answer }[];
   /** Indices of messages that one seat signed for one place with different payloads: its equivocations. */
-  readonly twins: readonly (readonly number[])[];
+  readonly equivocations: readonly (readonly number[])[];
 }
 
 export function argumentOf({ messages, byPayload }: Pick<Deliberation, "messages" | "byPayload">): Argument {
-  const bodies = messages.map(({ reading }) => bodyOf(reading?.body ?? {}));
+  const bodies = messages.map(({ rendering }) => bodyOf(rendering?.body ?? {}));
   const place = (message: number): Said => {
     const { seat, round } = (messages[message] as (typeof messages)[number]).header;
     return { seat, round, message };
   };
   const answers = bodies.flatMap((body, at) => {
     const answer = answerIn(body);
-    return answer === null ? [] : [{ ...place(at), phase: messages[at]?.reading?.name ?? "", ...answer }];
+    return answer === null ? [] : [{ ...place(at), phase: messages[at]?.rendering?.name ?? "", ...answer }];
   });
   const silences = bodies.flatMap(({ proposal, why }, at) =>
     proposal === null && typeof why === "string" ? [{ ...place(at), why }] : [],
@@ -83,7 +83,7 @@ export function argumentOf({ messages, byPayload }: Pick<Deliberation, "messages
       };
     }),
   );
-  return { answers, silences, remarks, changes: changesOf(answers), twins: twinsOf(messages) };
+  return { answers, silences, remarks, changes: changesOf(answers), equivocations: equivocationsIn(messages) };
 }
 
 /** What a message says; under a hashgraph an event carries it as a record. */
@@ -142,7 +142,7 @@ function changesOf(answers: readonly Answer[]): Argument["changes"] {
   });
 }
 
-function twinsOf(messages: Deliberation["messages"]): Argument["twins"] {
+function equivocationsIn(messages: Deliberation["messages"]): Argument["equivocations"] {
   return messages.flatMap((spoken, index) => {
     const others = conflictsOf(messages, spoken);
     return others.length > 0 && others.every((other) => other > index) ? [[index, ...others]] : [];

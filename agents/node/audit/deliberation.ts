@@ -1,6 +1,6 @@
 import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
-import type { Protocol, Reading } from "../../core/protocol.ts";
+import type { Protocol, Rendering } from "../../core/protocol.ts";
 import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";
 import { addMessage, emptyTally } from "../../core/seat/tally.ts";
 import type { Attempt, Digest, Header, Message } from "../../core/types.ts";
@@ -13,7 +13,7 @@ export interface Spoken {
   readonly cid: string;
   readonly header: Header;
   /** Null if the protocol refuses the payload. */
-  readonly reading: Reading | null;
+  readonly rendering: Rendering | null;
   /** Indices of the messages that its sender says it held. */
   readonly parents: readonly number[];
 }
@@ -85,15 +85,15 @@ export function spokenIn(
   const byPayload = new Map([...groups].map(([digest, group]) => [digest, group.map(({ index }) => index)]));
   const messages = found.map(({ digest, message }, index): Spoken => {
     const { header, payload } = message;
-    const reading = protocol.read(attempt, header, payload);
-    const parents = (reading?.parents ?? []).flatMap((parent) => {
+    const rendering = protocol.render(attempt, header, payload);
+    const parents = (rendering?.parents ?? []).flatMap((parent) => {
       const said = (byPayload.get(parent.digest) ?? []).filter(
         (one) => one !== index && found[one]?.message.header.seat === parent.seat,
       );
       // The latest message before this one; in the order of the root an event may come before its parents.
       return said.findLast((one) => one < index) ?? said[0] ?? [];
     });
-    return { cid: cidString(digest), header, reading, parents: [...new Set(parents)] };
+    return { cid: cidString(digest), header, rendering, parents: [...new Set(parents)] };
   });
   return { messages, byPayload };
 }

@@ -1,6 +1,6 @@
 import { messageOf } from "../../core/errors.ts";
 import { compareHex, sha256, utf8 } from "../../core/encoding/bytes.ts";
-import type { Address, RequestId } from "../../core/types.ts";
+import type { Address, AgentId, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type Due,
 } from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Network } from "../../ports/network.ts";
 import type { Signer } from "../../ports/signer.ts";
 import type { AgentTiming } from "../config.ts";
 import { persistently } from "../persist.ts";
@@ -24,6 +25,7 @@ export interface KeeperPorts {
   readonly writer: ChainWriter;
   readonly clock: Clock;
   readonly signer: Signer;
+  readonly network: Pick<Network, "connected">;
   readonly log: Log;
 }
 
@@ -34,10 +36,10 @@ export interface KeeperPorts {
  */
 export interface Keeper {
   /**
-   * Wakes the own agent if it sleeps: who starts it shows that it lives. The agent's account pays the gas. A failure
-   * is logged, since an agent that sleeps still does the rest.
+   * SE20: wakes the own agent, which sleeps, once it reaches a peer: who reaches nobody would only miss more seats. The agent's account
+   * pays the gas. A failure is logged, since an agent that sleeps still does the rest.
    */
-  wake(): Promise<void>;
+  wake(agentId: AgentId): Promise<void>;
   agents(active: readonly AgentRecord[]): void;
   /** Keeps a request from its first event until everything is paid. `at` is the block of the event. */
   see(progress: Progress, at: bigint): void;
@@ -142,7 +144,7 @@ export function createKeeper(
   };
 
   return {
-    wake: () => wakeOwn(ports, lifetime),
+    wake: createWaker(ports, lifetime),
     agents: place,
     block: ring,
     see(progress, at) {
@@ -178,16 +180,24 @@ async function perform(ports: KeeperPorts, progress: Progress, due: Step, signal
   ports.log.info({ requestId: progress.request.id.toString(), attempt: progress.attempt, transaction }, messages[due]);
 }
 
-async function wakeOwn({ chain, writer, signer, log }: KeeperPorts, lifetime: AbortSignal): Promise<void> {
-  try {
-    const own = await chain.agentBySigner(signer.address, lifetime);
-    if (own?.asleep !== true) return;
-    await writer.wake(own.agentId, lifetime);
-    log.info({ agentId: own.agentId }, "woke the agent: it can be drawn again from the next epoch on");
-  } catch (error) {
-    const facts = { error: messageOf(error) };
-    if (!lifetime.aborted) log.error(facts, "could not wake the agent: it will not be drawn; start it again");
-  }
+/** Wakes the own agent, one try at a time. */
+function createWaker(ports: KeeperPorts, lifetime: AbortSignal): Keeper["wake"] {
+  const { writer, network, clock, log } = ports;
+  let waking = false;
+  return async (agentId) => {
+    if (waking) return;
+    waking = true;
+    try {
+      while (network.connected().length === 0) await sleep(clock, TICK_MS, lifetime);
+      await persistently(ports, lifetime, async () => void (await writer.wake(agentId, lifetime)));
+      log.info({ agentId }, "woke the agent, which had missed three seats in a row: the next epoch draws it again");
+    } catch (error) {
+      const facts = { error: messageOf(error) };
+      if (!lifetime.aborted) log.error(facts, "could not wake the agent: it will not be drawn; start it again");
+    } finally {
+      waking = false;
+    }
+  };
 }
 
 /** True if the request waits (SE25), and nothing is due before the chain has another block. */

@@ -210,7 +210,7 @@ function ConditionFields({ draft, change, fault }: FieldsProps): ReactElement {
         mono
         value={draft.sources}
         onChange={(sources) => change({ sources })}
-        hint="At most 4. Each agent reads them with its own eyes, and its answer must quote them: https:// pages and values, eip155: calls, CIDs of documents."
+        hint="At most 4. Each agent reads them with its own eyes, and its answer must quote them: https:// pages and values, eip155: calls, CIDs of documents, or search: and words."
       />
       <div className="columns terms">
         <Field

@@ -91,7 +91,10 @@ export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readon
 
 /** The sources, one a line. */
 export function sourcesIn({ sources }: Pick<Draft, "sources">): readonly string[] {
-  return sources.split(/\s+/).filter(Boolean);
+  return sources
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
 }
 
 export function hasOptions(kind: Draft["kind"]): boolean {

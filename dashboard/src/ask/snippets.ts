@@ -39,7 +39,9 @@ for await (const { stage } of conclave.follow(requestId, { from: cursor }))
 export function solidityFor(question: string, sources: readonly string[], terms: AskedTerms): string {
   const { kind, protocol, duration = 0, appeals = 0, retries = 0, committeeSize = 0, assurance, currency } = terms;
   const lead = sources.length === 0 ? question : question.trimEnd();
-  const whole = [lead, ...sources.map((source) => `source: ${source}`)].join("\n");
+  const whole = [lead, ...sources.map((source) => (source.startsWith("search:") ? source : `source: ${source}`))].join(
+    "\n",
+  );
   const lines = [
     `terms.kind = RequestTermsLib.KIND_${kind.toUpperCase()};`,
     `terms.protocol = ${typeof protocol === "string" ? PROTOCOL_CODES[protocol] : protocol}; // ${protocol}`,

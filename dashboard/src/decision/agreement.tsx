@@ -1,10 +1,11 @@
 import type { ReactElement } from "react";
+import { quorumOf } from "../../../sdk/src/index.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Decision } from "../shared/types.ts";
-import { leadingAnswer, standingAnswers, type Argument } from "./argument.ts";
+import { leadingAnswer, standingAnswers, type ShownArgument } from "./argument.ts";
 
 interface Props {
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
   /** Null while the committee argues: then the answer that most seats share. */
   readonly decision: Decision | null;
   readonly seats: number;
@@ -16,7 +17,7 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
   const rounds = Array.from({ length: argument.rounds }, (_, round) => round);
   const last = standingAnswers(argument);
   const answer = decision?.status === "decided" ? decision.answer : leadingAnswer(last);
-  const quorum = Math.floor((2 * seats) / 3) + 1;
+  const quorum = quorumOf(seats);
   return (
     <figure className="agreement">
       <figcaption>
@@ -55,7 +56,7 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
 }
 
 /** Seats that accept an answer of this round. */
-function acceptingSeats({ opinions }: Argument, answer: string, round: number): readonly number[] {
+function acceptingSeats({ opinions }: ShownArgument, answer: string, round: number): readonly number[] {
   const accepting = opinions.filter((one) => one.accepts && one.about.round === round && one.about.answer === answer);
   return [...new Set(accepting.map(({ by }) => by))];
 }

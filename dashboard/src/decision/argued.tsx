@@ -2,14 +2,14 @@ import type { ReactElement } from "react";
 import type { TranscriptMessage } from "../../../sdk/src/verify/index.ts";
 import type { Decision, Stage } from "../shared/types.ts";
 import { Agreement } from "./agreement.tsx";
-import type { Argument } from "./argument.ts";
-import { Lies } from "./lies.tsx";
+import type { ShownArgument } from "./argument.ts";
+import { Equivocations } from "./equivocations.tsx";
 import { Objections } from "./objections.tsx";
 import { SeatPanes } from "./seat-panes.tsx";
 import { VoteMatrix } from "./vote-matrix.tsx";
 
 interface Props {
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
   readonly messages: readonly TranscriptMessage[];
   /** Null while the committee argues. */
   readonly decision: Decision | null;
@@ -24,7 +24,7 @@ export function Argued({ argument, messages, decision, committee, children }: Pr
     <>
       <Agreement argument={argument} decision={decision} seats={committee.length} />
       {children}
-      <Lies lies={argument.lies} />
+      <Equivocations equivocations={argument.equivocations} />
       <SeatPanes argument={argument} messages={messages} decision={decision} committee={committee} />
       <Objections opinions={argument.opinions} rounds={argument.rounds} />
       <VoteMatrix argument={argument} seats={committee.length} />

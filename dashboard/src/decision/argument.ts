@@ -41,8 +41,8 @@ export interface Change {
   readonly convincedBy: readonly number[];
 }
 
-/** Messages that one seat signed for one place: proof of a lie. */
-export interface Lie {
+/** Messages that one seat signed for one place: they prove the equivocation. */
+export interface Equivocation {
   readonly seat: number;
   readonly round: number;
   readonly messages: readonly TranscriptMessage[];
@@ -50,29 +50,29 @@ export interface Lie {
   readonly held: readonly (readonly number[])[];
 }
 
-export interface Argument {
+export interface ShownArgument {
   /** Number of rounds in which seats answered. */
   readonly rounds: number;
   readonly statements: readonly Statement[];
   readonly opinions: readonly Opinion[];
   readonly changes: readonly Change[];
-  readonly lies: readonly Lie[];
+  readonly equivocations: readonly Equivocation[];
 }
 
-export function argumentIn({ argument, messages }: Pick<Transcript, "argument" | "messages">): Argument {
+export function argumentIn({ argument, messages }: Pick<Transcript, "argument" | "messages">): ShownArgument {
   const statements = statementsIn(argument);
   return {
     rounds: Math.max(0, ...statements.map(({ round }) => round + 1)),
     statements,
     opinions: opinionsIn(argument, statements),
     changes: changesIn(argument),
-    lies: argument.twins.flatMap((twins) => lieIn(twins, messages)),
+    equivocations: argument.equivocations.flatMap((indices) => equivocationIn(indices, messages)),
   };
 }
 
 /** The last answer of each seat up to a round; the word of a chair on the answers of all is not one. */
 export function standingAnswers(
-  { statements }: Pick<Argument, "statements">,
+  { statements }: Pick<ShownArgument, "statements">,
   upTo = Number.POSITIVE_INFINITY,
 ): ReadonlyMap<number, Statement> {
   const last = new Map<number, Statement>();
@@ -143,8 +143,8 @@ function changesIn({ changes, answers }: Told): readonly Change[] {
   });
 }
 
-function lieIn(twins: readonly number[], messages: readonly TranscriptMessage[]): readonly Lie[] {
-  const both = twins.flatMap((index) => messages[index] ?? []);
+function equivocationIn(indices: readonly number[], messages: readonly TranscriptMessage[]): readonly Equivocation[] {
+  const both = indices.flatMap((index) => messages[index] ?? []);
   const [first] = both;
   const held = both.map(({ parents }) =>
     [...new Set(parents.flatMap((one) => messages[one]?.seat ?? []))].toSorted((a, b) => a - b),

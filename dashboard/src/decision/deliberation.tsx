@@ -8,7 +8,7 @@ import { Trouble } from "../shared/trouble.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
 import { useWorld } from "../world.tsx";
 import { Argued } from "./argued.tsx";
-import { argumentIn, type Argument } from "./argument.ts";
+import { argumentIn, type ShownArgument } from "./argument.ts";
 
 interface Props {
   readonly requestId: bigint;
@@ -56,7 +56,7 @@ export function Deliberation({ requestId, decision, committee }: Props): ReactEl
 
 interface ShownProps extends Pick<Props, "decision" | "committee"> {
   readonly transcript: Transcript;
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
 }
 
 function Shown({ transcript, argument, decision, committee }: ShownProps): ReactElement {

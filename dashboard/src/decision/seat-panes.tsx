@@ -4,10 +4,10 @@ import type { TranscriptMessage } from "../../../sdk/src/verify/index.ts";
 import { listed, percent } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
-import { isChair, standingAnswers, type Argument, type Statement } from "./argument.ts";
+import { isChair, standingAnswers, type ShownArgument, type Statement } from "./argument.ts";
 
 interface Props {
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
   readonly messages: readonly TranscriptMessage[];
   /** Null while the committee argues. */
   readonly decision: Decision | null;
@@ -48,7 +48,7 @@ export function SeatPanes({ argument, messages, decision, committee }: Props): R
 }
 
 interface State {
-  readonly kind: "agrees" | "differs" | "silent" | "lied";
+  readonly kind: "agrees" | "differs" | "silent" | "equivocated";
   readonly text: string;
 }
 
@@ -65,12 +65,12 @@ const DEEDS: Readonly<Record<string, string>> = {
 
 /** Null if the committee argues and the seat has not said anything yet. */
 function stateOf(
-  { lies, opinions, statements }: Argument,
+  { equivocations, opinions, statements }: ShownArgument,
   decision: Decision | null,
   seat: number,
   standing: Statement | undefined,
 ): State | null {
-  if (lies.some((one) => one.seat === seat)) return { kind: "lied", text: "signed two things" };
+  if (equivocations.some((one) => one.seat === seat)) return { kind: "equivocated", text: "signed two things" };
   if (standing === undefined && statements.some((one) => one.seat === seat && isChair(one)))
     return { kind: "silent", text: "chair" };
   if ((standing?.answer ?? null) === null) {
@@ -84,7 +84,7 @@ function stateOf(
     : { kind: "differs", text: "differs" };
 }
 
-function Statements({ argument, seat }: { readonly argument: Argument; readonly seat: number }): ReactElement {
+function Statements({ argument, seat }: { readonly argument: ShownArgument; readonly seat: number }): ReactElement {
   const own = argument.statements.filter((one) => one.seat === seat);
   return (
     <>
@@ -155,7 +155,7 @@ function Reason({ text }: { readonly text: string }): ReactElement | null {
 }
 
 /** Whom the seat convinced, and by whom it was convinced. */
-function Effects({ argument, seat }: { readonly argument: Argument; readonly seat: number }): ReactElement | null {
+function Effects({ argument, seat }: { readonly argument: ShownArgument; readonly seat: number }): ReactElement | null {
   const followers = argument.changes.filter((one) => one.convincedBy.includes(seat)).map((one) => one.seat);
   const own = standingAnswers(argument).get(seat)?.answer;
   const accepting = argument.opinions

@@ -1,13 +1,13 @@
 import { useId, type ReactElement } from "react";
 import { Quoted } from "../shared/quoted.tsx";
-import { isChair, standingAnswers, type Argument } from "./argument.ts";
+import { isChair, standingAnswers, type ShownArgument } from "./argument.ts";
 
 /** Every seat against every answer of the last round in which there were votes. */
 export function VoteMatrix({
   argument,
   seats,
 }: {
-  readonly argument: Argument;
+  readonly argument: ShownArgument;
   readonly seats: number;
 }): ReactElement | null {
   const { opinions, statements } = argument;

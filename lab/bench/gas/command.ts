@@ -9,7 +9,7 @@ import { askerOf, measureAllIn, type AllInFigure } from "./all-in.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { measureLater, type LaterFigure } from "./later.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
-import { proveAgents } from "./prove.ts";
+import { proveAgents } from "../../../test/support/contracts/prove.ts";
 import {
   appeal,
   ask,

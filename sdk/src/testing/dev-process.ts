@@ -87,9 +87,9 @@ export async function startDev(options: DevOptions, signal: AbortSignal | undefi
 /** Finds the package that is installed beside this one. */
 function findProgram(): string {
   try {
-    const manifest = fileURLToPath(import.meta.resolve("conclave/package.json"));
-    const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly bin: { readonly conclave: string } };
-    return join(dirname(manifest), bin.conclave);
+    const packageFile = fileURLToPath(import.meta.resolve("conclave/package.json"));
+    const { bin } = JSON.parse(readFileSync(packageFile, "utf8")) as { readonly bin: { readonly conclave: string } };
+    return join(dirname(packageFile), bin.conclave);
   } catch (cause) {
     const message =
       "Start a network: the package conclave is not installed here; install it, or name its program (scripts/conclave.mjs of its repository) as `program`";

@@ -71,15 +71,15 @@ function failureOf({ failure }: VerifyReport): Transcript["failure"] {
   return { cid: failure.cid, reason: failure.reason };
 }
 
-export function saidOf({ cid, header, reading, parents }: Spoken): TranscriptMessage {
+export function saidOf({ cid, header, rendering, parents }: Spoken): TranscriptMessage {
   const { seat, round, phase } = header;
   return {
     cid,
     seat,
     round,
     phase,
-    name: reading?.name ?? null,
-    says: reading === null ? null : saidIn(reading.body),
+    name: rendering?.name ?? null,
+    says: rendering === null ? null : saidIn(rendering.body),
     parents,
   };
 }

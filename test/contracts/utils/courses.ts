@@ -51,7 +51,12 @@ export const courses: readonly (readonly [name: string, Partial<Terms>, readonly
     [tooEarly, yes],
     [true],
   ],
-  ["SE12: an appeal against an answer is right if there is none", { appeals: 1 }, [yes, unanswerable], [true]],
+  [
+    "SE12: an appeal against an answer is upheld by a committee that finds none",
+    { appeals: 1 },
+    [yes, unanswerable],
+    [true],
+  ],
   [
     "SE10: a committee that could read nothing overturns nothing",
     { appeals: 1 },

@@ -23,7 +23,7 @@ export const paidGas = {
   payBase: 35_000n,
   paySeat: 8_000n,
   change: 16_000n,
-  settle: 50_000n,
+  settle: 55_000n,
   settleRound: 35_000n,
   replace: 74_000n,
   delivery: 83_000n,
@@ -78,7 +78,7 @@ function roundGasOf(terms: Terms, rounds: readonly DecidedRound[], index: number
 }
 
 /** Returns the gas of settling so many rounds, without the pay of their seats. */
-const settleGasOf = (rounds: number): bigint => paidGas.settle + paidGas.settleRound * BigInt(rounds);
+export const settleGasOf = (rounds: number): bigint => paidGas.settle + paidGas.settleRound * BigInt(rounds);
 
 /** Returns the gas of paying so many seats and changing so many reputations. */
 export const payGasOf = (seats: number, changes = 0): bigint =>

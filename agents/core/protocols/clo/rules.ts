@@ -3,7 +3,7 @@ import { answerClasses } from "../../phases/equivalence.ts";
 import { candidatesOf } from "../../phases/proposals.ts";
 import type { Closure, RoundBook } from "../../phases/round-book.ts";
 import { countedClass, votesOn, type AnswerClass, type SeatVote } from "../../phases/votes.ts";
-import { faultTolerance } from "../../quorum.ts";
+import { faultTolerance, quorumOf } from "../../quorum.ts";
 import { canonicalRanks } from "../../seat/order.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 
@@ -100,5 +100,5 @@ function evaluateClass(attempt: Attempt, one: AnswerClass, votes: readonly SeatV
 /** CL7: members and acceptors that a class needs: one honest seat at least, at high assurance more than 2/3 of all. */
 export function supportersNeeded({ committee, request }: Attempt): number {
   const n = committee.length;
-  return request.terms.assurance === "high" ? Math.floor((2 * n) / 3) + 1 : faultTolerance(n) + 1;
+  return request.terms.assurance === "high" ? quorumOf(n) : faultTolerance(n) + 1;
 }

@@ -3,7 +3,7 @@ import { withRefusals } from "../../request/refusal.ts";
 import { conclude, explain } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, refuseHashgraph, stagesOf } from "./config.ts";
 import { start, step } from "./drive.ts";
-import { decodeEvent, readingOf } from "./payloads.ts";
+import { decodeEvent, renderingOf } from "./payloads.ts";
 import { VERSION } from "./prompts.ts";
 import type { HashgraphState } from "./state.ts";
 
@@ -25,7 +25,7 @@ export const hashgraph: Protocol<HashgraphState> = withRefusals({
     if (slot.round >= EVENTS_PER_SEAT) return "no-such-round";
     return decodeEvent(attempt, slot, payload) === null ? "malformed-payload" : null;
   },
-  read: (attempt, slot, payload) => readingOf(slot.seat, decodeEvent(attempt, slot, payload)),
+  render: (attempt, slot, payload) => renderingOf(slot.seat, decodeEvent(attempt, slot, payload)),
   start,
   step,
   closed: ({ concluded }) => (concluded ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),

@@ -5,7 +5,7 @@ import { decodeOrigins, withOrigins, withoutOrigins } from "../../phases/origin.
 import { asDigest, isPayloadMap, listOf } from "../../encoding/payload.ts";
 import type { Origin } from "../../prompts/prompt.ts";
 import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../phases/proposals.ts";
-import type { PayloadMap, Reading, Slot } from "../../protocol.ts";
+import type { PayloadMap, Rendering, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
 import { EVENTS_PER_SEAT, MAX_TIME, WANTS_PER_EVENT, stagesOf } from "./config.ts";
 
@@ -120,7 +120,7 @@ export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBo
 }
 
 /** HG2: an event as readers see it: the events it builds on are its parents, all else is its body. */
-export function readingOf(seat: SeatIndex, event: EventBody | null): Reading | null {
+export function renderingOf(seat: SeatIndex, event: EventBody | null): Rendering | null {
   if (event === null) return null;
   const { selfParent, otherParent, record } = event;
   const own = selfParent === null ? [] : [{ seat, digest: selfParent }];

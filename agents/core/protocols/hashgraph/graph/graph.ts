@@ -1,3 +1,5 @@
+import { quorumOf } from "../../../quorum.ts";
+
 /**
  * The hashgraph of Baird, The Swirlds Hashgraph Consensus Algorithm (SWIRLDS-TR-2016-01, "TR"): events, who sees whom, and
  * rounds. Everything about an event follows from its ancestors alone, so it is computed once, when the event is inserted.
@@ -71,7 +73,7 @@ export function createGraph(rules: GraphRules): Graph {
     throw new RangeError("createGraph: weights are not positive integers of a safe sum");
   if (rules.coinPeriod < 3)
     throw new RangeError(`createGraph: a coin period of ${rules.coinPeriod} leaves no round to decide in`);
-  const quorum = Math.floor((2 * total) / 3) + 1;
+  const quorum = quorumOf(total);
   return { rules, quorum, nodes: [], byId: new Map(), witnesses: new Map(), waiting: new Map() } satisfies GrowingGraph;
 }
 

@@ -1,4 +1,4 @@
-// Judges a run with an outsider's view: the chain's events and state, the journals, the pinned blocks.
+// Examines a run with an outsider's view: the chain's events and state, the journals, the pinned blocks.
 import { join } from "node:path";
 import { openFolderReader, type FolderReader } from "../agents/adapters/ipfs/folder-content-store.ts";
 import { messageOf } from "../agents/core/errors.ts";
@@ -7,7 +7,7 @@ import type { Attempt, Digest, Request } from "../agents/core/types.ts";
 import { verifyRequest } from "../agents/node/audit/verify.ts";
 import { readSlots } from "./journals.ts";
 import { checkMoney } from "./money.ts";
-import type { Asked, World } from "./world.ts";
+import type { Asked, ChaosWorld } from "./world.ts";
 
 export const FINDINGS = [
   "two decisions",
@@ -26,20 +26,20 @@ export interface Finding {
   readonly what: string;
 }
 
-export interface Judgement {
+export interface Examination {
   readonly decisions: number;
   readonly messages: number;
   readonly findings: readonly Finding[];
 }
 
 /** `last`: the request that was asked after everything was mended. */
-export async function judge(
-  world: World,
+export async function examine(
+  world: ChaosWorld,
   asked: readonly Asked[],
   last: Asked | null,
   copies: string,
   signal: AbortSignal,
-): Promise<Judgement> {
+): Promise<Examination> {
   const findings: Finding[] = [];
   const find = (kind: Finding["kind"], what: string): void => void findings.push({ kind, what });
   const all = last === null ? asked : [...asked, last];
@@ -75,7 +75,7 @@ export async function judge(
   return { decisions, messages, findings };
 }
 
-function attemptsIn({ reader }: World, events: readonly ChainEvent[]): readonly Attempt[] {
+function attemptsIn({ reader }: ChaosWorld, events: readonly ChainEvent[]): readonly Attempt[] {
   const request = events.find((event) => event.kind === "requested")?.request as Request;
   return events.flatMap((event) =>
     event.kind === "decisionCommitted"
@@ -86,7 +86,7 @@ function attemptsIn({ reader }: World, events: readonly ChainEvent[]): readonly 
 
 /** Replays the decision from the chain and what the agents have pinned, as `conclave verify` does. */
 async function prove(
-  { reader, transactions, agents }: World,
+  { reader, transactions, agents }: ChaosWorld,
   { requestId, protocol }: Asked,
   find: (kind: Finding["kind"], what: string) => void,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 // Agents that have served long enough to weigh in full.
-import { Currency } from "../../../test/support/contracts/typed-data.ts";
-import { nextEpoch, servicesOf, type World } from "../../../test/support/contracts/world.ts";
+import { Currency } from "./typed-data.ts";
+import { nextEpoch, servicesOf, type World } from "./world.ts";
 
 /** PROVEN_SERVICE in contracts/types/Limits.sol. */
 const SERVICES = 16;

@@ -2,24 +2,28 @@ import type { ReactElement } from "react";
 import type { TranscriptMessage } from "../../../sdk/src/verify/index.ts";
 import { listed } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
-import type { Lie } from "./argument.ts";
+import type { Equivocation } from "./argument.ts";
 
 /** Seats that signed two different things for one place, with both. */
-export function Lies({ lies }: { readonly lies: readonly Lie[] }): ReactElement | null {
-  if (lies.length === 0) return null;
+export function Equivocations({
+  equivocations,
+}: {
+  readonly equivocations: readonly Equivocation[];
+}): ReactElement | null {
+  if (equivocations.length === 0) return null;
   return (
     <section className="stack">
       <h2>Signed two things</h2>
-      {lies.map(({ seat, round, messages, held }) => (
-        <div key={messages[0]?.cid} className="lie stack">
+      {equivocations.map(({ seat, round, messages, held }) => (
+        <div key={messages[0]?.cid} className="equivocation stack">
           <p>
             <strong>Seat {seat}</strong> signed different messages for one place, {messages[0]?.name ?? "refused"} of
             round {round + 1}. All carry its signature, which proves the equivocation: anybody may bring it to the
             slasher, which takes a part of the stake.
           </p>
-          <div className="twins">
+          <div className="sides">
             {messages.map((message, index) => (
-              <Twin
+              <Side
                 key={message.cid}
                 message={message}
                 held={held[index] ?? []}
@@ -33,15 +37,15 @@ export function Lies({ lies }: { readonly lies: readonly Lie[] }): ReactElement 
   );
 }
 
-interface TwinProps {
+interface SideProps {
   readonly message: TranscriptMessage;
   readonly held: readonly number[];
   readonly name: string;
 }
 
-function Twin({ message, held, name }: TwinProps): ReactElement {
+function Side({ message, held, name }: SideProps): ReactElement {
   return (
-    <div className="twin">
+    <div className="side">
       <p className="soft small">{name}</p>
       <pre className="small">
         <Quoted text={JSON.stringify(message.says, null, 1)} most={800} />
