@@ -39,6 +39,8 @@ export interface Decided {
 
 type SeatMind = Parameters<typeof stepDecision>[0]["minds"][number];
 
+type OnCertified = (decided: Decided) => Promise<void>;
+
 export interface DecidedChain {
   readonly chain: LocalChain;
   readonly deployment: Deployment;
@@ -49,8 +51,9 @@ export interface DecidedChain {
    * Decides a request that somebody else asked: yes, by four agents, or unanswerable if its question names a source, which none of
    * them finds. Its transcript goes into the folder, too.
    * @param minds what the agents of the seats hold instead
+   * @param certified is called when the seats have signed, before the chain has the decision
    */
-  decide(requestId: bigint, minds?: readonly SeatMind[]): Promise<Decided>;
+  decide(requestId: bigint, minds?: readonly SeatMind[], certified?: OnCertified): Promise<Decided>;
   close(): Promise<void>;
 }
 
@@ -115,8 +118,8 @@ export async function startDecidedChain(
       decisions.push(...made);
       progress(decisions.length);
     }
-    const decide: DecidedChain["decide"] = async (requestId, minds) => {
-      const one = await asker.decideRequest(requestId, minds);
+    const decide: DecidedChain["decide"] = async (requestId, minds, certified) => {
+      const one = await asker.decideRequest(requestId, minds, certified);
       await keep(one);
       return one;
     };
@@ -180,11 +183,12 @@ class Asker {
     return this.#decideAll(asked);
   }
 
-  async decideRequest(requestId: bigint, minds?: readonly SeatMind[]): Promise<Decided> {
+  async decideRequest(requestId: bigint, minds?: readonly SeatMind[], certified?: OnCertified): Promise<Decided> {
     const events = await (await this.#reader()).requestEvents(requestId as RequestId);
     const [one] = await this.#decideAll(
       events.filter((event) => event.kind === "requested"),
       minds,
+      certified,
     );
     if (one === undefined) throw new Error(`request ${requestId} was never asked`);
     return one;
@@ -199,6 +203,7 @@ class Asker {
   async #decideAll(
     asked: readonly Extract<ChainEvent, { kind: "requested" }>[],
     minds?: readonly SeatMind[],
+    certified: OnCertified = async () => undefined,
   ): Promise<readonly Decided[]> {
     await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
     const reader = await this.#reader();
@@ -208,6 +213,7 @@ class Asker {
       const awaited = { round, attempt: 0, seedBlock, past: [] };
       const committee = await reader.committee(request, awaited);
       const one = decideAs({ domain: reader.domain, request, attempt: 0, committee }, minds);
+      await certified(one);
       await this.#send("decisionCommitted", encodeCommit(request, awaited, header, one.certificate));
       made.push(one);
     }

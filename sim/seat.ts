@@ -159,6 +159,7 @@ async function connect(
         ? watched.protocol
         : liar(watched.protocol, plan.sources, { plan, seat, recorder, random: random.fork("sources") });
     const session = await openSession(protocol, plan.attempt, seat, plan.timing, sessionPorts, {
+      onBroadcast: () => {},
       onCertified: (certificate) => recorder.certified(seat, certificate),
       onEvidence: (evidence) => recorder.evidence(seat, evidence),
       onConflict: (conflict) => recorder.conflict(seat, conflict),

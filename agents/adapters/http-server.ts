@@ -17,7 +17,7 @@ export interface HttpServerOptions {
   readonly port: number;
   readonly limits: HttpServerLimits;
   /** Headers of every response, refusals included. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: (request: IncomingMessage) => Readonly<Record<string, string>>;
   /** Answers a request; if it rejects, the connection ends. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
@@ -33,6 +33,12 @@ export interface HttpServerLimits {
 /** True if the host name means this machine itself. */
 export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
+}
+
+/** True if the request names this machine, which a page in a browser whose name leads here does not. */
+export function isAskedLocally({ headers }: IncomingMessage): boolean {
+  const name = URL.parse(`http://${headers.host ?? ""}`)?.hostname ?? "";
+  return isLoopback(name.replace(/^\[(.*)\]$/, "$1"));
 }
 
 /** Addresses whose requests are counted; with more, all counts start again. */
@@ -55,7 +61,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     // A request's body is not read.
     request.resume();
     places.work(request.socket, response);
-    response.setHeaders(new Headers(options.headers));
+    response.setHeaders(new Headers(options.headers?.(request)));
     if (!admit(request.socket.remoteAddress ?? "")) {
       refuse(response, 429, "too many requests", { "retry-after": String(Math.ceil(limits.windowMs / 1_000)) });
       return;

@@ -1,3 +1,4 @@
+import { toldOfCertificate, toldOfEvidence, toldOfMessage, type LiveEvent } from "../core/encoding/live-events.ts";
 import { ConclaveError, messageOf } from "../core/errors.ts";
 import type { AwaitedRound, ChainEvent, CommittedDecision } from "../core/request/events.ts";
 import {
@@ -8,12 +9,13 @@ import {
   type Head,
   type Progress,
 } from "../core/request/progress.ts";
-import type { Address, RequestId } from "../core/types.ts";
+import type { Address, Attempt, RequestId } from "../core/types.ts";
 import type { ChainReader, ChainWriter, EventBatch, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { EvidenceStore } from "../ports/evidence.ts";
 import type { JournalFactory } from "../ports/journal.ts";
+import type { LiveFeed } from "../ports/live-feed.ts";
 import type { Log } from "../ports/log.ts";
 import type { AgentFacts } from "../ports/metrics.ts";
 import type { Model } from "../ports/model.ts";
@@ -45,6 +47,8 @@ export interface AgentPorts {
   readonly signer: Signer;
   readonly journals: JournalFactory;
   readonly evidence: EvidenceStore;
+  /** LV4: absent unless the operator lets others watch. */
+  readonly live?: LiveFeed;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -100,6 +104,9 @@ class RunningAgent implements Agent {
     const ingress = createIngress(ports.log, ports.clock);
     const evidence = createEvidenceKeeper(ports, timing.relayStaggerMs, lifetime);
     const relayer = createRelayer(ports, timing, lifetime);
+    const tellLive = (attempt: Attempt, event: LiveEvent | null): void => {
+      if (event !== null) ports.live?.tell(attempt, event);
+    };
     this.ports = ports;
     this.storing = createOutage(ports.log, {
       began: "could not store how far the chain was followed; trying again after every block",
@@ -115,8 +122,15 @@ class RunningAgent implements Agent {
       ingress,
       lifetime,
       eventsOf: ({ attempt, awaited, seat }) => ({
-        onCertified: (certificate) => void relayer.certified(attempt, awaited, seat, certificate),
-        onEvidence: (found) => evidence.found(attempt, seat, found),
+        onBroadcast: (message) => tellLive(attempt, toldOfMessage(message)),
+        onCertified: (certificate) => {
+          tellLive(attempt, toldOfCertificate(certificate));
+          void relayer.certified(attempt, awaited, seat, certificate);
+        },
+        onEvidence: (found) => {
+          tellLive(attempt, toldOfEvidence(found));
+          evidence.found(attempt, seat, found);
+        },
         onConflict: (conflict) => evidence.conflicting(attempt, seat, conflict),
       }),
     });

@@ -100,6 +100,16 @@ export interface AgentHistory {
   readonly seats: readonly PastSeat[];
   readonly pay: readonly PastPay[];
   readonly slashes: readonly PastSlash[];
+  /** How its first answers compare with the decisions that stood, by the decisions' confidence, the lowest first. */
+  readonly reliability: readonly ReliabilityPoint[];
+}
+
+export interface ReliabilityPoint {
+  /** Confidence of the decisions in whole tenths, 0 to 9; 9 includes full confidence. */
+  readonly tenth: number;
+  /** Its answers at the top tier, and those below it: how many agreed, and how many were outvoted. */
+  readonly sure: { readonly agreed: number; readonly outvoted: number };
+  readonly unsure: { readonly agreed: number; readonly outvoted: number };
 }
 
 export interface PastReputationChange {
@@ -143,12 +153,38 @@ export interface PastSlash {
   /** Null if the subgraph knows no evidence for the slash. */
   readonly requestId: RequestId | null;
   readonly attempt: number | null;
-  readonly fault: "messages" | "decisions" | null;
+  readonly fault: "messages" | "decisions" | "overturned" | null;
   readonly bonded: bigint;
   readonly unbonding: bigint;
   readonly reporter: Address;
   readonly time: number;
   readonly transaction: Hex;
+}
+
+/** The money of a request, all in one currency and its smallest unit. What a later committee decides may still add to it until it is settled. */
+export interface RequestMoney {
+  readonly requestId: RequestId;
+  readonly currency: Currency;
+  /** What its asker paid. */
+  readonly fee: bigint;
+  /** What went back to the asker: at the end, and with the pay of callers. */
+  readonly refund: bigint;
+  readonly settled: boolean;
+  readonly seats: readonly {
+    readonly attempt: number;
+    readonly seat: number;
+    readonly agentId: AgentId;
+    readonly amount: bigint;
+  }[];
+  /** By rounds: what the treasury got, and who submitted the certificate. */
+  readonly rounds: readonly {
+    readonly attempt: number;
+    readonly treasury: bigint;
+    readonly relayer: Address;
+    readonly relayerPay: bigint;
+  }[];
+  /** Who replaced, finalized, ended or settled it, for the gas. */
+  readonly callers: readonly { readonly caller: Address; readonly amount: bigint }[];
 }
 
 /** Sums of events, each counted when it happened. */

@@ -25,7 +25,7 @@ interface Options {
 const DEFAULT_PORT = 8_545;
 const MAX_PORT = 65_535;
 /** The chain, and whatever listens beside it; see start.ts. */
-const MAX_CHAIN_PORT = MAX_PORT - 100;
+const MAX_CHAIN_PORT = MAX_PORT - 200;
 const LONGEST_BLOCK_SECONDS = 60;
 
 export const dev: CommandSpec<Options> = {
@@ -40,7 +40,7 @@ export const dev: CommandSpec<Options> = {
     },
     {
       flags: "--port <number>",
-      description: "of the chain; the agents' gateways take those from 6 above it on; 0: free ones",
+      description: "of the chain; the agents' gateways and live streams take those from 6 above it on; 0: free ones",
       default: String(DEFAULT_PORT),
     },
     { flags: "--block-time <seconds>", description: "time between blocks, such as 1 or 0.2", default: "1" },

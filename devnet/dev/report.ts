@@ -5,7 +5,7 @@ import type { DevFacts } from "./start.ts";
 
 /** Renders addresses, accounts, and snippets that work when they are pasted. */
 export function renderWorld(facts: DevFacts): string {
-  const { deployment, asker, agents, gateways, subgraphUrl, pageUrl } = facts;
+  const { deployment, asker, agents, gateways, live, subgraphUrl, pageUrl, committeeSeconds } = facts;
   const { oracle, registry, token } = deployment;
   const numbers = agents.map(({ agentId, lies }) => `${agentId}${lies ? " (lies)" : ""}`);
   const table = rows([
@@ -17,9 +17,14 @@ export function renderWorld(facts: DevFacts): string {
     ["deployment", facts.deploymentFile],
     ["agents", numbers.join(", ")],
     ["gateways", `${gateways[0] ?? ""} ... ${gateways.at(-1) ?? ""}`],
+    ["live streams", `${live[0] ?? ""} ... ${live.at(-1) ?? ""} (/live/REQUEST/ATTEMPT)`],
     ...(subgraphUrl === null ? [] : [["subgraph", subgraphUrl] as const]),
     ["asker", `${asker.address}, with coins, tokens and subscription ${asker.subscriptionId}`],
     ["its key", `${asker.privateKey} (public: use it on no other chain)`],
+    [
+      "refunds",
+      `a committee decides before the epoch after its draw's ends: in ${span(committeeSeconds.least)} to ${span(committeeSeconds.most)}; else its question is refunded, or goes to another committee where --retries are left`,
+    ],
   ]);
   const { shell, typescript, solidity, allow } = snippetsFor(facts);
   return `${[
@@ -29,4 +34,10 @@ export function renderWorld(facts: DevFacts): string {
     `\n// Ask from a contract: npm install @conclave/contracts\n\n${solidity}`,
     `\n# Let your contract spend from the subscription\n\n${allow}`,
   ].join("\n")}\n\n`;
+}
+
+/** A time in words, such as "2 min 40 s". */
+function span(seconds: number): string {
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+  return [minutes > 0 ? `${minutes} min` : "", rest > 0 || minutes === 0 ? `${rest} s` : ""].filter(Boolean).join(" ");
 }

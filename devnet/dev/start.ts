@@ -3,8 +3,9 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseEther } from "viem";
+import { createPublicClient, http, parseEther } from "viem";
 import { z } from "zod";
+import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
@@ -50,11 +51,15 @@ export interface DevFacts {
   readonly deploymentFile: string;
   /** URLs of the agents' gateways. Each agent has the transcripts of its own committees. */
   readonly gateways: readonly string[];
+  /** URLs of the agents' live streams. */
+  readonly live: readonly string[];
   /** Null without --subgraph. */
   readonly subgraphUrl: string | null;
   /** URL of the page; null if it is not built. */
   readonly pageUrl: string | null;
   readonly asker: Asker;
+  /** How long a committee has to decide, in seconds: at the end of the epoch after its seed's it is over (SE8). */
+  readonly committeeSeconds: { readonly least: number; readonly most: number };
   readonly agents: readonly {
     readonly agentId: AgentId;
     readonly operator: Address;
@@ -88,11 +93,11 @@ const TOKENS = parseEther("1000000");
 const PREPAID = parseEther("100000");
 /** The first subscription of the oracle. */
 const SUBSCRIPTION = 1;
-/** Distances of the page's port and of the first gateway's from the chain's. */
+/** Distances of the page's port and of the agents' first ports from the chain's: an agent has one for its gateway, then one for its live stream. */
 const PAGE_PORT = 5;
-const GATEWAY_PORTS = 6;
-/** As many as the page takes. */
-const MAX_GATEWAYS = 8;
+const AGENT_PORTS = 6;
+/** As many gateways, and as many live streams, as the page takes. */
+const MAX_PLACES = 8;
 const PAGE = join(import.meta.dirname, "../../dashboard/dist");
 
 /** Throws NETWORK_FAILED if a port is taken, and CONFIG_INVALID if the directory keeps another world. */
@@ -139,7 +144,8 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     model,
     count,
     liar,
-    gateways: ports.map((port) => `127.0.0.1:${port}`),
+    gateways: ports.map(({ gateway }) => `127.0.0.1:${gateway}`),
+    livePorts: ports.map(({ live }) => live),
     known: kept !== null,
     signal,
     progress,
@@ -150,19 +156,22 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
     await chain.nextEpoch(epochBlocks);
     await writeFile(join(directory, WORLD_FILE), `${JSON.stringify({ agents: count, liar })}\n`);
   }
-  const gateways = ports.map((port) => `http://127.0.0.1:${port}`);
+  const gateways = ports.map(({ gateway }) => `http://127.0.0.1:${gateway}`);
+  const live = ports.map((port) => `http://127.0.0.1:${port.live}`);
   const subgraphUrl = options.subgraph ? await openSubgraph(world, options, cleanups) : null;
   const more = { gateways, ...(subgraphUrl === null ? {} : { subgraphUrl }) };
   await writeDeployment(world, more);
   const pagePort = options.port === 0 ? 0 : options.port + PAGE_PORT;
   const facts = {
-    pageUrl: await openPage(world, { ...more, burnerKey: asker.privateKey }, pagePort, cleanups),
+    pageUrl: await openPage(world, { ...more, live, burnerKey: asker.privateKey }, pagePort, cleanups),
     rpcUrl: chain.rpcUrl,
     deployment: world.deployment,
     deploymentFile: world.deploymentFile,
     gateways,
+    live,
     subgraphUrl,
     asker,
+    committeeSeconds: await committeeSecondsOf(world, options.blockTimeSeconds),
     agents: running.agents
       .map(({ agentId, keys, directory: folder, lies }) => ({
         agentId,
@@ -173,6 +182,17 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
       .toSorted((one, other) => one.agentId - other.agentId),
   };
   return { facts, serving: running.ready };
+}
+
+/** SE8: from the last block of an epoch to the end of the next one, or from the first. A world that was kept has its own epochs. */
+async function committeeSecondsOf(
+  { chain, deployment }: World,
+  blockTimeSeconds: number,
+): Promise<DevFacts["committeeSeconds"]> {
+  const client = createPublicClient({ transport: http(chain.rpcUrl) });
+  const place = { address: deployment.registry, abi: agentRegistryAbi } as const;
+  const blocks = Number(await client.readContract({ ...place, functionName: "epochBlocks" }));
+  return { least: Math.floor(blocks * blockTimeSeconds), most: Math.floor(2 * blocks * blockTimeSeconds) };
 }
 
 const STATE_FILE = "chain.json";
@@ -214,12 +234,21 @@ function invalid(directory: string, why: string): ConclaveError {
   return new ConclaveError("CONFIG_INVALID", `Open the world in ${directory}: ${why}`, { field: "--dir", directory });
 }
 
-/** Returns the gateways' ports. Throws NETWORK_FAILED if one of them or the chain's is taken. */
-async function portsFrom(chainPort: number, count: number): Promise<readonly number[]> {
+interface AgentPorts {
+  readonly gateway: number;
+  readonly live: number;
+}
+
+/** Returns the agents' ports. Throws NETWORK_FAILED if one of them or the chain's is taken. */
+async function portsFrom(chainPort: number, count: number): Promise<readonly AgentPorts[]> {
   const indexes = Array.from({ length: count }, (_, index) => index);
-  if (chainPort === 0) return Promise.all(indexes.map(() => freePort()));
-  const ports = indexes.map((index) => chainPort + GATEWAY_PORTS + index);
-  for (const port of [chainPort, chainPort + PAGE_PORT, ...ports])
+  if (chainPort === 0)
+    return Promise.all(indexes.map(async () => ({ gateway: await freePort(), live: await freePort() })));
+  const ports = indexes.map((index) => {
+    const gateway = chainPort + AGENT_PORTS + index;
+    return { gateway, live: gateway + count };
+  });
+  for (const port of [chainPort, chainPort + PAGE_PORT, ...ports.flatMap(({ gateway, live }) => [gateway, live])])
     if (await isOpen(port))
       throw new ConclaveError(
         "NETWORK_FAILED",
@@ -267,14 +296,20 @@ async function openSubgraph(
 /** Serves the page with the asker's account in it; null if the page is not built. */
 async function openPage(
   { chain, deployment }: World,
-  more: { readonly gateways: readonly string[]; readonly subgraphUrl?: string; readonly burnerKey: Hex },
+  more: {
+    readonly gateways: readonly string[];
+    readonly live: readonly string[];
+    readonly subgraphUrl?: string;
+    readonly burnerKey: Hex;
+  },
   port: number,
   cleanups: (() => Promise<void>)[],
 ): Promise<string | null> {
   if (!existsSync(PAGE)) return null;
   const { chainId, oracle, registry, deploymentBlock } = deployment;
   const place = { rpcUrl: chain.rpcUrl, chainId, oracle, registry, deploymentBlock };
-  const config = { ...place, ...more, gateways: more.gateways.slice(0, MAX_GATEWAYS) };
+  const [gateways, live] = [more.gateways.slice(0, MAX_PLACES), more.live.slice(0, MAX_PLACES)];
+  const config = { ...place, ...more, gateways, live };
   const server = await startPageServer({ page: await readPage(PAGE, () => config), host: "127.0.0.1", port });
   cleanups.push(() => server.close());
   return `${server.url}/`;

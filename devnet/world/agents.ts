@@ -39,6 +39,8 @@ export interface AgentSettings extends Omit<RegistrationSettings, "config"> {
   readonly lies: boolean;
   /** HOST:PORT of its gateway; none if absent. */
   readonly gateway?: string;
+  /** TCP port of its live stream, which any page may read; none if absent. */
+  readonly livePort?: number;
   /** Pages that it finds elsewhere than the rest of the world; none if absent. */
   readonly hosts?: HostPlaces;
 }
@@ -100,13 +102,14 @@ export async function findAgent(settings: AgentSettings, records: readonly Agent
   return { agentId: record.agentId, directory, keys, lies };
 }
 
-function configOf({ deployment, rpcUrl, model, gateway, hosts }: AgentSettings) {
+function configOf({ deployment, rpcUrl, model, gateway, livePort, hosts }: AgentSettings) {
   const { chainId, oracle, registry } = deployment;
   return {
     chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
     model: { kind: "llama", path: model.path, sequences: 2, threads: 1, gpu: false },
     listen: ["/ip4/127.0.0.1/tcp/0"],
     ...(gateway === undefined ? {} : { gateway }),
+    ...(livePort === undefined ? {} : { live: { port: livePort, origins: ["*"] } }),
     ...(hosts === undefined ? {} : { sources: { hosts } }),
     timing: {
       phaseMs: model.pace.phaseMs,

@@ -113,6 +113,8 @@ export interface AgentsSettings {
   readonly liar: boolean;
   /** HOST:PORT of each agent's gateway; no gateways if absent. */
   readonly gateways?: readonly string[];
+  /** TCP port of each agent's live stream; none if absent. */
+  readonly livePorts?: readonly number[];
   /** Pages of each agent; none if absent. */
   readonly hosts?: readonly HostPlaces[];
   /** True if the agents were set up in the directory before. */
@@ -156,13 +158,14 @@ export async function startAgents(world: World, settings: AgentsSettings): Promi
 
 function settingsOf(
   { deployment, chain, bank }: World,
-  { directory, password, model, gateways, hosts }: AgentsSettings,
+  { directory, password, model, gateways, livePorts, hosts }: AgentsSettings,
   index: number,
   lies: boolean,
 ): AgentSettings {
   // A liar is slashed once per question and must stay above the minimum.
   const stake = lies ? 2n * STAKE : STAKE;
   const gateway = gateways?.[index];
+  const livePort = livePorts?.[index];
   return {
     directory: join(directory, `agent-${index + 1}`),
     password,
@@ -172,6 +175,7 @@ function settingsOf(
     stake,
     lies,
     ...(gateway === undefined ? {} : { gateway }),
+    ...(livePort === undefined ? {} : { livePort }),
     ...(hosts?.[index] === undefined ? {} : { hosts: hosts[index] }),
     fund: (keys) => bank.fund(keys.address, stake),
   };

@@ -10,6 +10,7 @@ import type { RequestState } from "../../agents/core/request/events.ts";
 import { awaitedOf, isFinal, lastRound, progressOf, type Progress } from "../../agents/core/request/progress.ts";
 import type { Address, AgentId, Currency, RequestId } from "../../agents/core/types.ts";
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
+import type { AgentHistory, RequestMoney } from "../../agents/ports/history.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
 import { signingWallet, type SigningWallet } from "./account.ts";
 import { guarded, toSdkError } from "./errors.ts";
@@ -21,7 +22,7 @@ import {
   type RequestProgress,
   type RequestUpdate,
 } from "./follow.ts";
-import { readHistory, type HistoryOptions, type HistoryPage } from "./history.ts";
+import { readAgentHistory, readHistory, readMoney, type HistoryOptions, type HistoryPage } from "./history.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
 
@@ -37,6 +38,8 @@ export interface ConclaveConfig {
 
 export interface Ask extends AskedTerms {
   readonly question: string;
+  /** What answers must quote, at most four: `https://` pages and values, `eip155:` calls, and CIDs of documents (docs/asking.md). */
+  readonly sources?: readonly string[];
   /** The subscription that pays; without it the account pays now. */
   readonly subscriptionId?: number;
 }
@@ -81,6 +84,13 @@ export interface Conclave {
   follow(requestId: bigint, options?: FollowOptions): AsyncGenerator<RequestUpdate, void, void>;
   read(requestId: bigint, signal?: AbortSignal): Promise<RequestReading>;
   history(options?: HistoryOptions): Promise<HistoryPage>;
+  /**
+   * What happened to an agent, with the newest `limit` entries of each list, 1 to 100: only a subgraph knows. Null without a subgraph, and
+   * for an agent that it does not know.
+   */
+  agentHistory(agentId: number, limit: number, signal?: AbortSignal): Promise<AgentHistory | null>;
+  /** Who was paid what for a request: only a subgraph knows. Null without a subgraph, and for a request that it does not know. */
+  money(requestId: bigint, signal?: AbortSignal): Promise<RequestMoney | null>;
   /** Returns what an appeal against the standing decision costs, in the request's currency. */
   appealBond(requestId: bigint, signal?: AbortSignal): Promise<bigint>;
   /** Calls a larger committee, and pays the bond. */
@@ -168,8 +178,10 @@ function asking({
           currency === "token" ? (await context.terms()).feeToken : (publicClient.chain?.nativeCurrency ?? COIN);
         return { fee, currency, symbol, decimals };
       }),
-    ask: ({ question, subscriptionId, ...asked }) =>
+    ask: ({ question: text, sources = [], subscriptionId, ...asked }) =>
       guarded(async () => {
+        // Loaded when it is used: it brings the grammar of sources.
+        const question = sources.length === 0 ? text : (await import("./sources.ts")).questionWith(text, sources);
         requireQuestion(question);
         const account = await context.actions();
         const terms = termsOf(asked);
@@ -201,7 +213,11 @@ function asking({
   };
 }
 
-function reading({ config, connection, ...context }: Context): Pick<Conclave, "follow" | "read" | "history"> {
+function reading({
+  config,
+  connection,
+  ...context
+}: Context): Pick<Conclave, "follow" | "read" | "history" | "agentHistory" | "money"> {
   const { publicClient, subgraphUrl } = config;
   return {
     follow: (requestId, options = {}) =>
@@ -215,6 +231,12 @@ function reading({ config, connection, ...context }: Context): Pick<Conclave, "f
         const outcome = isProvable ? await readOutcome(connection, progress.request, last, signal) : null;
         return { ...timed(progress), state, outcome };
       }),
+    agentHistory: (agentId, limit, signal) =>
+      guarded(async () =>
+        subgraphUrl === undefined ? null : readAgentHistory(connection, subgraphUrl, agentId, limit, signal),
+      ),
+    money: (requestId, signal) =>
+      guarded(async () => (subgraphUrl === undefined ? null : readMoney(connection, subgraphUrl, requestId, signal))),
     history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
   };
 }

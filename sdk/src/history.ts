@@ -2,7 +2,8 @@ import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
 import { recentHistoryOf } from "../../agents/adapters/chain/recent.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
-import type { HistoryFilter, RequestPage } from "../../agents/ports/history.ts";
+import type { AgentId, RequestId } from "../../agents/core/types.ts";
+import type { AgentHistory, HistoryFilter, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
 import { termsOf, type ProtocolId } from "./terms.ts";
 
 export interface HistoryOptions {
@@ -66,13 +67,44 @@ async function fromSubgraph(
   const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
   const page = { limit, cursor: options.cursor ?? null };
   const { answer, upTo } = await openSubgraph({ url }).requests(filterOf(options), page, signalOf(options));
-  if (upTo.oracle !== null && upTo.oracle !== domain.oracle)
-    throw new CoreError(
-      "SUBGRAPH_WRONG_CHAIN",
-      `Read the history: the subgraph is that of the oracle ${upTo.oracle}, but the deployment's is ${domain.oracle}`,
-      { field: "subgraphUrl", expected: domain.oracle, found: upTo.oracle },
-    );
+  requireOwn(upTo.oracle, domain.oracle);
   return { ...answer, source: "subgraph", toBlock: upTo.block };
+}
+
+/** Returns what happened to an agent, with at most `limit` entries in each list; null if the subgraph knows no such agent. */
+export async function readAgentHistory(
+  { domain }: Connection,
+  url: string,
+  agentId: number,
+  limit: number,
+  signal: AbortSignal | undefined,
+): Promise<AgentHistory | null> {
+  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
+  const { answer, upTo } = await openSubgraph({ url }).agent(agentId as AgentId, limit, signalOf({ signal }));
+  requireOwn(upTo.oracle, domain.oracle);
+  return answer;
+}
+
+/** Returns who was paid what for a request; null if the subgraph does not know it. */
+export async function readMoney(
+  { domain }: Connection,
+  url: string,
+  requestId: bigint,
+  signal: AbortSignal | undefined,
+): Promise<RequestMoney | null> {
+  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
+  const { answer, upTo } = await openSubgraph({ url }).money(requestId as RequestId, signalOf({ signal }));
+  requireOwn(upTo.oracle, domain.oracle);
+  return answer;
+}
+
+function requireOwn(found: string | null, expected: string): void {
+  if (found === null || found === expected) return;
+  throw new CoreError(
+    "SUBGRAPH_WRONG_CHAIN",
+    `Read the history: the subgraph is that of the oracle ${found}, but the deployment's is ${expected}`,
+    { field: "subgraphUrl", expected, found },
+  );
 }
 
 async function fromChain(connection: Connection, limit: number, options: HistoryOptions): Promise<HistoryPage> {
@@ -99,6 +131,6 @@ function filterOf({ agentId, consumer, protocol, statuses, since, until }: Histo
   };
 }
 
-function signalOf({ signal }: HistoryOptions): AbortSignal {
+function signalOf({ signal }: { readonly signal?: AbortSignal | undefined }): AbortSignal {
   return signal ?? new AbortController().signal;
 }

@@ -11,6 +11,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { runCli } from "../../agents/cli/run-cli.ts";
 import { dev } from "../../devnet/dev/entry.ts";
+import { renderWorld } from "../../devnet/dev/report.ts";
 import type { DevFacts } from "../../devnet/dev/start.ts";
 import { isOpen } from "../../devnet/world/world.ts";
 import { createCli, type Cli } from "./cli-world.ts";
@@ -38,9 +39,9 @@ async function startDev(...flags: readonly string[]): Promise<Dev> {
   return { child, facts: JSON.parse(line) as Ready, serving };
 }
 
-/** Ports of the chain and of the gateways. */
-function portsOf({ rpcUrl, gateways }: DevFacts): readonly number[] {
-  return [rpcUrl, ...gateways].map((url) => Number(new URL(url).port));
+/** Ports of the chain, of the gateways and of the live streams. */
+function portsOf({ rpcUrl, gateways, live }: DevFacts): readonly number[] {
+  return [rpcUrl, ...gateways, ...live].map((url) => Number(new URL(url).port));
 }
 
 async function areClosed(facts: DevFacts): Promise<boolean> {
@@ -90,6 +91,21 @@ describe("conclave dev", () => {
       const args = ["verify", "1", "--gateway", gateway, "--deployment", running.facts.deploymentFile];
       assert.equal((await cli.run(args)).code, 0, gateway);
     }
+  });
+
+  it("lets pages watch each agent, and says how long a committee has", { timeout: 60_000 }, async () => {
+    await running.serving;
+    assert.equal(running.facts.live.length, 4);
+    for (const stream of running.facts.live) {
+      const answer = await fetch(`${stream}/live/1/0`, { headers: { origin: "http://page.example" } });
+      assert.deepEqual([answer.status, answer.headers.get("access-control-allow-origin")], [204, "*"]);
+    }
+    // Epochs of 160 blocks, one every fifth of a second.
+    assert.deepEqual(running.facts.committeeSeconds, { least: 32, most: 64 });
+    assert.match(
+      renderWorld(running.facts),
+      /refunds +a committee decides [^\n]* in 32 s to 1 min 4 s; else its question is refunded/,
+    );
   });
 
   it("ends by one Ctrl-C, and goes on where it stopped", { timeout: 240_000 }, async () => {

@@ -239,6 +239,23 @@ describe("conclave doctor", () => {
     assert.notEqual((await examine("--dir", "poor", "--profile", "default")).get("gas")?.level, "ok");
   });
 
+  it("LV4: says that nobody can watch, unless the config has a live stream", async () => {
+    const off = (await examine(...agent)).get("live stream");
+    assert.equal(off?.level, "ok");
+    assert.match(off.message, /^off: nobody can watch/);
+    await world.editConfig("sound", (config) => ({
+      ...config,
+      live: { port: 0, host: "0.0.0.0", public: true, origins: ["*"] },
+    }));
+    const open = (await examine(...agent)).get("live stream");
+    assert.equal(open?.level, "ok");
+    assert.match(
+      open.message,
+      /^0\.0\.0\.0:0 shows the committees live to everybody who reaches it, and in browsers to any page$/,
+    );
+    await world.editConfig("sound", ({ live: _, ...config }) => config);
+  });
+
   it("AV10: fails on a retention window that is not longer than appeals and unbonding", async () => {
     for (const [collection, level, pattern] of [
       [{}, "ok", /^transcripts are kept for 42 days, longer than the 21 of /],
@@ -334,6 +351,7 @@ describe("conclave doctor", () => {
       ...config,
       listen: [`/ip4/127.0.0.1/tcp/${port}`],
       announce: [`/ip4/127.0.0.1/tcp/${port}`, "/ip4/127.0.0.1/tcp/1"],
+      live: { port, origins: ["https://page.example"] },
       content: { kind: "kubo", url: "http://127.0.0.1:1" },
       model: { kind: "llama", path: "nowhere.gguf" },
     }));
@@ -341,6 +359,12 @@ describe("conclave doctor", () => {
     const checks = await examine(...args);
     assert.deepEqual(levels(checks, "fail"), ["content store", "model"]);
     assert.equal(checks.get(`port /ip4/127.0.0.1/tcp/${port}`)?.level, "warn");
+    const live = checks.get("live stream");
+    assert.equal(live?.level, "warn");
+    assert.match(
+      live.message,
+      /shows the committees live to programs on this machine, and in browsers to https:\/\/page\.example; the port is in use/,
+    );
     assert.equal(checks.get(`announced /ip4/127.0.0.1/tcp/${port}`)?.level, "ok");
     assert.equal(checks.get("announced /ip4/127.0.0.1/tcp/1")?.level, "warn");
     assert.match(checks.get("model")?.message ?? "", /MODEL_FILE_MISSING/);

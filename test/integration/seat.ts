@@ -50,7 +50,13 @@ export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOp
     ...options.ports,
     journal,
   };
-  const nobody = { onCertified: () => {}, onEvidence: () => {}, onConflict: () => {}, onUnread: () => {} };
+  const nobody = {
+    onBroadcast: () => {},
+    onCertified: () => {},
+    onEvidence: () => {},
+    onConflict: () => {},
+    onUnread: () => {},
+  };
   const session = await openSession(options.protocol ?? mbft, attempt, seat as SeatIndex, fastTiming, ports, nobody);
   return {
     session,

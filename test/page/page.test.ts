@@ -233,10 +233,49 @@ describe("page: asking", () => {
     await page.getByLabel("Seats").fill("3");
     await sees(page, /committeeSize|committee/i);
     await page.getByLabel("Seats").fill("7");
+    await page.getByText("Sources, a later start and conditions").click();
+    await page.getByLabel("Hours before it starts").fill("soon");
+    await sees(page, "give hours, e.g. 0.5");
+    await page.getByLabel("Hours before it starts").fill("1.5");
+    await page.getByLabel("Final at once from").fill("90");
+    await page.getByLabel("“It cannot be told”").selectOption("Is no decision");
+    await page.getByLabel("Sources, one a line").fill("https://page.example/eggs#/count");
     await page.getByText("The same in TypeScript and Solidity").click();
     const programs = await page.locator(".program pre").allInnerTexts();
     assert.match(programs[0] ?? "", /question: "How \\"many\\" eggs\?",[^]*kind: "number",[^]*tolerance: 50n/);
-    assert.match(programs[1] ?? "", /KIND_NUMBER;[^]*terms\.tolerance = 50;[^]*"How \\"many\\" eggs\?"\)/);
+    assert.match(
+      programs[0] ?? "",
+      /sources: \["https:\/\/page\.example\/eggs#\/count"\],[^]*delay: 5400,\n {2}finality: 90,\n {2}nonAnswers: "refused"/,
+    );
+    assert.match(
+      programs[1] ?? "",
+      /KIND_NUMBER;[^]*delay = 5400; [^]*finality = 90; [^]*nonAnswers = 1; [^]*tolerance = 50;[^]*"How \\"many\\" eggs\?\\nsource: https:\/\/page\.example\/eggs#\/count"\)/,
+    );
+  });
+
+  it("sends every term that the form has, with the sources in the question, and refuses a source that no agent can read", async (context) => {
+    const { page } = await visit(context, world, { route: "/ask", wallet: { account: 3 } });
+    await connectWallet(page);
+    await page.getByLabel("Question").fill("Is it raining?");
+    await page.getByText("Committee, time and appeals").click();
+    await page.getByLabel("Appeals").fill("1");
+    await page.getByText("Sources, a later start and conditions").click();
+    await page.getByLabel("Hours before it starts").fill("2");
+    await page.getByLabel("Final at once from").fill("85");
+    await page.getByLabel("“It cannot be told”").selectOption("Is no decision");
+    await page.getByLabel("Sources, one a line").fill("http://page.example/weather");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, /http:\/\/page\.example\/weather/);
+    await page.getByLabel("Sources, one a line").fill("https://page.example/weather");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await sees(page, "It waits");
+    const { request } = await conclave.read(BigInt(page.url().split("/").at(-1) ?? ""));
+    assert.equal(request.question, "Is it raining?\nsource: https://page.example/weather");
+    const { delay, finality, nonAnswers, security, appeals } = request.terms;
+    assert.deepEqual(
+      { delay, finality, nonAnswers, security, appeals },
+      { delay: 7_200, finality: 85, nonAnswers: "refused", security: "none", appeals: 1 },
+    );
   });
 
   it("says what to do without a wallet", async (context) => {

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 import { EMPTY, termsIn, type Draft } from "../../dashboard/src/ask/question.ts";
 import { solidityFor } from "../../dashboard/src/ask/snippets.ts";
+import { price } from "../../dashboard/src/shared/format.ts";
 import { readSource } from "../../scripts/solidity/compiler.ts";
 import { ANSWER_KINDS } from "../../agents/core/types.ts";
 
@@ -25,13 +26,31 @@ describe("page: programs", () => {
           tolerance: "0.5",
           appeals: kind === "text" ? "0" : "1",
           assurance: "high",
+          delay: "0.5",
+          finality: "90",
+          nonAnswers: "refused",
+          security: "secured",
         };
         const read = termsIn(draft);
         assert.ok("terms" in read);
-        return [`${kind}${index}.sol`, { content: solidityFor(question, read.terms) }] as const;
+        return [
+          `${kind}${index}.sol`,
+          { content: solidityFor(question, ["https://page.example/a"], read.terms) },
+        ] as const;
       }),
     );
     assert.deepEqual(errorsOf(Object.fromEntries(sources)), []);
+  });
+});
+
+describe("page: prices", () => {
+  it("are rounded up, never down, to four digits that count", () => {
+    assert.equal(price(8_310_000_000_000_001n, 18, "ETH"), "0.008311 ETH");
+    assert.equal(price(8_310_000_000_000_000n, 18, "ETH"), "0.00831 ETH");
+    assert.equal(price(12_345_600_000_000_000_000n, 18, "TEST"), "12.35 TEST");
+    assert.equal(price(99_999n, 4, "X"), "10 X");
+    assert.equal(price(7n, 18, "ETH"), "0.000000000000000007 ETH");
+    assert.equal(price(0n, 18, "ETH"), "0 ETH");
   });
 });
 

@@ -57,11 +57,12 @@ export async function startPageWorld(count: number): Promise<PageWorld> {
     };
     const served = await serve(config);
     closing.push(() => served.close());
-    const decide: DecidedChain["decide"] = async (requestId, minds) => {
-      const decided = await chain.decide(requestId, minds);
-      keepBlocks(blocks, [decided]);
-      return decided;
-    };
+    const decide: DecidedChain["decide"] = (requestId, minds, certified) =>
+      chain.decide(requestId, minds, async (decided) => {
+        // Seats hold the transcript before they sign (AV6).
+        keepBlocks(blocks, [decided]);
+        await certified?.(decided);
+      });
     const { accounts, rpcUrl } = chain.chain;
     return { ...served, chain: { ...chain, decide }, rpcUrl, accounts, blocks, close };
   } catch (error) {

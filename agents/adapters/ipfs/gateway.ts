@@ -39,7 +39,7 @@ export async function startGateway({ store, host, port, limits, others }: Gatewa
     host,
     port,
     limits: bounds,
-    headers: OPEN,
+    headers: () => OPEN,
     answer: async (request, response) => {
       if (others === undefined || request.url?.startsWith("/ipfs/") === true)
         await answer(store, request, response, shareOut);

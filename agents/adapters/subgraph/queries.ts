@@ -238,6 +238,9 @@ const agentHistoryAnswer = z.object({
           transaction: bytes,
         }),
       ),
+      reliability: list(
+        z.object({ tenth: int, sureAgreed: int, sureOutvoted: int, unsureAgreed: int, unsureOutvoted: int }),
+      ),
       slashes: list(
         z.object({
           bonded: bigInt,
@@ -255,10 +258,51 @@ const agentHistoryAnswer = z.object({
 export type AgentHistoryAnswer = z.infer<typeof agentHistoryAnswer>;
 
 const agentHistoryText =
-  'query AgentHistory($id:ID!$first:Int!){...Standing agent(id:$id){number operator{id}signer model endpoint reputation active exited service contested agreed bonded unbonding commission slashed seatCount signatureCount earnedToken earnedNative registeredAt reputationChanges(first:$first orderBy:block orderDirection:desc){request{id}steps before after timestamp block logIndex transaction}seats(first:$first orderBy:timestamp orderDirection:desc){number request{id protocol}attempt{number}decision{status signerSeats steps shares}timestamp}pay(first:$first orderBy:timestamp orderDirection:desc){request{id}seat{number attempt{number}}currency amount timestamp transaction}slashes(first:$first orderBy:block orderDirection:desc){bonded unbonding reporter{id}evidence{fault attempt request{id}}timestamp transaction}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+  'query AgentHistory($id:ID!$first:Int!){...Standing agent(id:$id){number operator{id}signer model endpoint reputation active exited service contested agreed bonded unbonding commission slashed seatCount signatureCount earnedToken earnedNative registeredAt reputationChanges(first:$first orderBy:block orderDirection:desc){request{id}steps before after timestamp block logIndex transaction}seats(first:$first orderBy:timestamp orderDirection:desc){number request{id protocol}attempt{number}decision{status signerSeats steps shares}timestamp}pay(first:$first orderBy:timestamp orderDirection:desc){request{id}seat{number attempt{number}}currency amount timestamp transaction}reliability(first:10 orderBy:tenth){tenth sureAgreed sureOutvoted unsureAgreed unsureOutvoted}slashes(first:$first orderBy:block orderDirection:desc){bonded unbonding reporter{id}evidence{fault attempt request{id}}timestamp transaction}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
 
 export function agentHistoryQuery(variables: { readonly id: string; readonly first: number }) {
   return { name: "AgentHistory", text: agentHistoryText, variables, answer: agentHistoryAnswer };
+}
+
+const requestMoneyAnswer = z.object({
+  _meta: z
+    .object({
+      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+      hasIndexingErrors: z.boolean(),
+    })
+    .nullable(),
+  deployment: z
+    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
+    .nullable(),
+  request: z
+    .object({
+      id: requestId,
+      currency: currency,
+      fee: bigInt,
+      refund: bigInt,
+      settled: z.boolean(),
+      pay: list(
+        z.object({
+          seat: z.object({ number: int, attempt: z.object({ number: int }) }),
+          agent: z.object({ number: int }),
+          amount: bigInt,
+        }),
+      ),
+      rounds: list(
+        z.object({ attempt: z.object({ number: int }), treasuryPay: bigInt, relayer: bytes, relayerPay: bigInt }),
+      ),
+      callerPay: list(z.object({ caller: bytes, amount: bigInt, rest: bigInt })),
+    })
+    .nullable(),
+});
+/** All that the query RequestMoney tells. */
+export type RequestMoneyAnswer = z.infer<typeof requestMoneyAnswer>;
+
+const requestMoneyText =
+  'query RequestMoney($id:ID!$first:Int!){...Standing request(id:$id){id currency fee refund settled pay(first:$first orderBy:timestamp){seat{number attempt{number}}agent{number}amount}rounds(first:$first orderBy:timestamp){attempt{number}treasuryPay relayer relayerPay}callerPay(first:$first orderBy:timestamp){caller amount rest}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+
+export function requestMoneyQuery(variables: { readonly id: string; readonly first: number }) {
+  return { name: "RequestMoney", text: requestMoneyText, variables, answer: requestMoneyAnswer };
 }
 
 const requestsAnswer = z.object({

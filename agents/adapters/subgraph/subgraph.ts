@@ -8,12 +8,14 @@ import {
   type DecisionStatus,
   type Hex,
   type Ppm,
+  type RequestId,
 } from "../../core/types.ts";
 import type {
   Amounts,
   PageWanted,
   PastRequest,
   HistoryFilter,
+  RequestMoney,
   RequestPage,
   Statistics,
   Sums,
@@ -22,10 +24,12 @@ import type { AgentHistory } from "../../ports/history.ts";
 import { postQuery, subgraphError, type Endpoint, type Query } from "./endpoint.ts";
 import {
   agentHistoryQuery,
+  requestMoneyQuery,
   requestsQuery,
   statisticsQuery,
   type AgentHistoryAnswer,
   type RequestFilter as Where,
+  type RequestMoneyAnswer,
   type RequestsAnswer,
   type StatisticsAnswer,
 } from "./queries.ts";
@@ -37,6 +41,8 @@ export interface Subgraph {
   requests(filter: HistoryFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
   /** Returns an agent's record, with at most `limit` entries in each list; null if there is no such agent. */
   agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Indexed<AgentHistory | null>>;
+  /** Returns who was paid what for a request; null if it does not know the request. */
+  money(requestId: RequestId, signal: AbortSignal): Promise<Indexed<RequestMoney | null>>;
   statistics(days: number, signal: AbortSignal): Promise<Indexed<Statistics>>;
 }
 
@@ -87,6 +93,16 @@ export function openSubgraph(endpoint: Endpoint): Subgraph {
       if (said.agent !== null && said.agent.number !== agentId)
         throw subgraphError("SUBGRAPH_INVALID", endpoint, `it answers with agent ${said.agent.number}, not ${agentId}`);
       return { answer: said.agent === null ? null : agentOf(said.agent), upTo };
+    },
+    async money(requestId, signal) {
+      const { said, upTo } = await ask(requestMoneyQuery({ id: String(requestId), first: MAX_ROWS }), signal);
+      if (said.request !== null && said.request.id !== requestId)
+        throw subgraphError(
+          "SUBGRAPH_INVALID",
+          endpoint,
+          `it answers with request ${said.request.id}, not ${requestId}`,
+        );
+      return { answer: said.request === null ? null : moneyOf(said.request), upTo };
     },
     async statistics(days, signal) {
       const { said, upTo } = await ask(statisticsQuery({ days }), signal);
@@ -208,6 +224,11 @@ function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
         transaction,
       })),
     seats: said.seats.map(seatOf),
+    reliability: said.reliability.map(({ tenth, sureAgreed, sureOutvoted, unsureAgreed, unsureOutvoted }) => ({
+      tenth,
+      sure: { agreed: sureAgreed, outvoted: sureOutvoted },
+      unsure: { agreed: unsureAgreed, outvoted: unsureOutvoted },
+    })),
     pay: said.pay.map(({ request, seat, currency, amount, timestamp, transaction }) => ({
       requestId: request.id,
       attempt: seat.attempt.number,
@@ -220,7 +241,7 @@ function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
     slashes: said.slashes.map(({ evidence, bonded, unbonding, reporter, timestamp, transaction }) => ({
       requestId: evidence?.request ? evidence.request.id : null,
       attempt: evidence?.attempt ?? null,
-      fault: evidence === null ? null : (evidence.fault.toLowerCase() as "messages" | "decisions"),
+      fault: evidence === null ? null : uncapital(evidence.fault),
       bonded,
       unbonding,
       reporter: reporter.id as Address,
@@ -244,6 +265,32 @@ function seatOf(said: NonNullable<AgentHistoryAnswer["agent"]>["seats"][number])
       steps: decision.steps[seat] ?? 0,
       share: shareOf(decision.shares, seat),
     },
+  };
+}
+
+function moneyOf(said: NonNullable<RequestMoneyAnswer["request"]>): RequestMoney {
+  const { id, currency, fee, refund, settled, pay, rounds, callerPay } = said;
+  return {
+    requestId: id,
+    currency: currencyOf(currency),
+    fee,
+    refund: callerPay.reduce((sum, { rest }) => sum + rest, refund),
+    settled,
+    seats: pay
+      .map(({ seat, agent, amount }) => ({
+        attempt: seat.attempt.number,
+        seat: seat.number,
+        agentId: agent.number as AgentId,
+        amount,
+      }))
+      .toSorted((one, other) => one.attempt - other.attempt || one.seat - other.seat),
+    rounds: rounds.map(({ attempt, treasuryPay, relayer, relayerPay }) => ({
+      attempt: attempt.number,
+      treasury: treasuryPay,
+      relayer: relayer as Address,
+      relayerPay,
+    })),
+    callers: callerPay.map(({ caller, amount }) => ({ caller: caller as Address, amount })),
   };
 }
 

@@ -11,6 +11,7 @@ import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
 import { createFileJournals } from "../../adapters/journal/file-journal.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../../adapters/libp2p/network.ts";
+import { startLiveStreams, type LiveStreams } from "../../adapters/live/live-server.ts";
 import { createMetrics } from "../../adapters/metrics/metrics.ts";
 import { openSourceReader } from "../../adapters/source-reader/reader.ts";
 import { createModel } from "../../adapters/models/create-model.ts";
@@ -33,6 +34,8 @@ export interface JoinedAgent {
   readonly store: CollectedStore;
   /** URL of the metrics; null if the config has none. */
   readonly metricsUrl: string | null;
+  /** URL of the live stream; null if the config has none. */
+  readonly liveUrl: string | null;
   close(): Promise<void>;
 }
 
@@ -87,6 +90,8 @@ export async function joinAgent(
       closers.push(() => gateway.close());
       log.info({ url: gateway.url }, "the gateway serves this agent's blocks");
     }
+    const live = await openLive(config, log);
+    if (live !== null) closers.push(() => live.close());
     const reader = await openSourceReader({ config: withOwnRpc(config), store, environment: process.env });
     const agent = createAgent(
       {
@@ -100,6 +105,7 @@ export async function joinAgent(
         signer: keys,
         journals: createFileJournals(join(dataDir, "journals")),
         evidence: createFileEvidence(join(dataDir, EVIDENCE_FOLDER)),
+        ...(live !== null && { live: live.feed }),
         clock,
         log,
       },
@@ -114,11 +120,19 @@ export async function joinAgent(
       closers.push(() => server.close());
       metricsUrl = `${server.url}/metrics`;
     }
-    return { agent, multiaddrs: network.multiaddrs, store, metricsUrl, close };
+    return { agent, multiaddrs: network.multiaddrs, store, metricsUrl, liveUrl: live?.url ?? null, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** LV4: null unless the config lets others watch. */
+async function openLive({ live }: AgentConfig, log: Log): Promise<LiveStreams | null> {
+  if (live === undefined) return null;
+  const server = await startLiveStreams(live);
+  log.info({ url: server.url }, "the live stream shows what this agent's committees say");
+  return server;
 }
 
 function describeModel(

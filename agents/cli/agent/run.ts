@@ -71,12 +71,14 @@ export const agentRun: CommandSpec<Options> = {
           endpoint,
           published,
           metrics: joined.metricsUrl,
+          live: joined.liveUrl,
         };
         const table = rows([
           ["agent", `${record.agentId} (${keys.address})`],
           ["listening", joined.multiaddrs.join(", ")],
           ["endpoint", `${endpoint.join(", ")} (${published ? "written to the chain" : "as on the chain"})`],
           ...(joined.metricsUrl === null ? [] : [["metrics", joined.metricsUrl] as const]),
+          ...(joined.liveUrl === null ? [] : [["live stream", `${joined.liveUrl}/live/REQUEST/ATTEMPT`] as const]),
         ]);
         host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
         const ports = { ...collectionPortsOf(onChain), store: joined.store };

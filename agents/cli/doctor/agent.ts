@@ -1,5 +1,4 @@
 import { access, constants } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { formatEther } from "viem";
 import { createDeploymentReader } from "../../adapters/chain/deployment.ts";
@@ -15,7 +14,7 @@ import { formatAmount } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
 import type { CliHost } from "../shared/command.ts";
 import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
-import { ANSWER_MS, answers, check, fail, ok, warn, type Check } from "./checks.ts";
+import { ANSWER_MS, answers, bind, check, fail, ok, warn, type Check } from "./checks.ts";
 import { examineSources } from "./sources.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
@@ -42,6 +41,7 @@ export async function examineAgent(
     ...(hasChain ? [await examineRetention(config, host)] : []),
     ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
+    await examineLive(config),
     await examineContent(config, host),
     ...(await examineSources(config, host)),
     ...(await examineModel(config.model, host)),
@@ -191,6 +191,22 @@ function examineAnnounce(address: string): Promise<Check> {
   });
 }
 
+/** LV4: says whether others can watch, and where. */
+function examineLive({ live }: AgentConfig): Promise<Check> {
+  return check("live stream", async () => {
+    if (live === undefined) return ok("off: nobody can watch this agent's committees while they argue");
+    const { host, port, public: isPublic, origins } = live;
+    const readers = isPublic ? "everybody who reaches it" : "programs on this machine";
+    const pages = origins.includes("*") ? "any page" : origins.length === 0 ? "no page" : origins.join(", ");
+    const place = `${host}:${port} shows the committees live to ${readers}, and in browsers to ${pages}`;
+    const refused = await bind(host, port);
+    if (refused === null) return ok(place);
+    if (refused === "EADDRINUSE")
+      return warn(`${place}; the port is in use`, "fine if this agent is running; else change live.port in the config");
+    return fail(`${host}:${port} cannot be listened on (${refused})`, "correct live.host or live.port in the config");
+  });
+}
+
 function examineContent({ content, dataDir }: AgentConfig, host: CliHost): Promise<Check> {
   return check("content store", async () => {
     if (content.kind === "kubo") {
@@ -214,15 +230,6 @@ function examineContent({ content, dataDir }: AgentConfig, host: CliHost): Promi
 function parts(multiaddr: string): { readonly host: string; readonly port: number } {
   const [, , host = "", , port = ""] = multiaddr.split("/");
   return { host, port: Number(port) };
-}
-
-/** Tries to listen. Returns null if it works, else the system's error code. */
-async function bind(host: string, port: number): Promise<string | null> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
-  });
 }
 
 /** Returns null if something answers HTTP with any status; else the reason, without the URL. */

@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { ConclaveError } from "../../core/errors.ts";
 import { wayOutOf } from "../shared/reasons.ts";
 
@@ -40,5 +40,14 @@ export async function answers(host: string, port: number): Promise<boolean> {
     socket.once("connect", () => end(true));
     socket.once("timeout", () => end(false));
     socket.once("error", () => end(false));
+  });
+}
+
+/** Tries to listen. Returns null if it works, else the system's error code. */
+export async function bind(host: string, port: number): Promise<string | null> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
   });
 }

@@ -18,6 +18,7 @@ interface Options extends ChainFlags {
   /** True without a folder. */
   readonly ui?: string | true;
   readonly gateway?: readonly string[];
+  readonly live?: readonly string[];
 }
 
 /** The page as it is built. */
@@ -42,6 +43,10 @@ export const serve: CommandSpec<Options> = {
     {
       flags: "--gateway <url...>",
       description: "with --ui: gateways that the page asks for transcripts, after this one if --from is there",
+    },
+    {
+      flags: "--live <url...>",
+      description: "with --ui: agents' live streams, where the page watches committees argue",
     },
     ...chainFlags,
   ],
@@ -92,6 +97,9 @@ async function pageOf(folder: string | true, flags: Options, isGateway: boolean,
   const others = (flags.gateway ?? []).map((url) =>
     parseUrl(url, "--gateway", "a trustless gateway", "https://gateway.example"),
   );
+  const live = (flags.live ?? []).map((url) =>
+    parseUrl(url, "--live", "an agent's live stream", "https://agent.example"),
+  );
   const subgraph = await findEndpoint(flags, host);
   const path = folder === true ? PAGE : resolve(host.cwd, parseFolder(folder, "--ui"));
   return readPage(path, (name) => ({
@@ -101,6 +109,7 @@ async function pageOf(folder: string | true, flags: Options, isGateway: boolean,
     registry,
     deploymentBlock,
     gateways: [...(isGateway ? [`http://${name}`] : []), ...others],
+    live,
     ...(subgraph === null ? {} : { subgraphUrl: subgraph.url }),
   }));
 }

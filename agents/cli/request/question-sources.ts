@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
-import { documentBlock, lineOf } from "../../core/sources/named.ts";
+import { documentBlock, namingSources } from "../../core/sources/named.ts";
 import { parseSource } from "../../core/sources/source.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import { usage } from "../shared/arguments.ts";
@@ -24,10 +24,9 @@ export interface QuestionSources {
 export async function readSources(text: string, sources: readonly string[], host: CliHost): Promise<QuestionSources> {
   const named = await Promise.all(sources.map(async (source) => (isName(source) ? source : readBlock(source, host))));
   const blocks = named.filter((one) => typeof one !== "string");
-  const lines = named.map((one) => lineOf(typeof one === "string" ? one : cidString(sha256(one))));
-  const question = lines.length === 0 ? text : [text.trimEnd(), ...lines].join("\n");
+  const names = named.map((one) => (typeof one === "string" ? one : cidString(sha256(one))));
   return {
-    question,
+    question: namingSources(text, names),
     handOut: async (agents, signal) => {
       if (blocks.length === 0) return { close: async () => {} };
       const store = await openServingStore(await agents(), signal);

@@ -3,8 +3,9 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import type { ApiKeyPlace } from "../../adapters/api-key.ts";
 import { sourcesConfigSchema, type SourcesConfig } from "../../adapters/source-reader/config.ts";
-import { isLoopback } from "../../adapters/http-server.ts";
+import { httpPlaceFields, isMeant, notMeant } from "../../adapters/http-place.ts";
 import { pinningServiceSchema } from "../../adapters/ipfs/pinning-service.ts";
+import { liveConfigSchema } from "../../adapters/live/config.ts";
 import { modelConfigSchema, type ModelConfig } from "../../adapters/models/config.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import {
@@ -32,21 +33,7 @@ const multiaddr = z
 const LISTEN = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d{1,5}$/;
 
 /** Where /metrics is served, without a password. */
-const metricsSchema = z
-  .strictObject({
-    host: z
-      .string()
-      .regex(/^[^\s/[\]]{1,253}$/, "expected an address or a name such as 127.0.0.1 or ::1, without a port")
-      .default("127.0.0.1"),
-    /** 0 takes a free port. */
-    port: z.int().min(0).max(65_535),
-    /** True lets everybody read who reaches the host. */
-    public: z.boolean().default(false),
-  })
-  .refine((metrics) => metrics.public || isLoopback(metrics.host), {
-    path: ["host"],
-    error: 'other machines reach it, and nobody is asked for a password: add "public": true to allow that',
-  });
+const metricsSchema = z.strictObject(httpPlaceFields).refine(isMeant, notMeant);
 
 /** The config file of an agent; relative paths are relative to its folder. */
 const agentConfigSchema = z.strictObject({
@@ -67,6 +54,8 @@ const agentConfigSchema = z.strictObject({
   gateway: z.string().regex(LISTEN, "expected HOST:PORT such as 127.0.0.1:8080").optional(),
   /** No metrics if absent. */
   metrics: metricsSchema.optional(),
+  /** LV4: nobody can watch the agent's committees live if absent. */
+  live: liveConfigSchema.optional(),
   timing: timingConfigSchema,
   collection: collectionConfigSchema,
   /** GraphQL endpoint of the deployment's subgraph, for `conclave history`. */

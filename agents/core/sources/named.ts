@@ -18,6 +18,11 @@ export function sourcesOf(question: string): readonly string[] {
   return readSources(question).sources;
 }
 
+/** SG1: the question with a line for each source; the names are not checked. */
+export function namingSources(text: string, sources: readonly string[]): string {
+  return sources.length === 0 ? text : [text.trimEnd(), ...sources.map(lineOf)].join("\n");
+}
+
 /** SG1: why a question's sources cannot be used; null if they can be used, or if it names none. */
 export function refuseSources(question: string): string | null {
   const { sources, rest } = readSources(question);

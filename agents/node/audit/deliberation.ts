@@ -3,7 +3,7 @@ import { sha256 } from "../../core/encoding/bytes.ts";
 import type { Protocol, Rendering } from "../../core/protocol.ts";
 import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";
 import { addMessage, emptyTally } from "../../core/seat/tally.ts";
-import type { Attempt, Digest, Header } from "../../core/types.ts";
+import type { Attempt, Digest, Header, Message } from "../../core/types.ts";
 import { type VerifyOptions, type VerifyReport } from "./report.ts";
 import { standingAttempt } from "./standing-decision.ts";
 import { verifyRequest } from "./verify.ts";
@@ -67,6 +67,19 @@ function readAll(
     const message = bytes === undefined ? null : decodeMessage(bytes);
     return message === null ? [] : [{ digest, message }];
   });
+  // A refused question was hung without a deliberation.
+  const isRefused = protocol.refuseRequest(attempt) !== null;
+  const tally = found.reduce((before, { message }) => addMessage(before, message).tally, emptyTally);
+  const reasons = isRefused ? [] : (protocol.explain?.(attempt, tally) ?? []);
+  return { ...spokenIn(attempt, protocol, found), reasons };
+}
+
+/** Reads messages whose signatures were checked, in the order in which they are given. */
+export function spokenIn(
+  attempt: Attempt,
+  protocol: Protocol,
+  found: readonly { readonly digest: Digest; readonly message: Message }[],
+): Pick<Deliberation, "messages" | "byPayload"> {
   const indices = found.map(({ message }, index) => ({ digest: message.header.payloadDigest, index }));
   const groups = Map.groupBy(indices, ({ digest }) => digest);
   const byPayload = new Map([...groups].map(([digest, group]) => [digest, group.map(({ index }) => index)]));
@@ -82,8 +95,5 @@ function readAll(
     });
     return { cid: cidString(digest), header, rendering, parents: [...new Set(parents)] };
   });
-  // A refused question was hung without a deliberation.
-  const isRefused = protocol.refuseRequest(attempt) !== null;
-  const tally = found.reduce((before, { message }) => addMessage(before, message).tally, emptyTally);
-  return { messages, byPayload, reasons: isRefused ? [] : (protocol.explain?.(attempt, tally) ?? []) };
+  return { messages, byPayload };
 }

@@ -5,6 +5,7 @@ import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import type { AwaitedRound } from "../../core/request/events.ts";
 import type { Attempt, RequestId, SeatIndex } from "../../core/types.ts";
 import type { JournalFactory } from "../../ports/journal.ts";
+import type { LiveFeed } from "../../ports/live-feed.ts";
 import type { AgentFacts, AttemptEnd } from "../../ports/metrics.ts";
 import type { AgentTiming } from "../config.ts";
 import type { StoredCursor } from "../cursor.ts";
@@ -15,6 +16,8 @@ import { createRequestBudget, type RequestBudget } from "./token-budget.ts";
 
 export interface DutyPorts extends Omit<SessionPorts, "journal" | "budget"> {
   readonly journals: JournalFactory;
+  /** LV4: absent unless the operator lets others watch. */
+  readonly live?: LiveFeed;
 }
 
 /** A seat of an attempt, and the round that awaits the decision. */
@@ -172,6 +175,7 @@ export class Duties {
     this.options.ingress.closed(session);
     this.withheldBefore += session.withheld()?.times ?? 0;
     await session.close();
+    this.ports.live?.closed(attempt);
     this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
   }
 
@@ -186,6 +190,7 @@ export class Duties {
     cursor.keep(name);
     if (journal.truncatedBytes > 0)
       log.warn({ journal: name, bytes: journal.truncatedBytes }, "journal ended in a torn record, which was dropped");
+    this.ports.live?.opened(attempt);
     try {
       const budget = this.budgets.get(requestId) ?? createRequestBudget(tokensPerRequest);
       this.budgets.set(requestId, budget);
@@ -199,6 +204,7 @@ export class Duties {
         "took a seat",
       );
     } catch (error) {
+      this.ports.live?.closed(attempt);
       await journal.close();
       throw error;
     }

@@ -28,6 +28,8 @@ export interface SessionPorts {
 /** What a session tells the agent. */
 export interface SessionEvents {
   readonly onCertified: (certificate: Certificate) => void;
+  /** LV2: the message is broadcast: this seat has sent it, or has it from another seat. */
+  readonly onBroadcast: (message: Message) => void;
   readonly onEvidence: (evidence: Evidence) => void;
   readonly onConflict: (conflict: DecisionConflict) => void;
   /** The model's answer is no answer of the question's kind. */

@@ -67,6 +67,7 @@ class RunningSession implements Session {
   private readonly protocol: Protocol;
   private readonly context: SeatContext;
   private readonly ports: SessionPorts;
+  private readonly events: SessionEvents;
   private readonly abort = new AbortController();
   private readonly outbox: Outbox;
   private readonly effects: Effects;
@@ -88,6 +89,7 @@ class RunningSession implements Session {
     this.protocol = protocol;
     this.context = context;
     this.ports = ports;
+    this.events = events;
     this.state = started.state;
     this.opening = started.effects;
     const others = context.attempt.committee.filter((_, seat) => seat !== context.self);
@@ -112,6 +114,7 @@ class RunningSession implements Session {
   async restore(): Promise<void> {
     let open = [...this.opening];
     let inputs = 0;
+    const broadcast: Message[] = [];
     const expected = openingRecord(this.protocol, this.attempt);
     const read = createInputReader();
     for await (const record of this.ports.journal.read()) {
@@ -123,6 +126,7 @@ class RunningSession implements Session {
       if (input === null) continue;
       open = open.filter((effect) => !isAnswered(input, effect, this.context.self));
       this.remember(input);
+      if (input.kind === "message") broadcast.push(input.message);
       if (input.kind === "observed") this.ports.budget.spend(input.tokens ?? 0);
       const stepped = stepSeat(this.protocol, this.context, this.state, input);
       this.state = stepped.state;
@@ -133,6 +137,7 @@ class RunningSession implements Session {
       this.ports.log.info({ ...tagOf(this.context), inputs: inputs - 1 }, "session restored from its journal");
     const forwarded = open.flatMap((effect) => (effect.kind === "forward" ? [effect.messages] : []));
     this.outbox.restore(this.own.values(), forwarded, this.abort.signal);
+    for (const message of broadcast) this.events.onBroadcast(message);
     for (const effect of open) if (this.isLive(effect)) this.effects.execute(effect);
   }
 
@@ -272,6 +277,7 @@ class RunningSession implements Session {
     if (input.kind === "message") {
       const { header } = input.message;
       if (header.seat === this.context.self) this.outbox.publish(input.message);
+      this.events.onBroadcast(input.message);
       if (header.phase < PROPOSE) this.effects.keepBlock(input.message);
     }
     const stepped = stepSeat(this.protocol, this.context, this.state, input);

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { amount, percent, shortHex } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
+import { AgentRecord } from "./agent-record.tsx";
 import { RecentSeats } from "./recent-seats.tsx";
 import { stateOf, useAgents, useChainTerms, type Agent } from "./agents-page.tsx";
 import { StakePanel } from "./stake-panel.tsx";
@@ -27,6 +28,7 @@ export function AgentPage({ id }: { readonly id: string }): ReactElement {
       <h1>Agent {agent.agentId}</h1>
       <Record agent={agent} />
       <StakePanel agentId={agent.agentId} />
+      <AgentRecord agentId={agent.agentId} />
       <RecentSeats agentId={agent.agentId} />
     </article>
   );

@@ -3,12 +3,12 @@ import { useDeferredValue, useState, type ReactElement, type SubmitEvent } from 
 import { useLocation } from "wouter";
 import { PROTOCOL_CODES, type AskedTerms, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
-import { amount } from "../shared/format.ts";
+import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useWorld } from "../world.tsx";
 import { keepCursor } from "./asked.ts";
-import { EMPTY, hasOptions, termsIn, type Draft, type Fault } from "./question.ts";
+import { EMPTY, hasOptions, sourcesIn, termsIn, type Draft, type Fault } from "./question.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
 
 /** Asks a question: its terms, its price before anything is paid, and the programs that do the same. */
@@ -19,8 +19,10 @@ export function AskPage(): ReactElement {
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
   const read = termsIn(draft);
   const terms = "terms" in read ? read.terms : null;
+  const fault = "fault" in read ? read.fault : null;
+  const sources = sourcesIn(draft);
   const ask = useMutation({
-    mutationFn: async (asked: AskedTerms) => conclave.ask({ ...asked, question: draft.question }),
+    mutationFn: async (asked: AskedTerms) => conclave.ask({ ...asked, question: draft.question, sources }),
     onSuccess: ({ requestId, cursor }) => {
       keepCursor(settings.oracle, requestId, cursor);
       goTo(`/request/${requestId}`);
@@ -41,10 +43,14 @@ export function AskPage(): ReactElement {
         onChange={(question) => change({ question })}
         hint={HINTS[draft.kind]}
       />
-      <KindFields draft={draft} change={change} fault={"fault" in read ? read.fault : null} />
+      <KindFields draft={draft} change={change} fault={fault} />
       <details>
         <summary>Committee, time and appeals</summary>
-        <TermFields draft={draft} change={change} fault={"fault" in read ? read.fault : null} />
+        <TermFields draft={draft} change={change} fault={fault} />
+      </details>
+      <details>
+        <summary>Sources, a later start and conditions</summary>
+        <ConditionFields draft={draft} change={change} fault={fault} />
       </details>
       {settings.burnerKey !== null && (
         <p className="soft small">
@@ -70,7 +76,7 @@ export function AskPage(): ReactElement {
         </div>
       )}
       {ask.error !== null && <Trouble error={ask.error} />}
-      {terms !== null && <Programs question={draft.question} terms={terms} />}
+      {terms !== null && <Programs question={draft.question} sources={sources} terms={terms} />}
     </form>
   );
 }
@@ -194,6 +200,62 @@ function TermFields({ draft, change, fault }: FieldsProps): ReactElement {
   );
 }
 
+function ConditionFields({ draft, change, fault }: FieldsProps): ReactElement {
+  return (
+    <>
+      <Field
+        name="sources"
+        label="Sources, one a line"
+        lines={3}
+        mono
+        value={draft.sources}
+        onChange={(sources) => change({ sources })}
+        hint="At most 4. Each agent reads them with its own eyes, and its answer must quote them: https:// pages and values, eip155: calls, CIDs of documents, or search: and words."
+      />
+      <div className="columns terms">
+        <Field
+          name="delay"
+          label="Hours before it starts"
+          inputMode="decimal"
+          value={draft.delay}
+          onChange={(delay) => change({ delay })}
+          problem={problemOf(fault, "delay")}
+          hint="0 to 720. The wait takes one of the retries."
+        />
+        <Field
+          name="finality"
+          label="Final at once from (percent sure)"
+          inputMode="numeric"
+          value={draft.finality}
+          onChange={(finality) => change({ finality })}
+          problem={problemOf(fault, "finality")}
+          hint="0: a decision waits for an appeal. Else a less sure one calls a larger committee by itself; allow an appeal."
+        />
+        <Choice
+          label="“It cannot be told”"
+          value={draft.nonAnswers}
+          options={[
+            ["accepted", "May be the decision"],
+            ["refused", "Is no decision"],
+          ]}
+          onChange={(nonAnswers) => change({ nonAnswers: nonAnswers as Draft["nonAnswers"] })}
+          hint="Whether the seats may decide that the sources do not tell, or that it is too early."
+        />
+        <Choice
+          label="Stake behind the answer"
+          value={draft.security}
+          options={[
+            ["none", "None"],
+            ["secured", "Secured"],
+          ]}
+          onChange={(security) => change({ security: security as Draft["security"] })}
+          hint="Secured: seats lose stake if two larger committees overturn them. Needs high assurance, two appeals, and the fee token."
+        />
+      </div>
+    </>
+  );
+}
+
 /** What the question costs, before anything is paid. */
 function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
   const { conclave, settings } = useWorld();
@@ -215,7 +277,7 @@ function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
         <p>
           Costs{" "}
           <strong className="number price">
-            {quote.data === undefined ? "…" : amount(quote.data.fee, quote.data.decimals, quote.data.symbol)}
+            {quote.data === undefined ? "…" : price(quote.data.fee, quote.data.decimals, quote.data.symbol)}
           </strong>
         </p>
       )}
@@ -227,14 +289,20 @@ function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
   );
 }
 
-function Programs({ question, terms }: { readonly question: string; readonly terms: AskedTerms }): ReactElement {
+interface ProgramsProps {
+  readonly question: string;
+  readonly sources: readonly string[];
+  readonly terms: AskedTerms;
+}
+
+function Programs({ question, sources, terms }: ProgramsProps): ReactElement {
   const { settings } = useWorld();
   return (
     <details>
       <summary>The same in TypeScript and Solidity</summary>
       <div className="stack">
-        <Program name="TypeScript" text={typescriptFor(question, terms, settings)} />
-        <Program name="Solidity" text={solidityFor(question, terms)} />
+        <Program name="TypeScript" text={typescriptFor(question, sources, terms, settings)} />
+        <Program name="Solidity" text={solidityFor(question, sources, terms)} />
       </div>
     </details>
   );

@@ -17,6 +17,14 @@ export interface Draft {
   /** In hours. */
   readonly hours: string;
   readonly currency: "token" | "native";
+  /** One a line. */
+  readonly sources: string;
+  /** Hours before the committee is called. */
+  readonly delay: string;
+  /** Percent of confidence with which a decision is final at once; 0: it waits for an appeal. */
+  readonly finality: string;
+  readonly nonAnswers: "accepted" | "refused";
+  readonly security: "none" | "secured";
 }
 
 export const EMPTY: Draft = {
@@ -32,6 +40,11 @@ export const EMPTY: Draft = {
   retries: "1",
   hours: "1",
   currency: "native",
+  sources: "",
+  delay: "0",
+  finality: "0",
+  nonAnswers: "accepted",
+  security: "none",
 };
 
 /** A field that cannot be read, and why. */
@@ -46,12 +59,16 @@ const TENTHS = /^\d{1,4}(\.\d{1,2})?$/;
 /** Returns the terms of the draft, or its first fault. The contract checks the rest. */
 export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readonly fault: Fault } {
   const faults: Fault[] = [];
-  const whole = (field: "options" | "decimals" | "committeeSize" | "appeals" | "retries"): number => {
+  const whole = (field: "options" | "decimals" | "committeeSize" | "appeals" | "retries" | "finality"): number => {
     if (!WHOLE.test(draft[field])) faults.push({ field, problem: "give a whole number" });
     return Number(draft[field]);
   };
-  const { kind, protocol, assurance, currency, hours } = draft;
-  if (!TENTHS.test(hours)) faults.push({ field: "hours", problem: "give hours, e.g. 0.5" });
+  const secondsIn = (field: "hours" | "delay"): number => {
+    if (!TENTHS.test(draft[field])) faults.push({ field, problem: "give hours, e.g. 0.5" });
+    return Math.round(Number(draft[field]) * 3_600);
+  };
+  const { kind, protocol, assurance, currency, nonAnswers, security } = draft;
+  const [delay, finality] = [secondsIn("delay"), whole("finality")];
   const terms: AskedTerms = {
     kind,
     protocol,
@@ -60,12 +77,24 @@ export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readon
     committeeSize: whole("committeeSize"),
     appeals: whole("appeals"),
     retries: whole("retries"),
-    duration: Math.round(Number(hours) * 3_600),
+    duration: secondsIn("hours"),
+    ...(delay > 0 && { delay }),
+    ...(finality > 0 && { finality }),
+    ...(nonAnswers === "refused" && { nonAnswers }),
+    ...(security === "secured" && { security }),
     ...(hasOptions(kind) && { options: whole("options") }),
     ...(kind === "number" && { decimals: whole("decimals"), tolerance: toleranceIn(draft, faults) }),
   };
   const [fault] = faults;
   return fault === undefined ? { terms } : { fault };
+}
+
+/** The sources, one a line. */
+export function sourcesIn({ sources }: Pick<Draft, "sources">): readonly string[] {
+  return sources
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
 }
 
 export function hasOptions(kind: Draft["kind"]): boolean {

@@ -4,9 +4,15 @@ import type { Settings } from "../settings/settings.ts";
 
 /** Programs that ask what the form asks. */
 
-export function typescriptFor(question: string, terms: AskedTerms, settings: Settings): string {
+export function typescriptFor(
+  question: string,
+  sources: readonly string[],
+  terms: AskedTerms,
+  settings: Settings,
+): string {
   const { chainId, oracle, registry, deploymentBlock, rpcUrl } = settings;
-  const fields = Object.entries(terms).map(([name, value]) => `  ${name}: ${literal(value)},`);
+  const asked = sources.length === 0 ? terms : { sources, ...terms };
+  const fields = Object.entries(asked).map(([name, value]) => `  ${name}: ${escaped(literal(value))},`);
   return `import { createConclave } from "@conclave/sdk";
 import { createPublicClient, createWalletClient, custom, http } from "viem";
 
@@ -30,8 +36,12 @@ for await (const { stage } of conclave.follow(requestId, { from: cursor }))
 `;
 }
 
-export function solidityFor(question: string, terms: AskedTerms): string {
+export function solidityFor(question: string, sources: readonly string[], terms: AskedTerms): string {
   const { kind, protocol, duration = 0, appeals = 0, retries = 0, committeeSize = 0, assurance, currency } = terms;
+  const lead = sources.length === 0 ? question : question.trimEnd();
+  const whole = [lead, ...sources.map((source) => (source.startsWith("search:") ? source : `source: ${source}`))].join(
+    "\n",
+  );
   const lines = [
     `terms.kind = RequestTermsLib.KIND_${kind.toUpperCase()};`,
     `terms.protocol = ${typeof protocol === "string" ? PROTOCOL_CODES[protocol] : protocol}; // ${protocol}`,
@@ -42,6 +52,10 @@ export function solidityFor(question: string, terms: AskedTerms): string {
     ...(retries > 0 ? [`terms.retries = ${retries};`] : []),
     ...(assurance === "high" ? ["terms.assurance = 1; // high"] : []),
     ...(currency === "native" ? ["terms.currency = 1; // the chain's coin"] : []),
+    ...(terms.delay === undefined ? [] : [`terms.delay = ${terms.delay}; // seconds`]),
+    ...(terms.finality === undefined ? [] : [`terms.finality = ${terms.finality}; // percent`]),
+    ...(terms.nonAnswers === "refused" ? ["terms.nonAnswers = 1; // refused"] : []),
+    ...(terms.security === "secured" ? ["terms.security = 1; // secured"] : []),
     ...(terms.options === undefined ? [] : [`terms.options = ${terms.options};`]),
     ...(terms.decimals === undefined ? [] : [`terms.decimals = ${terms.decimals};`]),
     ...(terms.tolerance === undefined ? [] : [`terms.tolerance = ${terms.tolerance};`]),
@@ -65,7 +79,7 @@ contract Asker is DecisionConsumer {
         Terms memory terms;
         terms.fee = fee;
         ${lines.join("\n        ")}
-        return _ask(subscriptionId, terms, ${bytesOf(question)});
+        return _ask(subscriptionId, terms, ${bytesOf(whole)});
     }
 
     function _onDecision(RequestId id, bytes32 outcome, bytes calldata, uint32) internal override {

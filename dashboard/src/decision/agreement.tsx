@@ -6,7 +6,8 @@ import { leadingAnswer, standingAnswers, type ShownArgument } from "./argument.t
 
 interface Props {
   readonly argument: ShownArgument;
-  readonly decision: Decision;
+  /** Null while the committee argues: then the answer that most seats share. */
+  readonly decision: Decision | null;
   readonly seats: number;
 }
 
@@ -15,7 +16,7 @@ export function Agreement({ argument, decision, seats }: Props): ReactElement | 
   if (argument.statements.length === 0) return null;
   const rounds = Array.from({ length: argument.rounds }, (_, round) => round);
   const last = standingAnswers(argument);
-  const answer = decision.status === "decided" ? decision.answer : leadingAnswer(last);
+  const answer = decision?.status === "decided" ? decision.answer : leadingAnswer(last);
   const quorum = quorumOf(seats);
   return (
     <figure className="agreement">

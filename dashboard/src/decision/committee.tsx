@@ -1,33 +1,88 @@
-import type { ReactElement } from "react";
+import { useMemo, type ReactElement } from "react";
 import { Link } from "wouter";
-import { percent, time } from "../shared/format.ts";
+import type { RequestUpdate } from "../../../sdk/src/index.ts";
+import type { LiveState } from "../../../sdk/src/verify/index.ts";
+import { answerText, percent, plural, time } from "../shared/format.ts";
+import { Quoted } from "../shared/quoted.tsx";
 import type { Stage } from "../shared/types.ts";
+import { useWorld } from "../world.tsx";
+import { Argued } from "./argued.tsx";
+import { argumentIn } from "./argument.ts";
+import { useLive } from "./use-live.ts";
 
 interface Props {
+  readonly update: RequestUpdate;
   readonly committee: Extract<Stage, { kind: "drawn" }>["committee"];
-  /** Unix seconds. */
-  readonly deadline: number;
 }
 
-/** Who deliberates now. What they say is secret until all have committed to their answers. */
-export function Committee({ committee, deadline }: Props): ReactElement {
+/** Who deliberates now, and what they say as far as an agent lets others watch. */
+export function Committee({ update, committee }: Props): ReactElement {
+  const { settings } = useWorld();
+  const state = useLive(update, committee);
+  const argument = useMemo(() => (state === null ? null : argumentIn(state)), [state]);
   return (
-    <section className="stack" aria-live="polite">
+    <section className="stack">
       <h2>{committee.length} seats deliberate</h2>
-      <p className="soft">
-        They have until {time(deadline)}. What they say can be read once their decision is on the chain.
+      <p className="soft" aria-live="polite">
+        They have until {time(update.deadline)}. {statusOf(state, settings.live.length)}
       </p>
-      <ul className="panes">
-        {committee.map(({ agentId, reputation }, seat) => (
-          <li key={`seat ${seat}`} className="pane waiting">
-            <h3>Seat {seat}</h3>
-            <p className="soft small">
-              <Link href={`/agents/${agentId}`}>Agent {agentId}</Link>, reputation {percent(reputation)}
-            </p>
-            <p className="soft">Deliberates…</p>
-          </li>
-        ))}
-      </ul>
+      {state !== null && <Signing state={state} seats={committee.length} />}
+      {state === null || argument === null || state.messages.length === 0 ? (
+        <Drawn committee={committee} />
+      ) : (
+        <Argued argument={argument} decision={null} committee={committee} messages={state.messages} />
+      )}
     </section>
+  );
+}
+
+function statusOf(state: LiveState | null, streams: number): string {
+  if (streams === 0) return "What they say can be read once their decision is on the chain.";
+  if (state === null) return "Looking for an agent of this committee that lets others watch…";
+  if (state.stream === null) return "The live stream has ended; the page looks for another one.";
+  return `Live, as ${new URL(state.stream).host} tells it: it cannot invent what a seat says, since each message is signed.`;
+}
+
+/** How far the seats are with signing a decision. */
+function Signing({
+  state: { ballot, certified },
+  seats,
+}: {
+  readonly state: LiveState;
+  readonly seats: number;
+}): ReactElement | null {
+  if (certified !== null)
+    return (
+      <p className="card" aria-live="polite">
+        The seats have signed{" "}
+        <strong>
+          <Quoted text={answerText(certified)} most={200} />
+        </strong>
+        {certified.status !== "hung" && <>, {percent(certified.confidence)} sure</>}. The chain has yet to take it.
+      </p>
+    );
+  if (ballot === null) return null;
+  const { number, seats: by } = ballot;
+  return (
+    <p className="soft" aria-live="polite">
+      They vote on a transcript{number > 0 && `, ballot ${number + 1}`}: {plural(by.prevote.length, "seat")} of {seats}{" "}
+      for it, {by.precommit.length} signed.
+    </p>
+  );
+}
+
+function Drawn({ committee }: Pick<Props, "committee">): ReactElement {
+  return (
+    <ul className="panes">
+      {committee.map(({ agentId, reputation }, seat) => (
+        <li key={`seat ${seat}`} className="pane waiting">
+          <h3>Seat {seat}</h3>
+          <p className="soft small">
+            <Link href={`/agents/${agentId}`}>Agent {agentId}</Link>, reputation {percent(reputation)}
+          </p>
+          <p className="soft">Deliberates…</p>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -9,6 +9,7 @@ import { useWorld } from "../world.tsx";
 import { Appeal } from "./appeal.tsx";
 import { Committee } from "./committee.tsx";
 import { Deliberation } from "./deliberation.tsx";
+import { Money } from "./money.tsx";
 import { Prove } from "./prove.tsx";
 import { useRequest } from "./use-request.ts";
 
@@ -55,6 +56,7 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
         <Terms update={update} />
       </header>
       <Outcome update={update} />
+      <Money requestId={request.id} />
       {past.length > 0 && <Earlier past={past} />}
     </>
   );
@@ -109,7 +111,7 @@ function Outcome({ update }: { readonly update: RequestUpdate }): ReactElement {
         </section>
       );
     case "drawn":
-      return <Committee committee={stage.committee} deadline={update.deadline} />;
+      return <Committee key={update.attempt} update={update} committee={stage.committee} />;
     case "decided":
       return (
         <>

@@ -7,12 +7,8 @@ import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
 import { useWorld } from "../world.tsx";
-import { Agreement } from "./agreement.tsx";
+import { Argued } from "./argued.tsx";
 import { argumentIn, type ShownArgument } from "./argument.ts";
-import { Equivocations } from "./equivocations.tsx";
-import { Objections } from "./objections.tsx";
-import { SeatPanes } from "./seat-panes.tsx";
-import { VoteMatrix } from "./vote-matrix.tsx";
 
 interface Props {
   readonly requestId: bigint;
@@ -86,20 +82,17 @@ function Shown({ transcript, argument, decision, committee }: ShownProps): React
           </p>
         </div>
       )}
-      <Agreement argument={argument} decision={decision} seats={committee.length} />
-      {decision.status === "hung" && reasons.length > 0 && (
-        <ul className="plain">
-          {reasons.map((reason) => (
-            <li key={reason}>
-              <Quoted text={reason} most={400} />
-            </li>
-          ))}
-        </ul>
-      )}
-      <Equivocations equivocations={argument.equivocations} />
-      <SeatPanes argument={argument} decision={decision} committee={committee} />
-      <Objections opinions={argument.opinions} rounds={argument.rounds} />
-      <VoteMatrix argument={argument} seats={committee.length} />
+      <Argued argument={argument} messages={messages} decision={decision} committee={committee}>
+        {decision.status === "hung" && reasons.length > 0 && (
+          <ul className="plain">
+            {reasons.map((reason) => (
+              <li key={reason}>
+                <Quoted text={reason} most={400} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Argued>
       <AllMessages transcript={transcript} />
     </>
   );

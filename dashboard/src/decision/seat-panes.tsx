@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 import { Link } from "wouter";
+import type { TranscriptMessage } from "../../../sdk/src/verify/index.ts";
 import { listed, percent } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
@@ -7,7 +8,9 @@ import { isChair, standingAnswers, type ShownArgument, type Statement } from "./
 
 interface Props {
   readonly argument: ShownArgument;
-  readonly decision: Decision;
+  readonly messages: readonly TranscriptMessage[];
+  /** Null while the committee argues. */
+  readonly decision: Decision | null;
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
 }
 
@@ -15,14 +18,16 @@ interface Props {
 const SHORT = 280;
 
 /** One pane for each seat: what it said, how sure it was, whom it convinced. */
-export function SeatPanes({ argument, decision, committee }: Props): ReactElement {
+export function SeatPanes({ argument, messages, decision, committee }: Props): ReactElement {
   const standing = standingAnswers(argument);
   return (
     <section className="stack">
       <h2>The seats</h2>
       <ul className="panes">
         {committee.map(({ agentId }, seat) => {
-          const state = stateOf(argument, decision, seat, standing.get(seat));
+          const state =
+            stateOf(argument, decision, seat, standing.get(seat)) ??
+            runningState(messages.findLast((one) => one.seat === seat));
           return (
             <li key={`seat ${seat}`} className={`pane is-${state.kind}`}>
               <div className="pane-head">
@@ -42,22 +47,38 @@ export function SeatPanes({ argument, decision, committee }: Props): ReactElemen
   );
 }
 
-type Kind = "agrees" | "differs" | "silent" | "equivocated";
+interface State {
+  readonly kind: "agrees" | "differs" | "silent" | "equivocated";
+  readonly text: string;
+}
 
+/** What a seat that has not answered did last, while the committee argues. */
+function runningState(last: TranscriptMessage | undefined): State {
+  return { kind: "silent", text: DEEDS[last?.name ?? ""] ?? (last === undefined ? "deliberates" : "takes part") };
+}
+
+const DEEDS: Readonly<Record<string, string>> = {
+  gather: "has read the sources",
+  close: "has read the sources",
+  commit: "has bound itself to an answer",
+};
+
+/** Null if the committee argues and the seat has not said anything yet. */
 function stateOf(
   { equivocations, opinions, statements }: ShownArgument,
-  decision: Decision,
+  decision: Decision | null,
   seat: number,
   standing: Statement | undefined,
-): { readonly kind: Kind; readonly text: string } {
+): State | null {
   if (equivocations.some((one) => one.seat === seat)) return { kind: "equivocated", text: "signed two things" };
   if (standing === undefined && statements.some((one) => one.seat === seat && isChair(one)))
     return { kind: "silent", text: "chair" };
   if ((standing?.answer ?? null) === null) {
+    if (decision === null && standing === undefined) return null;
     const isJudge = standing === undefined && opinions.some(({ by }) => by === seat);
     return { kind: "silent", text: isJudge ? "judged others" : "no answer" };
   }
-  if (decision.status !== "decided") return { kind: "differs", text: "answered" };
+  if (decision?.status !== "decided") return { kind: "differs", text: "answered" };
   return standing?.answer === decision.answer
     ? { kind: "agrees", text: "agrees" }
     : { kind: "differs", text: "differs" };

@@ -16,13 +16,8 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
 
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const form = Object.fromEntries(
-      [...new FormData(event.currentTarget)].filter(([, value]) => typeof value === "string"),
-    );
-    const { gateways } = form;
-    const urls = typeof gateways === "string" ? gateways.split(/\s+/).filter((one) => one !== "") : [];
     try {
-      onSave(parseSettings({ ...form, gateways: urls }));
+      onSave(parseSettings(typedIn(new FormData(event.currentTarget))));
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       setFailure({ field: error.field, message: error.message });
@@ -63,6 +58,13 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
         lines={3}
       />
       <Field
+        {...fieldOf("live")}
+        label="Live streams of agents (URLs, one a line, optional)"
+        hint="To watch committees argue. An agent can leave out what a seat said, and cannot invent it."
+        value={settings?.live.join("\n")}
+        lines={3}
+      />
+      <Field
         {...fieldOf("subgraphUrl")}
         label="Subgraph (URL, optional)"
         hint="For the whole history. Without one it comes from the latest 50,000 blocks."
@@ -88,4 +90,11 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
       </div>
     </form>
   );
+}
+
+/** What was typed, with a list where there is one URL a line. */
+function typedIn(form: FormData): object {
+  const texts: Readonly<Record<string, unknown>> = Object.fromEntries(form);
+  const linesOf = (name: string): readonly string[] => String(texts[name]).split(/\s+/).filter(Boolean);
+  return { ...texts, gateways: linesOf("gateways"), live: linesOf("live") };
 }

@@ -9,6 +9,8 @@ export interface Settings extends ConclaveDeployment {
   readonly subgraphUrl: string | null;
   /** Trustless gateways for transcripts, asked one after the other. */
   readonly gateways: readonly string[];
+  /** Agents' live streams, asked one after the other; none: a committee is seen once it has decided. */
+  readonly live: readonly string[];
   /** Key of a funded account of a local world; null elsewhere. */
   readonly burnerKey: `0x${string}` | null;
 }
@@ -25,7 +27,8 @@ export class SettingsError extends Error {
 
 /** Chains that only exist on one machine: their keys are worth nothing. */
 const LOCAL_CHAINS: ReadonlySet<number> = new Set([1_337, 31_337]);
-const MOST_GATEWAYS = 8;
+/** Gateways, and live streams. */
+const MOST_URLS = 8;
 const LONGEST_URL = 2_048;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const KEY = /^0x[0-9a-fA-F]{64}$/;
@@ -53,16 +56,17 @@ export function parseSettings(value: unknown): Settings {
     registry: address(given, "registry"),
     deploymentBlock: given["deploymentBlock"] === undefined ? 0 : wholeNumber(given, "deploymentBlock", 0),
     subgraphUrl: subgraph === null ? null : url(subgraph, "subgraphUrl"),
-    gateways: gatewaysIn(given["gateways"]),
+    gateways: urlsIn(given, "gateways"),
+    live: urlsIn(given, "live"),
     burnerKey: burnerKey as Settings["burnerKey"],
   };
 }
 
-function gatewaysIn(value: unknown): readonly string[] {
-  const list = value ?? [];
-  if (!Array.isArray(list) || list.length > MOST_GATEWAYS)
-    throw new SettingsError("gateways", `give a list of at most ${MOST_GATEWAYS} URLs`);
-  return list.map((one: unknown) => url(one, "gateways"));
+function urlsIn(given: Readonly<Record<string, unknown>>, field: "gateways" | "live"): readonly string[] {
+  const list = given[field] ?? [];
+  if (!Array.isArray(list) || list.length > MOST_URLS)
+    throw new SettingsError(field, `give a list of at most ${MOST_URLS} URLs`);
+  return list.map((one: unknown) => url(one, field));
 }
 
 function optional(value: unknown): unknown {

@@ -41,6 +41,18 @@ export function amount(value: bigint, decimals: number, symbol: string): string 
   return `${shown === "0" && value > 0n ? "< 0.0001" : shown} ${symbol}`;
 }
 
+/** A price, rounded up to four digits that count: whoever sends what is shown has sent enough. */
+export function price(value: bigint, decimals: number, symbol: string): string {
+  const unit = 10n ** BigInt(Math.max(0, String(value).length - 4));
+  const rounded = ((value + unit - 1n) / unit) * unit;
+  return exact(rounded, decimals, symbol);
+}
+
+/** An amount with all its digits: sums can be checked. */
+export function exact(value: bigint, decimals: number, symbol: string): string {
+  return `${formatUnits(value, decimals)} ${symbol}`;
+}
+
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 
 /** @param unixSeconds a time */

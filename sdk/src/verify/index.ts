@@ -13,6 +13,7 @@ export type { AuditRequest } from "./audit.ts";
 export type { Check, Proof } from "./checks.ts";
 export type { VerifyWorker } from "./in-worker.ts";
 export type { BlockSource } from "./sources.ts";
+export { watchLive, type LiveBallot, type LiveRequest, type LiveState } from "./live.ts";
 export { readTranscript, type Said, type Transcript, type TranscriptMessage } from "./transcript.ts";
 
 export interface VerifyRequest extends AuditRequest {

@@ -56,7 +56,7 @@ export function readTranscript(request: AuditRequest): Promise<Transcript | null
       protocol: { id, version, title },
       committee: attempt.committee,
       decision: report.decision,
-      messages: messages.map(messageOf),
+      messages: messages.map(saidOf),
       argument: argumentOf(deliberation),
       linked: report.messages,
       reasons,
@@ -71,7 +71,7 @@ function failureOf({ failure }: VerifyReport): Transcript["failure"] {
   return { cid: failure.cid, reason: failure.reason };
 }
 
-function messageOf({ cid, header, rendering, parents }: Spoken): TranscriptMessage {
+export function saidOf({ cid, header, rendering, parents }: Spoken): TranscriptMessage {
   const { seat, round, phase } = header;
   return {
     cid,

@@ -1,0 +1,213 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { encodeLiveEvent } from "../../core/encoding/live-events.ts";
+import type { Attempt } from "../../core/types.ts";
+import type { LiveFeed } from "../../ports/live-feed.ts";
+import { isAskedLocally, refuse, startHttpServer, type HttpServer } from "../http-server.ts";
+import type { LiveConfig } from "./config.ts";
+
+/** Streams what committees say, as server-sent events: GET /live/REQUEST/ATTEMPT. Nothing that is sent to it changes anything. */
+export interface LiveStreams extends Pick<HttpServer, "url" | "close"> {
+  readonly feed: LiveFeed;
+}
+
+/** What the server told of one attempt. All its streams send the same bytes. */
+interface Log {
+  /** Part of every event's id: a log that begins again after a restart has another one. */
+  readonly run: string;
+  readonly frames: Buffer[];
+  bytes: number;
+  /** Nothing more is added. */
+  isOver: boolean;
+  /** Streams that have sent everything and wait for more. */
+  readonly waiting: Set<() => void>;
+}
+
+export interface LiveBounds {
+  /** Events of one attempt; a log that is full ends its streams. */
+  readonly logBytes: number;
+  /** All logs together; the oldest one goes first. */
+  readonly bytes: number;
+  /** A watcher that does not take what was sent for this long is cut. */
+  readonly slowestMs: number;
+  /** Time between two signs of life in a silent stream; shorter than the time after which a connection counts as idle. */
+  readonly heartbeatMs: number;
+}
+
+/** LV5. */
+const defaults: LiveBounds = { logBytes: 16_777_216, bytes: 134_217_728, slowestMs: 10_000, heartbeatMs: 10_000 };
+/** LV5: a watcher that is cut comes back, but not as often as it likes. */
+const REQUESTS = { requests: 30, windowMs: 10_000 };
+const PATH = /^\/live\/(\d{1,48})\/(\d{1,3})$/;
+const AFTER = /^([0-9a-f]{8})-(\d{1,7})$/;
+
+/** Throws NETWORK_FAILED if the port is taken. */
+export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBounds> = {}): Promise<LiveStreams> {
+  const bounds = { ...defaults, ...some };
+  const logs = new Map<string, Log>();
+  const watchers = new Map<string, number>();
+  const server = await startHttpServer({
+    name: "live stream",
+    host: config.host,
+    port: config.port,
+    limits: { ...REQUESTS, concurrency: config.clients },
+    headers: (request) => readableBy(request, config.origins),
+    answer: async (request, response) => {
+      if (!config.public && !isAskedLocally(request)) return refuse(response, 403, "ask for localhost");
+      const url = URL.parse(`http://live${request.url ?? "/"}`);
+      const [, requestId, attempt] = PATH.exec(url?.pathname ?? "") ?? [];
+      if (requestId === undefined) return refuse(response, 404, "ask for /live/REQUEST/ATTEMPT");
+      const log = logs.get(`${requestId}/${attempt}`);
+      if (log === undefined) {
+        response.writeHead(204, { "cache-control": "no-store" }).end();
+        return;
+      }
+      const address = request.socket.remoteAddress ?? "";
+      const open = watchers.get(address) ?? 0;
+      if (open >= config.clientsPerAddress)
+        return refuse(response, 429, "this address watches enough already", { "retry-after": "10" });
+      watchers.set(address, open + 1);
+      try {
+        await stream(log, placeIn(log, url?.searchParams.get("after") ?? ""), bounds, request, response);
+      } finally {
+        const left = (watchers.get(address) ?? 1) - 1;
+        if (left === 0) watchers.delete(address);
+        else watchers.set(address, left);
+      }
+    },
+  });
+  return {
+    url: server.url,
+    feed: feedOf(logs, bounds),
+    close: () => {
+      for (const log of logs.values()) end(log);
+      return server.close();
+    },
+  };
+}
+
+function feedOf(logs: Map<string, Log>, bounds: LiveBounds): LiveFeed {
+  let bytes = 0;
+  const drop = (key: string): void => {
+    const log = logs.get(key);
+    if (log === undefined) return;
+    logs.delete(key);
+    bytes -= log.bytes;
+    end(log);
+  };
+  return {
+    opened(attempt) {
+      const key = keyOf(attempt);
+      drop(key);
+      const run = randomBytes(4).toString("hex");
+      logs.set(key, { run, frames: [], bytes: 0, isOver: false, waiting: new Set() });
+    },
+    tell(attempt, event) {
+      const log = logs.get(keyOf(attempt));
+      if (log === undefined || log.isOver) return;
+      const frame = Buffer.from(`id: ${log.run}-${log.frames.length}\ndata: ${encodeLiveEvent(event)}\n\n`);
+      if (log.bytes + frame.length > bounds.logBytes) {
+        end(log);
+        return;
+      }
+      log.frames.push(frame);
+      log.bytes += frame.length;
+      bytes += frame.length;
+      wake(log);
+      for (const oldest of logs.keys()) {
+        if (bytes <= bounds.bytes) break;
+        drop(oldest);
+      }
+    },
+    closed: (attempt) => drop(keyOf(attempt)),
+  };
+}
+
+function keyOf({ request, attempt }: Attempt): string {
+  return `${request.id}/${attempt}`;
+}
+
+function end(log: Log): void {
+  log.isOver = true;
+  wake(log);
+}
+
+function wake({ waiting }: Log): void {
+  for (const one of waiting) one();
+  waiting.clear();
+}
+
+/** LV6: returns how many events the watcher has; none if it names another log's. */
+function placeIn({ run, frames }: Log, after: string): number {
+  const [, named, index] = AFTER.exec(after) ?? [];
+  return named === run ? Math.min(Number(index) + 1, frames.length) : 0;
+}
+
+/** Sends the log from a place on until it is over or the watcher leaves. */
+async function stream(
+  log: Log,
+  from: number,
+  { slowestMs, heartbeatMs }: LiveBounds,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  response.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    // A proxy that gathers events before it passes them on shows them late.
+    "x-accel-buffering": "no",
+  });
+  if (request.method === "HEAD") {
+    response.end();
+    return;
+  }
+  const left = new AbortController();
+  response.once("close", () => left.abort());
+  const write = (chunk: Buffer | string): Promise<void> => writeTo(response, chunk, slowestMs, left.signal);
+  await write("retry: 2000\n\n");
+  for (let at = from; !left.signal.aborted;) {
+    const frame = log.frames[at];
+    if (frame !== undefined) {
+      await write(frame);
+      at += 1;
+    } else if (log.isOver) break;
+    else if (!(await hasMore(log, heartbeatMs, left.signal))) await write(":\n\n");
+  }
+  response.end();
+}
+
+/** Writes a chunk, and waits while the watcher is behind: nothing is kept for it but its place in the log. */
+async function writeTo(
+  response: ServerResponse,
+  chunk: Buffer | string,
+  slowestMs: number,
+  left: AbortSignal,
+): Promise<void> {
+  if (left.aborted || response.write(chunk)) return;
+  const signal = AbortSignal.any([left, AbortSignal.timeout(slowestMs)]);
+  await once(response, "drain", { signal }).catch(() => response.destroy());
+}
+
+/** Waits until the log changes, a heartbeat at most; false if it did not. */
+async function hasMore({ waiting }: Log, heartbeatMs: number, left: AbortSignal): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const changed = (): void => resolve(true);
+  const timer = setTimeout(() => resolve(false), heartbeatMs);
+  waiting.add(changed);
+  left.addEventListener("abort", changed, { once: true });
+  const result = await promise;
+  clearTimeout(timer);
+  waiting.delete(changed);
+  left.removeEventListener("abort", changed);
+  return result;
+}
+
+/** LV5: which pages may read, the refusals included. */
+function readableBy({ headers }: IncomingMessage, origins: readonly string[]): Readonly<Record<string, string>> {
+  if (origins.includes("*")) return { "access-control-allow-origin": "*" };
+  const { origin } = headers;
+  const isNamed = origin !== undefined && origins.includes(origin);
+  return { vary: "origin", ...(isNamed && { "access-control-allow-origin": origin }) };
+}

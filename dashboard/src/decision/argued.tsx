@@ -1,0 +1,33 @@
+import type { ReactElement } from "react";
+import type { TranscriptMessage } from "../../../sdk/src/verify/index.ts";
+import type { Decision, Stage } from "../shared/types.ts";
+import { Agreement } from "./agreement.tsx";
+import type { ShownArgument } from "./argument.ts";
+import { Equivocations } from "./equivocations.tsx";
+import { Objections } from "./objections.tsx";
+import { SeatPanes } from "./seat-panes.tsx";
+import { VoteMatrix } from "./vote-matrix.tsx";
+
+interface Props {
+  readonly argument: ShownArgument;
+  readonly messages: readonly TranscriptMessage[];
+  /** Null while the committee argues. */
+  readonly decision: Decision | null;
+  readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
+  /** What stands below the agreement. */
+  readonly children?: ReactElement | false;
+}
+
+/** An argument, running or ended: agreement, lies, seats, objections and votes. */
+export function Argued({ argument, messages, decision, committee, children }: Props): ReactElement {
+  return (
+    <>
+      <Agreement argument={argument} decision={decision} seats={committee.length} />
+      {children}
+      <Equivocations equivocations={argument.equivocations} />
+      <SeatPanes argument={argument} messages={messages} decision={decision} committee={committee} />
+      <Objections opinions={argument.opinions} rounds={argument.rounds} />
+      <VoteMatrix argument={argument} seats={committee.length} />
+    </>
+  );
+}

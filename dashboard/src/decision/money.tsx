@@ -1,0 +1,81 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement, ReactNode } from "react";
+import { Link } from "wouter";
+import type { Conclave } from "../../../sdk/src/index.ts";
+import { exact, shortHex } from "../shared/format.ts";
+import { Trouble } from "../shared/trouble.tsx";
+import { useWorld } from "../world.tsx";
+
+type Paid = NonNullable<Awaited<ReturnType<Conclave["money"]>>>;
+
+/** Who paid for the request, and who was paid. Only a subgraph knows. */
+export function Money({ requestId }: { readonly requestId: bigint }): ReactElement | null {
+  const { conclave, settings } = useWorld();
+  const money = useQuery({
+    queryKey: ["money", settings, String(requestId)],
+    enabled: settings.subgraphUrl !== null,
+    queryFn: async ({ signal }) => {
+      const [paid, { feeToken }] = await Promise.all([conclave.money(requestId, signal), conclave.terms()]);
+      return paid === null ? null : { paid, unit: paid.currency === "token" ? feeToken : COIN };
+    },
+  });
+  if (money.error !== null) return <Trouble error={money.error} onRetry={() => void money.refetch()} />;
+  if (money.data === undefined || money.data === null) return null;
+  const { paid, unit } = money.data;
+  return (
+    <details>
+      <summary>Who was paid what</summary>
+      <table className="agents">
+        <tbody>
+          {linesOf(paid).map(({ key, who, value }) => (
+            <tr key={key}>
+              <th scope="row">{who}</th>
+              <td className="right number">{exact(value, unit.decimals, unit.symbol)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!paid.settled && <p className="soft small">It is not settled yet: seats are paid when it is.</p>}
+    </details>
+  );
+}
+
+const COIN = { symbol: "ETH", decimals: 18 };
+
+interface Line {
+  readonly key: string;
+  readonly who: ReactNode;
+  readonly value: bigint;
+}
+
+function linesOf({ fee, refund, seats, rounds, callers }: Paid): readonly Line[] {
+  const round = (attempt: number): string => (rounds.length > 1 ? `, attempt ${attempt + 1}` : "");
+  return [
+    { key: "fee", who: "The asker paid", value: fee },
+    ...seats.map(({ attempt, seat, agentId, amount }) => ({
+      key: `seat ${attempt} ${seat}`,
+      who: (
+        <>
+          Seat {seat}
+          {round(attempt)}, <Link href={`/agents/${agentId}`}>agent {agentId}</Link>
+        </>
+      ),
+      value: amount,
+    })),
+    ...rounds.flatMap(({ attempt, treasury, relayer, relayerPay }) => [
+      {
+        key: `relayer ${attempt}`,
+        who: `Who brought the decision to the chain${round(attempt)}, ${shortHex(relayer)}`,
+        value: relayerPay,
+      },
+      { key: `treasury ${attempt}`, who: `The treasury${round(attempt)}`, value: treasury },
+    ]),
+    // Each call is an entry of its own, though one account may have made several.
+    ...callers.map(({ caller, amount }, index) => ({
+      key: `caller ${index}`,
+      who: `For the gas of moving it on, ${shortHex(caller)}`,
+      value: amount,
+    })),
+    { key: "refund", who: "Back to the asker", value: refund },
+  ];
+}

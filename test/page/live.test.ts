@@ -1,0 +1,124 @@
+// A committee that is watched while it argues, from a live stream that the test fills.
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createPublicClient, createWalletClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
+import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
+import { toldOfCertificate, toldOfMessage } from "../../agents/core/encoding/live-events.ts";
+import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
+import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
+import type { Decided } from "../../devnet/decided-chain.ts";
+import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import { sees, visit } from "./visit.ts";
+import { startPageWorld, type PageWorld } from "./world.ts";
+
+const SHOTS = join(import.meta.dirname, "../../.cache/page");
+const [COMMIT, REVEAL] = [1, 2];
+
+let world: PageWorld;
+let conclave: Conclave;
+
+before(async () => {
+  world = await startPageWorld(1);
+  const transport = http(world.rpcUrl);
+  const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
+  conclave = createConclave({
+    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
+    walletClient: createWalletClient({ account, transport }),
+    deployment: world.chain.deployment,
+  });
+  await mkdir(SHOTS, { recursive: true });
+});
+after(() => world.close());
+
+async function startStream(port = 0): Promise<LiveStreams> {
+  return startLiveStreams(liveConfigSchema.parse({ port, origins: ["*"] }));
+}
+
+/** The messages of a deliberation, in the order in which seats may send them. */
+function messagesOf({ blocks }: Decided): readonly Message[] {
+  return blocks.slice(1).flatMap((bytes) => decodeMessage(bytes) ?? []);
+}
+
+function mind(answer: string) {
+  return {
+    answer,
+    approves: (one: string) => one === "no",
+    proof: `It is ${answer} by the rule.`,
+    confidence: 900_000 as Ppm,
+  };
+}
+
+describe("page: watching live", () => {
+  it("fills the panes seat by seat before the decision is on the chain, and comes back when the stream breaks", async (context) => {
+    let stream = await startStream();
+    context.after(() => stream.close());
+    const { requestId } = await conclave.ask({ question: "Is the refund due?", kind: "boolean", currency: "native" });
+    const config = { ...world.config, live: ["http://127.0.0.1:9", stream.url] };
+    const { page } = await visit(context, world, {
+      route: `/request/${requestId}`,
+      config,
+      expects: /ERR_CONNECTION_REFUSED|ERR_UNSAFE_PORT|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/,
+    });
+    await sees(page, "The committee is being drawn");
+    const panes = page.locator(".pane");
+    const minds = [mind("no"), mind("no"), mind("yes"), mind("no")];
+    await world.chain.decide(requestId, minds, async (decided) => {
+      const { attempt } = decided;
+      const said = messagesOf(decided);
+      const tell = (messages: readonly Message[]): void => {
+        for (const message of messages) stream.feed.tell(attempt, toldOfMessage(message)!);
+      };
+      const inPhase = (phase: number): readonly Message[] => said.filter(({ header }) => header.phase === phase);
+      await sees(page, "Looking for an agent of this committee that lets others watch");
+      stream.feed.opened(attempt);
+      tell(inPhase(COMMIT));
+      await page.getByText("has bound itself to an answer").nth(3).waitFor();
+      await sees(page, /^They have until .* Live, as 127\.0\.0\.1:\d+ tells it/);
+      assert.equal(await page.locator(".said-answer").count(), 0);
+
+      const [first, second] = inPhase(REVEAL) as [Message, Message];
+      const forged = { ...second, signature: first.signature };
+      tell([forged, first]);
+      await panes.nth(first.header.seat).locator(".said-answer").waitFor();
+      assert.equal(await page.locator(".said-answer").count(), 1);
+      await page.screenshot({ path: join(SHOTS, "live.png"), fullPage: true });
+
+      const { port } = new URL(stream.url);
+      await stream.close();
+      await sees(page, "The live stream has ended");
+      assert.equal(await page.locator(".said-answer").count(), 1);
+      stream = await startStream(Number(port));
+      stream.feed.opened(attempt);
+      tell(said);
+      await page.locator(".said-answer").nth(3).waitFor();
+      assert.match(await panes.nth(2).innerText(), /yes[^]*It is yes by the rule/);
+      await page.getByRole("img", { name: /3 of 4 seats gave the answer/ }).waitFor();
+
+      const root = decided.certificate.decision.transcript;
+      for (const seat of [0, 1, 3] as SeatIndex[])
+        stream.feed.tell(attempt, { kind: "ballot", seat, ballot: 0, step: "prevote", root });
+      await sees(page, "They vote on a transcript: 3 seats of 4 for it, 0 signed.");
+      stream.feed.tell(attempt, toldOfCertificate(decided.certificate));
+      await sees(page, /^The seats have signed no/);
+      assert.equal(await page.locator(".verdict").count(), 0);
+    });
+    await page.locator(".verdict").waitFor();
+    await page.locator(".pane.is-agrees").nth(2).waitFor();
+    assert.equal(await page.getByText("They have until").count(), 0);
+  });
+
+  it("shows who sits, and the decision when it comes, where no agent lets others watch", async (context) => {
+    const { requestId } = await conclave.ask({ question: "Is it late?", kind: "boolean", currency: "native" });
+    const { page } = await visit(context, world, { route: `/request/${requestId}` });
+    await sees(page, "The committee is being drawn");
+    await world.chain.decide(requestId, undefined, async () => {
+      await sees(page, "What they say can be read once their decision is on the chain.");
+      assert.equal(await page.locator(".pane.waiting").count(), 4);
+    });
+    await page.locator(".verdict").waitFor();
+  });
+});

@@ -1,0 +1,170 @@
+// What a subgraph knows of an agent, on its page.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { after, before, describe, it } from "node:test";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import { HASH, standing } from "../adapters/fixtures/subgraph-server.ts";
+import { sees, visit } from "./visit.ts";
+import { startPageWorld, type PageWorld } from "./world.ts";
+
+const SHOTS = join(import.meta.dirname, "../../.cache/page");
+const SUBGRAPH = "http://subgraph.test/conclave";
+const DAY = 86_400;
+const START = 1_790_000_000;
+
+let world: PageWorld;
+before(async () => {
+  world = await startPageWorld(1);
+  await mkdir(SHOTS, { recursive: true });
+});
+after(() => world.close());
+
+function change(days: number, from: number, to: number): object {
+  const block = String(100 + days);
+  const at = { timestamp: String(START + days * DAY), block, logIndex: "0", transaction: HASH };
+  return { request: { id: String(days) }, steps: to > from ? 1 : -1, before: from, after: to, ...at };
+}
+
+/** An agent that fell twice and was caught once. */
+const AGENT = {
+  number: 2,
+  operator: { id: `0x${"04".repeat(20)}` },
+  signer: `0x${"05".repeat(20)}`,
+  model: "m",
+  endpoint: "",
+  reputation: 690_000,
+  active: true,
+  exited: false,
+  service: 3,
+  contested: 4,
+  agreed: 3,
+  bonded: "1",
+  unbonding: "0",
+  commission: 0,
+  slashed: "100000000000000000",
+  seatCount: 9,
+  signatureCount: 8,
+  earnedToken: "5",
+  earnedNative: "6",
+  registeredAt: String(START),
+  reputationChanges: [change(9, 640_000, 690_000), change(5, 800_000, 640_000), change(2, 1_000_000, 800_000)],
+  seats: [],
+  pay: [],
+  reliability: [
+    { tenth: 6, sureAgreed: 1, sureOutvoted: 3, unsureAgreed: 0, unsureOutvoted: 0 },
+    { tenth: 9, sureAgreed: 19, sureOutvoted: 1, unsureAgreed: 2, unsureOutvoted: 1 },
+  ],
+  slashes: [
+    {
+      bonded: "40000000000000000",
+      unbonding: "10000000000000000",
+      reporter: { id: `0x${"06".repeat(20)}` },
+      evidence: { fault: "Overturned", attempt: 0, request: { id: "7" } },
+      timestamp: String(START + 7 * DAY),
+      transaction: HASH.replace("ab", "cd"),
+    },
+    {
+      bonded: "100000000000000000",
+      unbonding: "0",
+      reporter: { id: `0x${"06".repeat(20)}` },
+      evidence: { fault: "Messages", attempt: 0, request: { id: "5" } },
+      timestamp: String(START + 5 * DAY),
+      transaction: HASH,
+    },
+  ],
+};
+
+function answering(more: object) {
+  const { oracle, registry } = world.chain.deployment;
+  const deployment = { oracle, registry, requests: 0, agents: 13, activeAgents: 13 };
+  return (page: Page): Promise<unknown> =>
+    page.route(SUBGRAPH, (route) => {
+      const data = { ...standing(), deployment, requests: [], ...more };
+      return route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
+    });
+}
+
+describe("page: an agent's record", () => {
+  it("shows its reputation over time, its reliability and its faults, on a phone, too", async (context) => {
+    const config = { ...world.config, subgraphUrl: SUBGRAPH };
+    const { page } = await visit(context, world, {
+      route: "/agents/2",
+      config,
+      routes: answering({ agent: AGENT }),
+      viewport: { width: 390, height: 800 },
+    });
+    await page.getByRole("img", { name: /^From 100 % on .* to 69 % on .*, in 3 changes$/ }).waitFor();
+    const path = await page.locator(".curve path").getAttribute("d");
+    // It falls a fifth after two of nine days, and again after five.
+    assert.equal(path, "M0 0.0H133.3V24.0H333.3V43.2H600.0V37.2");
+    await page.getByText("Each change, the newest first").click();
+    await sees(page, /^64 % to 69 % by #9/);
+    const rows = await page.getByRole("region", { name: "Reliability, a table" }).locator("tbody tr").allInnerTexts();
+    assert.match(rows[0] ?? "", /60 to 70 % sure\s+1 of 4 \(25 %\)\s+–/);
+    assert.match(rows[1] ?? "", /90 to 100 % sure\s+19 of 20 \(95 %\)\s+2 of 3 \(67 %\)/);
+    await sees(page, /signed two messages for one place in #5; it cost 0\.1 TEST/);
+    await sees(page, /certified an answer that larger committees overturned in #7; it cost 0\.05 TEST/);
+    const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+    assert.ok(wide <= window, `the record is ${wide} pixels wide in a window of ${window}`);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+    assert.deepEqual(
+      serious.map(({ id }) => id),
+      [],
+    );
+    await page.screenshot({ path: join(SHOTS, "record-phone.png"), fullPage: true });
+  });
+
+  it("says that an agent was never slashed, and shows nothing where no subgraph is", async (context) => {
+    const clean = { ...AGENT, reputation: 1_000_000, reputationChanges: [], reliability: [], slashes: [] };
+    const config = { ...world.config, subgraphUrl: SUBGRAPH };
+    const { page } = await visit(context, world, { route: "/agents/2", config, routes: answering({ agent: clean }) });
+    await sees(page, "It was never slashed.");
+    await sees(page, "It has not changed since the agent registered: 100 %.");
+    assert.equal(await page.getByText("Reliability").count(), 0);
+    const without = await visit(context, world, { route: "/agents/2" });
+    await without.page.getByRole("heading", { name: "Its latest seats" }).waitFor();
+    assert.equal(await without.page.getByRole("heading", { name: "Faults" }).count(), 0);
+  });
+});
+
+describe("page: the money of a request", () => {
+  it("says who paid, who was paid, and what went back, to the last digit", async (context) => {
+    const [decided] = world.chain.decisions;
+    const id = String(decided?.attempt.request.id);
+    const paid = (seat: number, amount: string): object => ({
+      seat: { number: seat, attempt: { number: 0 } },
+      agent: { number: seat + 5 },
+      amount,
+    });
+    const relayer = `0x${"07".repeat(20)}`;
+    const request = {
+      id,
+      currency: "Token",
+      fee: "1000000000000000000",
+      refund: "400000000000000003",
+      settled: true,
+      pay: [paid(1, "200000000000000000"), paid(0, "299999999999999997")],
+      rounds: [{ attempt: { number: 0 }, treasuryPay: "50000000000000000", relayer, relayerPay: "30000000000000000" }],
+      callerPay: [{ caller: relayer, amount: "10000000000000000", rest: "10000000000000000" }],
+    };
+    const config = { ...world.config, subgraphUrl: SUBGRAPH };
+    const { page } = await visit(context, world, { route: `/request/${id}`, config, routes: answering({ request }) });
+    await page.getByText("Who was paid what").click();
+    const rows = await page.locator("details tbody tr").allInnerTexts();
+    assert.deepEqual(
+      rows.map((row) => row.replaceAll(/\s+/g, " ")),
+      [
+        "The asker paid 1 TEST",
+        "Seat 0, agent 5 0.299999999999999997 TEST",
+        "Seat 1, agent 6 0.2 TEST",
+        "Who brought the decision to the chain, 0x0707…0707 0.03 TEST",
+        "The treasury 0.05 TEST",
+        "For the gas of moving it on, 0x0707…0707 0.01 TEST",
+        "Back to the asker 0.410000000000000003 TEST",
+      ],
+    );
+  });
+});
