@@ -23,7 +23,7 @@ export function renderWorld(facts: DevFacts): string {
     ["its key", `${asker.privateKey} (public: use it on no other chain)`],
     [
       "refunds",
-      `a committee decides before the epoch after its draw's ends: in ${span(committeeSeconds.least)} to ${span(committeeSeconds.most)}; else its question is refunded, or goes to another committee where --retries are left`,
+      `a committee has to decide within the epoch of its draw or the next one: in ${span(committeeSeconds.least)} to ${span(committeeSeconds.most)}; else its question is refunded, or goes to another committee where --retries are left`,
     ],
   ]);
   const { shell, typescript, solidity, allow } = snippetsFor(facts);

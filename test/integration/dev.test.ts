@@ -104,7 +104,7 @@ describe("conclave dev", () => {
     assert.deepEqual(running.facts.committeeSeconds, { least: 32, most: 64 });
     assert.match(
       renderWorld(running.facts),
-      /refunds +a committee decides [^\n]* in 32 s to 1 min 4 s; else its question is refunded/,
+      /refunds +a committee has to decide [^\n]* in 32 s to 1 min 4 s; else its question is refunded/,
     );
   });
 

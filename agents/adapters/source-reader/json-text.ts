@@ -27,7 +27,7 @@ export function readJson(text: string, pointer: readonly string[] | null): strin
 
 /**
  * EV16: the values of a JSON text, each in a line of its own behind its key: what changes between two answers of a server, such as a mark
- * or a time, then stands apart. Throws a ReadingError for JSON that is too deep, has too many values, or is none.
+ * or a time, then stands apart. Throws a ReadingError for JSON that is too deep, or has too many values, and for any other text.
  */
 export function readJsonLines(text: string): readonly string[] {
   return leaves("", parsed(text));

@@ -107,14 +107,14 @@ const TERM_OPTIONS = {
   finality: {
     flags: "--finality <percent>",
     description:
-      "0: a decision waits for an appeal, if --appeals allows any. 1 to 100: it is final at once with this confidence, otherwise a larger committee follows; needs --appeals 1",
+      "a decision with this confidence, 1 to 100, is final at once, and otherwise a larger committee follows (needs --appeals 1); with 0 every decision waits for an appeal, if --appeals allows any",
     default: "0",
     read: (text, option) => parseInteger(text, option, 0, limits.maxFinality),
   },
   nonAnswers: {
     flags: "--non-answers <choice>",
     description:
-      "accepted, or refused: whether a decision may be that the sources do not tell, or that it is too early to ask",
+      "accepted, or refused: whether the committee may decide that the sources do not tell, or that it is too early to ask",
     default: "accepted",
     read: (text, option) => parseChoice(text, option, NON_ANSWER_TERMS),
   },

@@ -51,7 +51,7 @@ export type LiveEvent =
       readonly root: Digest;
     };
 
-/** LV1, LV3: what a stream tells of a message; null if its payload is none of its phase. */
+/** LV1, LV3: what a stream tells of a message; null if its payload does not fit its phase. */
 export function toldOfMessage(message: Message): LiveEvent | null {
   const { phase, round: ballot, seat } = message.header;
   if (phase < PROPOSE) return { kind: "message", message };
@@ -94,7 +94,7 @@ export function encodeLiveEvent(event: LiveEvent): string {
   }
 }
 
-/** LV7: reads an event of a stranger; structure only, no signature is checked. Null if it is none. Never throws. */
+/** LV7: reads an event of a stranger; structure only, no signature is checked. Null for anything else. Never throws. */
 export function decodeLiveEvent(text: string): LiveEvent | null {
   if (text.length > MAX_EVENT_CHARACTERS) return null;
   const value = objectIn(text);

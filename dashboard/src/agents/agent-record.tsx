@@ -134,7 +134,7 @@ const FAULTS = {
   overturned: "certified an answer that larger committees overturned",
 } as const;
 
-/** The faults that the chain has slashed for, each proven by two signatures, and overturned answers. */
+/** The faults that the chain has slashed for: two signatures for one place, or an answer that was overturned. */
 function Faults({ slashes }: { readonly slashes: History["slashes"] }): ReactElement {
   const { data: terms } = useChainTerms();
   return (
