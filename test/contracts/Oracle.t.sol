@@ -259,7 +259,7 @@ contract OracleTest is ConclaveTest {
         refundWith(request, seedBlock);
     }
 
-    /// @dev SE23: the consumer gets its whole fee back until four blocks before the seed block, and nobody else can.
+    /// @dev SE23: the consumer gets its whole fee back until six blocks before the seed block, and nobody else can.
     function testFuzz_cancelOnlyBeforeAnybodyCanKnow(uint256 at, uint256 blocks, address anybody) public {
         vm.assume(anybody != address(this));
         vm.roll(block.number + bound(at, 0, EPOCH_BLOCKS));
@@ -273,7 +273,7 @@ contract OracleTest is ConclaveTest {
         vm.prank(anybody);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.NotConsumerOf.selector, request.id, anybody));
         oracle.cancel(request, round, seedBlock);
-        if (number + 4 > seedBlock) {
+        if (number + 6 > seedBlock) {
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.TooLateToCancel.selector, request.id, 0, seedBlock));
             oracle.cancel(request, round, seedBlock);
             return;

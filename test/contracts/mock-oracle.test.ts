@@ -164,7 +164,7 @@ for (const [name, fixture] of stages) {
       );
     });
 
-    it("can be cancelled by its consumer, with its whole fee, for four blocks", async () => {
+    it("can be cancelled by its consumer, with its whole fee, for two blocks", async () => {
       const stage = await loadFixture(fixture);
       const { oracle } = stage.world;
       const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
@@ -179,7 +179,7 @@ for (const [name, fixture] of stages) {
       expect(await stage.hostile.getFunction("calls")()).to.equal(0n);
       await expect(cancel()).to.be.revertedWithCustomError(oracle, "WrongStatus");
       const late = refundArgs(await misbehave(stage, Mode.Accept));
-      await networkHelpers.mineUpTo(late[2] - 4n);
+      await networkHelpers.mineUpTo(late[2] - 6n);
       await expect(stage.hostile.getFunction("cancel")(...late)).to.be.revertedWithCustomError(
         oracle,
         "TooLateToCancel",
