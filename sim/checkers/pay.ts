@@ -81,7 +81,8 @@ function fallsIn(
       shown === null || !isSame(terms, shownBy(other)?.["answer"], shown["answer"]);
     const isWrong = shown === null || (shown["tier"] === TOP_TIER && !isSame(terms, shown["answer"], answer));
     const steps = reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
-    if (shares[seat] === ABSENT) return steps === -1 ? [] : [`seat ${seat} is absent, and its reputation moves by ${steps}`];
+    if (shares[seat] === ABSENT)
+      return steps === -1 ? [] : [`seat ${seat} is absent, and its reputation moves by ${steps}`];
     if (steps >= 0)
       // SG9: an answer that no source bears earns nothing, and costs nothing.
       return own?.isOrdered === true &&
