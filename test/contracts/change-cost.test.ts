@@ -80,7 +80,6 @@ describe("SE13: the gas of reputations that change", () => {
         await snapshot.restore();
       }
       const [present, unpaid, fallen] = left as [bigint, bigint, bigint];
-      console.log(size, present, unpaid, fallen);
       expect(present - unpaid > 10_000n * BigInt(f)).to.equal(true);
       expect(present - fallen <= mostForAFall * BigInt(f)).to.equal(true);
     });
