@@ -305,7 +305,7 @@ contract OracleTest is ConclaveTest {
         vm.warp(block.timestamp + (delay % 3 == 0 ? bound(delay, 0, 2 hours) : 1 hours - 1 + (delay % 3)));
         bool isKept = number / EPOCH_BLOCKS <= seedBlock / EPOCH_BLOCKS + 1;
         bool isOver = vm.getBlockTimestamp() > firstRounds[_running.id].deadline() || (number > seedBlock && !isKept);
-        bool isEarly = number + 4 <= seedBlock;
+        bool isEarly = number + 6 <= seedBlock;
         bool[4] memory expected = [
             !isOver && number > seedBlock,
             isOver && terms.retries == 0,
