@@ -21,6 +21,15 @@ export const payMutants: readonly Mutant[] = [
     expect: ["pay"],
   },
   {
+    id: "PY9",
+    bug: "a seat that said nothing does not fall, so nobody is paid for writing its miss",
+    file: "agents/core/seat/absence.ts",
+    find: "...silent.map((seat) => ({ seat, steps: -1 })),",
+    replace: "",
+    sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds silent",
+    expect: ["pay"],
+  },
+  {
     id: "PY10",
     bug: "whoever never shows what it committed to keeps its reputation",
     file: "agents/core/phases/pay.ts",

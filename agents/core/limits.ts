@@ -13,7 +13,7 @@ export const limits = {
   /** A decision slashes one seat at most this often. */
   maxSlashes: 3,
   /** Fewest blocks from a cancellation to the seed block. */
-  cancelBlocks: 4,
+  cancelBlocks: 6,
   /** Gas that a callback may ask for. */
   callbackGas: 2_000_000,
   /** Shortest and longest period of a request. */

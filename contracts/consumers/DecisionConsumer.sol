@@ -59,7 +59,9 @@ abstract contract DecisionConsumer is IDecisionConsumer {
 
     /// @notice Takes back a request of this contract, with its whole fee, while nobody can know its committee. The oracle
     /// does not call back.
-    /// @dev Warning: guard every function that calls this one. The parameters are those of the `Requested` event.
+    /// @dev Warning: guard every function that calls this one. A contract that lets others ask must not let them cancel: who
+    /// asks many questions at once, knows their seed early and cancels picks the committees that it likes (SE23). The
+    /// parameters are those of the `Requested` event.
     function _cancel(Request calldata request, Round round, uint64 seedBlock) internal {
         oracle.cancel(request, round, seedBlock);
     }

@@ -27,7 +27,7 @@ interface IAgentRegistry {
     /// @param stakeToken the token that is staked
     /// @param minStake smallest own stake of an active agent's operator, above 0
     /// @param maxStake largest bonded stake of an agent, at most 16 * minStake and below 2^96
-    /// @param unbondingDelay seconds, 14 to 365 days
+    /// @param unbondingDelay seconds, 16 to 365 days
     /// @param epochBlocks blocks between two states of the registry that draws see, 25 to 7200
     /// @param oracle the contract that records service and holds the pay
     /// @param slasher the contract that slashes

@@ -39,7 +39,7 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// exactly one of `replace`, `refund` and `fallBack` does.
 /// @dev Warning: two ways to influence the seed remain (docs/adr/007-seed-from-prevrandao.md). The proposer of the
 /// block before the seed block can withhold its block, and lose it, to get another seed. An asker that proposes eight
-/// blocks in a row knows the seed when it asks. One that proposes the last four before the seed block knows it when it
+/// blocks in a row knows the seed when it asks. One that proposes the last six before the seed block knows it when it
 /// cancels (SE23).
 /// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known eight blocks ahead.
 interface IDecisionOracle is IAccounts {
@@ -242,7 +242,7 @@ interface IDecisionOracle is IAccounts {
     error RetriesLeft(RequestId requestId);
     /// @notice Only the consumer that asked may cancel.
     error NotConsumerOf(RequestId requestId, address caller);
-    /// @notice The committee may be known: only the first attempt can be cancelled, at least four blocks before its seed
+    /// @notice The committee may be known: only the first attempt can be cancelled, at least six blocks before its seed
     /// block.
     error TooLateToCancel(RequestId requestId, uint32 attempt, uint64 seedBlock);
     /// @notice No other committee may be tried: `refund` or `fallBack` ends the request.
@@ -364,7 +364,7 @@ interface IDecisionOracle is IAccounts {
     function refund(Request calldata request_, Round round, uint64 seedBlock) external;
 
     /// @notice Takes back a request, with its whole fee, while nobody can know its committee: in the first attempt, at
-    /// least four blocks before the seed block (SE23). Only the consumer that asked may call, without pay.
+    /// least six blocks before the seed block (SE23). Only the consumer that asked may call, without pay.
     /// @dev Does not call the consumer.
     /// @param request_ as in the `Requested` event
     /// @param round as in the `Requested` event

@@ -9,8 +9,8 @@ uint256 constant SEED_DELAY = 8;
 /// @dev Fewest blocks of the epoch after the seed block. With the epoch after it they are the time to commit, at least.
 uint256 constant DRAW_BLOCKS = 16;
 /// @dev Fewest blocks from a cancellation to the seed block: only who proposes so many blocks in a row, up to the seed block, can
-/// know the committee when it cancels (SE23).
-uint256 constant CANCEL_BLOCKS = 4;
+/// know the committee when it cancels (SE23). That asker draws as often as it likes: all requests of up to 24 blocks share a seed block.
+uint256 constant CANCEL_BLOCKS = 6;
 /// @dev A smaller prevrandao is no randomness, but a difficulty (EIP-4399) or the constant of a chain without a beacon. A random
 /// one is smaller once in 2^192 blocks.
 uint256 constant MIN_PREVRANDAO = 2 ** 64;
@@ -150,8 +150,11 @@ uint256 constant MIN_EPOCH_BLOCKS = SEED_DELAY + 1 + DRAW_BLOCKS;
 uint256 constant MAX_EPOCH_BLOCKS = 7200;
 /// @dev How long after the end of a request its evidence still finds the stake, in seconds.
 uint256 constant EVIDENCE_WINDOW = 7 days;
-/// @dev Shortest unbonding delay, in seconds: stake cannot leave before the evidence window of what its agent was drawn for.
-uint256 constant MIN_UNBONDING_DELAY = MAX_DURATION + EVIDENCE_WINDOW;
+/// @dev Longest time that an epoch takes, in seconds: `MAX_EPOCH_BLOCKS` of twelve seconds, where fewer than half of the slots are empty.
+uint256 constant MAX_EPOCH_SECONDS = 2 days;
+/// @dev Shortest unbonding delay, in seconds: stake cannot leave before the evidence window of what its agent was drawn for. A draw
+/// sees the registry as its epoch began, so an agent that leaves in the first block is drawn until the last.
+uint256 constant MIN_UNBONDING_DELAY = MAX_EPOCH_SECONDS + MAX_DURATION + EVIDENCE_WINDOW;
 /// @dev Longest unbonding delay, in seconds.
 uint256 constant MAX_UNBONDING_DELAY = 365 days;
 /// @dev How long shares are stake before they earn, in seconds: the longest time from a request to the pay of its committee if

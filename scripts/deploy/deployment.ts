@@ -126,8 +126,8 @@ export const contracts: Readonly<Record<string, string>> = {
   PolicyDesk: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
 };
 
-/** MIN_UNBONDING of contracts/types/Limits.sol: the longest request, and a week for evidence. */
-export const MIN_UNBONDING_SECONDS = 14 * 86_400;
+/** `MIN_UNBONDING_DELAY` of contracts/types/Limits.sol: the longest epoch, the longest request, and a week for evidence. */
+export const MIN_UNBONDING_SECONDS = 16 * 86_400;
 
 const START_FILE = "start.json";
 const CONFIRMATIONS = 5;

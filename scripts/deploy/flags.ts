@@ -54,7 +54,7 @@ export function commandLine(): StrictCommand {
       "largest stake of an agent, delegations included, at most 16 times the smallest",
       "1600",
     )
-    .option("--unbonding-days <days>", "wait between unbonding and withdrawing, 14 to 365", "14")
+    .option("--unbonding-days <days>", "wait between unbonding and withdrawing, 16 to 365", "16")
     .option(
       "--epoch-blocks <blocks>",
       "draws see the registry as it was when the current epoch of this many blocks began, 25 to 7200, and at least the shortest request long (default: 7200; on a local chain 64)",

@@ -57,7 +57,7 @@ export async function readRules(
   const buildProfile = flags.profile;
   if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
   const days = numberOf(flags.unbondingDays);
-  if (!(days >= 14 && days <= 365)) throw usage("--unbonding-days", "is a number from 14 to 365");
+  if (!(days >= 16 && days <= 365)) throw usage("--unbonding-days", "is a number from 16 to 365");
   const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };

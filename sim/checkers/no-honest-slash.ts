@@ -9,8 +9,8 @@ const HIDING: readonly Fault[] = ["crash", "partition", "drop", "delay", "reorde
 
 /**
  * SI4: with at most f Byzantine seats and honest models that do not err, no certificate lowers the reputation of an
- * honest seat; only a fault that hid its answer costs it one step (PY10), and a page that lied to it what it was sure of (SM8). In every world, no honest seat signs two
- * payloads for one slot, or two decisions in one ballot.
+ * honest seat; only a fault that hid its answer, or all that it said, costs it one step (PY9, PY10), and a page that lied to it what it was
+ * sure of (SM8). In every world, no honest seat signs two payloads for one slot, or two decisions in one ballot.
  */
 export function checkNoHonestSlash(trace: Trace): readonly string[] {
   const honest = new Set(honestSeats(trace).map(({ seat }) => seat));
@@ -28,7 +28,8 @@ export function checkNoHonestSlash(trace: Trace): readonly string[] {
   const messages = transcribed(trace) ?? [];
   const isSlow = trace.sources?.pages.some(({ fault }) => fault === "slow") === true;
   const isHidden = (seat: SeatIndex): boolean =>
-    (isSlow || trace.faults.some((fault) => HIDING.includes(fault))) && boundTo(trace, messages, seat)?.shown === null;
+    (isSlow || trace.faults.some((fault) => HIDING.includes(fault))) &&
+    (boundTo(trace, messages, seat)?.shown === null || !messages.some(({ header }) => header.seat === seat));
   const slashed = honestSeats(trace).flatMap(({ seat, certificates }) =>
     (certificates.at(-1)?.certificate.decision.reputationChanges ?? [])
       .filter(

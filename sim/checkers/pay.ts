@@ -23,9 +23,9 @@ export const OWN_SLASHES = ["mbft", "escalating"];
 /**
  * SI11: all certificates state the same shares and changes. Who is paid answered blind, as the raw messages of the certified transcript
  * show: it bound itself to an answer of the first round, or wrote the first draft (PY7). If one can tell by the answer alone, it is the
- * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6). Who said nothing, and nobody else, is absent (PY9). Where
- * more than 2/3 are paid for the decided answer, whoever bound itself and was wrong when sure, or never showed its answer, falls; nobody
- * else does (PY5, PY10).
+ * decided one, and paid by its tier (PY3). A Hung attempt pays alike (PY6). Who said nothing, and nobody else, is absent, and falls
+ * one step (PY9). Where more than 2/3 are paid for the decided answer, whoever bound itself and was wrong when sure, or never showed its
+ * answer, falls; nobody else does (PY5, PY10).
  */
 export function checkPay(trace: Trace): readonly string[] {
   const certificate = firstCertificate(trace);
@@ -80,8 +80,10 @@ function fallsIn(
     const differs = (other: number): boolean =>
       shown === null || !isSame(terms, shownBy(other)?.["answer"], shown["answer"]);
     const isWrong = shown === null || (shown["tier"] === TOP_TIER && !isSame(terms, shown["answer"], answer));
-    const falls = reputationChanges.some((change) => change.seat === seat && change.steps < 0);
-    if (!falls)
+    const steps = reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
+    if (shares[seat] === ABSENT)
+      return steps === -1 ? [] : [`seat ${seat} is absent, and its reputation moves by ${steps}`];
+    if (steps >= 0)
       // SG9: an answer that no source bears earns nothing, and costs nothing.
       return own?.isOrdered === true &&
         isWrong &&

@@ -259,7 +259,7 @@ contract OracleTest is ConclaveTest {
         refundWith(request, seedBlock);
     }
 
-    /// @dev SE23: the consumer gets its whole fee back until four blocks before the seed block, and nobody else can.
+    /// @dev SE23: the consumer gets its whole fee back until six blocks before the seed block, and nobody else can.
     function testFuzz_cancelOnlyBeforeAnybodyCanKnow(uint256 at, uint256 blocks, address anybody) public {
         vm.assume(anybody != address(this));
         vm.roll(block.number + bound(at, 0, EPOCH_BLOCKS));
@@ -273,7 +273,7 @@ contract OracleTest is ConclaveTest {
         vm.prank(anybody);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.NotConsumerOf.selector, request.id, anybody));
         oracle.cancel(request, round, seedBlock);
-        if (number + 4 > seedBlock) {
+        if (number + 6 > seedBlock) {
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.TooLateToCancel.selector, request.id, 0, seedBlock));
             oracle.cancel(request, round, seedBlock);
             return;
@@ -305,7 +305,7 @@ contract OracleTest is ConclaveTest {
         vm.warp(block.timestamp + (delay % 3 == 0 ? bound(delay, 0, 2 hours) : 1 hours - 1 + (delay % 3)));
         bool isKept = number / EPOCH_BLOCKS <= seedBlock / EPOCH_BLOCKS + 1;
         bool isOver = vm.getBlockTimestamp() > firstRounds[_running.id].deadline() || (number > seedBlock && !isKept);
-        bool isEarly = number + 4 <= seedBlock;
+        bool isEarly = number + 6 <= seedBlock;
         bool[4] memory expected = [
             !isOver && number > seedBlock,
             isOver && terms.retries == 0,

@@ -118,16 +118,21 @@ contract SlasherTest is ConclaveTest {
         assertTrue(slasher.isConsumed(AGENT, decidedIds[0], 0), "consumed");
     }
 
-    /// @dev ST7: the agent is drawn, leaves at once, its committee decides in the last second, and the agent is proven guilty in the last
-    /// second of the longest request's window.
+    /// @dev ST7: the agent leaves in the first block of the longest epoch, is drawn at its end, its committee decides in the last second,
+    /// and the agent is proven guilty in the last second of the longest request's window.
     function test_unbondingCannotOutrunEvidence() public {
+        nextEpoch();
+        for (uint32 id = 1; id <= 6; ++id) {
+            AgentId agentId = AgentId.wrap(id);
+            registry.startUnbonding(agentId, registry.positionOf(agentId, address(this)).shares);
+        }
+        vm.warp(block.timestamp + 2 days);
         Terms memory terms = termsFor(4, 0);
         terms.duration = 7 days;
         (Request memory request, uint64 seedBlock) = ask(terms);
-        uint256 end = block.timestamp + 7 days + 7 days;
+        uint256 end = vm.getBlockTimestamp() + 7 days + 7 days;
         Seat[] memory committee = drawCommittee(request, seedBlock);
         AgentId drawn = committee[0].agentId();
-        registry.startUnbonding(drawn, registry.positionOf(drawn, address(this)).shares);
         uint256 leaving = registry.getAgent(drawn).unbonding.assets;
         vm.warp(end - 7 days);
         Equivocation memory pair = _decided(request, committee, committee[0].signer());
@@ -236,7 +241,7 @@ contract SlasherTest is ConclaveTest {
                 bool isOver = i == 49 && name == ISlasher.KeyHasEnded.selector;
                 assertTrue(name == ISlasher.SlashedRecently.selector || isOver, "another reason");
             }
-            vm.warp(vm.getBlockTimestamp() + 14 days / 48);
+            vm.warp(vm.getBlockTimestamp() + UNBONDING_DELAY / 48);
         }
         assertEq(slashes, 3, "at once, after seven days, after fourteen");
         assertEq(registry.getAgent(AGENT).bonded.assets, 5.832 ether, "8 x 0.9^3");

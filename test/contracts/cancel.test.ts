@@ -7,6 +7,7 @@ import { Currency, Status, packTerms } from "../support/contracts/typed-data.ts"
 import {
   anyAmount,
   deployWorld,
+  epochBlocks,
   findEvent,
   mineTo,
   registerAgents,
@@ -34,9 +35,9 @@ const comeTo = (world: World, { seedBlock }: Asked, blocksBefore: bigint): Promi
   mineTo(world, seedBlock - blocksBefore - 1n);
 
 describe("cancel", () => {
-  it("SE23: gives the consumer the whole fee back until four blocks before the seed block", async () => {
+  it("SE23: gives the consumer the whole fee back until six blocks before the seed block", async () => {
     const { world, oracle } = await loadFixture(tenAgents);
-    for (const blocksBefore of [7n, 4n]) {
+    for (const blocksBefore of [7n, 6n]) {
       const asked = await ask(world);
       const { id, consumer } = asked.request;
       await comeTo(world, asked, blocksBefore);
@@ -53,16 +54,37 @@ describe("cancel", () => {
     expect((await oracle.subscriptionOf(subscription)).tokenBalance).to.equal(subscriptionFunds);
   });
 
-  it("SE23: is refused three blocks before the seed block, and from then on", async () => {
+  it("SE23: is refused five blocks before the seed block, and from then on", async () => {
     const { world, oracle } = await loadFixture(tenAgents);
     const asked = await ask(world);
-    for (const blocksBefore of [3n, 2n, 1n, 0n, -1n]) {
+    for (const blocksBefore of [5n, 3n, 2n, 1n, 0n, -1n]) {
       await comeTo(world, asked, blocksBefore);
       await expect(oracle.cancel(...refundArgs(asked)))
         .to.be.revertedWithCustomError(oracle, "TooLateToCancel")
         .withArgs(asked.request.id, 0, asked.seedBlock);
     }
     await decide(world, asked);
+  });
+
+  it("SE23: is refused for all requests that share a seed block, so nobody keeps those whose committee it likes", async () => {
+    const { world, oracle } = await loadFixture(tenAgents);
+    await mineTo(world, (BigInt(await ethers.provider.getBlockNumber()) / epochBlocks + 1n) * epochBlocks + 7n);
+    const asked: Asked[] = [];
+    for (let count = 0; count < 24; count++) asked.push(await ask(world));
+    expect(new Set(asked.map(({ seedBlock }) => seedBlock)).size).to.equal(1);
+    const { seedBlock } = asked[0]!;
+    const [kept, ...others] = asked;
+    await mineTo(world, seedBlock - 6n);
+    await ethers.provider.send("evm_setAutomine", [false]);
+    const sent = [];
+    for (const one of others) sent.push(await oracle.cancel(...refundArgs(one), { gasLimit: 150_000n }));
+    await ethers.provider.send("hardhat_mine", ["0x1"]);
+    await ethers.provider.send("evm_setAutomine", [true]);
+    for (const { hash } of sent) {
+      const receipt = await ethers.provider.getTransactionReceipt(hash);
+      expect([BigInt(receipt!.blockNumber), receipt!.status]).to.deep.equal([seedBlock - 5n, 0]);
+    }
+    await decide(world, kept!);
   });
 
   it("SE23: is for the first attempt alone", async () => {

@@ -43,10 +43,10 @@ describe("the registry's constructor", () => {
   it("refuses delays and epochs out of bounds, and announces the accepted ones", async () => {
     const { registry, deploy } = await loadFixture(deployed);
     const day = 24 * 3600;
-    for (const unbondingDelay of [0, 14 * day - 1, 365 * day + 1]) {
+    for (const unbondingDelay of [0, 16 * day - 1, 365 * day + 1]) {
       await expect(deploy({ unbondingDelay }))
         .to.be.revertedWithCustomError(registry, "InvalidUnbondingDelay")
-        .withArgs(unbondingDelay, 14 * day, 365 * day);
+        .withArgs(unbondingDelay, 16 * day, 365 * day);
     }
     for (const epochBlocks of [0, 24, 7201]) {
       await expect(deploy({ epochBlocks }))

@@ -229,7 +229,7 @@ describe("secured requests", () => {
     await time.setNextBlockTimestamp(unpackRound(committed.rounds.at(-1)!.round).deadline + week);
     await slasher.submitOverturned(...recordOf(committed), 0, 1);
     expect(await stakeOf(world, first!)).to.equal(maxStake - slice);
-    expect(unbondingDelay).to.equal(2 * week);
+    expect(unbondingDelay).to.equal(2 * week + 2 * 24 * 3600);
   });
 
   it("SC6: a seat is slashed once for a decision, and an agent once in a week for all of them", async () => {

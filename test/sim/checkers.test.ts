@@ -316,6 +316,7 @@ describe("checkers", () => {
     assertIncludes(says("pay", without(good, commit)), `seat ${last} is paid and answered nothing blind`);
     const own = [...good.messages.values()].flat().filter(({ header }) => header.seat === last);
     assertIncludes(says("pay", without(good, ...own)), `seat ${last} said nothing, and its share is`);
+    assertIncludes(says("pay", without(absent, ...own)), `seat ${last} is absent, and its reputation moves by 1`);
   });
 
   it("SI11 pay: reports who hid its answer or was wrong when sure and stays, and who falls for neither", () => {

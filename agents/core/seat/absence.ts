@@ -4,9 +4,9 @@ import { seatsOf } from "./order.ts";
 import { messagesOf, type Tally } from "./tally.ts";
 
 /**
- * PY9: a conclusion in which the shares of the seats that said nothing are `ABSENT`. Every round has a phase in which all seats speak,
- * so a seat that was there has said something. A function of the messages that the conclusion rests on, so all who replay the
- * transcript attest the same, and no relayer has a say in it.
+ * PY9: a conclusion in which the seats that said nothing have `ABSENT` as their share, and fall one step. Every round has a phase in
+ * which all seats speak, so a seat that was there has said something. A function of the messages that the conclusion rests on, so all
+ * who replay the transcript attest the same, and no relayer has a say in it.
  */
 export function attestAbsence(attempt: Attempt, tally: Tally, conclusion: Conclusion): Conclusion {
   if (conclusion.kind === "open") return conclusion;
@@ -14,7 +14,12 @@ export function attestAbsence(attempt: Attempt, tally: Tally, conclusion: Conclu
   const silent = silentSeats(attempt, tally, through);
   if (silent.length === 0) return conclusion;
   const shares = outcome.shares.map((share, seat) => (silent.includes(seat as SeatIndex) ? ABSENT : share));
-  return { ...conclusion, outcome: { ...outcome, shares } };
+  const changes = [
+    ...outcome.reputationChanges.filter(({ seat }) => !silent.includes(seat)),
+    ...silent.map((seat) => ({ seat, steps: -1 })),
+  ];
+  const reputationChanges = changes.toSorted((one, other) => one.seat - other.seat);
+  return { ...conclusion, outcome: { ...outcome, shares, reputationChanges } };
 }
 
 function silentSeats(attempt: Attempt, tally: Tally, through: Position): readonly SeatIndex[] {

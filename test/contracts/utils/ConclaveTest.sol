@@ -66,7 +66,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     uint128 internal constant MIN_STAKE = 1 ether;
     uint128 internal constant MAX_STAKE = 16 ether;
-    uint40 internal constant UNBONDING_DELAY = 14 days;
+    uint40 internal constant UNBONDING_DELAY = 16 days;
     /// @dev Number of faults that a handler can prove in a walk.
     uint256 internal constant EVIDENCE = 64;
     uint256 internal constant EPOCH_BLOCKS = 32;

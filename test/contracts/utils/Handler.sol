@@ -1288,10 +1288,10 @@ contract Handler is ConclaveTest {
         return entry.attempt - entry.round.appeals() < entry.terms.retries;
     }
 
-    /// @dev SE23: in the first attempt, at least four blocks before the seed block.
+    /// @dev SE23: in the first attempt, at least six blocks before the seed block.
     function _isCancellable(Entry storage entry) private view returns (bool) {
         bool isFirst = entry.status == Status.Requested && entry.attempt == 0;
-        return isFirst && vm.getBlockNumber() + 4 <= entry.seedBlock;
+        return isFirst && vm.getBlockNumber() + 6 <= entry.seedBlock;
     }
 
     function _isExpired(Entry storage entry) private view returns (bool) {
