@@ -24,18 +24,18 @@ export interface SeedResult {
   readonly cpuMs: number;
 }
 
-/** A function that judges a trace, e.g. `judge` of checkers/index.ts. */
-export type Judge = (trace: Trace) => readonly Violation[];
+/** A function that checks a trace, e.g. `violationsIn` of checkers/index.ts. */
+export type Checking = (trace: Trace) => readonly Violation[];
 
-export async function runSeed(options: SimOptions, seed: number, judge: Judge): Promise<SeedResult> {
+export async function runSeed(options: SimOptions, seed: number, violationsIn: Checking): Promise<SeedResult> {
   forget();
   const before = process.threadCpuUsage();
-  const result = summarize(await runWorld(createPlan(options, seed)), judge);
+  const result = summarize(await runWorld(createPlan(options, seed)), violationsIn);
   const { user, system } = process.threadCpuUsage(before);
   return { ...result, cpuMs: (user + system) / 1000 };
 }
 
-function summarize(trace: Trace, judge: Judge): Omit<SeedResult, "cpuMs"> {
+function summarize(trace: Trace, violationsIn: Checking): Omit<SeedResult, "cpuMs"> {
   const honest = honestSeats(trace);
   const certified = honest.flatMap(({ certificates }) => certificates[0] ?? []);
   const first = certified.toSorted((a, b) => a.at - b.at)[0];
@@ -44,7 +44,7 @@ function summarize(trace: Trace, judge: Judge): Omit<SeedResult, "cpuMs"> {
     seed: trace.seed,
     hash: trace.hash,
     status: first === undefined || isStalled ? "stalled" : first.certificate.decision.status,
-    violations: judge(trace),
+    violations: violationsIn(trace),
     frames: trace.sent.frames,
     bytes: trace.sent.bytes,
     modelCalls: trace.seats.reduce((sum, { modelCalls }) => sum + modelCalls, 0),

@@ -1,4 +1,4 @@
-// Runs seeded worlds of one protocol and judges them (docs/spec/simulator.md).
+// Runs seeded worlds of one protocol and checks them (docs/spec/simulator.md).
 import { availableParallelism } from "node:os";
 import { InvalidArgumentError } from "commander";
 import { ConclaveError } from "../agents/core/errors.ts";
@@ -63,7 +63,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
     return found;
   };
   return toolCommand("sim")
-    .description("Runs a protocol in seeded worlds that try to break it, and judges every run by its invariants.")
+    .description("Runs a protocol in seeded worlds that try to break it, and checks every run by its invariants.")
     .requiredOption("--protocol <id>", `one of ${protocols.map(({ id }) => id).join(", ")}`)
     .requiredOption("--n <seats>", "committee size", integer)
     .option("--byzantine <seats>", "how many seats misbehave; more than the protocol bears is allowed", integer, 0)

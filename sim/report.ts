@@ -14,7 +14,7 @@ export interface Report {
   readonly byzantine: number;
   /** True if more than f seats misbehave. The protocol then promises less, and fewer promises are judged. */
   readonly beyondF: boolean;
-  /** Checkers that skip such worlds or judge only a part of them. */
+  /** Checkers that skip such worlds or look at a part of them only. */
   readonly checkersOff: readonly CheckerName[];
   readonly faults: readonly string[];
   readonly seeds: number;

@@ -21,9 +21,9 @@ if (port === null) throw new Error("Start the simulator with `npm run sim`; this
 installHooks(workerData as WorkerData);
 // Imported only now, so that everything it loads goes through the hooks.
 const { runSeed } = await import("./batch.ts");
-// With a planted bug the judge loads its own, sound copy of the core.
-const judging = (workerData as WorkerData).mutant === null ? "./checkers/index.ts" : `./checkers/index.ts${PRISTINE}`;
-const { judge } = (await import(judging)) as typeof Checkers;
+// With a planted bug the checkers load their own, sound copy of the core.
+const checking = (workerData as WorkerData).mutant === null ? "./checkers/index.ts" : `./checkers/index.ts${PRISTINE}`;
+const { violationsIn } = (await import(checking)) as typeof Checkers;
 port.on("message", (task: Task) => {
   void serve(task);
 });
@@ -31,7 +31,7 @@ port.on("message", (task: Task) => {
 async function serve({ id, options, seeds }: Task): Promise<void> {
   try {
     const results = [];
-    for (const seed of seeds) results.push(await runSeed(options, seed, judge));
+    for (const seed of seeds) results.push(await runSeed(options, seed, violationsIn));
     port?.postMessage({ id, results });
   } catch (error) {
     port?.postMessage({ id, error });

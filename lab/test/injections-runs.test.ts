@@ -23,7 +23,7 @@ const { canonicalOrder } = await import("../../agents/core/seat/order.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
 const { forgeryIn } = await import("../../agents/core/encoding/transcript.ts");
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
-const { judge } = await import("../../sim/checkers/index.ts");
+const { violationsIn } = await import("../../sim/checkers/index.ts");
 const { readPrompt, respond } = await import("../../sim/model.ts");
 const { agrees } = await import("../../sim/plan.ts");
 const { runWorld } = await import("../../sim/world.ts");
@@ -252,7 +252,7 @@ function expectContained({ trace, asked }: Played, name: string): void {
     }
   for (const message of [...trace.messages.values()].flat())
     assert.equal(forgeryIn(trace.attempt, message), null, name);
-  assert.deepEqual(judge(trace), [], name);
+  assert.deepEqual(violationsIn(trace), [], name);
 }
 
 /** Fields that hold no text of strangers. */
@@ -295,7 +295,7 @@ for (const set of PROMPT_SETS)
           const liar = order.at(-1) as SeatIndex;
           const words = { ...calm, texts: calm.texts.with(liar, long) };
           const { trace } = await play(protocol, { ...lying, errors: lying.errors.with(liar, "no") }, words, set);
-          assert.deepEqual(judge(trace), [], name);
+          assert.deepEqual(violationsIn(trace), [], name);
           for (const { certificates } of trace.seats) {
             const [{ certificate }] = certificates as readonly [Certified];
             const { status, answer } = certificate.decision;

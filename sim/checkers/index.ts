@@ -13,7 +13,7 @@ import { checkSources } from "./sources.ts";
 import { checkTermination } from "./termination.ts";
 import { checkValidity } from "./validity.ts";
 
-/** A pure judge of one run: returns the faults in words. */
+/** A pure function of one run: returns the faults in words. */
 export type Checker = (trace: Trace) => readonly string[];
 
 /** The checkers, one invariant each (docs/spec/simulator.md). */
@@ -46,7 +46,7 @@ export interface Violation {
   readonly message: string;
 }
 
-export function judge(trace: Trace): readonly Violation[] {
+export function violationsIn(trace: Trace): readonly Violation[] {
   return (Object.keys(checkers) as CheckerName[]).flatMap((checker) =>
     checkers[checker](trace).map((message) => ({ checker, message })),
   );

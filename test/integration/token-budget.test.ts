@@ -12,7 +12,7 @@ import type { Address } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/seat/records.ts";
 import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import type { Model, ModelFailureKind } from "../../agents/ports/model.ts";
-import { judge } from "../../sim/checkers/index.ts";
+import { violationsIn } from "../../sim/checkers/index.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { honestSeats } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
@@ -174,7 +174,7 @@ describe("P8: the tokens that one request may cost an agent", () => {
           seed + 1,
         );
         const trace = await runWorld({ ...plan, tokensPerRequest });
-        assert.deepEqual(judge(trace), [], `seed ${seed + 1}`);
+        assert.deepEqual(violationsIn(trace), [], `seed ${seed + 1}`);
         const certified = honestSeats(trace).map(({ certificates }) => certificates[0]?.certificate.decision.status);
         if (tokensPerRequest === 0) assert.deepEqual([...new Set(certified)], ["hung"]);
         for (const status of certified) if (status !== undefined) statuses.add(status);

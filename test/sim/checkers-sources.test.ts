@@ -3,7 +3,7 @@ import { before, describe, it } from "node:test";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { GATHER } from "../../agents/core/phases/readings.ts";
 import type { Decision, SeatIndex } from "../../agents/core/types.ts";
-import { checkers, judge, type CheckerName } from "../../sim/checkers/index.ts";
+import { checkers, violationsIn, type CheckerName } from "../../sim/checkers/index.ts";
 import { createPlan } from "../../sim/plan.ts";
 import type { SeatTrace, Trace } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
@@ -16,7 +16,7 @@ describe("checkers of worlds with sources", () => {
   before(async () => {
     const options = { protocol: "mbft", n: 4, byzantine: 1, faults: [], byzantineKinds: ["lying"] as const };
     good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0, sources: ["right"] }, 1));
-    assert.deepEqual(judge(good), []);
+    assert.deepEqual(violationsIn(good), []);
     const first = good.seats.find(({ byzantine }) => byzantine === null)!;
     assert.equal(first.certificates[0]!.certificate.decision.status, "decided");
     seat = first.seat;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
-import { checkers, judge, offBeyondF, type CheckerName } from "../../sim/checkers/index.ts";
+import { checkers, violationsIn, offBeyondF, type CheckerName } from "../../sim/checkers/index.ts";
 import { decodeBlock, digestOf, encodeBlock } from "../../agents/core/encoding/codec.ts";
 import type { BlockValue } from "../../agents/core/encoding/block-value.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
@@ -28,7 +28,7 @@ describe("checkers", () => {
   before(async () => {
     const options = { protocol: "mbft", n: 4, byzantine: 1, faults: [], byzantineKinds: ["lying"] as const };
     good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0, sources: [] }, 4));
-    assert.deepEqual(judge(good), []);
+    assert.deepEqual(violationsIn(good), []);
   });
 
   const honest = (trace: Trace): SeatTrace => trace.seats.find(({ byzantine }) => byzantine === null)!;
@@ -231,7 +231,7 @@ describe("checkers", () => {
       everywhere({ inTime: [missing], answers: [], approved: [] }),
     ];
     const said = (tolerable: boolean): ReadonlySet<string> =>
-      new Set(worst.flatMap((one) => judge({ ...one, tolerable }).map(({ checker }) => checker)));
+      new Set(worst.flatMap((one) => violationsIn({ ...one, tolerable }).map(({ checker }) => checker)));
     const beyond = said(false);
     assertSameMembers(
       [...said(true)].filter((checker) => !beyond.has(checker)),
