@@ -612,7 +612,7 @@ interface IAgentRegistry {
     function maxStake() external view returns (uint128);
 
     /// @notice Seconds from `startUnbonding` until the stake may be withdrawn.
-    /// @return seconds, 14 to 365 days
+    /// @return seconds, 16 to 365 days
     function unbondingDelay() external view returns (uint40);
 
     /// @notice The contract that records service and holds the pay.
