@@ -3,14 +3,15 @@
 import { resolve } from "node:path";
 import { before, describe } from "node:test";
 
-/** Modules that load keep the thread busy, and tests that measure time must not run then. */
-const loading: Promise<unknown>[] = [];
-before(async () => void (await Promise.all(loading)));
+let loaded: Promise<unknown> = Promise.resolve();
 
-// A suite for each file keeps its hooks apart from those of other files.
+// A suite for each file keeps its hooks apart from those of other files. They load one after the other: a module that two of them wait
+// for would register the tests of one in the suite of the other.
 for (const file of process.argv.slice(2))
   void describe(file, async () => {
-    const load = import(resolve(file));
-    loading.push(load);
-    await load;
+    loaded = loaded.then(() => import(resolve(file)));
+    await loaded;
   });
+
+// Modules that load keep the thread busy: tests that measure time begin after them.
+before(async () => void (await loaded));

@@ -116,8 +116,8 @@ const waitingFiles: readonly string[] = [
   "test/adapters/subgraph.test.ts",
 ];
 
-/** How many files of one suite, lane and level run in one process. What loads viem, starts a world or waits is loaded once. */
-const FILES_IN_A_GROUP: Readonly<Record<Level, number>> = { quick: 8, standard: 4, long: 1 };
+/** How many files of one suite, lane and level run in one process. Those that start chains, worlds or models have one of their own. */
+const FILES_IN_A_GROUP: Readonly<Record<Level, number>> = { quick: 8, standard: 1, long: 1 };
 
 /** One run of a runner: Node's on a file or a group of files, or Hardhat's on all of the contracts' tests. */
 export interface Job {
