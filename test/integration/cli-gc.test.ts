@@ -81,7 +81,7 @@ describe("AV10: conclave gc", () => {
       [preview, true],
       [collected, false],
     ] as const) {
-      assert.deepEqual([code, value["dryRun"], value["retentionDays"]], [0, dryRun, 42]);
+      assert.deepEqual([code, value["dryRun"], value["retentionDays"]], [0, dryRun, 46]);
       const [only, ...others] = value["unpinned"] as readonly Record<string, unknown>[];
       assert.deepEqual([only?.["cid"], only?.["requestId"]], [cidOf(settled), String(settled.attempt.request.id)]);
       assert.deepEqual([others, value["blocks"]], [[], settled.blocks.length]);
@@ -95,10 +95,10 @@ describe("AV10: conclave gc", () => {
 
   it("refuses a window that is too short, with field, value and minimum, and a missing store", async () => {
     await createAgent("hasty");
-    await editConfig("hasty", (config) => ({ ...config, collection: { retentionDays: 21 } }));
+    await editConfig("hasty", (config) => ({ ...config, collection: { retentionDays: 23 } }));
     const path = join(world.folder, "hasty", "conclave.json");
     const short = await cli.failure("gc", "--dir", "hasty");
-    assert.deepEqual(short.data, { path, field: "collection.retentionDays", value: 21, minimum: 21 });
+    assert.deepEqual(short.data, { path, field: "collection.retentionDays", value: 23, minimum: 23 });
     assert.equal(short.code, "CONFIG_INVALID");
     const run = await cli.failure("agent", "run", "--dir", "hasty");
     assert.deepEqual([run.code, run.data["field"]], ["CONFIG_INVALID", "collection.retentionDays"]);
@@ -108,7 +108,7 @@ describe("AV10: conclave gc", () => {
       assert.equal(code, "CONFIG_INVALID", JSON.stringify(collection));
       assert.match(String(data["field"]), /^collection/);
     }
-    await editConfig("hasty", (config) => ({ ...config, collection: { retentionDays: 22 } }));
+    await editConfig("hasty", (config) => ({ ...config, collection: { retentionDays: 24 } }));
     for (const flags of [[], ["--dry-run"]]) {
       const { code, message } = await cli.failure("gc", "--dir", "hasty", ...flags);
       assert.deepEqual([code, /nothing is kept there; correct --dir/.test(message)], ["CONFIG_INVALID", true]);
