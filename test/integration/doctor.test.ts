@@ -258,12 +258,12 @@ describe("conclave doctor", () => {
 
   it("AV10: fails on a retention window that is not longer than appeals and unbonding", async () => {
     for (const [collection, level, pattern] of [
-      [{}, "ok", /^transcripts are kept for 42 days, longer than the 21 of /],
-      [{ retentionDays: 22 }, "ok", /^transcripts are kept for 22 days/],
+      [{}, "ok", /^transcripts are kept for 46 days, longer than the 23 of /],
+      [{ retentionDays: 24 }, "ok", /^transcripts are kept for 24 days/],
       [
-        { retentionDays: 21 },
+        { retentionDays: 23 },
         "fail",
-        /CONFIG_INVALID.*retentionDays: 21 is too short: transcripts must be kept longer than 21 days/,
+        /CONFIG_INVALID.*retentionDays: 23 is too short: transcripts must be kept longer than 23 days/,
       ],
     ] as const) {
       await world.editConfig("sound", (config) => ({ ...config, collection }));

@@ -11,8 +11,9 @@ import { isOpen } from "../../devnet/world/world.ts";
 import { until } from "../integration/world.ts";
 import { installSdk, root, tool, type InstalledSdk } from "./sdk-package.ts";
 
-const [, snippet = ""] =
-  /^```js\n(.*?startNetwork.*?)^```$/ms.exec(readFileSync(join(root, "sdk/README.md"), "utf8")) ?? [];
+const readme = readFileSync(join(root, "sdk/README.md"), "utf8");
+const snippets = [...readme.matchAll(/^```js\n(.*?)^```$/gms)].map(([, text = ""]) => text);
+const snippet = snippets.find((text) => text.includes("startNetwork")) ?? "";
 
 describe("@conclave/sdk/testing", () => {
   let sdk: InstalledSdk;
