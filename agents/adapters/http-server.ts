@@ -18,6 +18,8 @@ export interface HttpServerOptions {
   readonly limits: HttpServerLimits;
   /** Headers of every response, refusals included. */
   readonly headers?: (request: IncomingMessage) => Readonly<Record<string, string>>;
+  /** True refuses whoever does not name this machine: a page in a browser whose own name leads here, above all. */
+  readonly localOnly?: boolean;
   /** Answers a request; if it rejects, the connection ends. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
@@ -35,8 +37,8 @@ export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
 }
 
-/** True if the request names this machine, which a page in a browser whose name leads here does not. */
-export function isAskedLocally({ headers }: IncomingMessage): boolean {
+/** True if the request names this machine. */
+function isAskedLocally({ headers }: IncomingMessage): boolean {
   const name = URL.parse(`http://${headers.host ?? ""}`)?.hostname ?? "";
   return isLoopback(name.replace(/^\[(.*)\]$/, "$1"));
 }
@@ -72,6 +74,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
     if (request.method !== "GET" && request.method !== "HEAD") {
       refuse(response, 405, "GET and HEAD only", { allow: "GET, HEAD" });
+      return;
+    }
+    if (options.localOnly === true && !isAskedLocally(request)) {
+      refuse(response, 403, "ask for localhost");
       return;
     }
     running += 1;

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { encodeLiveEvent } from "../../core/encoding/live-events.ts";
 import type { Attempt } from "../../core/types.ts";
 import type { LiveFeed } from "../../ports/live-feed.ts";
-import { isAskedLocally, refuse, startHttpServer, type HttpServer } from "../http-server.ts";
+import { refuse, startHttpServer, type HttpServer } from "../http-server.ts";
 import type { LiveConfig } from "./config.ts";
 
 /** Streams what committees say, as server-sent events: GET /live/REQUEST/ATTEMPT. Nothing that is sent to it changes anything. */
@@ -52,9 +52,9 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
     host: config.host,
     port: config.port,
     limits: { ...REQUESTS, concurrency: config.clients },
+    localOnly: !config.public,
     headers: (request) => readableBy(request, config.origins),
     answer: async (request, response) => {
-      if (!config.public && !isAskedLocally(request)) return refuse(response, 403, "ask for localhost");
       const url = URL.parse(`http://live${request.url ?? "/"}`);
       const [, requestId, attempt] = PATH.exec(url?.pathname ?? "") ?? [];
       if (requestId === undefined) return refuse(response, 404, "ask for /live/REQUEST/ATTEMPT");

@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import type { AgentFacts } from "../../ports/metrics.ts";
 import type { HostedModel, Model } from "../../ports/model.ts";
 import type { SourceReader } from "../../ports/source-reader.ts";
-import { isAskedLocally, refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
+import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
 import { showAgent } from "./agent-metrics.ts";
 import { showNetwork, type RefusedKind } from "./network-metrics.ts";
 import { measuredModel } from "./model-metrics.ts";
@@ -54,10 +54,8 @@ export function createMetrics(): Metrics {
         host,
         port,
         limits,
-        answer: async (request, response) => {
-          if (!isPublic && !isAskedLocally(request)) return refuse(response, 403, "ask for localhost");
-          return await answer(request.url?.split("?", 1)[0] ?? "", response);
-        },
+        localOnly: !isPublic,
+        answer: ({ url = "" }, response) => answer(url.split("?", 1)[0] ?? "", response),
       }),
   };
 }
