@@ -1,6 +1,7 @@
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { lower } from "../../agents/adapters/chain/decode.ts";
 import { recentHistoryOf } from "../../agents/adapters/chain/recent.ts";
+import type { Indexed, Subgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { AgentId, RequestId } from "../../agents/core/types.ts";
 import type { AgentHistory, HistoryFilter, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
@@ -58,44 +59,56 @@ export async function readHistory(
 }
 
 async function fromSubgraph(
-  { domain }: Connection,
+  connection: Connection,
   url: string,
   limit: number,
   options: HistoryOptions,
 ): Promise<HistoryPage> {
-  // Loaded when it is used: it brings a library that checks answers, which is larger than all the rest.
-  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
   const page = { limit, cursor: options.cursor ?? null };
-  const { answer, upTo } = await openSubgraph({ url }).requests(filterOf(options), page, signalOf(options));
-  requireOwn(upTo.oracle, domain.oracle);
+  const { answer, upTo } = await askSubgraph(connection, url, (subgraph) =>
+    subgraph.requests(filterOf(options), page, signalOf(options)),
+  );
   return { ...answer, source: "subgraph", toBlock: upTo.block };
 }
 
 /** Returns what happened to an agent, with at most `limit` entries in each list; null if the subgraph knows no such agent. */
 export async function readAgentHistory(
-  { domain }: Connection,
+  connection: Connection,
   url: string,
   agentId: number,
   limit: number,
   signal: AbortSignal | undefined,
 ): Promise<AgentHistory | null> {
-  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
-  const { answer, upTo } = await openSubgraph({ url }).agent(agentId as AgentId, limit, signalOf({ signal }));
-  requireOwn(upTo.oracle, domain.oracle);
+  const { answer } = await askSubgraph(connection, url, (subgraph) =>
+    subgraph.agent(agentId as AgentId, limit, signalOf({ signal })),
+  );
   return answer;
 }
 
 /** Returns who was paid what for a request; null if the subgraph does not know it. */
 export async function readMoney(
-  { domain }: Connection,
+  connection: Connection,
   url: string,
   requestId: bigint,
   signal: AbortSignal | undefined,
 ): Promise<RequestMoney | null> {
-  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
-  const { answer, upTo } = await openSubgraph({ url }).money(requestId as RequestId, signalOf({ signal }));
-  requireOwn(upTo.oracle, domain.oracle);
+  const { answer } = await askSubgraph(connection, url, (subgraph) =>
+    subgraph.money(requestId as RequestId, signalOf({ signal })),
+  );
   return answer;
+}
+
+/** Throws SUBGRAPH_WRONG_CHAIN if the subgraph is another deployment's, and what `ask` throws. */
+async function askSubgraph<T>(
+  { domain }: Connection,
+  url: string,
+  ask: (subgraph: Subgraph) => Promise<Indexed<T>>,
+): Promise<Indexed<T>> {
+  // Loaded when it is used: it brings a library that checks answers, which is larger than all the rest.
+  const { openSubgraph } = await import("../../agents/adapters/subgraph/subgraph.ts");
+  const indexed = await ask(openSubgraph({ url }));
+  requireOwn(indexed.upTo.oracle, domain.oracle);
+  return indexed;
 }
 
 function requireOwn(found: string | null, expected: string): void {
