@@ -1,5 +1,5 @@
 // The test suites, and which files `npm run test:quick` and `npm test` leave out.
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { join } from "node:path";
 
 export const suites = [
@@ -116,8 +116,8 @@ const waitingFiles: readonly string[] = [
   "test/adapters/subgraph.test.ts",
 ];
 
-/** How many files of one suite, lane and level run in one process. Those that start chains, worlds or models have one of their own. */
-const FILES_IN_A_GROUP: Readonly<Record<Level, number>> = { quick: 8, standard: 1, long: 1 };
+/** How many quick files of one suite and lane run in one process. What starts chains, worlds or models has a process of its own. */
+const FILES_IN_A_GROUP = 8;
 
 /** One run of a runner: Node's on a file or a group of files, or Hardhat's on all of the contracts' tests. */
 export interface Job {
@@ -168,25 +168,12 @@ export function jobsOfSuite(suite: Suite, wanted?: Level): readonly Job[] {
   const jobs = filesOf(suite)
     .map((file): Job => ({ suite, files: [file] }))
     .filter(isWanted);
-  const alike = Map.groupBy(jobs, (job) => (isBent(job) ? nameOf(job) : `${laneOf(job)} ${levelOf(job)}`));
-  return [...alike.values()].flatMap(grouped);
-}
-
-/** True if the file replaces modules of the core as they load: it needs a process that has not loaded them. */
-function isBent({ files }: Job): boolean {
-  return files.some((file) => readFileSync(join(root, file), "utf8").includes("installHooks("));
-}
-
-/** Files of one suite, lane and level, joined to jobs. */
-function grouped(jobs: readonly Job[]): readonly Job[] {
-  const [first] = jobs;
-  if (first === undefined) return [];
-  const most = FILES_IN_A_GROUP[levelOf(first)];
-  const files = jobs.flatMap((job) => job.files);
-  return Array.from({ length: Math.ceil(files.length / most) }, (_, index) => ({
-    suite: first.suite,
-    files: files.slice(index * most, (index + 1) * most),
-  }));
+  const alike = Map.groupBy(jobs, (job) => (levelOf(job) === "quick" ? laneOf(job) : nameOf(job)));
+  return [...alike.values()].flatMap((group) => {
+    const all = group.flatMap(({ files }) => files);
+    const starts = Array.from({ length: Math.ceil(all.length / FILES_IN_A_GROUP) }, (_, at) => at * FILES_IN_A_GROUP);
+    return starts.map((start): Job => ({ suite, files: all.slice(start, start + FILES_IN_A_GROUP) }));
+  });
 }
 
 /** A guess for a job that never ran in this checkout. */
