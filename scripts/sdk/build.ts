@@ -6,16 +6,16 @@ import { writeDeclarations } from "./declarations.ts";
 import { licencesOf } from "./licences.ts";
 
 export interface BuiltFile {
-  /** The name in sdk/dist. */
+  /** The name in dist. */
   readonly file: string;
   readonly bytes: number;
   readonly gzipBytes: number;
-  /** Files in sdk/dist that are loaded with it. */
+  /** Files in dist that are loaded with it. */
   readonly loads: readonly string[];
 }
 
 const root = join(import.meta.dirname, "../..");
-const dist = join(root, "sdk/dist");
+const sdk = join(root, "sdk");
 
 /** One set of files for browsers and Node: nothing in it may need either. */
 const common = {
@@ -31,15 +31,16 @@ const common = {
   minify: true,
   legalComments: "none",
   metafile: true,
-  outdir: dist,
 } as const satisfies BuildOptions;
 
-/** Empties sdk/dist and fills it. */
-export async function buildSdk(): Promise<readonly BuiltFile[]> {
+/** Empties dist in the package's folder and fills it, and writes the licences beside it. */
+export async function buildSdk(folder = sdk): Promise<readonly BuiltFile[]> {
+  const dist = join(folder, "dist");
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
   const library = await build({
     ...common,
+    outdir: dist,
     entryPoints: {
       index: "sdk/src/index.ts",
       verify: "sdk/src/verify/index.ts",
@@ -51,10 +52,10 @@ export async function buildSdk(): Promise<readonly BuiltFile[]> {
     chunkNames: "chunk-[hash]",
   });
   // In one file, so that a page can serve it from anywhere.
-  const worker = await build({ ...common, entryPoints: { "verify-worker": "sdk/src/verify/worker.ts" } });
+  const worker = await build({ ...common, outdir: dist, entryPoints: { "verify-worker": "sdk/src/verify/worker.ts" } });
   await writeDeclarations(root, join(dist, "types"));
   const inputs = [library, worker].flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  writeFileSync(join(root, "sdk/THIRD_PARTY_LICENSES.txt"), licencesOf(root, inputs));
+  writeFileSync(join(folder, "THIRD_PARTY_LICENSES.txt"), licencesOf(root, inputs));
   return [library, worker].flatMap(({ metafile }) => filesOf(metafile));
 }
 

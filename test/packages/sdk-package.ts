@@ -1,6 +1,6 @@
 // The package @conclave/sdk as npm packs it, installed into an empty folder outside the repository.
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -20,11 +20,14 @@ export interface InstalledSdk {
 }
 
 export async function installSdk(): Promise<InstalledSdk> {
-  const built = await buildSdk();
   const folder = await mkdtemp(join(tmpdir(), "conclave-sdk-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
-    const packed = await npm(["pack", "--json", "--pack-destination", folder, "--workspace", "sdk"], root);
+    // A copy of the package: another test file builds its own at the same time.
+    const source = join(folder, "source");
+    for (const name of ["package.json", "README.md", "LICENSE"]) await cp(join(root, "sdk", name), join(source, name));
+    const built = await buildSdk(source);
+    const packed = await npm(["pack", "--json", "--pack-destination", folder], source);
     const [said] = Object.values(JSON.parse(packed) as Readonly<Record<string, Packed>>);
     if (said === undefined) throw new Error("npm packed nothing");
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "page", private: true, type: "module" }));
