@@ -1,8 +1,9 @@
 // The agents of a run: real processes that an operator's command starts, with a harness around their ports, disks and nodes.
 import { once } from "node:events";
-import { execFileSync, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { copyFile, mkdir, open, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, createWalletClient, http } from "viem";
 import {
   decodeJournalHeader,
@@ -16,18 +17,27 @@ import type { Deployment } from "../scripts/deploy/deployment.ts";
 import type { Control } from "./controls.ts";
 import { controlOptions } from "./controls.ts";
 import { startModelServer, type ModelServer } from "./model-server.ts";
+import type { HARMS } from "./manifest.ts";
 import { startRpcProxy, type RpcProxy } from "./rpc-proxy.ts";
+import { startSourceServer, type SourceServer } from "./source-server.ts";
 
 export const PASSWORD = "chaos";
+const hostile = join(import.meta.dirname, "hostile.ts");
+const withParent = join(import.meta.dirname, "../devnet/world/with-parent.ts");
+/** Agents act on what has so many blocks on top: a reorganization of more undoes what they acted on. */
+const FINALITY_DEPTH = 3;
 /** Room of an agent's disk where the harness may mount one. */
 const DISK = "size=96m";
 const TEN_GWEI = 10n ** 10n;
+const PROTECT_TRIES = 20;
+const PROTECT_EVERY_MS = 100;
 
 export interface ChaosAgent extends WorldAgent {
   readonly rpc: RpcProxy;
   readonly model: ModelServer;
-  /** False where this machine lets nobody mount a disk of its own. */
-  readonly hasDisk: boolean;
+  readonly sources: SourceServer;
+  /** Multiaddr at which the others reach it. */
+  readonly address: string;
   pid(): number | undefined;
   start(): void;
   kill(): Promise<void>;
@@ -38,8 +48,16 @@ export interface ChaosAgent extends WorldAgent {
   serveTwice(timeoutMs: number): Promise<number | null>;
   /** Appends the beginning of one more record to the newest journal of a request. */
   tear(): Promise<void>;
+  /** Takes all room of the disk, where this machine lets the harness mount one that can be written. */
   fill(): Promise<void>;
   empty(): Promise<void>;
+  /** Makes the disk read-only, where this machine lets the harness mount one. The agent must not run. */
+  protect(): Promise<void>;
+  unprotect(): void;
+  /** Starts a process that harms the addresses under the agent's key. The agent must not run. */
+  harm(how: (typeof HARMS)[number], addresses: readonly string[]): void;
+  /** Ends that process. */
+  disarm(): Promise<void>;
   /** Uses the next nonce of the agent's account. */
   stealNonce(): Promise<void>;
   /** Starts of its process so far. */
@@ -66,13 +84,16 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const hasDisk = mount(dataDir);
   const rpc = await startRpcProxy(rpcUrl);
   const model = await startModelServer();
+  const sources = await startSourceServer();
   const port = await freePort();
+  const address = await plan.reach(port);
   const { chainId, oracle, registry } = deployment;
   const config = {
-    chain: { rpcUrl: rpc.url, chainId, oracle, registry, pollIntervalMs: 300 },
+    chain: { rpcUrl: rpc.url, chainId, oracle, registry, pollIntervalMs: 300, finalityDepth: FINALITY_DEPTH },
     model: { kind: "openai", url: model.url, model: "sums", prompts: "small", timeoutMs: 10_000, retries: 1 },
     listen: [`/ip4/127.0.0.1/tcp/${port}`],
-    announce: [await plan.reach(port)],
+    announce: [address],
+    sources: { hosts: sources.hosts },
     timing: {
       phaseMs: 8_000,
       graceMs: 1_500,
@@ -88,6 +109,8 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const secondDirectory = await makeSecondFolder(directory, config, dataDir);
   let child: ChildProcess | undefined;
   let lives = 0;
+  let isProtected = false;
+  let isHostile = false;
   const kill = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, "exit");
@@ -99,7 +122,8 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
     ...agent,
     rpc,
     model,
-    hasDisk,
+    sources,
+    address,
     pid: () => (child?.exitCode === null && child.signalCode === null ? child.pid : undefined),
     start() {
       lives++;
@@ -117,9 +141,36 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
       clearTimeout(timer);
       return second.signalCode === "SIGKILL" ? null : second.exitCode;
     },
-    tear: () => tearNewest(join(dataDir, "journals")),
-    fill: () => fillDisk(join(dataDir, "filler")),
-    empty: () => rm(join(dataDir, "filler"), { force: true }),
+    async tear() {
+      if (!isProtected) await tearNewest(join(dataDir, "journals"));
+    },
+    async fill() {
+      if (hasDisk && !isProtected) await fillDisk(join(dataDir, "filler"));
+    },
+    async empty() {
+      if (!isProtected) await rm(join(dataDir, "filler"), { force: true });
+    },
+    async protect() {
+      // A second process for the folder may still be about to end.
+      for (let tries = 0; hasDisk && !isProtected && tries < PROTECT_TRIES; tries++) {
+        isProtected = remount(dataDir, "ro");
+        if (!isProtected) await sleep(PROTECT_EVERY_MS);
+      }
+    },
+    unprotect() {
+      if (isProtected && remount(dataDir, "rw")) isProtected = false;
+    },
+    harm(how, addresses) {
+      isHostile = true;
+      child = spawn(process.execPath, ["--import", withParent, hostile, directory, how, ...addresses], {
+        stdio: "ignore",
+        env: { ...process.env, CONCLAVE_PASSWORD: PASSWORD },
+      });
+    },
+    async disarm() {
+      if (isHostile) await kill();
+      isHostile = false;
+    },
     async stealNonce() {
       const client = createPublicClient({ transport: http(rpcUrl) });
       const wallet = createWalletClient({ account: agent.keys.viemAccount(), transport: http(rpcUrl) });
@@ -127,7 +178,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
         chain: null,
         to: agent.keys.address,
         value: 0n,
-        maxFeePerGas: 10n * TEN_GWEI,
+        maxFeePerGas: 30n * TEN_GWEI,
         maxPriorityFeePerGas: TEN_GWEI,
       });
       await client.waitForTransactionReceipt({ hash, pollingInterval: 50 });
@@ -135,7 +186,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
     lives: () => lives,
     async close() {
       await kill();
-      await Promise.all([rpc.close(), model.close()]);
+      await Promise.all([rpc.close(), model.close(), sources.close()]);
       if (hasDisk) execFileSync("umount", ["-l", dataDir]);
     },
   };
@@ -152,8 +203,17 @@ async function makeSecondFolder(directory: string, config: object, dataDir: stri
 }
 
 function mount(path: string): boolean {
+  return succeeds("mount", ["-t", "tmpfs", "-o", DISK, "none", path]);
+}
+
+/** False if somebody has a file open for writing. */
+function remount(path: string, mode: "ro" | "rw"): boolean {
+  return succeeds("mount", ["-o", `remount,${mode}`, path]);
+}
+
+function succeeds(command: string, args: readonly string[]): boolean {
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", DISK, "none", path], { stdio: "ignore" });
+    execFileSync(command, args, { stdio: "ignore" });
     return true;
   } catch {
     return false;

@@ -1,13 +1,17 @@
 // Examines a run with an outsider's view: the chain's events and state, the journals, the pinned blocks.
 import { join } from "node:path";
 import { openFolderReader, type FolderReader } from "../agents/adapters/ipfs/folder-content-store.ts";
-import { messageOf } from "../agents/core/errors.ts";
+import { createGatewaySource } from "../agents/adapters/ipfs/gateway-source.ts";
+import { ConclaveError, messageOf } from "../agents/core/errors.ts";
+import { faultTolerance } from "../agents/core/quorum.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import type { Attempt, Digest, Request } from "../agents/core/types.ts";
 import { verifyRequest } from "../agents/node/audit/verify.ts";
 import { readSlots } from "./journals.ts";
+import { AGENTS } from "./manifest.ts";
 import { checkMoney } from "./money.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
+import { startWrongGateway } from "./wrong-gateway.ts";
 
 export const FINDINGS = [
   "two decisions",
@@ -16,6 +20,7 @@ export const FINDINGS = [
   "not ended",
   "no progress",
   "not proven",
+  "wrong blocks",
   "money",
   "slashed",
   "wrong answer",
@@ -32,17 +37,24 @@ export interface Examination {
   readonly findings: readonly Finding[];
 }
 
-/** `last`: the request that was asked after everything was mended. */
+export interface Examined {
+  readonly asked: readonly Asked[];
+  /** The request that was asked after everything was mended. */
+  readonly last: Asked;
+  /** Agents to which sources showed something else: at most f of them cannot make the others answer by it. */
+  readonly misled: number;
+  /** Copies of the journals. */
+  readonly copies: string;
+}
+
 export async function examine(
   world: ChaosWorld,
-  asked: readonly Asked[],
-  last: Asked | null,
-  copies: string,
+  { asked, last, misled, copies }: Examined,
   signal: AbortSignal,
 ): Promise<Examination> {
   const findings: Finding[] = [];
   const find = (kind: Finding["kind"], what: string): void => void findings.push({ kind, what });
-  const all = last === null ? asked : [...asked, last];
+  const all = [...asked, last];
   const attempts: Attempt[] = [];
   const sharesOf = new Map<bigint, readonly number[]>();
   let decisions = 0;
@@ -59,10 +71,12 @@ export async function examine(
     sharesOf.set(requestId, committed[0]?.decision.shares ?? []);
     attempts.push(...attemptsIn(world, events));
     await prove(world, one, find, signal);
-    const answer = committed[0]?.decision.answer;
+    const { answer, status: said } = committed[0]?.decision ?? {};
     // What was asked in peace has to be answered, and rightly.
-    if (one === last && (status !== "decided" || answer !== one.truth))
-      find("wrong answer", `${label} is ${status} ${JSON.stringify(answer)}, not ${one.truth}`);
+    const mustAnswer = one === last;
+    const mustBeRight = mustAnswer || (one.source && misled <= faultTolerance(AGENTS));
+    if ((mustAnswer && said !== "decided") || (mustBeRight && said === "decided" && answer !== one.truth))
+      find("wrong answer", `${label} is ${said} ${JSON.stringify(answer)}, not ${one.truth}`);
   }
   const { messages, doubles, broken } = await readSlots(copies, attempts);
   for (const { requestId, seat, slot } of doubles)
@@ -92,15 +106,27 @@ async function prove(
   signal: AbortSignal,
 ): Promise<void> {
   const folders = await Promise.all(agents.map(({ directory }) => openFolderReader(join(directory, "data", "ipfs"))));
+  const get = (digest: Digest): Promise<Uint8Array> => firstOf(folders, digest, signal);
+  const gateway = await startWrongGateway(get, Number(requestId));
+  const chain = { ...reader, certificate: transactions.certificate.bind(transactions) };
+  /** Why it is not proven; null if it is. */
+  const failureWith = async (store: Parameters<typeof verifyRequest>[0]["store"]): Promise<string | null> => {
+    try {
+      const { ok, failure } = await verifyRequest({ chain, store, requestId, signal });
+      return ok ? null : `${failure?.step} ${failure?.reason}`;
+    } catch (error) {
+      if (!(error instanceof ConclaveError)) throw error;
+      return messageOf(error);
+    }
+  };
+  const label = `request ${requestId} (${protocol})`;
   try {
-    const store = { get: (digest: Digest) => firstOf(folders, digest, signal) };
-    const chain = { ...reader, certificate: transactions.certificate.bind(transactions) };
-    const report = await verifyRequest({ chain, store, requestId, signal });
-    if (!report.ok)
-      find("not proven", `request ${requestId} (${protocol}): ${report.failure?.step} ${report.failure?.reason}`);
-  } catch (error) {
-    find("not proven", `request ${requestId} (${protocol}): ${messageOf(error)}`);
+    const failure = await failureWith({ get });
+    if (failure !== null) find("not proven", `${label}: ${failure}`);
+    if ((await failureWith(createGatewaySource(gateway.url))) === null && gateway.wrong() > 0)
+      find("wrong blocks", `${label} is proven by a gateway that served ${gateway.wrong()} wrong blocks`);
   } finally {
+    await gateway.close();
     await Promise.all(folders.map((folder) => folder.close()));
   }
 }

@@ -3,9 +3,15 @@ import { protocols } from "../agents/core/protocols/index.ts";
 import { createRandom, type Random } from "../sim/random.ts";
 import {
   AGENTS,
+  HARMS,
+  KEPT,
   MODEL_FAULTS,
+  MOST_GWEI,
+  MOST_REPLACED,
   PERTURBATIONS,
   RPC_FAULTS,
+  SOURCE_FAULTS,
+  SOURCE_PROTOCOLS,
   type Manifest,
   type Perturbation,
   type PerturbationKind,
@@ -29,7 +35,12 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   oneWay: 2,
   delay: 2,
   disk: 2,
+  readOnly: 1,
   nonce: 1,
+  hostile: 3,
+  source: 3,
+  reorg: 3,
+  gas: 2,
 };
 
 /** Returns the manifest of a seed. `only`: the kinds of perturbations to draw from. */
@@ -37,11 +48,12 @@ export function generateManifest(seed: number, only: readonly PerturbationKind[]
   const random = createRandom(seed, "chaos");
   const kinds = PERTURBATIONS.filter((kind) => only === null || only.includes(kind));
   const weighted = kinds.flatMap((kind) => Array<PerturbationKind>(KINDS[kind]).fill(kind));
-  const requests = Array.from({ length: random.between(1, 4) }, () => ({
+  const requests = Array.from({ length: random.between(1, 4) }, () => {
     // More than half as most requests are: by mbft.
-    protocol: random.chance(500_000) ? "mbft" : random.pick(protocols).id,
-    afterMs: random.below(START_SPAN_MS / 2),
-  }));
+    const protocol = random.chance(500_000) ? "mbft" : random.pick(protocols).id;
+    const source = SOURCE_PROTOCOLS.includes(protocol) && random.chance(300_000);
+    return { protocol, afterMs: random.below(START_SPAN_MS / 2), source };
+  });
   const perturbations = Array.from({ length: random.between(1, 6) }, () => perturb(random, random.pick(weighted)));
   return { name: `seed ${seed}`, requests, perturbations };
 }
@@ -62,6 +74,14 @@ function perturb(random: Random, kind: PerturbationKind): Perturbation {
       return { kind, from: agent, to: (agent + random.between(1, AGENTS - 1)) % AGENTS, ...when };
     case "delay":
       return { kind, ms: random.between(20, 1_500), ...when };
+    case "hostile":
+      return { kind, agent, harm: random.pick(HARMS), ...when };
+    case "source":
+      return { kind, agent, fault: random.pick(SOURCE_FAULTS), ...when };
+    case "reorg":
+      return { kind, blocks: random.between(1, MOST_REPLACED), kept: random.pick(KEPT), ...when, forMs: 0 };
+    case "gas":
+      return { kind, gwei: random.between(1, MOST_GWEI), ...when };
     default:
       return { kind, agent, ...when };
   }

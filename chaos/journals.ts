@@ -55,7 +55,9 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
     for (const attempt of attempts) {
       const name = `request-${attempt.request.id}-${attempt.attempt}`;
       try {
-        for await (const { phase, round, seat, payloadDigest } of headersIn(folder, name, attempt)) {
+        for await (const message of messagesIn(folder, name)) {
+          if (forgeryIn(attempt, message) !== null) continue;
+          const { phase, round, seat, payloadDigest } = message.header;
           messages++;
           const where = { requestId: attempt.request.id, seat, slot: `phase ${phase}, round ${round}` };
           const key = `${name} ${seat} ${where.slot}`;
@@ -72,8 +74,8 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
   return { messages, doubles, broken };
 }
 
-/** The headers of the messages in a journal that their seats signed; none if there is no such journal. Throws JOURNAL_CORRUPT. */
-async function* headersIn(folder: string, name: string, attempt: Attempt): AsyncGenerator<Message["header"]> {
+/** The messages in a journal; none if there is no such journal. Throws JOURNAL_CORRUPT. */
+export async function* messagesIn(folder: string, name: string): AsyncGenerator<Message> {
   const journals = createFileJournals(folder);
   if (!(await journals.list()).includes(name)) return;
   const journal = await journals.open(name);
@@ -82,7 +84,7 @@ async function* headersIn(folder: string, name: string, attempt: Attempt): Async
     let records = 0;
     for await (const record of journal.read()) {
       const input = records++ === 0 ? null : read(record);
-      if (input?.kind === "message" && forgeryIn(attempt, input.message) === null) yield input.message.header;
+      if (input?.kind === "message") yield input.message;
     }
   } finally {
     await journal.close();

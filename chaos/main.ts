@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { messageOf } from "../agents/core/errors.ts";
-import { between, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
+import { between, EXIT_USAGE, exitCodeOf, readGiven, toolCommand } from "../scripts/shared/arguments.ts";
 import { CONTROLS, type Control } from "./controls.ts";
 import { generateManifest } from "./generate.ts";
 import type { Finding } from "./examine.ts";
@@ -44,7 +44,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
   const kinds = (text: string): readonly PerturbationKind[] => text.split(",").map(oneOf(PERTURBATIONS));
   return toolCommand("chaos")
     .description(
-      "Runs five real agents over libp2p on a local chain, breaks processes, network, RPC nodes, models and disks, and examines the outcome from outside.",
+      "Runs five real agents over libp2p on a local chain, breaks processes, network, chain, RPC nodes, models, sources and disks, and examines the outcome from outside.",
     )
     .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
     .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
@@ -58,7 +58,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
     .option("--out <folder>", "where failures are kept", ".cache/chaos")
     .option("--json", "print one JSON object at the end instead of text")
     .addHelpText("after", "\nExample:\n  npm run chaos -- --seed 7 --manifests 3 --json\n")
-    .addHelpText("after", "Exit codes: 0 nothing found, 1 something found, 2 it could not run.");
+    .addHelpText("after", "Exit codes: 0 nothing found, 1 something found, 2 it could not run, or was stopped.");
 }
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -66,26 +66,25 @@ async function main(argv: readonly string[]): Promise<number> {
   program.parse(argv, { from: "user" });
   const flags = program.opts<Flags>();
   const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => stop.abort(new Error(`stopped by ${signal}`)));
   const manifests = await manifestsOf(flags);
   const found: Found[] = [];
+  let played = 0;
   let decisions = 0;
   let world: ChaosWorld | null = null;
   try {
-    for (const [index, manifest] of manifests.entries()) {
+    for (const manifest of manifests) {
       // One world serves many manifests; what is found in one must not blur the next.
-      world ??= await startChaosWorld(flags.control ?? null, stop.signal);
+      world ??= await startChaosWorld(flags.control ?? null, teller("a new world"), stop.signal);
       const folder = join(flags.out, manifest.name.replaceAll(" ", "-"));
       await rm(folder, { recursive: true, force: true });
-      const startedAt = performance.now();
-      const tell = (line: string): void =>
-        void process.stderr.write(
-          `${manifest.name} +${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${line}\n`,
-        );
+      const tell = teller(manifest.name);
       const examined = await runManifest(world, manifest, { out: folder, tell, signal: stop.signal });
+      played++;
       decisions += examined.decisions;
       tell(
-        `${index + 1} of ${manifests.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
+        `${played} of ${manifests.length}: ${examined.decisions} decisions, ${examined.messages} messages, ${examined.findings.length} findings`,
       );
       if (examined.findings.length === 0) {
         await rm(folder, { recursive: true, force: true });
@@ -100,12 +99,26 @@ async function main(argv: readonly string[]): Promise<number> {
       await world.close();
       world = null;
     }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    process.stderr.write(`${messageOf(stop.signal.reason)}\n`);
   } finally {
     await world?.close().catch((error: unknown) => process.stderr.write(`clean-up: ${messageOf(error)}\n`));
   }
-  const report = { manifests: manifests.length, decisions, findings: found };
+  const report = { manifests: played, decisions, findings: found };
   process.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : textOf(report));
+  // A build of the contracts may still go on.
+  if (stop.signal.aborted) process.exit(EXIT_USAGE);
   return found.length > 0 ? EXIT_FOUND : 0;
+}
+
+/** Prints lines for people with the time since this call. */
+function teller(about: string): (line: string) => void {
+  const startedAt = performance.now();
+  return (line) => {
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    process.stderr.write(`${about} +${seconds} s: ${line}\n`);
+  };
 }
 
 async function manifestsOf({ manifest, seed, manifests, only }: Flags): Promise<readonly Manifest[]> {

@@ -6,6 +6,8 @@ import { protocols } from "../agents/core/protocols/index.ts";
 
 /** Agents of every world; each is on every committee. */
 export const AGENTS = 5;
+/** Protocols whose seats read what a question names. */
+export const SOURCE_PROTOCOLS: readonly string[] = protocols.filter(({ readsSources }) => readsSources).map(({ id }) => id);
 /** Latest moment of a perturbation's start and its longest duration, in milliseconds. */
 export const MOST_AFTER_MS = 30_000;
 export const MOST_FOR_MS = 30_000;
@@ -16,10 +18,24 @@ const agent = z
   .max(AGENTS - 1);
 const when = { afterMs: z.int().min(0).max(MOST_AFTER_MS), forMs: z.int().min(0).max(MOST_FOR_MS) };
 
-/** How an RPC node fails: it refuses with HTTP 503, breaks connections, does not answer, or shows an old head. */
-export const RPC_FAULTS = ["refuse", "reset", "hang", "stale"] as const;
+/**
+ * How an RPC node fails: it refuses with HTTP 503, breaks connections, does not answer, shows an old head, or is two nodes that
+ * answer in turn, one of which is behind.
+ */
+export const RPC_FAULTS = ["refuse", "reset", "hang", "stale", "disagree"] as const;
 /** How a model fails: it does not answer, answers with HTTP 500, with no JSON, or with what is not true. */
 export const MODEL_FAULTS = ["hang", "die", "babble", "lie"] as const;
+
+/** What a hostile peer does: it sends as much as others take, old messages again, bytes one by one, or opens a thousand streams. */
+export const HARMS = ["flood", "replay", "slow", "streams"] as const;
+/** How a source fails: it does not answer, answers with HTTP 500, breaks connections, never ends, or shows another number. */
+export const SOURCE_FAULTS = ["hang", "die", "reset", "endless", "lie"] as const;
+/** Which transactions of replaced blocks come back: all, or the asker's alone. */
+export const KEPT = ["all", "asks"] as const;
+/** Blocks that a reorganization replaces at most. */
+export const MOST_REPLACED = 12;
+/** The highest base fee, in gwei. */
+export const MOST_GWEI = 200;
 
 /** One thing that is broken `afterMs` after the start and mended `forMs` later. */
 const perturbationSchema = z.discriminatedUnion("kind", [
@@ -50,15 +66,42 @@ const perturbationSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("delay"), ms: z.int().min(1).max(3_000), ...when }),
   /** The agent's disk has no room. */
   z.strictObject({ kind: z.literal("disk"), agent, ...when }),
+  /** SIGKILL, and the disk is read-only when the agent is started again. */
+  z.strictObject({ kind: z.literal("readOnly"), agent, ...when }),
   /** Somebody else uses the next nonce of the agent's account, whenever the agent sends a transaction. */
   z.strictObject({ kind: z.literal("nonce"), agent, ...when }),
+  /** SIGKILL, and until it is mended another process harms the others under the agent's key. */
+  z.strictObject({ kind: z.literal("hostile"), agent, harm: z.enum(HARMS), ...when }),
+  /** What the agent reads of sources. */
+  z.strictObject({ kind: z.literal("source"), agent, fault: z.enum(SOURCE_FAULTS), ...when }),
+  /** The newest blocks are replaced when it begins. */
+  z.strictObject({
+    kind: z.literal("reorg"),
+    blocks: z.int().min(1).max(MOST_REPLACED),
+    kept: z.enum(KEPT),
+    ...when,
+  }),
+  /** The base fee jumps to so many gwei. */
+  z.strictObject({ kind: z.literal("gas"), gwei: z.int().min(1).max(MOST_GWEI), ...when }),
 ]);
 
 const manifestSchema = z.strictObject({
   /** Where it comes from, e.g. `seed 7`. */
   name: z.string().regex(/^[\w -]{1,60}$/, "expected letters, digits, blanks and hyphens"),
   requests: z
-    .array(z.strictObject({ protocol: z.enum(protocols.map(({ id }) => id)), afterMs: when.afterMs }))
+    .array(
+      z
+        .strictObject({
+          protocol: z.enum(protocols.map(({ id }) => id)),
+          afterMs: when.afterMs,
+          /** True if the sum stands at a source, which each agent reads by itself. */
+          source: z.boolean().default(false),
+        })
+        .refine(({ protocol, source }) => !source || SOURCE_PROTOCOLS.includes(protocol), {
+          path: ["source"],
+          error: `expected a protocol that takes sources: ${SOURCE_PROTOCOLS.join(", ")}`,
+        }),
+    )
     .min(1)
     .max(16),
   perturbations: z.array(perturbationSchema).max(32),

@@ -29,7 +29,7 @@ interface Body {
 
 const terms = defaultTerms({ kind: "number", protocol: 1 });
 /** What makes a liar's sum wrong. */
-const LIE = 10;
+export const LIE = 10;
 /** Time for one answer, so that perturbations meet calls under way. */
 const THINK_MS = 300;
 const LOGPROB = -0.05;

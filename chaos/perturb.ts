@@ -1,17 +1,21 @@
 // Breaks and mends: what is active now decides the state of every agent, so that perturbations may overlap.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Perturbation } from "./manifest.ts";
+import type { Perturbation, PerturbationKind } from "./manifest.ts";
 import type { ChaosAgent } from "./agents.ts";
 import type { ChaosWorld } from "./world.ts";
 
 const SUPERVISE_MS = 500;
+/** While one of these lasts, the agent's own process does not run. */
+const DOWN: ReadonlySet<PerturbationKind> = new Set(["kill", "tear", "restart", "hostile"]);
+
+type Broken = Pick<ChaosWorld, "agents" | "links" | "reorganize" | "priceGas">;
 
 /**
  * Runs the perturbations by their times; resolves when all are mended. An agent that ends by itself is started again, as
  * an operator's supervisor would.
  */
 export async function perturb(
-  world: Pick<ChaosWorld, "agents" | "links">,
+  world: Broken,
   perturbations: readonly Perturbation[],
   tell: (line: string) => void,
   signal: AbortSignal,
@@ -25,7 +29,9 @@ export async function perturb(
     await sleep(perturbation.afterMs, undefined, { signal });
     tell(`breaks: ${JSON.stringify(perturbation)}`);
     active.add(perturbation);
-    await inOrder(() => begin(world, perturbation));
+    // Waits until no request is on its way to the chain, which may take an agent that is to be mended.
+    if (perturbation.kind === "reorg") await world.reorganize(perturbation.blocks, perturbation.kept);
+    else await inOrder(() => begin(world, perturbation));
     await settle();
     await sleep(perturbation.forMs, undefined, { signal });
     active.delete(perturbation);
@@ -50,7 +56,7 @@ export async function perturb(
 }
 
 /** What happens once, when a perturbation begins. */
-async function begin({ agents }: Pick<ChaosWorld, "agents">, perturbation: Perturbation): Promise<void> {
+async function begin({ agents }: Broken, perturbation: Perturbation): Promise<void> {
   if (!("agent" in perturbation)) return;
   const agent = agents[perturbation.agent] as ChaosAgent;
   switch (perturbation.kind) {
@@ -66,19 +72,29 @@ async function begin({ agents }: Pick<ChaosWorld, "agents">, perturbation: Pertu
       void agent.serveTwice(perturbation.forMs);
       return;
     case "disk":
-      if (agent.hasDisk) await agent.fill();
-      return;
+      return agent.fill();
+    case "hostile":
+      await agent.kill();
+      return agent.harm(
+        perturbation.harm,
+        agents.filter((other) => other !== agent).map(({ address }) => address),
+      );
+    case "readOnly":
+      await agent.kill();
+      return agent.protect();
     default:
   }
 }
 
 async function reconcile(
-  { agents, links }: Pick<ChaosWorld, "agents" | "links">,
+  { agents, links, priceGas }: Broken,
   active: readonly Perturbation[],
 ): Promise<void> {
   for (const [index, agent] of agents.entries()) {
     const own = active.filter((one) => "agent" in one && one.agent === index);
-    const isDown = own.some(({ kind }) => kind === "kill" || kind === "tear" || kind === "restart");
+    if (!own.some(({ kind }) => kind === "readOnly")) agent.unprotect();
+    if (!own.some(({ kind }) => kind === "hostile")) await agent.disarm();
+    const isDown = own.some(({ kind }) => DOWN.has(kind));
     if (!isDown && agent.pid() === undefined) agent.start();
     agent.signal(own.some(({ kind }) => kind === "pause") ? "SIGSTOP" : "SIGCONT");
     const rpc = own.findLast((one) => one.kind === "rpc");
@@ -86,8 +102,10 @@ async function reconcile(
     agent.rpc.onSend(own.some(({ kind }) => kind === "nonce") ? () => agent.stealNonce() : null);
     const model = own.findLast((one) => one.kind === "model");
     agent.model.fail(model?.fault ?? null);
+    agent.sources.fail(own.findLast((one) => one.kind === "source")?.fault ?? null);
     if (!own.some(({ kind }) => kind === "disk")) await agent.empty();
   }
+  await priceGas(active.findLast((one) => one.kind === "gas")?.gwei ?? null);
   links.shape((from, to) => delayOf(active, from, to));
 }
 

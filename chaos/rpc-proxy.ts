@@ -15,10 +15,18 @@ export interface RpcProxy {
 }
 
 interface Call {
+  readonly id?: unknown;
   readonly method: string;
   readonly params?: readonly unknown[];
 }
 
+interface Answer {
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+/** Blocks by which the slower of two nodes is behind. */
+export const LAG_BLOCKS = 8;
 /** Methods whose parameter of this index names a block. */
 const BLOCK_AT: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
@@ -28,38 +36,41 @@ const BLOCK_AT: Readonly<Record<string, number>> = {
   eth_getCode: 1,
   eth_estimateGas: 1,
 };
+/** Methods that look something up by its hash. */
+const BY_HASH: ReadonlySet<string> = new Set([
+  "eth_getBlockByHash",
+  "eth_getTransactionByHash",
+  "eth_getTransactionReceipt",
+]);
 
 export async function startRpcProxy(target: string): Promise<RpcProxy> {
   let fault: RpcFault | null = null;
-  /** The block that an old head shows, as hex. */
-  let frozen: string | null = null;
+  /** The block that an old head shows. */
+  let frozen: number | null = null;
+  let turn = 0;
   let before: (() => Promise<void>) | null = null;
 
   const post = async (body: string): Promise<string> => {
     const answer = await fetch(target, { method: "POST", headers: { "content-type": "application/json" }, body });
     return await answer.text();
   };
-  const aged = (call: Call): Call => {
-    if (frozen === null) return call;
-    const at = BLOCK_AT[call.method];
-    if (at === undefined || !["latest", "pending", "safe", "finalized"].includes(String(call.params?.[at])))
-      return call;
-    return { ...call, params: (call.params ?? []).with(at, frozen) };
+  const ask = async (call: Call): Promise<Answer> =>
+    JSON.parse(await post(JSON.stringify({ jsonrpc: "2.0", id: 1, ...call }))) as Answer;
+  const headOf = async (): Promise<number> => Number((await ask({ method: "eth_blockNumber", params: [] })).result);
+  /** The newest block of the node that answers now; null if it is that of the chain. */
+  const shownHead = async (): Promise<number | null> => {
+    if (fault !== "disagree") return frozen;
+    return turn++ % 2 === 0 ? null : Math.max(0, (await headOf()) - LAG_BLOCKS);
   };
-  /** Answers one call of a body, which may be a batch. */
+  /** Answers a body, which may be a batch. */
   const forward = async (body: string): Promise<string> => {
     const parsed = JSON.parse(body) as Call | readonly Call[];
     const calls = Array.isArray(parsed) ? (parsed as readonly Call[]) : [parsed as Call];
     if (before !== null && calls.some(({ method }) => method === "eth_sendRawTransaction")) await before();
-    const sent = calls.map(aged);
-    const text = await post(JSON.stringify(Array.isArray(parsed) ? sent : sent[0]));
-    if (frozen === null) return text;
-    const answers = JSON.parse(text) as object | readonly object[];
-    const list = Array.isArray(answers) ? (answers as readonly object[]) : [answers as object];
-    const shown = list.map((answer, index) =>
-      calls[index]?.method === "eth_blockNumber" ? { ...answer, result: frozen } : answer,
-    );
-    return JSON.stringify(Array.isArray(answers) ? shown : shown[0]);
+    const head = await shownHead();
+    if (head === null) return await post(body);
+    const answers = await Promise.all(calls.map((call) => askBehind(call, head, ask)));
+    return JSON.stringify(Array.isArray(parsed) ? answers : answers[0]);
   };
 
   const server = createServer((request, response) => {
@@ -77,10 +88,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
   return {
     url,
     async fail(next) {
-      const head = JSON.parse(
-        await post(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] })),
-      ) as { readonly result: string };
-      frozen = next === "stale" ? head.result : null;
+      if (next !== fault) frozen = next === "stale" ? await headOf() : null;
       // Whoever hangs is let go, as a node that comes back lets go.
       if (fault === "hang") server.closeAllConnections();
       fault = next;
@@ -90,4 +98,59 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
     },
     close,
   };
+}
+
+/** Answers as a node does that knows no block after `head`. */
+async function askBehind(call: Call, head: number, ask: (call: Call) => Promise<Answer>): Promise<Answer> {
+  const { id, method, params = [] } = call;
+  const answer = (content: Answer): Answer => ({ jsonrpc: "2.0", id, ...content }) as Answer;
+  const refusal = (message: string): Answer => answer({ error: { code: -32_000, message } });
+  if (method === "eth_blockNumber") return answer({ result: hex(head) });
+  if (method === "eth_getLogs") return askLogsBehind(call, head, ask, answer);
+  const at = BLOCK_AT[method];
+  if (at !== undefined) {
+    const block = params[at];
+    if (!isNumber(block)) return ask({ ...call, params: [...params.slice(0, at), hex(head), ...params.slice(at + 1)] });
+    if (Number(block) <= head) return ask(call);
+    return method === "eth_getBlockByNumber" ? answer({ result: null }) : refusal("header not found");
+  }
+  const known = await ask(call);
+  return BY_HASH.has(method) && blockOf(known) > head ? answer({ result: null }) : known;
+}
+
+/** A node that is behind leaves out the logs of blocks that it does not know, and says nothing of it. */
+async function askLogsBehind(
+  call: Call,
+  head: number,
+  ask: (call: Call) => Promise<Answer>,
+  answer: (content: Answer) => Answer,
+): Promise<Answer> {
+  const filter = (call.params?.[0] ?? {}) as {
+    readonly blockHash?: string;
+    readonly fromBlock?: string;
+    readonly toBlock?: string;
+  };
+  if (filter.blockHash !== undefined) {
+    const block = await ask({ method: "eth_getBlockByHash", params: [filter.blockHash, false] });
+    if (block.result === null || blockOf(block) > head)
+      return answer({ error: { code: -32_000, message: "unknown block" } });
+    return ask(call);
+  }
+  const [from, to] = [filter.fromBlock, filter.toBlock].map((block) => (isNumber(block) ? Number(block) : head));
+  if ((from as number) > head) return answer({ result: [] });
+  return ask({ ...call, params: [{ ...filter, toBlock: hex(Math.min(to as number, head)) }] });
+}
+
+/** The block of what was found; 0 if it is in none. */
+function blockOf({ result }: Answer): number {
+  const { blockNumber, number } = (result ?? {}) as { readonly blockNumber?: string; readonly number?: string };
+  return Number(blockNumber ?? number ?? 0);
+}
+
+function isNumber(block: unknown): block is string {
+  return typeof block === "string" && block.startsWith("0x");
+}
+
+function hex(block: number): string {
+  return `0x${block.toString(16)}`;
 }

@@ -29,9 +29,9 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
   try {
     await world.nextEpoch();
     const asking = Promise.all(
-      manifest.requests.map(async ({ protocol, afterMs }) => {
+      manifest.requests.map(async ({ protocol, afterMs, source }) => {
         await sleep(afterMs, undefined, { signal });
-        return await world.ask(protocol);
+        return await world.ask(protocol, source);
       }),
     );
     await perturb(world, manifest.perturbations, tell, signal);
@@ -43,7 +43,11 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     await ended(world, [last], options);
     copying.abort();
     await copied;
-    const examination = await examine(world, asked, last, copies, signal);
+    const liars = manifest.perturbations.flatMap((one) =>
+      one.kind === "source" && one.fault === "lie" ? [one.agent] : [],
+    );
+    const examined = { asked, last, misled: new Set(liars).size, copies };
+    const examination = await examine(world, examined, signal);
     if (examination.findings.length > 0) await keep(world, out, examination);
     return examination;
   } finally {

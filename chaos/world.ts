@@ -1,4 +1,5 @@
 // A chain, a deployment and five agents in processes of their own, with a harness between them.
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,16 +18,20 @@ import { openBank } from "../devnet/world/bank.ts";
 import { startLocalChain, type LocalChain } from "../devnet/local-chain.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
 import { DEFAULT_PRICES } from "../scripts/deploy/prices.ts";
+import { createChainFaults, type ChainFaults } from "./chain-faults.ts";
 import { createChaosAgent, type ChaosAgent } from "./agents.ts";
 import type { Control } from "./controls.ts";
 import { createLinks, type Links } from "./links.ts";
 import { AGENTS } from "./manifest.ts";
 import { questionOf } from "./model-server.ts";
+import { sourceOf } from "./source-server.ts";
 
 export interface Asked {
   readonly requestId: RequestId;
   readonly protocol: string;
   readonly truth: string;
+  /** True if the answer stands at a source. */
+  readonly source: boolean;
 }
 
 export interface ChaosWorld {
@@ -41,7 +46,10 @@ export interface ChaosWorld {
   readonly fee: bigint;
   readonly agents: readonly ChaosAgent[];
   readonly links: Links;
-  ask(protocol: string): Promise<Asked>;
+  ask(protocol: string, source?: boolean): Promise<Asked>;
+  /** Replaces the newest blocks; no request is being asked meanwhile. */
+  reorganize: ChainFaults["reorganize"];
+  priceGas: ChainFaults["priceGas"];
   /** Requests so far. */
   asked(): number;
   /** Mines up to the next epoch, so that a draw that follows has the whole of it. */
@@ -70,8 +78,13 @@ const WAKE_TIMEOUT_MS = 60_000;
 const WAKE_POLL_MS = 1_000;
 const START_TIMEOUT_MS = 120_000;
 
-/** Starts a world; its agents serve and know each other when this resolves. */
-export async function startChaosWorld(control: Control | null, signal: AbortSignal): Promise<ChaosWorld> {
+/** Starts a world; its agents serve and know each other when this resolves. Rejects as soon as the signal aborts. */
+export async function startChaosWorld(
+  control: Control | null,
+  tell: (line: string) => void,
+  signal: AbortSignal,
+): Promise<ChaosWorld> {
+  tell("starts a chain");
   const directory = await mkdtemp(join(tmpdir(), "conclave-chaos-"));
   const closers: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
   const close = async (): Promise<void> => {
@@ -82,12 +95,16 @@ export async function startChaosWorld(control: Control | null, signal: AbortSign
     const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
     closers.push(() => chain.stop());
     const owner = privateKeyToAccount(chain.accounts[0]?.privateKey ?? "0x");
-    const deployment = await deploy({ rpcUrl: chain.rpcUrl, account: owner, ...TERMS });
+    tell("deploys the contracts; after a change it compiles them first, which takes half a minute");
+    const deploying = deploy({ rpcUrl: chain.rpcUrl, account: owner, ...TERMS });
+    const deployment = await Promise.race([deploying, rejectedBy(signal)]);
+    tell(`starts ${AGENTS} agents`);
     const bank = openBank(chain, deployment.token, owner);
     const agents: ChaosAgent[] = [];
     const links = createLinks((agent) => agents[agent]?.pid(), AGENTS);
     closers.push(() => links.close());
     for (let index = 0; index < AGENTS; index++) {
+      signal.throwIfAborted();
       const agentDirectory = join(directory, `agent-${index}`);
       await mkdir(agentDirectory, { recursive: true });
       const agent = await createChaosAgent({
@@ -109,17 +126,25 @@ export async function startChaosWorld(control: Control | null, signal: AbortSign
     await bank.mint(asker, MOST_REQUESTS * FEE);
     const actions = await createOperatorActions({ ...source, account: owner, receiptPollMs: 100 });
     await until(async () => (await reader.agents()).every(({ endpoint }) => endpoint.length > 0), "endpoints", signal);
+    const faults = createChainFaults(chain.rpcUrl, asker);
+    closers.push(async () => faults.close());
     let asked = 0;
     // One after the other: each request approves its own fee.
-    let lastAsk: Promise<unknown> = Promise.resolve();
-    const askOnce = async (protocol: string): Promise<Asked> => {
+    let last: Promise<unknown> = Promise.resolve();
+    const inOrder = <Result>(action: () => Promise<Result>): Promise<Result> => {
+      const next = last.then(action);
+      last = next.catch(() => undefined);
+      return next;
+    };
+    const askOnce = async (protocol: string, source: boolean): Promise<Asked> => {
       const code = protocolById(protocol)?.code;
       if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
       const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS });
       const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
-      const { requestId } = await askOnceAwake(() => actions.request(terms, questionOf(a, b)), chain, signal);
+      const question = questionOf(a, b) + (source ? `\nsource: ${sourceOf(a, b)}` : "");
+      const { requestId } = await askOnceAwake(() => actions.request(terms, question), chain, signal);
       asked++;
-      return { requestId, protocol, truth: String(a + b) };
+      return { requestId, protocol, truth: String(a + b), source };
     };
     return {
       directory,
@@ -132,11 +157,9 @@ export async function startChaosWorld(control: Control | null, signal: AbortSign
       fee: FEE,
       agents,
       links,
-      ask(protocol) {
-        const next = lastAsk.then(() => askOnce(protocol));
-        lastAsk = next.catch(() => undefined);
-        return next;
-      },
+      ask: (protocol, source = false) => inOrder(() => askOnce(protocol, source)),
+      reorganize: (blocks, kept) => inOrder(() => faults.reorganize(blocks, kept)),
+      priceGas: faults.priceGas,
       asked: () => asked,
       nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
       close,
@@ -158,6 +181,12 @@ async function askOnceAwake<T>(ask: () => Promise<T>, chain: LocalChain, signal:
     await sleep(WAKE_POLL_MS, undefined, { signal });
     await chain.nextEpoch(EPOCH_BLOCKS);
   }
+}
+
+/** Rejects with the signal's reason when it aborts. */
+async function rejectedBy(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, "abort");
+  throw signal.reason;
 }
 
 /** Polls until the condition holds. Throws after START_TIMEOUT_MS. */

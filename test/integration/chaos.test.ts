@@ -3,15 +3,22 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type ClientRequest, type IncomingMessage } from "node:http";
+import { get } from "node:https";
 import { connect, createServer as createTcpServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createPublicClient, createWalletClient, http, parseGwei } from "viem";
+import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
+import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
-import { ABSENT, type Message } from "../../agents/core/types.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
+import { encode } from "../../agents/core/encoding/codec.ts";
+import { ABSENT, type Address, type Hex, type Message } from "../../agents/core/types.ts";
 import { encodeInput } from "../../agents/node/seat/records.ts";
+import { createChainFaults } from "../../chaos/chain-faults.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
 import { generateManifest } from "../../chaos/generate.ts";
 import { readSlots } from "../../chaos/journals.ts";
@@ -27,11 +34,15 @@ import {
 import { earnedBy } from "../../chaos/money.ts";
 import { questionOf, startModelServer, sumIn } from "../../chaos/model-server.ts";
 import { delayOf } from "../../chaos/perturb.ts";
-import { startRpcProxy } from "../../chaos/rpc-proxy.ts";
+import { LAG_BLOCKS, startRpcProxy } from "../../chaos/rpc-proxy.ts";
+import { sourceOf, startSourceServer } from "../../chaos/source-server.ts";
+import { startWrongGateway } from "../../chaos/wrong-gateway.ts";
+import { startLocalChain } from "../../devnet/local-chain.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { assertAtLeast, assertBelow, assertIncludes } from "../support/assertions.ts";
 
 const when = { afterMs: 0, forMs: 1_000 };
+const hex = (block: number): string => `0x${block.toString(16)}`;
 
 describe("a manifest of chaos", () => {
   it("is the same for the same seed, stands in YAML as it is, and every perturbation is drawn", () => {
@@ -62,6 +73,10 @@ describe("a manifest of chaos", () => {
       [
         "name: x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: [{ kind: kill, agent: 9, afterMs: 0, forMs: 1 }]\n",
         /perturbations\.0\.agent/,
+      ],
+      [
+        "name: x\nrequests: [{ protocol: council, afterMs: 0, source: true }]\nperturbations: []\n",
+        /requests\.0\.source: expected a protocol that takes sources: mbft/,
       ],
       ["name: ../x\nrequests: [{ protocol: mbft, afterMs: 0 }]\nperturbations: []\n", /name/],
     ] as const)
@@ -164,6 +179,164 @@ describe("what chaos breaks", () => {
       await proxy.close();
       node.closeAllConnections();
       node.close();
+    }
+  });
+
+  it("two RPC nodes that answer in turn, one of which knows no block of the last eight", async () => {
+    const [head, hidden] = [20, 15];
+    const results: Readonly<Record<string, unknown>> = {
+      eth_blockNumber: hex(head),
+      eth_getBlockByNumber: { number: hex(hidden) },
+      eth_getBlockByHash: { number: hex(hidden) },
+      eth_getTransactionReceipt: { blockNumber: hex(hidden) },
+    };
+    const node = createServer((request, response) => {
+      void (async () => {
+        let body = "";
+        for await (const chunk of request) body += String(chunk);
+        const { method, params } = JSON.parse(body) as { readonly method: string; readonly params: unknown };
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: results[method] ?? params }));
+      })();
+    });
+    node.listen(0, "127.0.0.1");
+    await once(node, "listening");
+    const proxy = await startRpcProxy(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
+    /** What the node that follows the chain says, and then what the other one says. */
+    const both = async (method: string, params: readonly unknown[]): Promise<readonly unknown[]> => {
+      const said: unknown[] = [];
+      for (let turn = 0; turn < 2; turn++) {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+        const answer = await fetch(proxy.url, { method: "POST", body });
+        const { result, error } = (await answer.json()) as { readonly result?: unknown; readonly error?: object };
+        said.push(error ?? result);
+      }
+      return said;
+    };
+    const old = hex(head - LAG_BLOCKS);
+    try {
+      await proxy.fail("disagree");
+      assert.deepEqual(await both("eth_blockNumber", []), [hex(head), old]);
+      assert.deepEqual(await both("eth_call", [{}, "latest"]), [
+        [{}, "latest"],
+        [{}, old],
+      ]);
+      assert.deepEqual(await both("eth_estimateGas", [{}]), [[{}], [{}, old]]);
+      const refusal = { code: -32_000, message: "header not found" };
+      assert.deepEqual(await both("eth_call", [{}, hex(hidden)]), [[{}, hex(hidden)], refusal]);
+      for (const [method, params] of [
+        ["eth_getBlockByNumber", [hex(hidden), false]],
+        ["eth_getBlockByHash", ["0xaa", false]],
+        ["eth_getTransactionReceipt", ["0xaa"]],
+      ] as const)
+        assert.deepEqual(await both(method, params), [results[method], null], method);
+      // It leaves logs out without a word, unless it is asked for those of one block by its hash.
+      const range = { fromBlock: "0x1", toBlock: hex(hidden) };
+      assert.deepEqual(await both("eth_getLogs", [range]), [[range], [{ ...range, toBlock: old }]]);
+      assert.deepEqual((await both("eth_getLogs", [{ fromBlock: hex(14), toBlock: hex(hidden) }]))[1], []);
+      assert.deepEqual((await both("eth_getLogs", [{ blockHash: "0xaa" }]))[1], {
+        code: -32_000,
+        message: "unknown block",
+      });
+    } finally {
+      await proxy.close();
+      node.closeAllConnections();
+      node.close();
+    }
+  });
+
+  it("the chain: blocks are replaced, and what was in them comes back or is lost; gas is dear, and cheap again", async () => {
+    const chain = await startLocalChain({ engine: "anvil" });
+    const [asker, other] = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
+    assert.ok(asker !== undefined && other !== undefined);
+    const client = createPublicClient({ transport: http(chain.rpcUrl), cacheTime: 0 });
+    const faults = createChainFaults(chain.rpcUrl, asker.address.toLowerCase() as Address);
+    const send = (account: PrivateKeyAccount): Promise<Hex> =>
+      createWalletClient({ account, transport: http(chain.rpcUrl) }).sendTransaction({
+        chain: null,
+        to: other.address,
+        value: 1n,
+      });
+    const isMined = (hash: Hex): Promise<boolean> =>
+      client.getTransactionReceipt({ hash }).then(
+        () => true,
+        () => false,
+      );
+    const baseFee = async (): Promise<bigint> => {
+      await send(asker);
+      return (await client.getBlock()).baseFeePerGas ?? 0n;
+    };
+    try {
+      for (const [kept, survives] of [
+        ["all", true],
+        ["asks", false],
+      ] as const) {
+        const [own, foreign] = [await send(asker), await send(other)];
+        const before = await client.getBlock();
+        await faults.reorganize(2, kept);
+        assert.notEqual((await client.getBlock({ blockNumber: before.number })).hash, before.hash);
+        assert.deepEqual([await isMined(own), await isMined(foreign)], [true, survives], kept);
+      }
+      await faults.priceGas(50);
+      assert.equal(await baseFee(), parseGwei("50"));
+      await faults.priceGas(null);
+      // The next block was still to be as dear.
+      await baseFee();
+      assertBelow(Number(await baseFee()), Number(parseGwei("50")));
+    } finally {
+      faults.close();
+      await chain.stop();
+    }
+  });
+
+  it("a source: the sum stands there, or another one, or nothing that ends", async () => {
+    const server = await startSourceServer();
+    const [place] = Object.values(server.hosts);
+    assert.ok(place !== undefined);
+    const read = async (): Promise<unknown> => {
+      const url = new URL(sourceOf(27, 38));
+      const { address: host, port, ca } = place;
+      const [response] = (await once(
+        get({ host, port, servername: url.hostname, path: url.pathname, ca: readFileSync(ca), timeout: 300 }).on(
+          "timeout",
+          function (this: ClientRequest) {
+            this.destroy(new Error("it does not answer"));
+          },
+        ),
+        "response",
+      )) as [IncomingMessage];
+      let body = "";
+      for await (const chunk of response) if ((body += String(chunk)).length > 1 << 18) throw new Error("too long");
+      return response.statusCode === 200 ? JSON.parse(body) : response.statusCode;
+    };
+    try {
+      assert.deepEqual(await read(), { sum: 65 });
+      server.fail("lie");
+      assert.deepEqual(await read(), { sum: 75 });
+      server.fail("die");
+      assert.equal(await read(), 500);
+      for (const fault of ["hang", "reset", "endless"] as const) {
+        server.fail(fault);
+        await assert.rejects(read(), fault);
+      }
+      server.fail(null);
+      assert.deepEqual(await read(), { sum: 65 });
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a gateway: every second block is changed, cut or another one", async () => {
+    const blocks = Array.from({ length: 6 }, (_, index) => encode({ index }));
+    const byDigest = new Map(blocks.map((block) => [sha256(block), block]));
+    const gateway = await startWrongGateway(async (digest) => byDigest.get(digest) ?? assert.fail(), 0);
+    const source = createGatewaySource(gateway.url);
+    try {
+      for (const [index, block] of blocks.entries())
+        if (index % 2 === 0) assert.deepEqual(Buffer.from(await source.get(sha256(block))), Buffer.from(block));
+        else await assert.rejects(source.get(sha256(block)), { code: "BLOCK_INVALID" });
+      assert.equal(gateway.wrong(), 3);
+    } finally {
+      await gateway.close();
     }
   });
 

@@ -88,7 +88,11 @@ async function build(profile: BuildProfile): Promise<void> {
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => output.push(chunk.toString()));
+  // Nobody would use what it builds after this process has ended.
+  const kill = (): boolean => child.kill();
+  process.once("exit", kill);
   const [code] = (await once(child, "close")) as [number | null];
+  process.off("exit", kill);
   if (code !== 0) throw new Error(`Build the contracts: hardhat ended with code ${code}\n${output.join("")}`);
   await writeFile(stamp, profile);
   await utimes(stamp, started, started);

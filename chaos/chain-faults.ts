@@ -1,0 +1,71 @@
+// What breaks on the chain itself, for everybody: reorganizations and dear gas.
+import { createTestClient, http, parseGwei, publicActions, type Hex } from "viem";
+import type { Address } from "../agents/core/types.ts";
+import type { KEPT } from "./manifest.ts";
+
+export type Kept = (typeof KEPT)[number];
+
+export interface ChainFaults {
+  /**
+   * Replaces the newest blocks by others. The asker's transactions come back into later blocks; those of others come back before
+   * them, or are lost for good.
+   */
+  reorganize(blocks: number, kept: Kept): Promise<void>;
+  /** Keeps the base fee at so many gwei; null lets it fall again, an eighth each empty block. */
+  priceGas(gwei: number | null): Promise<void>;
+  close(): void;
+}
+
+/** Half of the least time between two blocks that time alone makes. */
+const PRICE_EVERY_MS = 250;
+
+/** Faults of an anvil chain. */
+export function createChainFaults(rpcUrl: string, asker: Address): ChainFaults {
+  const client = createTestClient({ mode: "anvil", transport: http(rpcUrl), cacheTime: 0 }).extend(publicActions);
+  let timer: NodeJS.Timeout | undefined;
+  const price = (gwei: number): Promise<void> =>
+    client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei(String(gwei)) });
+
+  /** The signed transactions of the newest blocks, oldest first, as `kept` lets them come back. */
+  async function returning(blocks: number, kept: Kept): Promise<readonly Hex[]> {
+    const head = Number(await client.getBlockNumber());
+    const numbers = Array.from({ length: blocks }, (_, index) => BigInt(head - blocks + 1 + index));
+    const found = await Promise.all(
+      numbers.map((blockNumber) => client.getBlock({ blockNumber, includeTransactions: true })),
+    );
+    const all = found.flatMap(({ transactions }) => transactions);
+    const asks = all.filter(({ from }) => from === asker);
+    const others = all.filter(({ from }) => from !== asker);
+    // One sender's stay in the order of their nonces.
+    const order = kept === "all" ? [...others, ...asks] : asks;
+    return Promise.all(
+      order.map(({ hash }) =>
+        client.request<{ Method: "eth_getRawTransactionByHash"; Parameters: [Hex]; ReturnType: Hex }>({
+          method: "eth_getRawTransactionByHash",
+          params: [hash],
+        }),
+      ),
+    );
+  }
+
+  return {
+    async reorganize(blocks, kept) {
+      const transactions = await returning(blocks, kept);
+      await client.request<{ Method: "anvil_reorg"; Parameters: [number, []]; ReturnType: null }>({
+        method: "anvil_reorg",
+        params: [blocks, []],
+      });
+      for (const serializedTransaction of transactions)
+        // One that a block has mined after all is not taken again.
+        await client.sendRawTransaction({ serializedTransaction }).catch(() => undefined);
+    },
+    async priceGas(gwei) {
+      clearInterval(timer);
+      timer = undefined;
+      if (gwei === null) return;
+      await price(gwei);
+      timer = setInterval(() => void price(gwei).catch(() => undefined), PRICE_EVERY_MS);
+    },
+    close: () => clearInterval(timer),
+  };
+}
