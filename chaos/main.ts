@@ -19,7 +19,7 @@ const MOST_SEED = 2 ** 31;
 interface Flags {
   readonly seed: number;
   readonly manifests: number;
-  readonly manifest?: string;
+  readonly manifest?: readonly string[];
   readonly only?: readonly PerturbationKind[];
   readonly control?: Control;
   readonly out: string;
@@ -48,7 +48,7 @@ function commandLine(): ReturnType<typeof toolCommand> {
     )
     .option("--seed <first>", "the first seed; each manifest is made from one", between(0, MOST_SEED), 1)
     .option("--manifests <count>", "how many manifests, one after the other", between(1, MOST_MANIFESTS), 1)
-    .option("--manifest <file>", "run this manifest (YAML) instead of generated ones")
+    .option("--manifest <files...>", "run these manifests (YAML) instead of generated ones")
     .option("--only <kinds>", `draw only these perturbations: some of ${PERTURBATIONS.join(",")}`, kinds)
     .option(
       "--control <name>",
@@ -122,7 +122,8 @@ function teller(about: string): (line: string) => void {
 }
 
 async function manifestsOf({ manifest, seed, manifests, only }: Flags): Promise<readonly Manifest[]> {
-  if (manifest !== undefined) return [parseManifest((await readGiven(manifest)).toString("utf8"), manifest)];
+  const read = async (path: string): Promise<Manifest> => parseManifest((await readGiven(path)).toString("utf8"), path);
+  if (manifest !== undefined) return Promise.all(manifest.map(read));
   return Array.from({ length: manifests }, (_, index) => generateManifest(seed + index, only ?? null));
 }
 

@@ -88,7 +88,9 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
   return {
     url,
     async fail(next) {
-      if (next !== fault) frozen = next === "stale" ? await headOf() : null;
+      if (next === fault) return;
+      const head = await headOf();
+      frozen = next === "stale" ? head : null;
       // Whoever hangs is let go, as a node that comes back lets go.
       if (fault === "hang") server.closeAllConnections();
       fault = next;

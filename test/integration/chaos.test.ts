@@ -270,7 +270,8 @@ describe("what chaos breaks", () => {
         ["all", true],
         ["asks", false],
       ] as const) {
-        const [own, foreign] = [await send(asker), await send(other)];
+        const own: Hex = await send(asker);
+        const foreign: Hex = await send(other);
         const before = await client.getBlock();
         await faults.reorganize(2, kept);
         assert.notEqual((await client.getBlock({ blockNumber: before.number })).hash, before.hash);
