@@ -1,4 +1,4 @@
-// What breaks on the chain itself, for everybody: reorganizations and dear gas.
+// What breaks on the chain itself, for everybody: reorganizations, a clock that jumps, dear gas.
 import { createTestClient, http, parseGwei, publicActions, type Hex } from "viem";
 import type { Address } from "../agents/core/types.ts";
 import type { KEPT } from "./manifest.ts";
@@ -11,6 +11,8 @@ export interface ChainFaults {
    * them, or are lost for good.
    */
   reorganize(blocks: number, kept: Kept): Promise<void>;
+  /** Lets so many seconds pass on the chain at once. */
+  jump(seconds: number): Promise<void>;
   /** Keeps the base fee at so many gwei; null lets it fall again, an eighth each empty block. */
   priceGas(gwei: number | null): Promise<void>;
   close(): void;
@@ -58,6 +60,10 @@ export function createChainFaults(rpcUrl: string, asker: Address): ChainFaults {
       for (const serializedTransaction of transactions)
         // One that a block has mined after all is not taken again.
         await client.sendRawTransaction({ serializedTransaction }).catch(() => undefined);
+    },
+    async jump(seconds) {
+      await client.increaseTime({ seconds });
+      await client.mine({ blocks: 1 });
     },
     async priceGas(gwei) {
       clearInterval(timer);

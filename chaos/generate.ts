@@ -7,6 +7,7 @@ import {
   KEPT,
   MODEL_FAULTS,
   MOST_GWEI,
+  MOST_JUMP_SECONDS,
   MOST_REPLACED,
   PERTURBATIONS,
   RPC_FAULTS,
@@ -40,6 +41,7 @@ const KINDS: Readonly<Record<PerturbationKind, number>> = {
   hostile: 3,
   source: 3,
   reorg: 3,
+  clock: 2,
   gas: 2,
 };
 
@@ -80,6 +82,8 @@ function perturb(random: Random, kind: PerturbationKind): Perturbation {
       return { kind, agent, fault: random.pick(SOURCE_FAULTS), ...when };
     case "reorg":
       return { kind, blocks: random.between(1, MOST_REPLACED), kept: random.pick(KEPT), ...when, forMs: 0 };
+    case "clock":
+      return { kind, seconds: random.between(1, MOST_JUMP_SECONDS), ...when, forMs: 0 };
     case "gas":
       return { kind, gwei: random.between(1, MOST_GWEI), ...when };
     default:

@@ -19,8 +19,8 @@ const agent = z
 const when = { afterMs: z.int().min(0).max(MOST_AFTER_MS), forMs: z.int().min(0).max(MOST_FOR_MS) };
 
 /**
- * How an RPC node fails: it refuses with HTTP 503, breaks connections, does not answer, shows an old head, or is two nodes that
- * answer in turn, one of which is behind.
+ * How an RPC node fails: it refuses with HTTP 503, breaks connections, does not answer, shows an old head, or is two nodes of
+ * which either answers, and one is behind.
  */
 export const RPC_FAULTS = ["refuse", "reset", "hang", "stale", "disagree"] as const;
 /** How a model fails: it does not answer, answers with HTTP 500, with no JSON, or with what is not true. */
@@ -34,6 +34,8 @@ export const SOURCE_FAULTS = ["hang", "die", "reset", "endless", "lie"] as const
 export const KEPT = ["all", "asks"] as const;
 /** Blocks that a reorganization replaces at most. */
 export const MOST_REPLACED = 12;
+/** Seconds that the chain's clock jumps at most: a request of the harness has an hour. */
+export const MOST_JUMP_SECONDS = 7_200;
 /** The highest base fee, in gwei. */
 export const MOST_GWEI = 200;
 
@@ -81,6 +83,8 @@ const perturbationSchema = z.discriminatedUnion("kind", [
     kept: z.enum(KEPT),
     ...when,
   }),
+  /** The chain's clock jumps when it begins, and stays ahead of this machine's. */
+  z.strictObject({ kind: z.literal("clock"), seconds: z.int().min(1).max(MOST_JUMP_SECONDS), ...when }),
   /** The base fee jumps to so many gwei. */
   z.strictObject({ kind: z.literal("gas"), gwei: z.int().min(1).max(MOST_GWEI), ...when }),
 ]);

@@ -7,6 +7,7 @@ const abi = parseAbi([
   "function balanceOf(address account) view returns (uint256)",
   "function creditOf(address account, uint8 currency) view returns (uint256)",
   "function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)",
+  "event RequestRefunded(uint256 indexed requestId)",
   "event DecisionSettled(uint256 indexed requestId, uint256 pay, uint256 treasuryPay, uint256 relayerPay, uint256 rest)",
 ]);
 const TOKEN = 0;
@@ -39,13 +40,9 @@ export async function checkMoney(
     });
 
   signal.throwIfAborted();
-  const settled = await client.getContractEvents({
-    address: oracle,
-    abi,
-    eventName: "DecisionSettled",
-    fromBlock: BigInt(deployment.deploymentBlock),
-    toBlock: blockNumber,
-  });
+  const range = { address: oracle, abi, fromBlock: BigInt(deployment.deploymentBlock), toBlock: blockNumber } as const;
+  const settled = await client.getContractEvents({ ...range, eventName: "DecisionSettled" });
+  const refunded = await client.getContractEvents({ ...range, eventName: "RequestRefunded" });
   const differences: string[] = [];
   const equal = (what: string, actual: bigint, expected: bigint): void => {
     if (actual !== expected) differences.push(`${what}: ${actual}, not ${expected}`);
@@ -59,7 +56,7 @@ export async function checkMoney(
   const operators = agents.map(({ keys }) => keys.address);
   const credits = await Promise.all([asker, ...operators].map(creditOf));
   const rewards = await Promise.all(agents.map(({ agentId, keys }) => rewardsOf(agentId, keys.address)));
-  const open = BigInt(world.asked() - settled.length);
+  const open = BigInt(world.asked() - settled.length - refunded.length);
   const owed = sum(credits) + sum(rewards) + open * fee + BigInt(agents.length) * world.stake;
   const held = (await balanceOf(oracle)) + (await balanceOf(registry));
   // Rewards are rounded down, once for each seat that was paid.

@@ -8,7 +8,7 @@ const SUPERVISE_MS = 500;
 /** While one of these lasts, the agent's own process does not run. */
 const DOWN: ReadonlySet<PerturbationKind> = new Set(["kill", "tear", "restart", "hostile"]);
 
-type Broken = Pick<ChaosWorld, "agents" | "links" | "reorganize" | "priceGas">;
+type Broken = Pick<ChaosWorld, "agents" | "links" | "reorganize" | "jump" | "priceGas">;
 
 /**
  * Runs the perturbations by their times; resolves when all are mended. An agent that ends by itself is started again, as
@@ -31,6 +31,7 @@ export async function perturb(
     active.add(perturbation);
     // Waits until no request is on its way to the chain, which may take an agent that is to be mended.
     if (perturbation.kind === "reorg") await world.reorganize(perturbation.blocks, perturbation.kept);
+    else if (perturbation.kind === "clock") await world.jump(perturbation.seconds);
     else await inOrder(() => begin(world, perturbation));
     await settle();
     await sleep(perturbation.forMs, undefined, { signal });

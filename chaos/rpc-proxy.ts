@@ -43,11 +43,14 @@ const BY_HASH: ReadonlySet<string> = new Set([
   "eth_getTransactionReceipt",
 ]);
 
-export async function startRpcProxy(target: string): Promise<RpcProxy> {
+/** `isBehind` chooses, for each request, which of two nodes that disagree answers. */
+export async function startRpcProxy(
+  target: string,
+  isBehind: () => boolean = () => Math.random() < 0.5,
+): Promise<RpcProxy> {
   let fault: RpcFault | null = null;
   /** The block that an old head shows. */
   let frozen: number | null = null;
-  let turn = 0;
   let before: (() => Promise<void>) | null = null;
 
   const post = async (body: string): Promise<string> => {
@@ -60,7 +63,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
   /** The newest block of the node that answers now; null if it is that of the chain. */
   const shownHead = async (): Promise<number | null> => {
     if (fault !== "disagree") return frozen;
-    return turn++ % 2 === 0 ? null : Math.max(0, (await headOf()) - LAG_BLOCKS);
+    return isBehind() ? Math.max(0, (await headOf()) - LAG_BLOCKS) : null;
   };
   /** Answers a body, which may be a batch. */
   const forward = async (body: string): Promise<string> => {

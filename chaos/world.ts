@@ -49,6 +49,7 @@ export interface ChaosWorld {
   ask(protocol: string, source?: boolean): Promise<Asked>;
   /** Replaces the newest blocks; no request is being asked meanwhile. */
   reorganize: ChainFaults["reorganize"];
+  jump: ChainFaults["jump"];
   priceGas: ChainFaults["priceGas"];
   /** Requests so far. */
   asked(): number;
@@ -139,7 +140,7 @@ export async function startChaosWorld(
     const askOnce = async (protocol: string, source: boolean): Promise<Asked> => {
       const code = protocolById(protocol)?.code;
       if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
-      const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS });
+      const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS, retries: 1 });
       const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
       const question = questionOf(a, b) + (source ? `\nsource: ${sourceOf(a, b)}` : "");
       const { requestId } = await askOnceAwake(() => actions.request(terms, question), chain, signal);
@@ -159,6 +160,7 @@ export async function startChaosWorld(
       links,
       ask: (protocol, source = false) => inOrder(() => askOnce(protocol, source)),
       reorganize: (blocks, kept) => inOrder(() => faults.reorganize(blocks, kept)),
+      jump: faults.jump,
       priceGas: faults.priceGas,
       asked: () => asked,
       nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),

@@ -182,7 +182,7 @@ describe("what chaos breaks", () => {
     }
   });
 
-  it("two RPC nodes that answer in turn, one of which knows no block of the last eight", async () => {
+  it("two RPC nodes that disagree, one of which knows no block of the last eight", async () => {
     const [head, hidden] = [20, 15];
     const results: Readonly<Record<string, unknown>> = {
       eth_blockNumber: hex(head),
@@ -200,11 +200,13 @@ describe("what chaos breaks", () => {
     });
     node.listen(0, "127.0.0.1");
     await once(node, "listening");
-    const proxy = await startRpcProxy(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
+    let turn = 0;
+    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const proxy = await startRpcProxy(url, () => turn++ % 2 === 1);
     /** What the node that follows the chain says, and then what the other one says. */
     const both = async (method: string, params: readonly unknown[]): Promise<readonly unknown[]> => {
       const said: unknown[] = [];
-      for (let turn = 0; turn < 2; turn++) {
+      for (let node = 0; node < 2; node++) {
         const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
         const answer = await fetch(proxy.url, { method: "POST", body });
         const { result, error } = (await answer.json()) as { readonly result?: unknown; readonly error?: object };
@@ -244,7 +246,7 @@ describe("what chaos breaks", () => {
     }
   });
 
-  it("the chain: blocks are replaced, and what was in them comes back or is lost; gas is dear, and cheap again", async () => {
+  it("the chain: blocks are replaced, and what was in them comes back or is lost; its clock jumps; gas is dear, and cheap again", async () => {
     const chain = await startLocalChain({ engine: "anvil" });
     const [asker, other] = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
     assert.ok(asker !== undefined && other !== undefined);
@@ -277,6 +279,9 @@ describe("what chaos breaks", () => {
         assert.notEqual((await client.getBlock({ blockNumber: before.number })).hash, before.hash);
         assert.deepEqual([await isMined(own), await isMined(foreign)], [true, survives], kept);
       }
+      const { timestamp } = await client.getBlock();
+      await faults.jump(4_000);
+      assertAtLeast(Number((await client.getBlock()).timestamp - timestamp), 4_000);
       await faults.priceGas(50);
       assert.equal(await baseFee(), parseGwei("50"));
       await faults.priceGas(null);
