@@ -34,6 +34,8 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
         return await world.ask(protocol, source);
       }),
     );
+    // What fails on the way fails this run below, once everything is mended.
+    asking.catch(() => undefined);
     await perturb(world, manifest.perturbations, tell, signal);
     const asked = await asking;
     tell("everything is mended");

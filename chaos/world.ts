@@ -60,7 +60,7 @@ export interface ChaosWorld {
 }
 
 const STAKE = parseEther("1000");
-const FEE = parseEther("20");
+const FEE = parseEther("40");
 /** Blocks every half second: the 256 blocks in which a seed is known last two minutes. */
 const BLOCK_SECONDS = 0.5;
 const EPOCH_BLOCKS = 400;
