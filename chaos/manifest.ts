@@ -7,7 +7,9 @@ import { protocols } from "../agents/core/protocols/index.ts";
 /** Agents of every world; each is on every committee. */
 export const AGENTS = 5;
 /** Protocols whose seats read what a question names. */
-export const SOURCE_PROTOCOLS: readonly string[] = protocols.filter(({ readsSources }) => readsSources).map(({ id }) => id);
+export const SOURCE_PROTOCOLS: readonly string[] = protocols
+  .filter(({ readsSources }) => readsSources)
+  .map(({ id }) => id);
 /** Latest moment of a perturbation's start and its longest duration, in milliseconds. */
 export const MOST_AFTER_MS = 30_000;
 export const MOST_FOR_MS = 30_000;

@@ -87,10 +87,7 @@ async function begin({ agents }: Broken, perturbation: Perturbation): Promise<vo
   }
 }
 
-async function reconcile(
-  { agents, links, priceGas }: Broken,
-  active: readonly Perturbation[],
-): Promise<void> {
+async function reconcile({ agents, links, priceGas }: Broken, active: readonly Perturbation[]): Promise<void> {
   for (const [index, agent] of agents.entries()) {
     const own = active.filter((one) => "agent" in one && one.agent === index);
     if (!own.some(({ kind }) => kind === "readOnly")) agent.unprotect();

@@ -143,6 +143,34 @@ describe("chain: viem", () => {
       assertOrdered(follower.events);
     });
 
+    it("loses no event to a node that is behind others at the same URL", async () => {
+      await harness.mine(100);
+      const reader = await harness.reader();
+      const { request } = await asked(harness);
+      const { hash, number } = await harness.client.getBlock();
+      // Every call for logs reaches a node that lacks this block: it leaves its logs out of ranges, and refuses its hash.
+      let isBehind = true;
+      let refused = 0;
+      harness.proxy.intercept = ({ method, params }) => {
+        if (method !== "eth_getLogs" || !isBehind) return null;
+        const { blockHash, toBlock } = (params?.[0] ?? {}) as {
+          readonly blockHash?: string;
+          readonly toBlock?: string;
+        };
+        if (blockHash === undefined) return Number(toBlock) < number ? null : ({ result: [] } as never);
+        if (blockHash !== hash) return null;
+        refused += 1;
+        return { error: { code: -32_000, message: "unknown block" } };
+      };
+      const follower = startFollowing(reader, null);
+      await until(() => refused > 0);
+      assert.deepEqual(follower.of(request.id), []);
+      isBehind = false;
+      await until(() => follower.of(request.id).length === 1);
+      await follower.stop();
+      assertOrdered(follower.events);
+    });
+
     it("skips an event that it cannot use, says why, and goes on", async () => {
       const warnings: object[] = [];
       const logger = { info: () => {}, warn: (data: object) => void warnings.push(data) };
@@ -151,11 +179,10 @@ describe("chain: viem", () => {
       const range = { address: harness.options.oracle, fromBlock: "0x0", toBlock: "latest" } as const;
       const logs: readonly object[] = await harness.client.request({ method: "eth_getLogs", params: [range] } as never);
       const broken = { ...logs.at(-1), data: "0x1234" };
-      let served = false;
-      harness.proxy.intercept = ({ method }) => {
-        if (method !== "eth_getLogs" || served) return null;
-        served = true;
-        return { result: [broken] } as never;
+      const { hash } = await harness.client.getBlock();
+      harness.proxy.intercept = ({ method, params }) => {
+        const { blockHash } = (params?.[0] ?? {}) as { readonly blockHash?: string };
+        return method === "eth_getLogs" && blockHash === hash ? ({ result: [broken] } as never) : null;
       };
       const follower = startFollowing(reader, null);
       await until(() => warnings.length === 1);
@@ -167,14 +194,15 @@ describe("chain: viem", () => {
     });
 
     it("halves its ranges until the node accepts them", async () => {
-      await harness.mine(50);
+      await harness.mine(100);
       let refused = 0;
       harness.proxy.intercept = ({ method, params }) => {
         const { fromBlock, toBlock } = (params?.[0] ?? {}) as {
           readonly fromBlock?: string;
           readonly toBlock?: string;
         };
-        if (method !== "eth_getLogs" || Number(toBlock) - Number(fromBlock) < 10) return null;
+        const isWide = toBlock !== undefined && Number(toBlock) - Number(fromBlock) >= 10;
+        if (method !== "eth_getLogs" || !isWide) return null;
         refused += 1;
         return { error: { code: -32_602, message: "block range is too wide" } };
       };

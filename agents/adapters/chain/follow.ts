@@ -1,9 +1,11 @@
+import { numberToHex } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
+import type { Hex } from "../../core/types.ts";
 import type { ChainReader, Cursor, EventBatch } from "../../ports/chain.ts";
 import type { Client, Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
-import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";
+import { endOfRange, grow, readLogs, shrinkAfter, type LogQuery, type RangeSize } from "./logs.ts";
 import { backoffMs, sleepUnlessEnded } from "./backoff.ts";
 import { createStallWatch, STALL_MS, STALLED } from "./stall.ts";
 
@@ -38,6 +40,10 @@ interface Watchers {
 
 const MAX_TRAIL = 128;
 const MAX_REMEMBERED_LOGS = 10_000;
+/** Blocks below the head that a node may lack which others behind the same URL have. */
+export const RECENT_BLOCKS = 64;
+/** Recent blocks that are read at once, each by a call of its own. */
+const RECENT_AT_ONCE = 16n;
 
 /**
  * Implements `ChainReader.follow`. Resolves when the signal aborts; rejects with CHAIN_REORGED or CHAIN_WRONG_ID, or
@@ -100,11 +106,10 @@ async function nextBatch(
         return null;
       }
       const to = endOfRange(progress.next, final, progress.size);
-      const before = await hashOf(client, to);
-      const logs = await readLogs(client, { address: [oracle, connection.registry] }, progress.next, to);
-      if (before === null || before !== (await hashOf(client, to))) return null;
-      if (await rewindIfReorged(client, progress, onTrouble)) return null;
-      const cursor = { blockNumber: to, blockHash: before };
+      const query = { address: [oracle, connection.registry] };
+      const read = await readUpTo(client, query, progress.next, to, head);
+      if (read === null || (await rewindIfReorged(client, progress, onTrouble))) return null;
+      const { cursor, logs } = read;
       const events = freshEvents(connection, options, progress, logs);
       const from = progress.next;
       advance(progress, cursor, logs);
@@ -112,6 +117,39 @@ async function nextBatch(
     },
     0,
   );
+}
+
+interface Read {
+  /** The last block that was read. */
+  readonly cursor: Cursor;
+  readonly logs: readonly MinedLog[];
+}
+
+/**
+ * Reads the logs of the blocks from `next` on, up to `to` at most; null if a block is not there, or the chain changed meanwhile.
+ *
+ * Behind one URL there may be several nodes. One that lacks the newest blocks leaves their logs out of a range and says nothing of
+ * it, so recent blocks are read by their hashes, which such a node refuses (EIP-234).
+ */
+async function readUpTo(client: Client, query: LogQuery, next: bigint, to: bigint, head: bigint): Promise<Read | null> {
+  const old = head - BigInt(RECENT_BLOCKS);
+  if (next <= old) {
+    const end = to < old ? to : old;
+    const before = await hashOf(client, end);
+    const logs = await readLogs(client, query, { fromBlock: next, toBlock: end });
+    if (before === null || before !== (await hashOf(client, end))) return null;
+    return { cursor: { blockNumber: end, blockHash: before }, logs };
+  }
+  const last = next + RECENT_AT_ONCE - 1n;
+  const end = to < last ? to : last;
+  const numbers = Array.from({ length: Number(end - next) + 1 }, (_, index) => next + BigInt(index));
+  const blocks = await Promise.all(numbers.map((blockNumber) => blockAt(client, blockNumber)));
+  const found = blocks.filter((block) => block !== null);
+  const isChain = found.every(({ parentHash }, index) => index === 0 || parentHash === found[index - 1]?.hash);
+  const blockHash = found.at(-1)?.hash;
+  if (blockHash === undefined || found.length < blocks.length || !isChain) return null;
+  const logs = await Promise.all(found.map(({ hash }) => readLogs(client, query, { blockHash: hash })));
+  return { cursor: { blockNumber: end, blockHash }, logs: logs.flat() };
 }
 
 function freshEvents(
@@ -193,12 +231,21 @@ function reorged(last: Cursor, wayOut: string): ConclaveError {
 }
 
 /** Returns the block's hash; null if the node does not have the block. */
-async function hashOf(client: Client, blockNumber: bigint): Promise<`0x${string}` | null> {
+async function hashOf(client: Client, blockNumber: bigint): Promise<Hex | null> {
+  return (await blockAt(client, blockNumber))?.hash ?? null;
+}
+
+interface Block {
+  readonly hash: Hex;
+  readonly parentHash: Hex;
+}
+
+async function blockAt(client: Client, blockNumber: bigint): Promise<Block | null> {
   const block = await client.request({
     method: "eth_getBlockByNumber",
-    params: [`0x${blockNumber.toString(16)}`, false],
+    params: [numberToHex(blockNumber), false],
   });
-  return block?.hash ?? null;
+  return block === null || block.hash === null ? null : { hash: block.hash, parentHash: block.parentHash };
 }
 
 /** Names a log's content, which is equal if the same transaction emitted the same log in any block. */

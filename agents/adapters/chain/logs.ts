@@ -1,4 +1,4 @@
-import { formatLog, type Hex } from "viem";
+import { formatLog, numberToHex, type Hex } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 import type { Client, Connection } from "./connection.ts";
@@ -16,21 +16,20 @@ export interface RangeSize {
   readonly maximum: bigint;
 }
 
-/** Reads the logs of one range in chain order, with one RPC call. */
-export async function readLogs(
-  client: Client,
-  query: LogQuery,
-  fromBlock: bigint,
-  toBlock: bigint,
-): Promise<readonly MinedLog[]> {
+/** A range of blocks, or one block, of which a node that lacks it says so. */
+export type LogPlace = { readonly fromBlock: bigint; readonly toBlock: bigint } | { readonly blockHash: Hex };
+
+/** Reads the logs of one place in chain order, with one RPC call. */
+export async function readLogs(client: Client, query: LogQuery, place: LogPlace): Promise<readonly MinedLog[]> {
+  const blocks =
+    "blockHash" in place ? place : { fromBlock: numberToHex(place.fromBlock), toBlock: numberToHex(place.toBlock) };
   const logs = await client.request({
     method: "eth_getLogs",
     params: [
       {
         address: [...query.address],
         topics: query.topics === undefined ? [] : [...query.topics],
-        fromBlock: `0x${fromBlock.toString(16)}`,
-        toBlock: `0x${toBlock.toString(16)}`,
+        ...blocks,
       },
     ],
   });
@@ -52,7 +51,11 @@ export async function scanLogs(
   while (from <= range.to) {
     const to = endOfRange(from, range.to, range.size);
     try {
-      found.push(...(await connection.call("Read event logs", signal, (client) => readLogs(client, query, from, to))));
+      found.push(
+        ...(await connection.call("Read event logs", signal, (client) =>
+          readLogs(client, query, { fromBlock: from, toBlock: to }),
+        )),
+      );
     } catch (error) {
       signal?.throwIfAborted();
       if (!shrinkAfter(error, range.size)) throw error;

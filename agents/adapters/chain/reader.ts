@@ -7,7 +7,7 @@ import { decisionOracleAbi } from "@conclave/contracts/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { readCommittee, readSeedWindow, oldestSeedAt } from "./committee.ts";
 import { decodeLog } from "./decode.ts";
-import { follow, type Logger } from "./follow.ts";
+import { follow, RECENT_BLOCKS, type Logger } from "./follow.ts";
 import { scanLogs, type RangeSize } from "./logs.ts";
 import { findBySigner, foldAgents, type Agents } from "./registry.ts";
 
@@ -153,7 +153,8 @@ function createAgentIndex(
     const { number } = await readHead(connection, signal);
     const start = folded;
     const logs = await scanLogs(connection, query, { from: start.next, to: number, size }, signal);
-    const final = number - BigInt(finalityDepth);
+    // A node that lacks recent blocks leaves their logs out, so they are read again until all nodes have them.
+    const final = number - BigInt(Math.max(finalityDepth, RECENT_BLOCKS));
     const isFinal = logs.filter(({ blockNumber }) => blockNumber <= final);
     const agents = foldAgents(start.agents, isFinal);
     if (final >= start.next && folded === start) folded = { agents, next: final + 1n };
