@@ -1,5 +1,6 @@
 // The parts of `npm run chaos`: what it breaks is broken, and what it finds is there.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,6 +9,8 @@ import { get } from "node:https";
 import { connect, createServer as createTcpServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, createWalletClient, http, parseGwei } from "viem";
@@ -84,6 +87,32 @@ describe("a manifest of chaos", () => {
   });
 });
 
+describe("npm run chaos", () => {
+  it("ends on SIGTERM while it deploys, says what it played until then, and leaves nothing behind", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-chaos-test-"));
+    try {
+      const main = join(import.meta.dirname, "../../chaos/main.ts");
+      const child = spawn(process.execPath, [main, "--json", "--out", join(folder, "out")], {
+        env: { ...process.env, TMPDIR: folder },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const exited = once(child, "exit");
+      const printed = text(child.stdout);
+      const told: string[] = [];
+      for await (const line of createInterface({ input: child.stderr })) {
+        told.push(line);
+        if (line.includes("deploys the contracts")) child.kill("SIGTERM");
+      }
+      assert.equal(told.at(-1), "stopped by SIGTERM");
+      assert.deepEqual((await exited).slice(0, 1), [2]);
+      assert.equal(await printed, '{"manifests":0,"decisions":0,"findings":[]}\n');
+      assert.deepEqual(readdirSync(folder), []);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
 describe("what chaos breaks", () => {
   it("the wires: partitions cut both ways, one-way cuts one, delays add up", () => {
     const partition: Perturbation = { kind: "partition", side: [0, 1], ...when };
@@ -106,10 +135,10 @@ describe("what chaos breaks", () => {
       listener.listen(0, "127.0.0.1");
       await once(listener, "listening");
       const links = createLinks(() => process.pid, AGENTS);
-      const text = (): string => Buffer.concat(received).toString();
+      const taken = (): string => Buffer.concat(received).toString();
       const reaches = async (wanted: string): Promise<void> => {
-        for (const end = Date.now() + 5_000; text() !== wanted && Date.now() < end;) await sleep(5);
-        assert.equal(text(), wanted);
+        for (const end = Date.now() + 5_000; taken() !== wanted && Date.now() < end;) await sleep(5);
+        assert.equal(taken(), wanted);
       };
       try {
         const port = Number((await links.open(1, (listener.address() as AddressInfo).port)).split("/").at(-1));
@@ -121,7 +150,7 @@ describe("what chaos breaks", () => {
         dialer.write("b");
         dialer.write("c");
         await sleep(100);
-        assert.equal(text(), "a");
+        assert.equal(taken(), "a");
         links.shape(() => 0);
         await reaches("abc");
         links.shape(() => 200);
