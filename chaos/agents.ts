@@ -1,21 +1,15 @@
 // The agents of a run: real processes that an operator's command starts, with a harness around their ports, disks and nodes.
 import { once } from "node:events";
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { copyFile, mkdir, open, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { spawn, type ChildProcess } from "node:child_process";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, createWalletClient, http } from "viem";
-import {
-  decodeJournalHeader,
-  encodeRecord,
-  scanRecords,
-  JOURNAL_HEADER_BYTES,
-} from "../agents/adapters/journal/codec.ts";
 import { freePort } from "../devnet/subgraph/ports.ts";
 import { registerAgent, startAgent, stopProcess, type WorldAgent } from "../devnet/world/agents.ts";
 import type { Deployment } from "../scripts/deploy/deployment.ts";
 import type { Control } from "./controls.ts";
 import { controlOptions } from "./controls.ts";
+import { openDisk, type Disk } from "./disk.ts";
 import { startModelServer, type ModelServer } from "./model-server.ts";
 import type { HARMS } from "./manifest.ts";
 import { startRpcProxy, type RpcProxy } from "./rpc-proxy.ts";
@@ -26,16 +20,14 @@ const hostile = join(import.meta.dirname, "hostile.ts");
 const withParent = join(import.meta.dirname, "../devnet/world/with-parent.ts");
 /** Agents act on what has so many blocks on top: a reorganization of more undoes what they acted on. */
 const FINALITY_DEPTH = 3;
-/** Room of an agent's disk where the harness may mount one. */
-const DISK = "size=96m";
 const TEN_GWEI = 10n ** 10n;
-const PROTECT_TRIES = 20;
-const PROTECT_EVERY_MS = 100;
 
 export interface ChaosAgent extends WorldAgent {
   readonly rpc: RpcProxy;
   readonly model: ModelServer;
   readonly sources: SourceServer;
+  /** Holds the data directory. */
+  readonly disk: Disk;
   /** Multiaddr at which the others reach it. */
   readonly address: string;
   pid(): number | undefined;
@@ -46,14 +38,6 @@ export interface ChaosAgent extends WorldAgent {
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** Starts a second process for the folder, and returns its exit code; null if it still runs after the time. */
   serveTwice(timeoutMs: number): Promise<number | null>;
-  /** Appends the beginning of one more record to the newest journal of a request. */
-  tear(): Promise<void>;
-  /** Takes all room of the disk, where this machine lets the harness mount one that can be written. */
-  fill(): Promise<void>;
-  empty(): Promise<void>;
-  /** Makes the disk read-only, where this machine lets the harness mount one. The agent must not run. */
-  protect(): Promise<void>;
-  unprotect(): void;
   /** Starts a process that harms the addresses under the agent's key. The agent must not run. */
   harm(how: (typeof HARMS)[number], addresses: readonly string[]): void;
   /** Ends that process. */
@@ -81,7 +65,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const { directory, rpcUrl, deployment, control } = plan;
   const dataDir = join(directory, "data");
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const hasDisk = mount(dataDir);
+  const disk = openDisk(dataDir);
   const rpc = await startRpcProxy(rpcUrl);
   const model = await startModelServer();
   const sources = await startSourceServer();
@@ -109,7 +93,6 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const secondDirectory = await makeSecondFolder(directory, config, dataDir);
   let child: ChildProcess | undefined;
   let lives = 0;
-  let isProtected = false;
   let isHostile = false;
   const kill = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -123,6 +106,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
     rpc,
     model,
     sources,
+    disk,
     address,
     pid: () => (child?.exitCode === null && child.signalCode === null ? child.pid : undefined),
     start() {
@@ -140,25 +124,6 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
       if (second.exitCode === null) await once(second, "exit");
       clearTimeout(timer);
       return second.signalCode === "SIGKILL" ? null : second.exitCode;
-    },
-    async tear() {
-      if (!isProtected) await tearNewest(join(dataDir, "journals"));
-    },
-    async fill() {
-      if (hasDisk && !isProtected) await fillDisk(join(dataDir, "filler"));
-    },
-    async empty() {
-      if (!isProtected) await rm(join(dataDir, "filler"), { force: true });
-    },
-    async protect() {
-      // A second process for the folder may still be about to end.
-      for (let tries = 0; hasDisk && !isProtected && tries < PROTECT_TRIES; tries++) {
-        isProtected = remount(dataDir, "ro");
-        if (!isProtected) await sleep(PROTECT_EVERY_MS);
-      }
-    },
-    unprotect() {
-      if (isProtected && remount(dataDir, "rw")) isProtected = false;
     },
     harm(how, addresses) {
       isHostile = true;
@@ -187,7 +152,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
     async close() {
       await kill();
       await Promise.all([rpc.close(), model.close(), sources.close()]);
-      if (hasDisk) execFileSync("umount", ["-l", dataDir]);
+      disk.close();
     },
   };
 }
@@ -200,53 +165,4 @@ async function makeSecondFolder(directory: string, config: object, dataDir: stri
   const own = { ...config, listen: ["/ip4/127.0.0.1/tcp/0"], dataDir };
   await writeFile(join(folder, "conclave.json"), JSON.stringify(own));
   return folder;
-}
-
-function mount(path: string): boolean {
-  return succeeds("mount", ["-t", "tmpfs", "-o", DISK, "none", path]);
-}
-
-/** False if somebody has a file open for writing. */
-function remount(path: string, mode: "ro" | "rw"): boolean {
-  return succeeds("mount", ["-o", `remount,${mode}`, path]);
-}
-
-function succeeds(command: string, args: readonly string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function fillDisk(path: string): Promise<void> {
-  const file = await open(path, "w");
-  try {
-    for (let size = 1 << 20; size >= 1; size >>= 4)
-      for (const bytes = Buffer.alloc(size, 1); ;) await file.write(bytes);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-  } finally {
-    await file.close();
-  }
-}
-
-/** What an interrupted write leaves: a record of which only the beginning is there. */
-async function tearNewest(journals: string): Promise<void> {
-  const names = (await readdir(journals)).filter((name) => /^request-.*\.journal$/.test(name));
-  const aged = await Promise.all(
-    names.map(async (name) => ({ path: join(journals, name), atMs: (await stat(join(journals, name))).mtimeMs })),
-  );
-  const newest = aged.toSorted((one, other) => other.atMs - one.atMs)[0];
-  if (newest === undefined) return;
-  const bytes = await readFile(newest.path);
-  const salt = decodeJournalHeader(bytes.subarray(0, JOURNAL_HEADER_BYTES), bytes.length);
-  if (!(salt instanceof Uint8Array)) return;
-  const scan = scanRecords(async (offset, length) => bytes.subarray(offset, offset + length), bytes.length, salt);
-  let step = await scan.next();
-  while (!step.done) step = await scan.next();
-  if (step.value.kind !== "whole") return;
-  const record = encodeRecord(salt, step.value.records, Buffer.alloc(100, 7));
-  await writeFile(newest.path, Buffer.concat([bytes.subarray(0, step.value.end), record.subarray(0, 60)]));
 }

@@ -77,7 +77,7 @@ export async function examine(
     const { answer, status: said } = committed.at(-1)?.decision ?? {};
     // What was asked in peace has to be answered, and rightly.
     const mustAnswer = one === last;
-    const mustBeRight = mustAnswer || (one.source && misled <= faultTolerance(AGENTS));
+    const mustBeRight = mustAnswer || (one.hasSource && misled <= faultTolerance(AGENTS));
     if ((mustAnswer && said !== "decided") || (mustBeRight && said === "decided" && answer !== one.truth))
       find("wrong answer", `${label} is ${said} ${JSON.stringify(answer)}, not ${one.truth}`);
   }

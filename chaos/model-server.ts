@@ -81,6 +81,7 @@ export async function startModelServer(): Promise<ModelServer> {
   return {
     url: `${url}/v1`,
     fail(next) {
+      if (next === fault) return;
       if (fault === "hang") server.closeAllConnections();
       fault = next;
     },

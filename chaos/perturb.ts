@@ -8,7 +8,7 @@ const SUPERVISE_MS = 500;
 /** While one of these lasts, the agent's own process does not run. */
 const DOWN: ReadonlySet<PerturbationKind> = new Set(["kill", "tear", "restart", "hostile"]);
 
-type Broken = Pick<ChaosWorld, "agents" | "links" | "reorganize" | "jump" | "priceGas">;
+type Broken = Pick<ChaosWorld, "agents" | "links" | "chainFaults">;
 
 /**
  * Runs the perturbations by their times; resolves when all are mended. An agent that ends by itself is started again, as
@@ -30,8 +30,8 @@ export async function perturb(
     tell(`breaks: ${JSON.stringify(perturbation)}`);
     active.add(perturbation);
     // Waits until no request is on its way to the chain, which may take an agent that is to be mended.
-    if (perturbation.kind === "reorg") await world.reorganize(perturbation.blocks, perturbation.kept);
-    else if (perturbation.kind === "clock") await world.jump(perturbation.seconds);
+    if (perturbation.kind === "reorg") await world.chainFaults.reorganize(perturbation.blocks, perturbation.kept);
+    else if (perturbation.kind === "clock") await world.chainFaults.jump(perturbation.seconds);
     else await inOrder(() => begin(world, perturbation));
     await settle();
     await sleep(perturbation.forMs, undefined, { signal });
@@ -65,7 +65,7 @@ async function begin({ agents }: Broken, perturbation: Perturbation): Promise<vo
       return agent.kill();
     case "tear":
       await agent.kill();
-      return agent.tear();
+      return agent.disk.tear();
     case "restart":
       return agent.stop();
     case "second":
@@ -73,7 +73,7 @@ async function begin({ agents }: Broken, perturbation: Perturbation): Promise<vo
       void agent.serveTwice(perturbation.forMs);
       return;
     case "disk":
-      return agent.fill();
+      return agent.disk.fill();
     case "hostile":
       await agent.kill();
       return agent.harm(
@@ -82,15 +82,15 @@ async function begin({ agents }: Broken, perturbation: Perturbation): Promise<vo
       );
     case "readOnly":
       await agent.kill();
-      return agent.protect();
+      return agent.disk.protect();
     default:
   }
 }
 
-async function reconcile({ agents, links, priceGas }: Broken, active: readonly Perturbation[]): Promise<void> {
+async function reconcile({ agents, links, chainFaults }: Broken, active: readonly Perturbation[]): Promise<void> {
   for (const [index, agent] of agents.entries()) {
     const own = active.filter((one) => "agent" in one && one.agent === index);
-    if (!own.some(({ kind }) => kind === "readOnly")) agent.unprotect();
+    if (!own.some(({ kind }) => kind === "readOnly")) agent.disk.unprotect();
     if (!own.some(({ kind }) => kind === "hostile")) await agent.disarm();
     const isDown = own.some(({ kind }) => DOWN.has(kind));
     if (!isDown && agent.pid() === undefined) agent.start();
@@ -101,9 +101,9 @@ async function reconcile({ agents, links, priceGas }: Broken, active: readonly P
     const model = own.findLast((one) => one.kind === "model");
     agent.model.fail(model?.fault ?? null);
     agent.sources.fail(own.findLast((one) => one.kind === "source")?.fault ?? null);
-    if (!own.some(({ kind }) => kind === "disk")) await agent.empty();
+    if (!own.some(({ kind }) => kind === "disk")) await agent.disk.empty();
   }
-  await priceGas(active.findLast((one) => one.kind === "gas")?.gwei ?? null);
+  await chainFaults.priceGas(active.findLast((one) => one.kind === "gas")?.gwei ?? null);
   links.shape((from, to) => delayOf(active, from, to));
 }
 

@@ -46,6 +46,7 @@ export async function startSourceServer(): Promise<SourceServer> {
   return {
     hosts: { [HOST]: { address: "127.0.0.1", port, ca: join(tls, "ca.pem") } },
     fail(next) {
+      if (next === fault) return;
       if (fault === "hang" || fault === "endless") server.closeAllConnections();
       fault = next;
     },

@@ -31,7 +31,7 @@ export interface Asked {
   readonly protocol: string;
   readonly truth: string;
   /** True if the answer stands at a source. */
-  readonly source: boolean;
+  readonly hasSource: boolean;
 }
 
 export interface ChaosWorld {
@@ -46,11 +46,9 @@ export interface ChaosWorld {
   readonly fee: bigint;
   readonly agents: readonly ChaosAgent[];
   readonly links: Links;
-  ask(protocol: string, source?: boolean): Promise<Asked>;
-  /** Replaces the newest blocks; no request is being asked meanwhile. */
-  reorganize: ChainFaults["reorganize"];
-  jump: ChainFaults["jump"];
-  priceGas: ChainFaults["priceGas"];
+  ask(protocol: string, hasSource?: boolean): Promise<Asked>;
+  /** No request is being asked while it reorganizes. */
+  readonly chainFaults: ChainFaults;
   /** Requests so far. */
   asked(): number;
   /** Mines up to the next epoch, so that a draw that follows has the whole of it. */
@@ -137,15 +135,15 @@ export async function startChaosWorld(
       last = next.catch(() => undefined);
       return next;
     };
-    const askOnce = async (protocol: string, source: boolean): Promise<Asked> => {
+    const askOnce = async (protocol: string, hasSource: boolean): Promise<Asked> => {
       const code = protocolById(protocol)?.code;
       if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
       const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS, retries: 1 });
       const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
-      const question = questionOf(a, b) + (source ? `\nsource: ${sourceOf(a, b)}` : "");
+      const question = questionOf(a, b) + (hasSource ? `\nsource: ${sourceOf(a, b)}` : "");
       const { requestId } = await askOnceAwake(() => actions.request(terms, question), chain, signal);
       asked++;
-      return { requestId, protocol, truth: String(a + b), source };
+      return { requestId, protocol, truth: String(a + b), hasSource };
     };
     return {
       directory,
@@ -158,10 +156,8 @@ export async function startChaosWorld(
       fee: FEE,
       agents,
       links,
-      ask: (protocol, source = false) => inOrder(() => askOnce(protocol, source)),
-      reorganize: (blocks, kept) => inOrder(() => faults.reorganize(blocks, kept)),
-      jump: faults.jump,
-      priceGas: faults.priceGas,
+      ask: (protocol, hasSource = false) => inOrder(() => askOnce(protocol, hasSource)),
+      chainFaults: { ...faults, reorganize: (blocks, kept) => inOrder(() => faults.reorganize(blocks, kept)) },
       asked: () => asked,
       nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
       close,
