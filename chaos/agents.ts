@@ -11,15 +11,13 @@ import type { Control } from "./controls.ts";
 import { controlOptions } from "./controls.ts";
 import { openDisk, type Disk } from "./disk.ts";
 import { startModelServer, type ModelServer } from "./model-server.ts";
-import type { HARMS } from "./manifest.ts";
+import { FINALITY_DEPTH, type HARMS } from "./manifest.ts";
 import { startRpcProxy, type RpcProxy } from "./rpc-proxy.ts";
 import { startSourceServer, type SourceServer } from "./source-server.ts";
 
 export const PASSWORD = "chaos";
 const hostile = join(import.meta.dirname, "hostile.ts");
 const withParent = join(import.meta.dirname, "../devnet/world/with-parent.ts");
-/** Agents act on what has so many blocks on top: a reorganization of more undoes what they acted on. */
-const FINALITY_DEPTH = 3;
 const TEN_GWEI = 10n ** 10n;
 
 export interface ChaosAgent extends WorldAgent {

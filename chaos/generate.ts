@@ -3,12 +3,12 @@ import { protocols } from "../agents/core/protocols/index.ts";
 import { createRandom, type Random } from "../sim/random.ts";
 import {
   AGENTS,
+  FINALITY_DEPTH,
   HARMS,
   KEPT,
   MODEL_FAULTS,
   MOST_GWEI,
   MOST_JUMP_SECONDS,
-  MOST_REPLACED,
   PERTURBATIONS,
   RPC_FAULTS,
   SOURCE_FAULTS,
@@ -81,7 +81,8 @@ function perturb(random: Random, kind: PerturbationKind): Perturbation {
     case "source":
       return { kind, agent, fault: random.pick(SOURCE_FAULTS), ...when };
     case "reorg":
-      return { kind, blocks: random.between(1, MOST_REPLACED), kept: random.pick(KEPT), ...when, forMs: 0 };
+      // What is beyond the finality depth is the operator's to mend (docs/trust.md), so a named manifest tries it.
+      return { kind, blocks: random.between(1, FINALITY_DEPTH), kept: random.pick(KEPT), ...when, forMs: 0 };
     case "clock":
       return { kind, seconds: random.between(1, MOST_JUMP_SECONDS), ...when, forMs: 0 };
     case "gas":

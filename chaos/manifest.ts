@@ -34,6 +34,8 @@ export const HARMS = ["flood", "replay", "slow", "streams"] as const;
 export const SOURCE_FAULTS = ["hang", "die", "reset", "endless", "lie"] as const;
 /** Which transactions of replaced blocks come back: all, or the asker's alone. */
 export const KEPT = ["all", "asks"] as const;
+/** Agents act on what has so many blocks on top: a reorganization of more undoes what they acted on. */
+export const FINALITY_DEPTH = 3;
 /** Blocks that a reorganization replaces at most. */
 export const MOST_REPLACED = 12;
 /** Seconds that the chain's clock jumps at most: a request of the harness has an hour. */
