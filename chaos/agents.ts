@@ -69,22 +69,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
   const sources = await startSourceServer();
   const port = await freePort();
   const address = await plan.reach(port);
-  const { chainId, oracle, registry } = deployment;
-  const config = {
-    chain: { rpcUrl: rpc.url, chainId, oracle, registry, pollIntervalMs: 300, finalityDepth: FINALITY_DEPTH },
-    model: { kind: "openai", url: model.url, model: "sums", prompts: "small", timeoutMs: 10_000, retries: 1 },
-    listen: [`/ip4/127.0.0.1/tcp/${port}`],
-    announce: [address],
-    sources: { hosts: sources.hosts },
-    timing: {
-      phaseMs: 8_000,
-      graceMs: 1_500,
-      certifyMs: 1_500,
-      certifyDeltaMs: 500,
-      relayStaggerMs: 2_000,
-      settleBatchMs: 1_000,
-    },
-  };
+  const config = configOf(deployment, { rpc, model, sources, port, address });
   const registered = await registerAgent({ ...plan, rpcUrl, password: PASSWORD, config });
   const agent: WorldAgent = { ...registered, directory, lies: false };
   const nodeOptions = control === null ? [] : controlOptions(control);
@@ -134,18 +119,7 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
       if (isHostile) await kill();
       isHostile = false;
     },
-    async stealNonce() {
-      const client = createPublicClient({ transport: http(rpcUrl) });
-      const wallet = createWalletClient({ account: agent.keys.viemAccount(), transport: http(rpcUrl) });
-      const hash = await wallet.sendTransaction({
-        chain: null,
-        to: agent.keys.address,
-        value: 0n,
-        maxFeePerGas: 30n * TEN_GWEI,
-        maxPriorityFeePerGas: TEN_GWEI,
-      });
-      await client.waitForTransactionReceipt({ hash, pollingInterval: 50 });
-    },
+    stealNonce: () => stealNonce(rpcUrl, agent.keys),
     lives: () => lives,
     async close() {
       await kill();
@@ -153,6 +127,43 @@ export async function createChaosAgent(plan: AgentPlan): Promise<ChaosAgent> {
       disk.close();
     },
   };
+}
+
+interface Surroundings extends Pick<ChaosAgent, "rpc" | "model" | "sources" | "address"> {
+  readonly port: number;
+}
+
+/** What the agent's conclave.json says. */
+function configOf({ chainId, oracle, registry }: Deployment, { rpc, model, sources, port, address }: Surroundings) {
+  return {
+    chain: { rpcUrl: rpc.url, chainId, oracle, registry, pollIntervalMs: 300, finalityDepth: FINALITY_DEPTH },
+    model: { kind: "openai", url: model.url, model: "sums", prompts: "small", timeoutMs: 10_000, retries: 1 },
+    listen: [`/ip4/127.0.0.1/tcp/${port}`],
+    announce: [address],
+    sources: { hosts: sources.hosts },
+    timing: {
+      phaseMs: 8_000,
+      graceMs: 1_500,
+      certifyMs: 1_500,
+      certifyDeltaMs: 500,
+      relayStaggerMs: 2_000,
+      settleBatchMs: 1_000,
+    },
+  };
+}
+
+async function stealNonce(rpcUrl: string, keys: WorldAgent["keys"]): Promise<void> {
+  const client = createPublicClient({ transport: http(rpcUrl) });
+  const wallet = createWalletClient({ account: keys.viemAccount(), transport: http(rpcUrl) });
+  const hash = await wallet.sendTransaction({
+    chain: null,
+    to: keys.address,
+    value: 0n,
+    // More than the highest base fee of a manifest.
+    maxFeePerGas: 30n * TEN_GWEI,
+    maxPriorityFeePerGas: TEN_GWEI,
+  });
+  await client.waitForTransactionReceipt({ hash, pollingInterval: 50 });
 }
 
 /** Makes a folder of the same agent with the same data and a port of its own: the port alone would stop it, and is no lock. */

@@ -13,7 +13,7 @@ import { createTransactionReader } from "../agents/adapters/chain/transaction-re
 import { protocolById } from "../agents/core/protocols/index.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import type { Address, RequestId } from "../agents/core/types.ts";
-import type { ChainReader, TransactionReader } from "../agents/ports/chain.ts";
+import type { ChainReader, OperatorActions, TransactionReader } from "../agents/ports/chain.ts";
 import { openBank } from "../devnet/world/bank.ts";
 import { startLocalChain, type LocalChain } from "../devnet/local-chain.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
@@ -127,24 +127,7 @@ export async function startChaosWorld(
     await until(async () => (await reader.agents()).every(({ endpoint }) => endpoint.length > 0), "endpoints", signal);
     const faults = createChainFaults(chain.rpcUrl, asker);
     closers.push(async () => faults.close());
-    let asked = 0;
-    // One after the other: each request approves its own fee.
-    let last: Promise<unknown> = Promise.resolve();
-    const inOrder = <Result>(action: () => Promise<Result>): Promise<Result> => {
-      const next = last.then(action);
-      last = next.catch(() => undefined);
-      return next;
-    };
-    const askOnce = async (protocol: string, hasSource: boolean): Promise<Asked> => {
-      const code = protocolById(protocol)?.code;
-      if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
-      const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS, retries: 1 });
-      const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
-      const question = questionOf(a, b) + (hasSource ? `\nsource: ${sourceOf(a, b)}` : "");
-      const { requestId } = await askOnceAwake(() => actions.request(terms, question), chain, signal);
-      asked++;
-      return { requestId, protocol, truth: String(a + b), hasSource };
-    };
+    const asking = createAsking(actions, chain, signal);
     return {
       directory,
       chain,
@@ -156,9 +139,9 @@ export async function startChaosWorld(
       fee: FEE,
       agents,
       links,
-      ask: (protocol, hasSource = false) => inOrder(() => askOnce(protocol, hasSource)),
-      chainFaults: { ...faults, reorganize: (blocks, kept) => inOrder(() => faults.reorganize(blocks, kept)) },
-      asked: () => asked,
+      ask: asking.ask,
+      asked: asking.asked,
+      chainFaults: { ...faults, reorganize: (blocks, kept) => asking.inOrder(() => faults.reorganize(blocks, kept)) },
       nextEpoch: () => chain.nextEpoch(EPOCH_BLOCKS),
       close,
     };
@@ -166,6 +149,37 @@ export async function startChaosWorld(
     await close();
     throw error;
   }
+}
+
+interface Asking extends Pick<ChaosWorld, "ask" | "asked"> {
+  /** Runs an action while no request is being asked. */
+  inOrder<Result>(action: () => Promise<Result>): Promise<Result>;
+}
+
+/** Asks one request after the other: each approves its own fee. */
+function createAsking(actions: Pick<OperatorActions, "request">, chain: LocalChain, signal: AbortSignal): Asking {
+  let asked = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  const inOrder: Asking["inOrder"] = (action) => {
+    const next = last.then(action);
+    last = next.catch(() => undefined);
+    return next;
+  };
+  const askOnce = async (protocol: string, hasSource: boolean): Promise<Asked> => {
+    const code = protocolById(protocol)?.code;
+    if (code === undefined) throw new Error(`Ask: the protocol ${protocol} is unknown`);
+    const terms = defaultTerms({ fee: FEE, kind: "number", protocol: code, committeeSize: AGENTS, retries: 1 });
+    const [a, b] = [11 + (asked % 83), 20 + ((7 * asked) % 71)];
+    const question = questionOf(a, b) + (hasSource ? `\nsource: ${sourceOf(a, b)}` : "");
+    const { requestId } = await askOnceAwake(() => actions.request(terms, question), chain, signal);
+    asked++;
+    return { requestId, protocol, truth: String(a + b), hasSource };
+  };
+  return {
+    ask: (protocol, hasSource = false) => inOrder(() => askOnce(protocol, hasSource)),
+    asked: () => asked,
+    inOrder,
+  };
 }
 
 /** Asks, and again where too few agents are awake (SE20): who missed three seats has to wake itself, and the next epoch draws it again. */
