@@ -1,23 +1,33 @@
 // What `npm run chaos` breaks is broken, and mended.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type ClientRequest, type IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { connect, createServer as createTcpServer, type AddressInfo } from "node:net";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, createWalletClient, http, parseGwei } from "viem";
 import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
+import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
+import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
+import { KEYSTORE_FILE } from "../../agents/cli/shared/config.ts";
+import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
+import { encodeInput } from "../../agents/node/seat/records.ts";
+import { attemptOf, keyOf, signMessage } from "../support/core/committee.ts";
 import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { encode } from "../../agents/core/encoding/codec.ts";
-import { type Address, type Hex } from "../../agents/core/types.ts";
+import type { Address, Hex } from "../../agents/core/types.ts";
 import { createChainFaults } from "../../chaos/chain-faults.ts";
 import { CONTROLS } from "../../chaos/controls.ts";
 import { createLinks } from "../../chaos/links.ts";
-import { AGENTS, type Perturbation } from "../../chaos/manifest.ts";
+import { AGENTS, HARMS, type Perturbation } from "../../chaos/manifest.ts";
 import { questionOf, startModelServer, sumIn } from "../../chaos/model-server.ts";
 import { delayOf } from "../../chaos/perturb.ts";
 import { LAG_BLOCKS, startRpcProxy } from "../../chaos/rpc-proxy.ts";
@@ -290,6 +300,52 @@ describe("what chaos breaks", () => {
       assert.equal(gateway.wrong(), 3);
     } finally {
       await gateway.close();
+    }
+  });
+
+  it("a peer: it floods, replays what an agent has journalled, sends slowly and opens streams, under the agent's key", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "conclave-chaos-test-"));
+    const frames: Uint8Array[] = [];
+    const victim = await createLibp2pNetwork({ privateKey: keyOf(0) });
+    victim.onFrame((_, frame) => frames.push(frame));
+    try {
+      const { address, publicKey } = await createKeystore(join(folder, KEYSTORE_FILE), "chaos", { scryptN: 4_096 });
+      victim.setPeers([{ signer: address, publicKey, multiaddrs: [] }]);
+      const attempt = attemptOf(4);
+      const message = signMessage(attempt, 1, 1, 0, { commitment: new Uint8Array(32) });
+      const journals = join(folder, "data", "journals");
+      await mkdir(journals, { recursive: true });
+      const journal = await createFileJournals(journals).open(`request-${attempt.request.id}-0`);
+      await journal.append(Buffer.from("opening"));
+      for (const record of encodeInput({ kind: "message", message })) await journal.append(record);
+      await journal.close();
+      const recorded = Buffer.from(encodeMessage(message));
+      const streams = (): number => victim.libp2p.getConnections().reduce((sum, one) => sum + one.streams.length, 0);
+      const seen: Readonly<Record<(typeof HARMS)[number], () => boolean>> = {
+        flood: () => frames.length > 200,
+        replay: () => frames.filter((frame) => recorded.equals(frame)).length > 50,
+        slow: () => streams() > 0,
+        streams: () => streams() > 3,
+      };
+      for (const harm of HARMS) {
+        frames.length = 0;
+        const script = join(import.meta.dirname, "../../chaos/hostile.ts");
+        const child = spawn(process.execPath, [script, folder, harm, victim.multiaddrs[0] ?? assert.fail()], {
+          stdio: "ignore",
+          env: { ...process.env, CONCLAVE_PASSWORD: "chaos" },
+        });
+        const exited = once(child, "exit");
+        for (const end = Date.now() + 20_000; !seen[harm]() && Date.now() < end;) await sleep(20);
+        assert.ok(seen[harm](), harm);
+        child.kill("SIGKILL");
+        await exited;
+        for (const end = Date.now() + 5_000; streams() > 0 && Date.now() < end;) await sleep(20);
+      }
+      // A slow frame and streams without one tell nothing.
+      assert.deepEqual(frames, []);
+    } finally {
+      await victim.close();
+      await rm(folder, { recursive: true, force: true });
     }
   });
 
