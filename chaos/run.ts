@@ -4,12 +4,17 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyJournals } from "./journals.ts";
 import { examine, type Examination } from "./examine.ts";
-import { printManifest, type Manifest } from "./manifest.ts";
+import { FINALITY_DEPTH, printManifest, type Manifest } from "./manifest.ts";
 import { perturb } from "./perturb.ts";
 import type { Asked, ChaosWorld } from "./world.ts";
 
 /** Time to end every request after everything is mended, and to decide the one that is asked then. */
 const PROGRESS_MS = 120_000;
+/**
+ * Beyond the finality depth a reorganization may name another committee for an attempt whose seats have signed. They abstain until
+ * its seed cannot be proven any more, which takes 256 blocks, and a second attempt decides.
+ */
+const EXPIRY_MS = 150_000;
 const POLL_MS = 300;
 
 export interface RunOptions {
@@ -39,10 +44,10 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
     await perturb(world, manifest.perturbations, tell, signal);
     const asked = await asking;
     tell("everything is mended");
-    await ended(world, asked, options);
+    await ended(world, asked, progressMs(manifest), options);
     await world.nextEpoch();
     const last = await world.ask("mbft");
-    await ended(world, [last], options);
+    await ended(world, [last], PROGRESS_MS, options);
     copying.abort();
     await copied;
     const liars = manifest.perturbations.flatMap((one) =>
@@ -58,9 +63,19 @@ export async function runManifest(world: ChaosWorld, manifest: Manifest, options
   }
 }
 
+function progressMs({ perturbations }: Manifest): number {
+  const isDeep = perturbations.some((one) => one.kind === "reorg" && one.blocks > FINALITY_DEPTH);
+  return PROGRESS_MS + (isDeep ? EXPIRY_MS : 0);
+}
+
 /** Waits until all requests have ended, or the time is over: the examiner tells which. */
-async function ended({ reader }: ChaosWorld, asked: readonly Asked[], { tell, signal }: RunOptions): Promise<void> {
-  const end = performance.now() + PROGRESS_MS;
+async function ended(
+  { reader }: ChaosWorld,
+  asked: readonly Asked[],
+  withinMs: number,
+  { tell, signal }: RunOptions,
+): Promise<void> {
+  const end = performance.now() + withinMs;
   const open = new Map(asked.map((one) => [one.requestId, one.protocol]));
   while (performance.now() < end && open.size > 0) {
     for (const [requestId, protocol] of open) {
