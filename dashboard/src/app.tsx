@@ -6,7 +6,7 @@ import { HistoryPage } from "./history/history-page.tsx";
 import { SettingsPage } from "./settings/settings-page.tsx";
 import { findSettings, forgetSettings, keepSettings } from "./settings/stored.ts";
 import { WalletMenu } from "./wallet/wallet-menu.tsx";
-import { WorldProvider } from "./world.tsx";
+import { DashboardProvider } from "./dashboard.tsx";
 
 const DecisionPage = lazy(async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage }));
 const AskPage = lazy(async () => ({ default: (await import("./ask/ask-page.tsx")).AskPage }));
@@ -48,11 +48,11 @@ export function App(): ReactElement {
       {settings === null ? (
         <Frame tools={null}>{form}</Frame>
       ) : (
-        <WorldProvider key={JSON.stringify(settings)} settings={settings}>
+        <DashboardProvider key={JSON.stringify(settings)} settings={settings}>
           <Frame tools={<WalletMenu />}>
             <Pages form={form} />
           </Frame>
-        </WorldProvider>
+        </DashboardProvider>
       )}
     </Router>
   );

@@ -6,14 +6,14 @@ import { Choice, Field } from "../shared/field.tsx";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { WalletList } from "../wallet/wallet-menu.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { keepCursor } from "./asked.ts";
 import { EMPTY, hasOptions, sourcesIn, termsIn, type Draft, type Fault } from "./question.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
 
 /** Asks a question: its terms, its price before anything is paid, and the programs that do the same. */
 export function AskPage(): ReactElement {
-  const { conclave, settings, account } = useWorld();
+  const { conclave, settings, account } = useDashboard();
   const [, goTo] = useLocation();
   const [draft, setDraft] = useState(EMPTY);
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
@@ -258,7 +258,7 @@ function ConditionFields({ draft, change, fault }: FieldsProps): ReactElement {
 
 /** What the question costs, before anything is paid. */
 function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   // Not for each key that is pressed.
   const asked = useDeferredValue(terms);
   const quote = useQuery({
@@ -296,7 +296,7 @@ interface ProgramsProps {
 }
 
 function Programs({ question, sources, terms }: ProgramsProps): ReactElement {
-  const { settings } = useWorld();
+  const { settings } = useDashboard();
   return (
     <details>
       <summary>The same in TypeScript and Solidity</summary>

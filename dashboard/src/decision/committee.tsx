@@ -5,7 +5,7 @@ import type { LiveState } from "../../../sdk/src/verify/index.ts";
 import { answerText, percent, plural, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Stage } from "../shared/types.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { Argued } from "./argued.tsx";
 import { argumentIn } from "./argument.ts";
 import { useLive } from "./use-live.ts";
@@ -17,7 +17,7 @@ interface Props {
 
 /** Who deliberates now, and what they say as far as an agent lets others watch. */
 export function Committee({ update, committee }: Props): ReactElement {
-  const { settings } = useWorld();
+  const { settings } = useDashboard();
   const state = useLive(update, committee);
   const argument = useMemo(() => (state === null ? null : argumentIn(state)), [state]);
   return (

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import { ConclaveError } from "../../../sdk/src/index.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { Quoted } from "./quoted.tsx";
 
 interface Props {
@@ -34,7 +34,7 @@ export function Trouble({ error, onRetry }: Props): ReactElement {
 }
 
 function SwitchChain(): ReactElement | null {
-  const { account, settings } = useWorld();
+  const { account, settings } = useDashboard();
   const switchChain = account?.switchChain ?? null;
   if (switchChain === null) return null;
   return (
