@@ -13,7 +13,7 @@ const AskPage = lazy(async () => ({ default: (await import("./ask/ask-page.tsx")
 const AgentsPage = lazy(async () => ({ default: (await import("./agents/agents-page.tsx")).AgentsPage }));
 const AgentPage = lazy(async () => ({ default: (await import("./agents/agent-page.tsx")).AgentPage }));
 
-/** The page: everything below one address, by hash routes. */
+/** The dashboard: everything below one address, by hash routes. */
 export function App(): ReactElement {
   const queries = useQueryClient();
   const { data: found, error } = useQuery({

@@ -1,4 +1,4 @@
-// The page against agents that argue: the world of `conclave dev`, one of whose agents lies.
+// The dashboard against agents that argue: the world of `conclave dev`, one of whose agents lies.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { mkdir } from "node:fs/promises";

@@ -13,16 +13,16 @@ import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import { createConclave, type Conclave } from "../../sdk/src/index.ts";
 import { sees, visit } from "./visit.ts";
-import { startPageWorld, type PageWorld } from "./world.ts";
+import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const [COMMIT, REVEAL] = [1, 2];
 
-let world: PageWorld;
+let world: DashboardWorld;
 let conclave: Conclave;
 
 before(async () => {
-  world = await startPageWorld(1);
+  world = await startDashboardWorld(1);
   const transport = http(world.rpcUrl);
   const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
   conclave = createConclave({

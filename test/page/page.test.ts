@@ -1,4 +1,4 @@
-// The page in a real browser, against a chain of its own.
+// The dashboard in a real browser, against a chain of its own.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createPublicClient, createTestClient, createWalletClient, http } from "viem";
@@ -9,18 +9,18 @@ import type { Digest, Ppm } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import { createConclave, type Conclave } from "../../sdk/src/index.ts";
 import { connectWallet, sees, visit } from "./visit.ts";
-import { startPageWorld, type PageWorld } from "./world.ts";
+import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
 const HOSTILE = `Is 2 > 1? <img src=x onerror="document.title='owned'"> \u202Ekcab`;
 
-let world: PageWorld;
+let world: DashboardWorld;
 let conclave: Conclave;
 /** Two seats against two, of whom one is convinced. */
 let argued: { readonly requestId: bigint; readonly decided: Decided };
 
 before(async () => {
-  world = await startPageWorld(3);
+  world = await startDashboardWorld(3);
   const transport = http(world.rpcUrl);
   const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
   conclave = createConclave({

@@ -1,4 +1,4 @@
-// The page shows and proves decisions of every protocol; its chain is a node that holds them and nothing else.
+// The dashboard shows and proves decisions of every protocol; its chain is a node that holds them and nothing else.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { mkdir } from "node:fs/promises";

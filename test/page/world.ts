@@ -1,4 +1,4 @@
-// A local world for tests of the page: a chain with decisions, a gateway with their transcripts, the page, and a browser.
+// A local world for tests of the dashboard: a chain with decisions, a gateway with their transcripts, the dashboard, and a browser.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { existsSync } from "node:fs";
@@ -14,9 +14,9 @@ const root = join(import.meta.dirname, "../..");
 const dist = join(root, "dashboard/dist");
 
 export interface Served {
-  /** Where the page is. */
+  /** Where the dashboard is. */
   readonly url: string;
-  /** What the page's config.json says. */
+  /** What the dashboard's config.json says. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly browser: Browser;
   /** JSON-RPC of the chain. */
@@ -26,14 +26,14 @@ export interface Served {
   close(): Promise<void>;
 }
 
-export interface PageWorld extends Served {
+export interface DashboardWorld extends Served {
   readonly chain: DecidedChain;
   /** Blocks that the gateway serves, by digest. */
   readonly blocks: Map<Digest, Uint8Array>;
 }
 
 /** Starts everything, with `count` decisions of which the last is provisional. */
-export async function startPageWorld(count: number): Promise<PageWorld> {
+export async function startDashboardWorld(count: number): Promise<DashboardWorld> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const one of closing.toReversed()) await one();
@@ -71,11 +71,11 @@ export async function startPageWorld(count: number): Promise<PageWorld> {
   }
 }
 
-/** Serves the page with a config.json, and starts a browser. */
+/** Serves the dashboard with a config.json, and starts a browser. */
 export async function serve(
-  config: PageWorld["config"],
+  config: DashboardWorld["config"],
 ): Promise<Pick<Served, "url" | "config" | "browser" | "close">> {
-  if (!existsSync(join(dist, "index.html"))) throw new Error("The page is not built: run `npm run page:build`");
+  if (!existsSync(join(dist, "index.html"))) throw new Error("The dashboard is not built: run `npm run page:build`");
   const browser = await launchBrowser();
   const server = await servePage(config);
   const close = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import type { LiveRequest, LiveState } from "../../../sdk/src/verify/index.ts";
 import type { Stage } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
 
-/** What the committee of the running attempt says, while it says it; null while nothing was heard. The page polls the chain all the while. */
+/** What the committee of the running attempt says, while it says it; null while nothing was heard. The dashboard polls the chain all the while. */
 export function useLive(
   { request, attempt }: RequestUpdate,
   committee: Extract<Stage, { kind: "drawn" }>["committee"],

@@ -1,6 +1,6 @@
 import type { ConclaveDeployment } from "../../../sdk/src/index.ts";
 
-/** Where the page finds everything: `config.json` beside the page, or what the user typed. */
+/** Where the dashboard finds everything: `config.json` beside the dashboard, or what the user typed. */
 export interface Settings extends ConclaveDeployment {
   /** URL of the chain's JSON-RPC node. */
   readonly rpcUrl: string;
