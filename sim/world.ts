@@ -63,16 +63,16 @@ export async function runWorld(
   };
   await new Promise<void>((resolve, reject) => {
     /** Runs one instant of virtual time. Between two instants every promise that can settle has settled. */
-    const turn = (): void => {
+    const instant = (): void => {
       try {
         if (isOver()) return resolve();
         clock.advance((clock.nextAt ?? clock.now()) - clock.now());
-        setImmediate(models === null ? turn : () => void models.idle().then(turn, reject));
+        setImmediate(models === null ? instant : () => void models.idle().then(instant, reject));
       } catch (error) {
         reject(error);
       }
     };
-    setImmediate(turn);
+    setImmediate(instant);
   });
   return traceOf({ world, seats, endedAt: clock.now(), due, events, pending });
 }

@@ -21,7 +21,7 @@ interface Node {
 interface Context {
   readonly cwd: string;
   readonly filename: string;
-  report(fault: { readonly node: Node; readonly message: string }): void;
+  report(finding: { readonly node: Node; readonly message: string }): void;
 }
 
 type Visitor = Readonly<Record<string, (node: Node) => void>>;

@@ -104,9 +104,9 @@ describe("page: watching live", () => {
       await sees(page, "They vote on a transcript: 3 seats of 4 for it, 0 signed.");
       stream.feed.tell(attempt, toldOfCertificate(decided.certificate));
       await sees(page, /^The seats have signed no/);
-      assert.equal(await page.locator(".verdict").count(), 0);
+      assert.equal(await page.locator(".decided-answer").count(), 0);
     });
-    await page.locator(".verdict").waitFor();
+    await page.locator(".decided-answer").waitFor();
     await page.locator(".pane.is-agrees").nth(2).waitFor();
     assert.equal(await page.getByText("They have until").count(), 0);
   });
@@ -119,6 +119,6 @@ describe("page: watching live", () => {
       await sees(page, "What they say can be read once their decision is on the chain.");
       assert.equal(await page.locator(".pane.waiting").count(), 4);
     });
-    await page.locator(".verdict").waitFor();
+    await page.locator(".decided-answer").waitFor();
   });
 });

@@ -188,8 +188,8 @@ describe("page: asking", () => {
     await world.chain.chain.nextEpoch(20);
     await sees(page, "4 seats deliberate");
     await world.chain.decide(requestId);
-    await page.locator(".verdict").waitFor();
-    assert.equal(await page.locator(".verdict").innerText(), "yes");
+    await page.locator(".decided-answer").waitFor();
+    assert.equal(await page.locator(".decided-answer").innerText(), "yes");
     await page.locator(".pane.is-agrees").nth(3).waitFor();
   });
 
@@ -336,7 +336,7 @@ describe("page: what goes wrong around it", () => {
     await row.click();
     await sees(page, "The node of the chain does not answer");
     await page.unroute(`${world.rpcUrl}/**`);
-    await page.locator(".verdict").waitFor();
+    await page.locator(".decided-answer").waitFor();
     await page.getByRole("alert").waitFor({ state: "detached" });
   });
 

@@ -143,7 +143,7 @@ function Decided({ update, stage }: { readonly update: RequestUpdate; readonly s
   const { decision, standing } = stage;
   return (
     <section className="card stack" aria-label="Decision" aria-live="polite">
-      <p className={`verdict is-${decision.status}`}>
+      <p className={`decided-answer is-${decision.status}`}>
         <Quoted text={answerText(decision)} most={1_024} />
       </p>
       <p className="soft">

@@ -15,7 +15,7 @@ export interface Settings extends ConclaveDeployment {
   readonly burnerKey: `0x${string}` | null;
 }
 
-/** Settings that cannot be used; `field` is at fault. */
+/** Settings that cannot be used; `field` says which. */
 export class SettingsError extends Error {
   readonly field: string;
 
