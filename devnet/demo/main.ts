@@ -3,7 +3,7 @@ import { Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { worldModel, type WorldModel } from "../world/model.ts";
-import { evidencePlan, planFor } from "./questions.ts";
+import { sourcesPlan, planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 import { renderSubgraph } from "./subgraph.ts";
@@ -66,7 +66,7 @@ try {
     protocol,
     model,
     subgraph: options.subgraph === true,
-    plan: options.evidence ? evidencePlan : planFor(protocol.id),
+    plan: options.evidence ? sourcesPlan : planFor(protocol.id),
     signal: abort.signal,
     progress,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
