@@ -15,6 +15,7 @@ import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { contracts, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { areFresh } from "../../agents/adapters/artifacts/artifacts.ts";
+import { MOST_URLS } from "../../dashboard/src/settings/settings.ts";
 import type { Address, AgentId, Hex } from "../../agents/core/types.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { startGraphNode } from "../subgraph/graph-node.ts";
@@ -96,8 +97,6 @@ const SUBSCRIPTION = 1;
 /** Distances of the dashboard's port and of the agents' first ports from the chain's: an agent has one for its gateway, then one for its live stream. */
 const DASHBOARD_PORT = 5;
 const AGENT_PORTS = 6;
-/** As many gateways, and as many live streams, as the dashboard takes. */
-const MAX_PLACES = 8;
 const DASHBOARD = join(import.meta.dirname, "../../dashboard/dist");
 
 /** Throws NETWORK_FAILED if a port is taken, and CONFIG_INVALID if the directory keeps another world. */
@@ -308,7 +307,7 @@ async function openDashboard(
   if (!existsSync(DASHBOARD)) return null;
   const { chainId, oracle, registry, deploymentBlock } = deployment;
   const place = { rpcUrl: chain.rpcUrl, chainId, oracle, registry, deploymentBlock };
-  const [gateways, live] = [more.gateways.slice(0, MAX_PLACES), more.live.slice(0, MAX_PLACES)];
+  const [gateways, live] = [more.gateways.slice(0, MOST_URLS), more.live.slice(0, MOST_URLS)];
   const config = { ...place, ...more, gateways, live };
   const dashboard = await readDashboard(DASHBOARD, () => config);
   const server = await startDashboardServer({ dashboard, host: "127.0.0.1", port });

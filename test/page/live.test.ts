@@ -3,17 +3,15 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createPublicClient, createWalletClient, http } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
 import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { toldOfCertificate, toldOfMessage } from "../../agents/core/encoding/live-events.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
-import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import type { Conclave } from "../../sdk/src/index.ts";
 import { sees, visit } from "./visit.ts";
-import { startDashboardWorld, type DashboardWorld } from "./world.ts";
+import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const [COMMIT, REVEAL] = [1, 2];
@@ -23,13 +21,7 @@ let conclave: Conclave;
 
 before(async () => {
   world = await startDashboardWorld(1);
-  const transport = http(world.rpcUrl);
-  const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
-  conclave = createConclave({
-    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
-    walletClient: createWalletClient({ account, transport }),
-    deployment: world.chain.deployment,
-  });
+  conclave = conclaveOf(world);
   await mkdir(SHOTS, { recursive: true });
 });
 after(() => world.close());

@@ -1,15 +1,14 @@
 // The dashboard in a real browser, against a chain of its own.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createPublicClient, createTestClient, createWalletClient, http } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { createTestClient, http } from "viem";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest, Ppm } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
-import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import type { Conclave } from "../../sdk/src/index.ts";
 import { connectWallet, sees, visit } from "./visit.ts";
-import { startDashboardWorld, type DashboardWorld } from "./world.ts";
+import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
 const HOSTILE = `Is 2 > 1? <img src=x onerror="document.title='owned'"> \u202Ekcab`;
@@ -21,13 +20,7 @@ let argued: { readonly requestId: bigint; readonly decided: Decided };
 
 before(async () => {
   world = await startDashboardWorld(3);
-  const transport = http(world.rpcUrl);
-  const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
-  conclave = createConclave({
-    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
-    walletClient: createWalletClient({ account, transport }),
-    deployment: world.chain.deployment,
-  });
+  conclave = conclaveOf(world);
   const { requestId } = await conclave.ask({ question: QUESTION, kind: "boolean", currency: "native" });
   const decided = await world.chain.decide(requestId, [
     mind("no", "no", "118 is more than 60, so no refund is due."),

@@ -4,11 +4,14 @@ import { createServer } from "node:http";
 import { existsSync } from "node:fs";
 import { extname, join, normalize } from "node:path";
 import { chromium, type Browser } from "playwright-core";
+import { createPublicClient, createWalletClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { listenOnLoopback, type LoopbackServer } from "../../scripts/shared/loopback.ts";
+import { createConclave, type Conclave } from "../../sdk/src/index.ts";
 
 const root = join(import.meta.dirname, "../..");
 const dist = join(root, "dashboard/dist");
@@ -69,6 +72,17 @@ export async function startDashboardWorld(count: number): Promise<DashboardWorld
     await close();
     throw error;
   }
+}
+
+/** What the first account of the chain does, beside the browser. */
+export function conclaveOf({ rpcUrl, chain }: DashboardWorld): Conclave {
+  const transport = http(rpcUrl);
+  const account = privateKeyToAccount(chain.chain.accounts[0]?.privateKey ?? "0x");
+  return createConclave({
+    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
+    walletClient: createWalletClient({ account, transport }),
+    deployment: chain.deployment,
+  });
 }
 
 /** Serves the dashboard with a config.json, and starts a browser. */

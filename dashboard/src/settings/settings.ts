@@ -27,8 +27,8 @@ export class SettingsError extends Error {
 
 /** Chains that only exist on one machine: their keys are worth nothing. */
 const LOCAL_CHAINS: ReadonlySet<number> = new Set([1_337, 31_337]);
-/** Gateways, and live streams. */
-const MOST_URLS = 8;
+/** Gateways, and as many live streams. */
+export const MOST_URLS = 8;
 const LONGEST_URL = 2_048;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const KEY = /^0x[0-9a-fA-F]{64}$/;
