@@ -40,7 +40,13 @@ export function mindsOf(drawn: Drawn, { question, random }: Fate, { policyOf }: 
 }
 
 /** Lets the committee deliberate and commits what it decides, with the signatures of the first quorum of those who are there. */
-export async function decideBy(chain: StudyChain, drawn: Drawn, fate: Fate, cast: Cast, gwei: number): Promise<Committed> {
+export async function decideBy(
+  chain: StudyChain,
+  drawn: Drawn,
+  fate: Fate,
+  cast: Cast,
+  gwei: number,
+): Promise<Committed> {
   const minds = mindsOf(drawn, fate, cast);
   const decision = decisionOf(drawn, deliberate(attemptFor(drawn), fate.question, minds));
   const signers = minds.flatMap(({ policy }, seat) => (policy === "absent" ? [] : [seat]));

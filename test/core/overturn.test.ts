@@ -44,9 +44,7 @@ const third = (outcome: bigint | null, more: Partial<Course> = {}): Course => ({
 
 /** For each round but the last: the round that overturned it before the last one, or why it stands. */
 const judged = (courses: readonly Course[], terms: Terms = boolean): readonly (number | string)[] =>
-  checkOverturns(terms, roundsOf(courses)).map((check) =>
-    "why" in check ? check.why : check.overturn.second,
-  );
+  checkOverturns(terms, roundsOf(courses)).map((check) => ("why" in check ? check.why : check.overturn.second));
 
 describe("SC2: overturned decisions", () => {
   it("two larger committees that agree overturn the first", () => {

@@ -132,5 +132,10 @@ function hostOf({ headers, socket }: IncomingMessage): string {
 }
 
 function invalid(folder: string, why: string, cause?: unknown): ConclaveError {
-  return new ConclaveError("CONFIG_INVALID", `Serve the dashboard of ${folder}: ${why}`, { folder, option: "--ui" }, cause);
+  return new ConclaveError(
+    "CONFIG_INVALID",
+    `Serve the dashboard of ${folder}: ${why}`,
+    { folder, option: "--ui" },
+    cause,
+  );
 }

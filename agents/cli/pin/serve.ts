@@ -77,7 +77,11 @@ export const serve: CommandSpec<Options> = {
 async function openGateway(folder: string, place: ListenPlace, dashboard: Dashboard | null): Promise<HttpServer> {
   const store = await openFolderReader(folder);
   try {
-    const gateway = await startGateway({ store, ...place, ...(dashboard === null ? {} : { others: dashboard.answer }) });
+    const gateway = await startGateway({
+      store,
+      ...place,
+      ...(dashboard === null ? {} : { others: dashboard.answer }),
+    });
     return {
       url: gateway.url,
       close: async () => {
@@ -92,7 +96,12 @@ async function openGateway(folder: string, place: ListenPlace, dashboard: Dashbo
 }
 
 /** Reads the dashboard, and tells it where chain and gateways are. `isGateway`: the dashboard's own server is one. */
-async function dashboardOf(folder: string | true, flags: Options, isGateway: boolean, host: CliHost): Promise<Dashboard> {
+async function dashboardOf(
+  folder: string | true,
+  flags: Options,
+  isGateway: boolean,
+  host: CliHost,
+): Promise<Dashboard> {
   const { rpcUrl, chainId, oracle, registry, deploymentBlock } = await findChainConfig(flags, host);
   const others = (flags.gateway ?? []).map((url) =>
     parseUrl(url, "--gateway", "a trustless gateway", "https://gateway.example"),

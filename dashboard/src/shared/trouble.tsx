@@ -71,7 +71,8 @@ const TITLES: Partial<Record<Code, string>> = {
 };
 
 const WAYS: Partial<Record<Code, string>> = {
-  CHAIN_UNREACHABLE: "The dashboard tries again by itself. If it lasts, name another node in the settings. Nothing is lost.",
+  CHAIN_UNREACHABLE:
+    "The dashboard tries again by itself. If it lasts, name another node in the settings. Nothing is lost.",
   CHAIN_WRONG_ID: "Correct the node or the chain id in the settings.",
   CHAIN_NO_CONTRACT: "Correct the addresses in the settings.",
   WALLET_MISSING: "Connect one with the button at the top.",

@@ -35,7 +35,10 @@ export async function seen({ world, recorder, subscription }: TestedOracle, { re
 }
 
 /** Asks by the consumer that records its callback. */
-export function record({ world, recorder, subscription }: TestedOracle, overrides: Partial<Terms> = {}): Promise<Asked> {
+export function record(
+  { world, recorder, subscription }: TestedOracle,
+  overrides: Partial<Terms> = {},
+): Promise<Asked> {
   const terms = packTerms(termsFor({ callbackGasLimit: 500_000, fee: coin, ...overrides }));
   const by = (_: string, question: Uint8Array) =>
     recorder.getFunction("ask").send(world.oracle.target, subscription, terms, question);
@@ -43,7 +46,11 @@ export function record({ world, recorder, subscription }: TestedOracle, override
 }
 
 /** Asks by the consumer that misbehaves. */
-export async function misbehave({ world, hostile, subscription }: TestedOracle, mode: number, overrides: Partial<Terms> = {}) {
+export async function misbehave(
+  { world, hostile, subscription }: TestedOracle,
+  mode: number,
+  overrides: Partial<Terms> = {},
+) {
   await hostile.getFunction("setMode")(mode);
   const terms = termsFor({ callbackGasLimit: 200_000, fee: coin, ...overrides });
   const by = (_: string, question: Uint8Array) => hostile.getFunction("ask").send(subscription, terms, question);
