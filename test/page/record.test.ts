@@ -7,16 +7,16 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { HASH, standing } from "../adapters/fixtures/subgraph-server.ts";
 import { sees, visit } from "./visit.ts";
-import { startPageWorld, type PageWorld } from "./world.ts";
+import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const SUBGRAPH = "http://subgraph.test/conclave";
 const DAY = 86_400;
 const START = 1_790_000_000;
 
-let world: PageWorld;
+let world: DashboardWorld;
 before(async () => {
-  world = await startPageWorld(1);
+  world = await startDashboardWorld(1);
   await mkdir(SHOTS, { recursive: true });
 });
 after(() => world.close());

@@ -5,7 +5,7 @@ import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
 import { amount, answerText, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { Appeal } from "./appeal.tsx";
 import { Committee } from "./committee.tsx";
 import { Deliberation } from "./deliberation.tsx";
@@ -64,7 +64,7 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
 
 /** What was asked for, and for how much. */
 function Terms({ update: { request } }: { readonly update: RequestUpdate }): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const { terms, consumer } = request;
   const { data: fixed } = useQuery({ queryKey: ["terms", settings], queryFn: () => conclave.terms() });
   const token = terms.currency === "native" ? { symbol: "ETH", decimals: 18 } : fixed?.feeToken;
@@ -143,7 +143,7 @@ function Decided({ update, stage }: { readonly update: RequestUpdate; readonly s
   const { decision, standing } = stage;
   return (
     <section className="card stack" aria-label="Decision" aria-live="polite">
-      <p className={`verdict is-${decision.status}`}>
+      <p className={`decided-answer is-${decision.status}`}>
         <Quoted text={answerText(decision)} most={1_024} />
       </p>
       <p className="soft">

@@ -6,7 +6,7 @@ import { Choice, Field } from "../shared/field.tsx";
 import { plural, statusText } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { RequestList } from "./request-list.tsx";
 
 const PAGE = 100;
@@ -17,7 +17,7 @@ const ANY = "";
 
 /** All requests, the newest first. */
 export function HistoryPage(): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const [status, setStatus] = useState<PastStatus | typeof ANY>(ANY);
   const [protocol, setProtocol] = useState<ProtocolId | typeof ANY>(ANY);
   const [text, setText] = useState("");
@@ -87,7 +87,7 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }): ReactElement
 
 /** Says where the list comes from, and what it lacks. */
 function Source({ page }: { readonly page: Page | undefined }): ReactElement | null {
-  const { publicClient, settings } = useWorld();
+  const { publicClient, settings } = useDashboard();
   const { data: head } = useQuery({
     queryKey: ["head", settings],
     queryFn: () => publicClient.getBlockNumber(),
