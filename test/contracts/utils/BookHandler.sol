@@ -81,10 +81,13 @@ contract BookHandler is Assertions {
         uint256 lot = (steps >> 8) % 4;
         bool isTypical = lot != 1;
         bool agrees = isTypical == (AgentId.unwrap(id) % 2 == 0);
-        Service service = ServiceLib.pack(id, change, missed, missed ? 0 : 1);
-        if (lot != 0) service = withLesson(service, agrees);
-        for (uint256 i = 0; i < seats; ++i) _book.serve(_rules(), Currency.Token, service);
-        // RE4: all these seats are of one week, so only one of their falls counts. A miss costs one slash at least.
+        for (uint256 i = 1; i <= seats; ++i) {
+            // The last fall of a week is the deepest.
+            Service service = ServiceLib.pack(id, i == seats ? change : int8(0), missed, missed ? 0 : 1);
+            if (lot != 0) service = withLesson(service, agrees);
+            _book.serve(_rules(), Currency.Token, service);
+        }
+        // RE4: all these seats are of one week, so only the deepest of their falls counts. A miss costs one slash at least.
         if (missed) {
             reputation = _fallen(reputation, change < -1 ? uint8(-change) : 1);
             assertEq(record.account.reputation(), reputation, "the falls of one week");

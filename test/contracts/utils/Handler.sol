@@ -52,6 +52,9 @@ contract Handler is ConclaveTest {
     /// @dev What a credit takes more where the account had none before.
     uint256 private constant FIRST_CREDIT_GAS = 17_100;
     uint256 private constant AT_CAP = type(uint256).max;
+    /// @dev Appeals as often as the terms allow, against a first decision that all later ones contradict: left to chance, hardly any
+    /// secured decision is overturned.
+    uint256 private constant OVERTURN_PLAN = 0xe01;
     /// @dev Stands for the seed block of a request that waits (SE25).
     uint64 private constant NO_SEED_BLOCK = type(uint48).max;
 
@@ -660,6 +663,7 @@ contract Handler is ConclaveTest {
         RequestTerms packed = RequestTermsLib.pack(terms);
         bool byConsumer = terms.callbackGasLimit != 0;
         (entry.terms, entry.prices, entry.plan) = (terms, prices, random >> 64);
+        if (terms.security != 0 && (random >> 60) % 2 == 0) entry.plan = OVERTURN_PLAN;
         entry.direct = direct;
         entry.request.consumer = byConsumer ? address(consumer) : address(this);
         entry.request.terms = packed;
@@ -781,8 +785,11 @@ contract Handler is ConclaveTest {
         decision.outcome = bytes32((entry.plan >> (8 + entry.round.appeals())) & 1);
         // One in four committees hangs.
         if (random % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
-        else if ((random >> 4) % 8 == 0 && entry.terms.nonAnswers == 0) _saysNoAnswer(decision, (random >> 7) % 3 == 0);
+        else if ((random >> 4) % (_canAskLater(entry) ? 2 : 8) == 0 && entry.terms.nonAnswers == 0)
+            _saysNoAnswer(decision, (random >> 7) % 3 == 0);
         decision.confidence = [uint32(0), 900_000, 909_999, 910_000, 1_000_000][(random >> 2) % 5];
+        // Fuzzers like small numbers, which pay few seats.
+        if (random % 2 == 1) shares = uint64(uint256(keccak256(abi.encode(random, shares))));
         for (uint256 i = 0; i < size; ++i) {
             decision.shares[i] = bytes8(shares)[i % 8];
             // Where a whole committee is absent from the pay, all of it goes back.
@@ -876,9 +883,7 @@ contract Handler is ConclaveTest {
         // SE24: without a provisional decision, a larger committee follows one that hung or was not sure enough.
         uint256 finality = entry.terms.finality;
         bool last = entry.round.appeals() == entry.terms.appeals;
-        // SE25: before any appeal, two retries ask again a day later.
-        bool later =
-            decision.status == Status.TooEarly && entry.round.appeals() == 0 && entry.attempt + 1 < entry.terms.retries;
+        bool later = decision.status == Status.TooEarly && _canAskLater(entry);
         bool unsure = !later && !last && finality != 0 && (hung || decision.confidence < finality * 10_000);
         entry.provisional = !retried && !later && !last && finality == 0;
         if (entry.provisional) entry.round = entry.round.withDeadline(_deadline(entry));
@@ -1286,6 +1291,11 @@ contract Handler is ConclaveTest {
     /// @dev SE8: silent and hung committees use up the same retries.
     function _hasRetry(Entry storage entry) private view returns (bool) {
         return entry.attempt - entry.round.appeals() < entry.terms.retries;
+    }
+
+    /// @dev SE25: before any appeal, two retries ask again a day later.
+    function _canAskLater(Entry storage entry) private view returns (bool) {
+        return entry.round.appeals() == 0 && entry.attempt + 1 < entry.terms.retries;
     }
 
     /// @dev SE23: in the first attempt, at least six blocks before the seed block.
