@@ -22,7 +22,16 @@ import {
   type RequestProgress,
   type RequestUpdate,
 } from "./follow.ts";
-import { readAgentHistory, readHistory, readMoney, type HistoryOptions, type HistoryPage } from "./history.ts";
+import {
+  readAgentHistory,
+  readFaults,
+  readHistory,
+  readMoney,
+  type FaultsOptions,
+  type FoundFaults,
+  type HistoryOptions,
+  type HistoryPage,
+} from "./history.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
 
@@ -84,6 +93,8 @@ export interface Conclave {
   follow(requestId: bigint, options?: FollowOptions): AsyncGenerator<RequestUpdate, void, void>;
   read(requestId: bigint, signal?: AbortSignal): Promise<RequestReading>;
   history(options?: HistoryOptions): Promise<HistoryPage>;
+  /** Returns who was slashed, for what, and what it cost: from the subgraph, or from the latest blocks of the chain. */
+  faults(options?: FaultsOptions): Promise<FoundFaults>;
   /**
    * What happened to an agent, with the newest `limit` entries of each list, 1 to 100: only a subgraph knows. Null without a subgraph, and
    * for an agent that it does not know.
@@ -217,7 +228,7 @@ function reading({
   config,
   connection,
   ...context
-}: Context): Pick<Conclave, "follow" | "read" | "history" | "agentHistory" | "money"> {
+}: Context): Pick<Conclave, "follow" | "read" | "history" | "faults" | "agentHistory" | "money"> {
   const { publicClient, subgraphUrl } = config;
   return {
     follow: (requestId, options = {}) =>
@@ -238,6 +249,7 @@ function reading({
     money: (requestId, signal) =>
       guarded(async () => (subgraphUrl === undefined ? null : readMoney(connection, subgraphUrl, requestId, signal))),
     history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
+    faults: (options = {}) => guarded(() => readFaults(connection, subgraphUrl, options)),
   };
 }
 

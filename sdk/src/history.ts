@@ -4,7 +4,7 @@ import { recentHistoryOf } from "../../agents/adapters/chain/recent.ts";
 import type { Indexed, Subgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { AgentId, RequestId } from "../../agents/core/types.ts";
-import type { AgentHistory, HistoryFilter, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
+import type { AgentHistory, HistoryFilter, PastFault, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
 import { termsOf, type ProtocolId } from "./terms.ts";
 
 export interface HistoryOptions {
@@ -26,11 +26,23 @@ export interface HistoryOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface HistoryPage extends RequestPage {
+export interface HistoryPage extends RequestPage, Told {}
+
+/** Where an answer about the past comes from. */
+interface Told {
   /** The chain knows only what happened in `blocks`; a subgraph's answer is not proven. */
   readonly source: "subgraph" | "chain";
-  /** The last block that the page knows. */
+  /** The last block that the answer knows. */
   readonly toBlock: number;
+}
+
+export interface FaultsOptions extends Pick<HistoryOptions, "limit" | "agentId" | "blocks" | "signal"> {
+  readonly requestId?: bigint;
+}
+
+export interface FoundFaults extends Told {
+  /** The newest first. */
+  readonly faults: readonly PastFault[];
 }
 
 const MAX_LIMIT = 100;
@@ -44,18 +56,59 @@ export async function readHistory(
   subgraphUrl: string | undefined,
   options: HistoryOptions,
 ): Promise<HistoryPage> {
-  const { limit = DEFAULT_LIMIT, cursor } = options;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw new CoreError("USAGE", `Read the history: limit = ${limit}: give 1 to ${MAX_LIMIT}`, { field: "limit" });
-  if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return fromChain(connection, limit, options);
-  try {
-    return await fromSubgraph(connection, subgraphUrl, limit, options);
-  } catch (error) {
-    const isAway = error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE";
-    // Only its own first page can be had from elsewhere: a cursor means nothing to another source.
-    if (!isAway || cursor !== undefined) throw error;
-    return fromChain(connection, limit, options);
-  }
+  const { cursor } = options;
+  const limit = limitOf(options);
+  const onChain = (): Promise<HistoryPage> => fromChain(connection, limit, options);
+  if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return onChain();
+  const indexed = fromSubgraph(connection, subgraphUrl, limit, options);
+  // Only its own first page can be had from elsewhere: a cursor means nothing to another source.
+  return cursor === undefined ? indexed.catch(unlessAway(onChain)) : indexed;
+}
+
+/** Returns the newest faults of agents, the newest first: from the subgraph, or from the chain's events where none answers. */
+export async function readFaults(
+  connection: Connection,
+  subgraphUrl: string | undefined,
+  options: FaultsOptions,
+): Promise<FoundFaults> {
+  const limit = limitOf(options);
+  const signal = signalOf(options);
+  const filter = {
+    agentId: (options.agentId ?? null) as HistoryFilter["agentId"],
+    requestId: (options.requestId ?? null) as RequestId | null,
+  };
+  const onChain = async (): Promise<FoundFaults> => {
+    const { readRecentFaults } = await import("../../agents/adapters/chain/faults.ts");
+    const found = await readRecentFaults(connection, filter, limit, { blocks: blocksOf(options), signal });
+    return { ...found, source: "chain" };
+  };
+  if (subgraphUrl === undefined) return onChain();
+  const indexed = askSubgraph(connection, subgraphUrl, (subgraph) => subgraph.faults(filter, limit, signal));
+  return indexed
+    .then(({ answer, upTo }): FoundFaults => ({ faults: answer, source: "subgraph", toBlock: upTo.block }))
+    .catch(unlessAway(onChain));
+}
+
+/** Asks the chain where the subgraph does not answer. */
+function unlessAway<T>(onChain: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE") return onChain();
+    throw error;
+  };
+}
+
+/** Throws USAGE. */
+function limitOf({ limit = DEFAULT_LIMIT }: Pick<HistoryOptions, "limit">): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new CoreError("USAGE", `Read the history: limit = ${limit}: give 1 to ${MAX_LIMIT}`, { field: "limit" });
+}
+
+/** Throws USAGE. */
+function blocksOf({ blocks = DEFAULT_BLOCKS }: Pick<HistoryOptions, "blocks">): number {
+  if (Number.isSafeInteger(blocks) && blocks >= 1) return blocks;
+  throw new CoreError("USAGE", `Read the history: blocks = ${blocks}: give a number of blocks, 1 or more`, {
+    field: "blocks",
+  });
 }
 
 async function fromSubgraph(
@@ -121,13 +174,8 @@ function requireOwn(found: string | null, expected: string): void {
 }
 
 async function fromChain(connection: Connection, limit: number, options: HistoryOptions): Promise<HistoryPage> {
-  const { blocks = DEFAULT_BLOCKS, cursor } = options;
-  if (!Number.isSafeInteger(blocks) || blocks < 1)
-    throw new CoreError("USAGE", `Read the history: blocks = ${blocks}: give a number of blocks, 1 or more`, {
-      field: "blocks",
-    });
-  const page = { limit, cursor: cursor ?? null };
-  const window = { blocks, signal: signalOf(options) };
+  const page = { limit, cursor: options.cursor ?? null };
+  const window = { blocks: blocksOf(options), signal: signalOf(options) };
   const found = await recentHistoryOf(connection).requests(filterOf(options), page, window);
   const { requests, next, toBlock } = found;
   return { requests, next, source: "chain", toBlock };
