@@ -97,7 +97,7 @@ describe("page: every protocol", () => {
 
 describe("page: the graph of a hashgraph", () => {
   it(`draws the events of ${MANY} seats, and says what each had seen`, { timeout: 4 * PATIENCE_MS }, async (context) => {
-    const { page } = await visit(context, world, { route: "/", routes: answerCalls });
+    const { page } = await visit(context, world, { route: "/settings", routes: answerCalls });
     const started = performance.now();
     await page.goto(`${world.url}#${routeOf(graph)}`);
     const drawing = page.getByRole("img", { name: /^\d+ events of 13 seats$/ });
@@ -109,9 +109,9 @@ describe("page: the graph of a hashgraph", () => {
     // The last event of a quick committee descends from events of all seats; the first one of a seat from none.
     const seen = section.locator("p[aria-live]");
     assert.match(await seen.innerText(), /^Seat \d+, event \d+, .*: it had seen \d+ of \d+ events, of \d+ seats?/);
-    await section.getByLabel("Seat").selectOption("Seat 7");
-    const first = section.getByLabel("Event").locator("option").first();
-    await section.getByLabel("Event").selectOption({ label: (await first.innerText()).trim() });
+    await section.getByLabel("Seat", { exact: true }).selectOption("Seat 7");
+    const first = section.getByLabel("Event", { exact: true }).locator("option").first();
+    await section.getByLabel("Event", { exact: true }).selectOption({ label: (await first.innerText()).trim() });
     assert.match(await seen.innerText(), /^Seat 7, event 1, [^:]+: it had seen 1 of \d+ events, of 1 seat\./);
     assert.match(await seen.innerText(), /It had seen nothing of seat 0, seat 1,/);
     // A click chooses the event next to it: the drawing's top left has the first events of the first seat.
