@@ -24,16 +24,7 @@ import { recordOf } from "../agents/core/request/progress.ts";
 import { messageProof } from "../agents/node/request/proofs.ts";
 import { protocolByCode } from "../agents/core/protocols/index.ts";
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
-import type {
-  Address,
-  AgentId,
-  Attempt,
-  Certificate,
-  Hex,
-  Ppm,
-  RequestId,
-  SeatIndex,
-} from "../agents/core/types.ts";
+import type { Address, AgentId, Attempt, Certificate, Hex, Ppm, RequestId, SeatIndex } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./world/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";

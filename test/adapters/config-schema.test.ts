@@ -7,7 +7,12 @@ import { checkAgentConfig } from "../../agents/cli/shared/config.ts";
 
 const config = {
   $schema: "./conclave.schema.json",
-  chain: { rpcUrl: "http://127.0.0.1:8545", chainId: 1, oracle: `0x${"01".repeat(20)}`, registry: `0x${"02".repeat(20)}` },
+  chain: {
+    rpcUrl: "http://127.0.0.1:8545",
+    chainId: 1,
+    oracle: `0x${"01".repeat(20)}`,
+    registry: `0x${"02".repeat(20)}`,
+  },
   model: { kind: "llama", path: "/models/small.gguf" },
 };
 

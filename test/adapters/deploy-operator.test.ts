@@ -39,10 +39,7 @@ describe("deploy/conclave-agent@.service", () => {
   it("runs one agent for each folder, as a user of its own, with a password that root alone reads", async () => {
     const unit = unitOf(await read("deploy/conclave-agent@.service"));
     const [command = ""] = unit.get("Service.ExecStart") ?? [];
-    assert.equal(
-      command,
-      "/usr/local/bin/conclave agent run --dir /var/lib/conclave/%i --password-file %d/password",
-    );
+    assert.equal(command, "/usr/local/bin/conclave agent run --dir /var/lib/conclave/%i --password-file %d/password");
     const flags = agentRun.options.map(({ flags: one }) => one.split(" ")[0]);
     for (const [flag] of command.matchAll(/--[a-z-]+/g)) assert.ok(flags.includes(flag), `agent run has no ${flag}`);
     assert.deepEqual(unit.get("Service.User"), ["conclave"]);
@@ -80,9 +77,9 @@ describe("deploy/monitoring", () => {
         readonly targets: readonly { readonly expr: string }[];
       }[];
     };
-    const { datasources } = parse(
-      await read("deploy/monitoring/grafana/provisioning/datasources/prometheus.yml"),
-    ) as { readonly datasources: readonly { readonly uid: string; readonly url: string }[] };
+    const { datasources } = parse(await read("deploy/monitoring/grafana/provisioning/datasources/prometheus.yml")) as {
+      readonly datasources: readonly { readonly uid: string; readonly url: string }[];
+    };
     for (const { datasource, title, targets } of panels) {
       assert.equal(datasource.uid, datasources[0]?.uid, title);
       for (const { expr } of targets) assert.equal(expr.split("(").length, expr.split(")").length, expr);
@@ -98,7 +95,8 @@ describe("deploy/monitoring", () => {
     };
     const rules = groups.flatMap((group) => group.rules);
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
-    for (const { alert, annotations } of rules) assert.match(annotations.summary, /^\{\{ \$labels\.instance \}\}/, alert);
+    for (const { alert, annotations } of rules)
+      assert.match(annotations.summary, /^\{\{ \$labels\.instance \}\}/, alert);
   });
 
   it("listens on this machine only, keeps no secret, and asks agents at the TCP port that the docs name", async () => {

@@ -13,10 +13,9 @@ import {
 import { privateKeyToAccount } from "viem/accounts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import type { SeatIndex } from "../../agents/core/types.ts";
-import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
+import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createConclave, ConclaveError, type Conclave, type RequestUpdate } from "../../sdk/src/index.ts";
-import { evidenceRow, replyData, requestRow, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";
+import { replyData, requestRow, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";
 
 const QUESTION = { question: "Is 720 more than 500?", kind: "boolean" } as const;
 /** Its document is nobody's. */
@@ -292,44 +291,6 @@ describe("sdk: history", () => {
     const away = open("http://127.0.0.1:9/");
     assert.equal((await away.history({ limit: 1 })).source, "chain");
     await refuses(away.history({ cursor: "s-5" }), "SUBGRAPH_UNREACHABLE", null);
-  });
-});
-
-describe("sdk: faults", () => {
-  it("tells who was slashed, for what and at what cost, from the chain or from a subgraph", async (context) => {
-    const [decided] = world.decisions as [Decided];
-    const requestId = decided.attempt.request.id;
-    assert.deepEqual((await conclave.faults()).faults, []);
-    const agentId = await world.slash(decided, 2 as SeatIndex);
-    const { faults, source } = await conclave.faults();
-    assert.equal(source, "chain");
-    assert.equal(faults.length, 1);
-    const [fault] = faults;
-    assert.deepEqual([fault?.agentId, fault?.requestId, fault?.attempt, fault?.fault], [agentId, requestId, 0, "messages"]);
-    assert.deepEqual([fault?.cost, fault?.reward, fault?.reporter], [ONE / 10n, ONE / 20n, account().toLowerCase()]);
-    const { blockNumber } = await publicClient.getTransactionReceipt({ hash: fault?.transaction ?? "0x" });
-    const { timestamp } = await publicClient.getBlock({ blockNumber });
-    assert.equal(fault?.time, Number(timestamp));
-    assert.deepEqual((await conclave.faults({ agentId, requestId })).faults, faults);
-    assert.deepEqual((await conclave.faults({ agentId: agentId === 1 ? 2 : 1 })).faults, []);
-    assert.deepEqual((await conclave.faults({ requestId: requestId + 1n })).faults, []);
-    await refuses(conclave.faults({ limit: 101 }), "USAGE", "limit");
-    await refuses(conclave.faults({ blocks: 0 }), "USAGE", "blocks");
-
-    const { oracle, registry } = world.deployment;
-    const { url, close } = await startSubgraphServer((_, response) =>
-      replyData(response, {
-        ...standing(),
-        deployment: { oracle, registry, requests: 3, agents: 5, activeAgents: 4 },
-        evidences: [evidenceRow(9)],
-      }),
-    );
-    context.after(close);
-    const open = (subgraphUrl: string): Conclave =>
-      createConclave({ publicClient, deployment: world.deployment, subgraphUrl });
-    const indexed = await open(url).faults();
-    assert.deepEqual([indexed.source, indexed.toBlock, indexed.faults[0]?.requestId], ["subgraph", 90, 9n]);
-    assert.deepEqual((await open("http://127.0.0.1:9/").faults()).faults, faults);
   });
 });
 

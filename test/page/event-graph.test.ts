@@ -12,9 +12,15 @@ describe("page: the graph of events", () => {
     // Seat 1 heard of seat 0 twice; the list has the last event first.
     const events = [said(1, 3, 2), said(0), said(0, 1), said(1, 4, 1), said(1)];
     assert.deepEqual(columnsOf(events), [2, 0, 1, 1, 0]);
-    assert.deepEqual([...seenFrom(events, 3)].toSorted(), [1, 3, 4]);
+    assert.deepEqual(
+      [...seenFrom(events, 3)].toSorted((a, b) => a - b),
+      [1, 3, 4],
+    );
     assert.deepEqual(seatsOf(events, seenFrom(events, 3)), [0, 1]);
-    assert.deepEqual([...seenFrom(events, 2)].toSorted(), [1, 2]);
+    assert.deepEqual(
+      [...seenFrom(events, 2)].toSorted((a, b) => a - b),
+      [1, 2],
+    );
     assert.deepEqual(seatsOf(events, seenFrom(events, 2)), [0]);
   });
 

@@ -49,16 +49,14 @@ export function recentHistoryOf(connection: Connection, maxBlockRange = BLOCK_RA
     async requests(filter, { limit, cursor }, window) {
       const before = cursor === null ? null : placeOf(cursor);
       const { oracle } = connection.domain;
-      const { from, to, found: events } = await readWindow(
-        connection,
-        { address: [oracle] },
-        maxBlockRange,
-        window,
-        (log) => {
-          const decoded = decodeLog(log, oracle, connection.registry);
-          return decoded.kind === "event" ? decoded.event : null;
-        },
-      );
+      const {
+        from,
+        to,
+        found: events,
+      } = await readWindow(connection, { address: [oracle] }, maxBlockRange, window, (log) => {
+        const decoded = decodeLog(log, oracle, connection.registry);
+        return decoded.kind === "event" ? decoded.event : null;
+      });
       const found: { readonly request: PastRequest; readonly place: EventPlace }[] = [];
       for (const own of newestFirst(events, before)) {
         // One request more than fits shows that there is another page.

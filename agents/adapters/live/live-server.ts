@@ -178,9 +178,9 @@ async function stream(log: Log, from: number, { bounds, counts, request, respons
   const left = new AbortController();
   response.once("close", () => left.abort());
   const write = async (chunk: Buffer | string): Promise<boolean> => {
-    const end = await writeTo(response, chunk, bounds.slowestMs, left.signal);
-    if (end === "slow") counts.slow += 1;
-    return end === "taken";
+    const fate = await writeTo(response, chunk, bounds.slowestMs, left.signal);
+    if (fate === "slow") counts.slow += 1;
+    return fate === "taken";
   };
   await write("retry: 2000\n\n");
   for (let at = from; !left.signal.aborted;) {
@@ -211,9 +211,9 @@ async function writeTo(
     await once(response, "drain", { signal });
     return "taken";
   } catch {
-    const end = left.aborted ? "left" : "slow";
+    const fate = left.aborted ? "left" : "slow";
     response.destroy();
-    return end;
+    return fate;
   }
 }
 

@@ -74,7 +74,11 @@ export const serve: CommandSpec<Options> = {
   },
 };
 
-async function openGateway(folder: string, place: ListenPlace, page: Page | null): Promise<Pick<HttpServer, "url" | "close">> {
+async function openGateway(
+  folder: string,
+  place: ListenPlace,
+  page: Page | null,
+): Promise<Pick<HttpServer, "url" | "close">> {
   const store = await openFolderReader(folder);
   try {
     const gateway = await startGateway({ store, ...place, ...(page === null ? {} : { others: page.answer }) });

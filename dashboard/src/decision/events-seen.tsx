@@ -32,8 +32,8 @@ export function EventsSeen({ argument, messages, seats }: Props): ReactElement |
       <h2>Who saw whom</h2>
       <p className="soft small">
         Each point is an event that a seat signed, from left to right as they follow from one another. Lines lead to the
-        two events that it names: its seat’s own before it, and the latest one that it heard of another seat. Larger points
-        carry an answer. Choose an event to see all that its seat had seen.
+        two events that it names: its seat’s own before it, and the latest one that it heard of another seat. Larger
+        points carry an answer. Choose an event to see all that its seat had seen.
       </p>
       <div className="scroll" tabIndex={0} role="region" aria-label="Events, a drawing">
         <Drawing
@@ -113,8 +113,19 @@ function Drawing({ argument, messages, seats, places, seen, chosen, onChoose }: 
       <path className="edges is-seen" d={edges(messages, places, [...seen])} />
       {sorts.map(([sort, indices]) => (
         <g key={sort} className={`events is-${sort}`}>
-          <path d={dots(places, indices.filter((one) => !seen.has(one)))} />
-          <path className="is-seen" d={dots(places, indices.filter((one) => seen.has(one)))} />
+          <path
+            d={dots(
+              places,
+              indices.filter((one) => !seen.has(one)),
+            )}
+          />
+          <path
+            className="is-seen"
+            d={dots(
+              places,
+              indices.filter((one) => seen.has(one)),
+            )}
+          />
         </g>
       ))}
       <circle className="chosen" cx={places[chosen]?.x} cy={places[chosen]?.y} r={9} />

@@ -58,7 +58,11 @@ const DEEDS: Readonly<Record<PastFault["fault"], string>> = {
   overturned: "certified an answer that larger committees overturned",
 };
 
-function Fault({ fault: { agentId, requestId, fault, cost, time: at, ...proof } }: { readonly fault: PastFault }): ReactElement {
+function Fault({
+  fault: { agentId, requestId, fault, cost, time: at, ...proof },
+}: {
+  readonly fault: PastFault;
+}): ReactElement {
   const inTokens = useTokens();
   return (
     <>

@@ -10,8 +10,8 @@ export function FaultsPage(): ReactElement {
     <div className="stack">
       <h1>Faults</h1>
       <p className="soft">
-        Stake is slashed by proof alone: for two different things that one key signed for one place, or for an answer with
-        stake behind it that two larger committees overturned. Anybody may bring such a proof.
+        Stake is slashed by proof alone: for two different things that one key signed for one place, or for an answer
+        with stake behind it that two larger committees overturned. Anybody may bring such a proof.
       </p>
       <section className="stack" aria-label="Slashed">
         <h2>Slashed</h2>
