@@ -22,8 +22,8 @@ const page = extract(({ document, window }) => {
   };
 });
 
-/** Settings of another place would only show that the place does not answer. */
-const typing = actions(() => (page.current.route === "#/settings" ? ["Wait"] : inputs.generate()));
+/** Types, but not into the settings: those of another place would only show that the place does not answer. */
+const typing = actions(() => (page.current.route === "#/settings" ? ["Back"] : inputs.generate()));
 
 const sizes = actions(() => [
   { SetViewport: { width: 390, height: 800 } },
