@@ -15,7 +15,7 @@ function commandLine(): Command {
     .argument("<study...>", "one of those below, then its own options")
     .addHelpText("after", `\nStudies:\n${list.join("\n")}`)
     .addHelpText("after", "\nExample:\n  npm run lab -- attacks --trials 100 --json")
-    .addHelpText("after", "\nExit codes: 0 as expected, 1 the study found a fault, 2 it could not run.");
+    .addHelpText("after", "\nExit codes: 0 as expected, 1 the study found what must not happen, 2 it could not run.");
 }
 
 async function main(words: readonly string[]): Promise<number> {

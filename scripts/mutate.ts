@@ -1,4 +1,4 @@
-// Tests the contract tests: how many small faults in the contracts they notice.
+// Tests the contract tests: how many small changes of the contracts they notice.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,4 @@
-// npm run page:build: builds the page into dashboard/dist.
+// npm run page:build: builds the dashboard into dashboard/dist.
 import { join } from "node:path";
 import { build } from "vite";
 import { endedBy, scriptCommand } from "./shared/arguments.ts";
@@ -7,7 +7,7 @@ const dashboard = join(import.meta.dirname, "../dashboard");
 
 scriptCommand(
   "page:build",
-  "Builds the page into dashboard/dist: static files, for any web server or IPFS. Needs no network.",
+  "Builds the dashboard into dashboard/dist: static files, for any web server or IPFS. Needs no network.",
 )
   .addHelpText("after", "\nExample:\n  npm run page:build && npx conclave dev\n")
   .parse();

@@ -24,7 +24,7 @@ const flags = scriptCommand(
     "after",
     `
 To suppress a finding, write in the line above it
-  // slither-disable-next-line CHECK: why it is no fault here
+  // slither-disable-next-line CHECK: why it is no bug here
 Needs Python >= 3.10 with venv. The first run installs Slither from PyPI into cache/slither/venv, in the versions of
 scripts/solidity/slither-requirements.txt; later runs need no network.
 

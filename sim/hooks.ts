@@ -32,7 +32,7 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
 
 /**
  * Changes what this thread loads from now on: simulated signatures replace the curve, native hashes replace noble's,
- * and one planted bug changes one file of the core. Only a worker calls this, before it loads anything else; other threads and the
+ * and one planted fault changes one file of the core. Only a worker calls this, before it loads anything else; other threads and the
  * product load the files as they stand.
  */
 export function installHooks(options: { readonly realSignatures: boolean; readonly mutant: Mutant | null }): void {

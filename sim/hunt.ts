@@ -4,7 +4,7 @@ import { commandFor } from "./command.ts";
 import type { Mutant } from "./mutant.ts";
 import { createPool } from "./pool.ts";
 
-/** Result of the hunt for a planted bug. */
+/** Result of the hunt for a planted fault. */
 export interface Hunt {
   readonly mutant: string;
   /** First seed for which an expected checker notices the bug; null = it survived. */

@@ -1,6 +1,6 @@
 import type { CheckerName } from "./checkers/index.ts";
 
-/** A planted bug: one safety rule of the core is switched off, and named checkers must notice. */
+/** A planted fault: one safety rule of the core is switched off, and named checkers must notice. */
 export interface Mutant {
   /** The rule, e.g. "CE7"; with a suffix where there are several, e.g. "MB11-uphold". */
   readonly id: string;

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Planted bugs of pay and skill, which all protocols share (docs/spec/pay.md, docs/spec/skill.md). */
+/** Planted faults of pay and skill, which all protocols share (docs/spec/pay.md, docs/spec/skill.md). */
 export const payMutants: readonly Mutant[] = [
   {
     id: "PY4",

@@ -4,7 +4,7 @@ const RULES = "agents/core/protocols/mbft/rules.ts";
 /** Two messages for one slot. */
 const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
 
-/** Planted bugs in the rules of single protocols. */
+/** Planted faults in the rules of single protocols. */
 export const protocolMutants: readonly Mutant[] = [
   {
     id: "MB4-opening",

@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const READINGS = "agents/core/phases/readings.ts";
 
-/** Planted bugs in the rules of questions with sources. */
+/** Planted faults in the rules of questions with sources. */
 export const sourceMutants: readonly Mutant[] = [
   {
     id: "SG9-bears",

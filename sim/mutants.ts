@@ -12,7 +12,7 @@ const ROUGH = "--faults storm --byzantine-kinds double-voter";
 const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
 
 /**
- * Planted bugs: each switches one safety rule off. A new one needs a text that occurs once in the file, its
+ * Planted faults: each switches one safety rule off. A new one needs a text that occurs once in the file, its
  * replacement, arguments under which `npm run sim -- --mutant ID` notices, and the checkers that must notice. Bugs of
  * single protocols stand in mutants-protocols.ts, those of pay and skill in mutants-pay.ts, those of sources in
  * mutants-sources.ts.

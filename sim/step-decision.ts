@@ -42,7 +42,7 @@ export interface Stepped {
 type Send = Extract<Effect, { kind: "send" }>;
 type Certified = Extract<Effect, { kind: "certified" }>;
 
-interface Event {
+interface Arrival {
   readonly seat: number;
   readonly input: Input;
   /** Longest chain of model calls behind it. */
@@ -51,8 +51,8 @@ interface Event {
 
 /** The state of the run: what has happened, and what is under way. */
 interface Run {
-  readonly queue: Event[];
-  readonly timers: { readonly at: number; readonly event: Event }[];
+  readonly queue: Arrival[];
+  readonly timers: { readonly at: number; readonly arrival: Arrival }[];
   readonly messages: Message[];
   readonly certified: Certified[];
   /** By seat: the longest chain of model calls behind all that it knows. */
@@ -101,8 +101,8 @@ export function stepDecision(options: StepOptions): Stepped {
   return { inputs, messages, modelCalls, criticalPathCalls: Math.max(...depths), certified };
 }
 
-/** Moves the earliest timer into the queue, of equal ones the first that was set, and returns its event. */
-function nextTimer(course: Run): Event {
+/** Moves the earliest timer into the queue, of equal ones the first that was set, and returns what arrives. */
+function nextTimer(course: Run): Arrival {
   const first = course.timers.reduce<Run["timers"][number] | null>(
     (least, one) => (least === null || one.at < least.at ? one : least),
     null,
@@ -110,8 +110,8 @@ function nextTimer(course: Run): Event {
   if (first === null) throw new Error("the seats came to a stop before the goal");
   course.timers.splice(course.timers.indexOf(first), 1);
   course.now = first.at;
-  course.queue.push(first.event);
-  return first.event;
+  course.queue.push(first.arrival);
+  return first.arrival;
 }
 
 function run(options: StepOptions, course: Run, seat: number, effect: Effect): void {
@@ -142,8 +142,8 @@ function run(options: StepOptions, course: Run, seat: number, effect: Effect): v
       return;
     }
     case "wait": {
-      const event: Event = { seat, input: { kind: "elapsed", timer: effect.timer }, depth: 0 };
-      course.timers.push({ at: course.now + effect.afterMs, event });
+      const arrival: Arrival = { seat, input: { kind: "elapsed", timer: effect.timer }, depth: 0 };
+      course.timers.push({ at: course.now + effect.afterMs, arrival });
       return;
     }
     case "certified":

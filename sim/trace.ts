@@ -82,7 +82,7 @@ export interface Trace {
   readonly block: (digest: Digest) => Uint8Array | null;
   /** Longest chain of model calls behind a message, by its signature. */
   readonly depths: ReadonlyMap<Hex, number>;
-  readonly events: number;
+  readonly instants: number;
   readonly sent: { readonly frames: number; readonly bytes: number };
   /** Most timers and frames that waited at once. */
   readonly pending: number;

@@ -21,7 +21,7 @@ if (port === null) throw new Error("Start the simulator with `npm run sim`; this
 installHooks(workerData as WorkerData);
 // Imported only now, so that everything it loads goes through the hooks.
 const { runSeed } = await import("./batch.ts");
-// With a planted bug the checkers load their own, sound copy of the core.
+// With a planted fault the checkers load their own, sound copy of the core.
 const checking = (workerData as WorkerData).mutant === null ? "./checkers/index.ts" : `./checkers/index.ts${PRISTINE}`;
 const { violationsIn } = (await import(checking)) as typeof Checkers;
 port.on("message", (task: Task) => {

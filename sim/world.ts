@@ -13,8 +13,8 @@ import { createSeat, type SimSeat, type World } from "./seat.ts";
 import type { SeatTrace, Trace } from "./trace.ts";
 import { createWatch } from "./watch.ts";
 
-/** A world with more events than this is taken to run in circles. */
-const MOST_EVENTS = 400_000;
+/** A world with more instants than this is taken to run in circles. */
+const MOST_INSTANTS = 400_000;
 /** Seats do not begin at the same moment. */
 const START_SPREAD_MS = 100;
 
@@ -54,27 +54,27 @@ export async function runWorld(
   const starts = random.fork("starts");
   for (const one of seats) clock.schedule(starts.below(START_SPREAD_MS), () => one.start());
   const due = dueAt(plan);
-  let events = 0;
+  let instants = 0;
   let pending = 0;
   const isOver = (): boolean => {
     if (failure !== null) throw failure;
     pending = Math.max(pending, clock.pending);
-    return clock.nextAt === null || clock.nextAt > due || ++events > MOST_EVENTS || isCertified(plan, recorder);
+    return clock.nextAt === null || clock.nextAt > due || ++instants > MOST_INSTANTS || isCertified(plan, recorder);
   };
   await new Promise<void>((resolve, reject) => {
     /** Runs one instant of virtual time. Between two instants every promise that can settle has settled. */
-    const turn = (): void => {
+    const instant = (): void => {
       try {
         if (isOver()) return resolve();
         clock.advance((clock.nextAt ?? clock.now()) - clock.now());
-        setImmediate(models === null ? turn : () => void models.idle().then(turn, reject));
+        setImmediate(models === null ? instant : () => void models.idle().then(instant, reject));
       } catch (error) {
         reject(error);
       }
     };
-    setImmediate(turn);
+    setImmediate(instant);
   });
-  return traceOf({ world, seats, endedAt: clock.now(), due, events, pending });
+  return traceOf({ world, seats, endedAt: clock.now(), due, instants, pending });
 }
 
 function isCertified(plan: Plan, recorder: Recorder): boolean {
@@ -86,11 +86,11 @@ interface Ended {
   readonly seats: readonly SimSeat[];
   readonly endedAt: number;
   readonly due: number;
-  readonly events: number;
+  readonly instants: number;
   readonly pending: number;
 }
 
-function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Trace {
+function traceOf({ world, seats, endedAt, due, instants, pending }: Ended): Trace {
   const { plan, recorder } = world;
   const contested = recorder.contested();
   const traced: SeatTrace[] = [];
@@ -136,7 +136,7 @@ function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Trace 
     messages: recorder.messages,
     block,
     depths: world.watch.depths,
-    events,
+    instants,
     sent: { frames: recorder.frames, bytes: recorder.bytes },
     pending,
     counts: recorder.counts(),

@@ -79,11 +79,11 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         bool waits;
         uint8 appeals;
         uint256 cost;
-        Verdict verdict;
+        Result result;
     }
 
     /// @dev What the last committee said; the status is None before the first one.
-    struct Verdict {
+    struct Result {
         Status status;
         bytes32 outcome;
         bytes answer;
@@ -136,7 +136,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// @param confidence parts per million. Below the finality of the terms, the larger committees say the same
     function decide(RequestId requestId, int256 value, uint32 confidence) external {
         Entry storage entry = _atWork(requestId);
-        _judge(requestId, entry, _verdictOf(entry.terms, value, confidence));
+        _judge(requestId, entry, _resultOf(entry.terms, value, confidence));
         _end(requestId, entry);
     }
 
@@ -152,7 +152,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         );
         require(answer.length <= MAX_ANSWER_BYTES, InvalidDecision("answer", answer.length));
         _requireConfidence(confidence);
-        _judge(requestId, entry, Verdict(Status.Decided, keccak256(answer), answer, confidence));
+        _judge(requestId, entry, Result(Status.Decided, keccak256(answer), answer, confidence));
         _end(requestId, entry);
     }
 
@@ -163,14 +163,14 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// @param confidence parts per million
     function decideNonAnswer(RequestId requestId, Status status, uint32 confidence) external {
         Entry storage entry = _atWork(requestId);
-        Verdict memory verdict = _nonAnswerOf(entry.terms, status, confidence);
+        Result memory result = _nonAnswerOf(entry.terms, status, confidence);
         if (_asksAgain(requestId, entry, status)) {
-            entry.verdict = verdict;
+            entry.result = result;
             _emitCommitted(requestId, entry, _states[requestId].attempt());
             _charge(requestId, entry, status, false);
             _reopen(requestId, entry, address(0), TOO_EARLY_WAIT);
         } else {
-            _judge(requestId, entry, verdict);
+            _judge(requestId, entry, result);
             _end(requestId, entry);
         }
     }
@@ -181,7 +181,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     function decideProvisionally(RequestId requestId, int256 value, uint32 confidence) external {
         Entry storage entry = _atWork(requestId);
         require(_isAppealable(entry), NotAppealable(requestId));
-        _judge(requestId, entry, _verdictOf(entry.terms, value, confidence));
+        _judge(requestId, entry, _resultOf(entry.terms, value, confidence));
     }
 
     /// @notice A committee finds that there is no answer, and this decision waits for an appeal, like one of `decideProvisionally`.
@@ -197,7 +197,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     /// @dev The parameters are those of `decide`.
     function overturn(RequestId requestId, int256 value, uint32 confidence) external {
         Entry storage entry = _provisional(requestId);
-        _overturn(requestId, entry, _verdictOf(entry.terms, value, confidence));
+        _overturn(requestId, entry, _resultOf(entry.terms, value, confidence));
     }
 
     /// @notice Somebody appeals against a provisional decision, and the larger committee finds that there is no answer, or another reason
@@ -220,7 +220,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
             _charge(requestId, entry, Status.Hung, false);
             _reopen(requestId, entry, address(0), 0);
         }
-        _judge(requestId, entry, Verdict(Status.Hung, 0, "", 0));
+        _judge(requestId, entry, Result(Status.Hung, 0, "", 0));
         _end(requestId, entry);
     }
 
@@ -229,13 +229,13 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     function expire(RequestId requestId) external {
         Entry storage entry = _running(requestId);
         while (_hasRetries(requestId, entry, 1)) _reopen(requestId, entry, address(0), 0);
-        if (entry.verdict.status == Status.None) {
+        if (entry.result.status == Status.None) {
             _giveBack(requestId, entry);
-            if (!_call(requestId, entry, Verdict(Status.Refunded, 0, "", 0))) emit RefundCallbackFailed(requestId);
+            if (!_call(requestId, entry, Result(Status.Refunded, 0, "", 0))) emit RefundCallbackFailed(requestId);
         } else {
             uint32 attempt = _states[requestId].attempt();
             _states[requestId] = RequestStateLib.make(Status.Hung, attempt, 0);
-            entry.verdict = Verdict(Status.Hung, 0, "", 0);
+            entry.result = Result(Status.Hung, 0, "", 0);
             emit AttemptUnanswered(requestId, attempt, address(0), 0);
             _close(requestId, entry);
         }
@@ -253,7 +253,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
         emit CallbackSucceeded(requestId);
         Entry storage entry = _entries[requestId];
-        require(_call(requestId, entry, entry.verdict), CallbackStillFails(requestId));
+        require(_call(requestId, entry, entry.result), CallbackStillFails(requestId));
     }
 
     /// @notice Stores a final outcome for contracts that read `ISettlement(oracle.settlement()).storedOutcome(requestId)`, as anybody can
@@ -262,8 +262,8 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         RequestState state = _decided(requestId);
         Status status = state.status();
         require(!state.has(RequestStateLib.PROVISIONAL), DecisionIsProvisional(requestId));
-        Verdict storage verdict = _entries[requestId].verdict;
-        Outcome memory outcome = Outcome(status, state.attempt(), verdict.confidence, verdict.outcome);
+        Result storage result = _entries[requestId].result;
+        Outcome memory outcome = Outcome(status, state.attempt(), result.confidence, result.outcome);
         _outcomes[requestId] = outcome;
         emit ISettlement.OutcomeStored(requestId, status, outcome.attempt, outcome.confidence, outcome.value);
     }
@@ -397,16 +397,16 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
 
     /// @dev Records what a committee said, which is provisional if anybody can appeal. Where the confidence stays below the finality
     /// of the terms, each larger committee says the same (SE24).
-    function _judge(RequestId requestId, Entry storage entry, Verdict memory verdict) private {
-        entry.verdict = verdict;
+    function _judge(RequestId requestId, Entry storage entry, Result memory result) private {
+        entry.result = result;
         uint256 finality = entry.terms.finality();
-        if (finality != 0 && (verdict.status == Status.Hung || verdict.confidence < finality * CONFIDENCE_PERCENT)) {
+        if (finality != 0 && (result.status == Status.Hung || result.confidence < finality * CONFIDENCE_PERCENT)) {
             for (uint256 left = entry.terms.appeals(); left > 0; --left) {
-                _charge(requestId, entry, verdict.status, false);
+                _charge(requestId, entry, result.status, false);
                 _callLarger(requestId, entry, address(0));
             }
         }
-        RequestState state = RequestStateLib.make(verdict.status, _states[requestId].attempt(), 0);
+        RequestState state = RequestStateLib.make(result.status, _states[requestId].attempt(), 0);
         _states[requestId] = state;
         _emitCommitted(requestId, entry, state.attempt());
         if (_isAppealable(entry)) {
@@ -415,30 +415,30 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         }
     }
 
-    /// @dev Lets the committee of an appeal give another verdict than the provisional one.
-    function _overturn(RequestId requestId, Entry storage entry, Verdict memory verdict) private {
-        Verdict storage wrong = entry.verdict;
-        bool isOther = verdict.status != wrong.status || verdict.outcome != wrong.outcome;
-        require(isOther, SameAnswer(requestId, verdict.outcome));
+    /// @dev Lets the committee of an appeal give another result than the provisional one.
+    function _overturn(RequestId requestId, Entry storage entry, Result memory result) private {
+        Result storage wrong = entry.result;
+        bool isOther = result.status != wrong.status || result.outcome != wrong.outcome;
+        require(isOther, SameAnswer(requestId, result.outcome));
         _charge(requestId, entry, wrong.status, true);
         _callLarger(requestId, entry, msg.sender);
-        _judge(requestId, entry, verdict);
+        _judge(requestId, entry, result);
         _end(requestId, entry);
     }
 
-    /// @dev Pays the last committee, and makes its verdict final.
+    /// @dev Pays the last committee, and makes its result final.
     function _end(RequestId requestId, Entry storage entry) private {
-        _charge(requestId, entry, entry.verdict.status, false);
+        _charge(requestId, entry, entry.result.status, false);
         _close(requestId, entry);
     }
 
-    /// @dev Makes the last verdict final. Every request ends here, unless its fee is given back.
+    /// @dev Makes the last result final. Every request ends here, unless its fee is given back.
     function _close(RequestId requestId, Entry storage entry) private {
         RequestState state = _states[requestId];
         if (state.has(RequestStateLib.PROVISIONAL)) emit DecisionFinalized(requestId, state.attempt());
         _states[requestId] = state.clear(RequestStateLib.PROVISIONAL).set(RequestStateLib.SETTLED);
         _return(requestId, entry, entry.terms.fee() - entry.cost);
-        if (_call(requestId, entry, entry.verdict)) return;
+        if (_call(requestId, entry, entry.result)) return;
         // A failed call reverted all its changes.
         _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
         emit CallbackFailed(requestId);
@@ -458,13 +458,13 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     }
 
     /// @dev Calls the consumer back as `CallbackLib` does: with exactly its gas, and without copying what it returns.
-    function _call(RequestId requestId, Entry storage entry, Verdict memory verdict) private returns (bool success) {
+    function _call(RequestId requestId, Entry storage entry, Result memory result) private returns (bool success) {
         uint256 limit = entry.terms.callbackGasLimit();
         if (limit == 0) return true;
         uint256 required = (limit * 64) / 63 + 1 + CALLBACK_RESERVE_GAS;
         bytes memory data = abi.encodeCall(
             IDecisionConsumer.onDecision,
-            (requestId, verdict.status, verdict.outcome, verdict.answer, verdict.confidence)
+            (requestId, result.status, result.outcome, result.answer, result.confidence)
         );
         address consumer = entry.consumer;
         if (_failsNext) (_failsNext, limit) = (false, 0);
@@ -512,10 +512,10 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     }
 
     function _emitCommitted(RequestId requestId, Entry storage entry, uint32 attempt) private {
-        Verdict memory verdict = entry.verdict;
+        Result memory result = entry.result;
         // There are at most six attempts after the first.
-        DecisionHead head = DecisionHeadLib.pack(verdict.status, uint8(attempt), 0, 0, verdict.confidence, 0, 0);
-        emit DecisionCommitted(requestId, head, verdict.outcome, 0, Relay.wrap(0), new Seat[](0), verdict.answer, "");
+        DecisionHead head = DecisionHeadLib.pack(result.status, uint8(attempt), 0, 0, result.confidence, 0, 0);
+        emit DecisionCommitted(requestId, head, result.outcome, 0, Relay.wrap(0), new Seat[](0), result.answer, "");
     }
 
     function _running(RequestId requestId) private view returns (Entry storage) {
@@ -542,8 +542,8 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         require(status > Status.Requested && status < Status.Refunded, WrongStatus(requestId, status));
     }
 
-    /// @dev True if the request waits after this verdict and asks again (SE25): the wait takes a retry, and so does the committee after it.
-    /// Nobody has appealed: the verdict of a committee that an appeal called ends its request at once.
+    /// @dev True if the request waits after this result and asks again (SE25): the wait takes a retry, and so does the committee after it.
+    /// Nobody has appealed: the result of a committee that an appeal called ends its request at once.
     function _asksAgain(RequestId requestId, Entry storage entry, Status status) private view returns (bool) {
         return status == Status.TooEarly && _hasRetries(requestId, entry, 2);
     }
@@ -559,11 +559,11 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
     }
 
     /// @dev Refuses what `DecisionLib` refuses.
-    function _verdictOf(
+    function _resultOf(
         RequestTerms terms,
         int256 value,
         uint32 confidence
-    ) private pure returns (Verdict memory verdict) {
+    ) private pure returns (Result memory result) {
         uint256 kind = terms.kind();
         uint256 outcome = uint256(value);
         bool fits = kind == RequestTermsLib.KIND_NUMBER;
@@ -572,7 +572,7 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         else if (kind == RequestTermsLib.KIND_POLICIES) fits = outcome != 0 && outcome >> terms.options() == 0;
         require(fits, InvalidDecision("outcome", outcome));
         _requireConfidence(confidence);
-        return Verdict(Status.Decided, bytes32(outcome), AnswerText.textOf(value, terms.unpack()), confidence);
+        return Result(Status.Decided, bytes32(outcome), AnswerText.textOf(value, terms.unpack()), confidence);
     }
 
     /// @dev Refuses what `DecisionLib` refuses.
@@ -580,13 +580,13 @@ contract MockDecisionOracle is Accounts, IDecisionOracle {
         RequestTerms terms,
         Status status,
         uint32 confidence
-    ) private pure returns (Verdict memory verdict) {
+    ) private pure returns (Result memory result) {
         bool fits = (status == Status.Unanswerable || status == Status.TooEarly) && terms.nonAnswers() == 0;
         require(fits, InvalidDecision("status", uint256(status)));
         _requireConfidence(confidence);
         // Reality.eth's constants, the two highest words.
         uint256 outcome = type(uint256).max - (uint256(status) - uint256(Status.Unanswerable));
-        return Verdict(status, bytes32(outcome), "", confidence);
+        return Result(status, bytes32(outcome), "", confidence);
     }
 
     function _requireConfidence(uint32 confidence) private pure {

@@ -6,7 +6,7 @@ import { HistoryPage } from "./history/history-page.tsx";
 import { SettingsPage } from "./settings/settings-page.tsx";
 import { findSettings, forgetSettings, keepSettings } from "./settings/stored.ts";
 import { WalletMenu } from "./wallet/wallet-menu.tsx";
-import { WorldProvider } from "./world.tsx";
+import { DashboardProvider } from "./dashboard.tsx";
 
 const DecisionPage = lazy(async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage }));
 const AskPage = lazy(async () => ({ default: (await import("./ask/ask-page.tsx")).AskPage }));
@@ -14,7 +14,7 @@ const AgentsPage = lazy(async () => ({ default: (await import("./agents/agents-p
 const FaultsPage = lazy(async () => ({ default: (await import("./faults/faults-page.tsx")).FaultsPage }));
 const AgentPage = lazy(async () => ({ default: (await import("./agents/agent-page.tsx")).AgentPage }));
 
-/** The page: everything below one address, by hash routes. */
+/** The dashboard: everything below one address, by hash routes. */
 export function App(): ReactElement {
   const queries = useQueryClient();
   const { data: found, error } = useQuery({
@@ -49,11 +49,11 @@ export function App(): ReactElement {
       {settings === null ? (
         <Frame tools={null}>{form}</Frame>
       ) : (
-        <WorldProvider key={JSON.stringify(settings)} settings={settings}>
+        <DashboardProvider key={JSON.stringify(settings)} settings={settings}>
           <Frame tools={<WalletMenu />}>
             <Pages form={form} />
           </Frame>
-        </WorldProvider>
+        </DashboardProvider>
       )}
     </Router>
   );

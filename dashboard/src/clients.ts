@@ -25,7 +25,7 @@ import { isLocalChain, type Settings } from "./settings/settings.ts";
 
 /**
  * Clients with the actions that the SDK uses and no others, and those that only send are loaded when they are used: viem's own clients
- * bring all actions, and with them a third of the page's first view.
+ * bring all actions, and with them a third of the dashboard's first view.
  */
 
 /** Time between two looks at the chain. */

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { worldModel, type WorldModel } from "../world/model.ts";
-import { evidencePlan, planFor } from "./questions.ts";
+import { sourcesPlan, planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 import { renderSubgraph } from "./subgraph.ts";
@@ -66,7 +66,7 @@ try {
     protocol,
     model,
     subgraph: options.subgraph === true,
-    plan: options.evidence ? evidencePlan : planFor(protocol.id),
+    plan: options.evidence ? sourcesPlan : planFor(protocol.id),
     signal: abort.signal,
     progress,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
@@ -83,9 +83,9 @@ try {
         process.exitCode = 1;
       }
       for (const one of decisions) {
-        const faults = faultsOf(one, model);
-        if (faults.length === 0) continue;
-        progress(`request ${one.requestId} FAILED: ${faults.join("; ")}`);
+        const problems = problemsOf(one, model);
+        if (problems.length === 0) continue;
+        progress(`request ${one.requestId} FAILED: ${problems.join("; ")}`);
         process.exitCode = 1;
       }
       if (!options.keep) return;
@@ -105,7 +105,7 @@ function atLeisure(model: WorldModel): WorldModel {
   return { ...model, pace: { ...pace, epochBlocks: 4 * pace.epochBlocks, phaseMs, decideMs: 2 * pace.decideMs } };
 }
 
-function faultsOf(one: DemoReport["decisions"][number], { knowsAnswers }: WorldModel): readonly string[] {
+function problemsOf(one: DemoReport["decisions"][number], { knowsAnswers }: WorldModel): readonly string[] {
   return [
     ...(one.correct || !knowsAnswers ? [] : [`${one.status}: "${one.answer}", expected "${one.expected}"`]),
     ...(one.callbackSucceeded ? [] : ["the callback failed"]),

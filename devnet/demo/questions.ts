@@ -102,7 +102,7 @@ export function planFor(protocolId: string): DemoPlan {
 }
 
 /** Questions that only the demo's pages answer. */
-export const evidencePlan: DemoPlan = {
+export const sourcesPlan: DemoPlan = {
   servesPages: true,
   assurance: "normal",
   questions: [

@@ -175,9 +175,9 @@ function inOrder(numbers: readonly number[]): readonly number[] {
 export function renderSubgraph(report: SubgraphReport): string {
   const { answers, block, entities, comparisons, differences, queryUrl } = report;
   const asked = answers.map(({ query, data }) => `${query}${JSON.stringify(data, null, 2)}\n`);
-  const verdict =
+  const result =
     differences.length === 0
       ? `${entities} entities and these answers equal the contracts at block ${block} (${comparisons} values compared)`
       : `${differences.length} of ${comparisons} values are NOT what the chain says at block ${block}:\n${differences.join("\n")}`;
-  return `\nGraphQL at ${queryUrl}\n\n${asked.join("\n")}\n${verdict}\n`;
+  return `\nGraphQL at ${queryUrl}\n\n${asked.join("\n")}\n${result}\n`;
 }

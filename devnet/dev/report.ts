@@ -9,7 +9,7 @@ export function renderWorld(facts: DevFacts): string {
   const { oracle, registry, token } = deployment;
   const numbers = agents.map(({ agentId, lies }) => `${agentId}${lies ? " (lies)" : ""}`);
   const table = rows([
-    ...(pageUrl === null ? [] : [["page", pageUrl] as const]),
+    ...(pageUrl === null ? [] : [["dashboard", pageUrl] as const]),
     ["chain", `${facts.rpcUrl} (chain id ${deployment.chainId})`],
     ["oracle", oracle],
     ["registry", registry],

@@ -9,12 +9,13 @@ import { agentRegistryAbi } from "@conclave/contracts/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { parseJson } from "../../agents/adapters/json.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { readPage, startPageServer } from "../../agents/adapters/page/page.ts";
+import { readDashboard, startDashboardServer } from "../../agents/adapters/dashboard/dashboard.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { ConclaveError, messageOf } from "../../agents/core/errors.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { contracts, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { areFresh } from "../../agents/adapters/artifacts/artifacts.ts";
+import { MOST_URLS } from "../../dashboard/src/settings/settings.ts";
 import type { Address, AgentId, Hex } from "../../agents/core/types.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { startGraphNode } from "../subgraph/graph-node.ts";
@@ -55,7 +56,7 @@ export interface DevFacts {
   readonly live: readonly string[];
   /** Null without --subgraph. */
   readonly subgraphUrl: string | null;
-  /** URL of the page; null if it is not built. */
+  /** URL of the dashboard; null if it is not built. */
   readonly pageUrl: string | null;
   readonly asker: Asker;
   /** How long a committee has to decide, in seconds: at the end of the epoch after its seed's it is over (SE8). */
@@ -93,12 +94,10 @@ const TOKENS = parseEther("1000000");
 const PREPAID = parseEther("100000");
 /** The first subscription of the oracle. */
 const SUBSCRIPTION = 1;
-/** Distances of the page's port and of the agents' first ports from the chain's: an agent has one for its gateway, then one for its live stream. */
-const PAGE_PORT = 5;
+/** Distances of the dashboard's port and of the agents' first ports from the chain's: an agent has one for its gateway, then one for its live stream. */
+const DASHBOARD_PORT = 5;
 const AGENT_PORTS = 6;
-/** As many gateways, and as many live streams, as the page takes. */
-const MAX_PLACES = 8;
-const PAGE = join(import.meta.dirname, "../../dashboard/dist");
+const DASHBOARD = join(import.meta.dirname, "../../dashboard/dist");
 
 /** Throws NETWORK_FAILED if a port is taken, and CONFIG_INVALID if the directory keeps another world. */
 export async function startDevWorld(options: DevOptions): Promise<DevWorld> {
@@ -161,9 +160,9 @@ async function start(options: DevOptions, cleanups: (() => Promise<void>)[]): Pr
   const subgraphUrl = options.subgraph ? await openSubgraph(world, options, cleanups) : null;
   const more = { gateways, ...(subgraphUrl === null ? {} : { subgraphUrl }) };
   await writeDeployment(world, more);
-  const pagePort = options.port === 0 ? 0 : options.port + PAGE_PORT;
+  const dashboardPort = options.port === 0 ? 0 : options.port + DASHBOARD_PORT;
   const facts = {
-    pageUrl: await openPage(world, { ...more, live, burnerKey: asker.privateKey }, pagePort, cleanups),
+    pageUrl: await openDashboard(world, { ...more, live, burnerKey: asker.privateKey }, dashboardPort, cleanups),
     rpcUrl: chain.rpcUrl,
     deployment: world.deployment,
     deploymentFile: world.deploymentFile,
@@ -248,7 +247,7 @@ async function portsFrom(chainPort: number, count: number): Promise<readonly Age
     const gateway = chainPort + AGENT_PORTS + index;
     return { gateway, live: gateway + count };
   });
-  for (const port of [chainPort, chainPort + PAGE_PORT, ...ports.flatMap(({ gateway, live }) => [gateway, live])])
+  for (const port of [chainPort, chainPort + DASHBOARD_PORT, ...ports.flatMap(({ gateway, live }) => [gateway, live])])
     if (await isOpen(port))
       throw new ConclaveError(
         "NETWORK_FAILED",
@@ -293,8 +292,8 @@ async function openSubgraph(
   return node.queryUrl;
 }
 
-/** Serves the page with the asker's account in it; null if the page is not built. */
-async function openPage(
+/** Serves the dashboard with the asker's account in it; null if the dashboard is not built. */
+async function openDashboard(
   { chain, deployment }: World,
   more: {
     readonly gateways: readonly string[];
@@ -305,12 +304,13 @@ async function openPage(
   port: number,
   cleanups: (() => Promise<void>)[],
 ): Promise<string | null> {
-  if (!existsSync(PAGE)) return null;
+  if (!existsSync(DASHBOARD)) return null;
   const { chainId, oracle, registry, deploymentBlock } = deployment;
   const place = { rpcUrl: chain.rpcUrl, chainId, oracle, registry, deploymentBlock };
-  const [gateways, live] = [more.gateways.slice(0, MAX_PLACES), more.live.slice(0, MAX_PLACES)];
+  const [gateways, live] = [more.gateways.slice(0, MOST_URLS), more.live.slice(0, MOST_URLS)];
   const config = { ...place, ...more, gateways, live };
-  const server = await startPageServer({ page: await readPage(PAGE, () => config), host: "127.0.0.1", port });
+  const dashboard = await readDashboard(DASHBOARD, () => config);
+  const server = await startDashboardServer({ dashboard, host: "127.0.0.1", port });
   cleanups.push(() => server.close());
   return `${server.url}/`;
 }

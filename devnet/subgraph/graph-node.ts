@@ -36,7 +36,7 @@ export interface IndexingStatus {
   /** Newest block whose events are in the answers; -1 before the first. */
   readonly block: number;
   /** Reason why indexing stopped; null while it runs. */
-  readonly fault: string | null;
+  readonly failure: string | null;
 }
 
 const START_TIMEOUT_MS = 120_000;
@@ -141,9 +141,9 @@ async function waitUntilUp(
   for (;;) {
     if (child.process.exitCode !== null) throw new Error(`Start graph-node: it ended.\n${log.join("\n")}`);
     try {
-      const { fault } = await node.status();
-      if (fault === null) return;
-      throw new Error(`Start graph-node: indexing failed with "${fault}"`);
+      const { failure } = await node.status();
+      if (failure === null) return;
+      throw new Error(`Start graph-node: indexing failed with "${failure}"`);
     } catch (error) {
       if (limit.aborted && !signal.aborted)
         throw new Error(`Start graph-node: it is not ready after ${START_TIMEOUT_MS / 1000} s.\n${log.join("\n")}`, {
@@ -159,7 +159,7 @@ async function waitFor(node: GraphNode, block: number, { signal, onProgress }: S
     signal.throwIfAborted();
     const status = await node.status();
     onProgress?.(status);
-    if (status.fault !== null) throw new Error(`Index block ${status.block + 1}: ${status.fault}`);
+    if (status.failure !== null) throw new Error(`Index block ${status.block + 1}: ${status.failure}`);
     if (status.block >= block) return status;
     await sleep(POLL_MS, undefined, { signal });
   }
@@ -180,7 +180,7 @@ async function readStatus(url: string): Promise<IndexingStatus> {
   if (status === undefined) throw new Error("Read graph-node's status: it has no subgraph yet");
   return {
     block: Number(status.chains[0]?.latestBlock?.number ?? -1),
-    fault: status.fatalError?.message ?? null,
+    failure: status.fatalError?.message ?? null,
   };
 }
 

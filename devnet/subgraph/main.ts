@@ -72,8 +72,8 @@ async function serve(): Promise<void> {
 async function follow(node: GraphNode, client: PublicClient, signal: AbortSignal): Promise<never> {
   let isSynced = false;
   for (;;) {
-    const [{ block, fault }, head] = await Promise.all([node.status(), client.getBlockNumber({ cacheTime: 0 })]);
-    if (fault !== null) throw new Error(`Index block ${block + 1}: ${fault}`);
+    const [{ block, failure }, head] = await Promise.all([node.status(), client.getBlockNumber({ cacheTime: 0 })]);
+    if (failure !== null) throw new Error(`Index block ${block + 1}: ${failure}`);
     if (BigInt(block) > head + 1n) throw new Error(`Follow the chain: it began anew (block ${head}); start again`);
     if (!isSynced) progress(`block ${block} of ${head}`);
     if (!isSynced && BigInt(block) >= head) {

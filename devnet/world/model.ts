@@ -7,7 +7,7 @@ export interface WorldModel {
   readonly path: string;
   /** As the file calls it. */
   readonly name: string;
-  /** False for another model than the repository's own, which may be wrong or undecided: that is then no fault of the demo. */
+  /** False for another model than the repository's own, which may be wrong or undecided: the demo does not fail for that. */
   readonly knowsAnswers: boolean;
   readonly pace: Pace;
 }

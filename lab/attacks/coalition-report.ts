@@ -65,11 +65,11 @@ export function coalitionText({ rows, seed, failures }: CoalitionReport): string
       skills.coalition.toFixed(2),
     ]),
   );
-  const verdict =
+  const summary =
     failures.length === 0
       ? `No coalition makes learned skills lose more than ${percent(LOSS_BOUND)} beyond doubt.`
       : `**${failures.length} rows lose more than ${percent(LOSS_BOUND)}.**`;
-  return `${rows[0]?.measured ?? 0} decisions a row, seed ${seed}. ${verdict}\n\n${table}`;
+  return `${rows[0]?.measured ?? 0} decisions a row, seed ${seed}. ${summary}\n\n${table}`;
 }
 
 function percent(part: number): string {

@@ -16,7 +16,7 @@ import { drawAt } from "./random.ts";
 export const STRATEGIES = ["none", "lies", "sleeps", "farms", "floods"] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
-export interface World {
+export interface CoalitionPlan {
   readonly strategy: Strategy;
   /** The coalition's part of the agents, and so of the stake. */
   readonly share: number;
@@ -27,7 +27,7 @@ export interface World {
   readonly seed: number;
 }
 
-export interface CoalitionResult extends World {
+export interface CoalitionResult extends CoalitionPlan {
   /** Measured requests: those of others in the second half of the weeks. */
   readonly measured: number;
   /** Parts of them that are decided rightly. */
@@ -61,9 +61,9 @@ interface Agent {
   lessons: number;
 }
 
-export function playCoalition(world: World): CoalitionResult {
-  const { strategy, seats, weeks, requests, seed } = world;
-  const hostile = Math.round(world.share * AGENTS);
+export function playCoalition(plan: CoalitionPlan): CoalitionResult {
+  const { strategy, seats, weeks, requests, seed } = plan;
+  const hostile = Math.round(plan.share * AGENTS);
   const agents = Array.from({ length: AGENTS }, (_, index): Agent => {
     const rank = (index * 7) % AGENTS;
     return {
@@ -119,7 +119,7 @@ export function playCoalition(world: World): CoalitionResult {
   const variance = differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (measured - 1);
   const margin = 1.96 * Math.sqrt(variance / measured);
   return {
-    ...world,
+    ...plan,
     measured,
     counting: right.counting / measured,
     learned: right.learned / measured,

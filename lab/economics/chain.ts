@@ -1,4 +1,4 @@
-// The chain of the study: a world with agents, requests whose draws and gas prices the study sets.
+// The chain of the study: a contract world with agents, requests whose draws and gas prices the study sets.
 import { hexlify } from "ethers";
 import type { ContractTransactionReceipt, ContractTransactionResponse, Overrides } from "ethers";
 import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
@@ -43,18 +43,18 @@ const GWEI = 1e9;
 /** As in contracts/types/Limits.sol (ADR 10). */
 const PROVEN_SERVICE = 16;
 
-export interface Stage {
+export interface StudyChain {
   readonly world: World;
   /** The agent under study. It has most of the stake, so that it is soon drawn. */
   readonly studied: number;
   readonly relayer: HardhatEthersSigner;
   readonly appellant: HardhatEthersSigner;
   readonly latecomer: HardhatEthersSigner;
-  /** Returns the chain to how it was when the stage was opened. */
+  /** Returns the chain to how it was when the study began. */
   restart(): Promise<void>;
 }
 
-export async function openStage(ethers: HardhatEthers): Promise<Stage> {
+export async function openStudyChain(ethers: HardhatEthers): Promise<StudyChain> {
   const world = await deployWorld(ethers, PRICES);
   const [, relayer, appellant, latecomer] = (await ethers.getSigners()) as [
     HardhatEthersSigner,
@@ -165,7 +165,7 @@ export function decisionOf(
 
 /** Commits by the relayer with the signatures of these seats. */
 export async function commitBy(
-  { world, relayer }: Pick<Stage, "world" | "relayer">,
+  { world, relayer }: Pick<StudyChain, "world" | "relayer">,
   drawn: Drawn,
   decision: SignedDecision,
   signers: readonly number[],

@@ -14,7 +14,7 @@ import {
   drawBy,
   priceGas,
   reputationOf,
-  type Stage,
+  type StudyChain,
 } from "./chain.ts";
 import type { Stratum } from "./estimate.ts";
 import { dollarsOf, rewardsOf } from "./ledger.ts";
@@ -48,7 +48,7 @@ interface Taken {
 
 /** Differences between a plan and honest work, by strata of seats held: none of the probability of no seat. */
 export async function gainsOf(
-  stage: Stage,
+  chain: StudyChain,
   setting: Setting,
   {
     plan,
@@ -78,7 +78,7 @@ export async function gainsOf(
       const random = createRandom(seed, `coalition, ${setting.name}, ${share}, ${index}, ${sample}`);
       const k = pickBy(held, weights, random.fork("held"));
       const worth = async (one: Plan): Promise<number> => {
-        const { money, missed } = await play(stage, setting, one, k, random, modelDollars);
+        const { money, missed } = await play(chain, setting, one, k, random, modelDollars);
         return money - missed * seatDollars;
       };
       values.push((await worth(plan)) - (await worth("honest")));
@@ -98,15 +98,15 @@ function pickBy(items: readonly number[], weights: readonly number[], random: Ra
 }
 
 async function play(
-  stage: Stage,
+  chain: StudyChain,
   setting: Setting,
   plan: Plan,
   k: number,
   random: Random,
   modelDollars: number,
 ): Promise<Taken> {
-  await stage.restart();
-  const { world, studied } = stage;
+  await chain.restart();
+  const { world, studied } = chain;
   const fate = fateOf(random.fork("fate"));
   // The agent with most of the stake belongs to nobody here.
   const asked = await askFor(world, setting, SEAT_GAS_LEVEL);
@@ -121,7 +121,7 @@ async function play(
   const owed = (): Promise<readonly bigint[]> =>
     Promise.all(agents.map(async (agent) => rewardsOf(world, agent, world.deployer.address)));
   const before = await owed();
-  await act(stage, setting, drawn, fate, own, plan);
+  await act(chain, setting, drawn, fate, own, plan);
   const earned = (await owed()).reduce((total, amount, index) => total + amount - before[index]!, 0n);
   const reputations = await Promise.all(agents.map(async (agent) => reputationOf(world, agent)));
   const calls = plan === "honest" ? k : 1;
@@ -132,14 +132,14 @@ async function play(
 }
 
 async function act(
-  stage: Stage,
+  chain: StudyChain,
   setting: Setting,
   drawn: Drawn,
   fate: Fate,
   own: ReadonlySet<number>,
   plan: Plan,
 ): Promise<void> {
-  const { world, relayer } = stage;
+  const { world, relayer } = chain;
   const n = drawn.committee.length;
   const all = mindsOf(drawn, fate, honestCast);
   const shared = all[[...own][0]!]!.belief;
@@ -149,8 +149,8 @@ async function act(
   const everybody = minds.map((_, seat) => seat);
   const lead = async (outcome: Outcome, signers: readonly number[]): Promise<void> => {
     const overrides = await priceGas(world, SEAT_GAS_LEVEL);
-    const committed = await commitBy(stage, drawn, decisionOf(drawn, outcome), signers, overrides);
-    await finish(stage, committed, setting, fate, SEAT_GAS_LEVEL);
+    const committed = await commitBy(chain, drawn, decisionOf(drawn, outcome), signers, overrides);
+    await finish(chain, committed, setting, fate, SEAT_GAS_LEVEL);
   };
   const outcomeOf = (of: readonly Mind[]): Outcome => deliberate(attemptFor(drawn), fate.question, of);
   if (plan === "rule" && own.size >= quorum(n)) {

@@ -6,7 +6,7 @@ import { writeSections } from "../shared/generated-section.ts";
 import { startProductionChain } from "../shared/production-chain.ts";
 import { provenanceOf, provenanceText } from "../shared/provenance.ts";
 import { MODEL_DOLLARS, SEATS_A_WEEK, SETTINGS, STAKE_TOKENS } from "./assumptions.ts";
-import { openStage } from "./chain.ts";
+import { openStudyChain } from "./chain.ts";
 import { scaled, type Estimate } from "./estimate.ts";
 import { EXCEPTIONS } from "./exceptions.ts";
 import { failuresText, securedText, tablesText, yearText } from "./report.ts";
@@ -50,9 +50,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   const progress = (line: string): void => void process.stderr.write(`${line}\n`);
   const began = performance.now();
   progress("compiling the contracts (production build); the first time takes a minute");
-  const stage = await openStage(await startProductionChain());
+  const chain = await openStudyChain(await startProductionChain());
   const findings = await study(
-    stage,
+    chain,
     {
       size: flags.quick === true ? QUICK : LONG,
       seed: flags.seed,

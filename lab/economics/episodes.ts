@@ -23,7 +23,7 @@ import type { SignedDecision, Terms } from "../../test/support/contracts/typed-d
 import { anyAmount, subscription, unbondingDelay } from "../../test/support/contracts/world.ts";
 import { createRandom, type Random } from "../../sim/random.ts";
 import type { Setting } from "./assumptions.ts";
-import { agentsOf, askFor, commitBy, drawBy, passTime, priceGas, quoteOf, type Stage } from "./chain.ts";
+import { agentsOf, askFor, commitBy, drawBy, passTime, priceGas, quoteOf, type StudyChain } from "./chain.ts";
 import { askerOwns, gainOf, ownedBy } from "./ledger.ts";
 import { close } from "./request.ts";
 
@@ -41,7 +41,7 @@ export interface Episode {
 type Play = (scene: Scene) => Promise<void>;
 
 interface Scene {
-  readonly stage: Stage;
+  readonly chain: StudyChain;
   readonly setting: Setting;
   readonly gwei: number;
   readonly random: Random;
@@ -53,16 +53,16 @@ export const EPISODES = {
   overbid: async (scene) => whole(scene, { tip: 3 }),
   pad: async (scene) => whole(scene, { padding: 1_000 }),
   hang: async (scene) => whole(scene, { decision: hung }),
-  refund: async ({ stage, setting, gwei }) => {
-    const asked = await askFor(stage.world, setting, gwei);
-    await giveUp(stage, asked, gwei);
+  refund: async ({ chain, setting, gwei }) => {
+    const asked = await askFor(chain.world, setting, gwei);
+    await giveUp(chain, asked, gwei);
   },
-  replace: async ({ stage, setting, gwei }) => {
-    const asked = await askFor(stage.world, setting, gwei, { retries: 1 });
-    await passDeadline(stage.world, asked.round);
-    const oracle = stage.world.oracle.connect(stage.relayer);
-    const sent = await oracle.replace(...refundArgs(asked), await priceGas(stage.world, gwei));
-    await giveUp(stage, reopenedBy(stage.world, asked.request, [], await sent.wait()), gwei);
+  replace: async ({ chain, setting, gwei }) => {
+    const asked = await askFor(chain.world, setting, gwei, { retries: 1 });
+    await passDeadline(chain.world, asked.round);
+    const oracle = chain.world.oracle.connect(chain.relayer);
+    const sent = await oracle.replace(...refundArgs(asked), await priceGas(chain.world, gwei));
+    await giveUp(chain, reopenedBy(chain.world, asked.request, [], await sent.wait()), gwei);
   },
   burn: async (scene) => {
     const asked = await askHostile(scene);
@@ -71,7 +71,7 @@ export const EPISODES = {
   text: async (scene) => {
     const answer = hexlify(scene.random.bytes(1_024).map((byte) => 97 + (byte % 26)));
     const terms = { kind: 3, appeals: 0 };
-    const asked = await askFor(scene.stage.world, scene.setting, scene.gwei, terms);
+    const asked = await askFor(scene.chain.world, scene.setting, scene.gwei, terms);
     await answerAndClose(scene, asked, { decision: { answer, outcome: keccak256(answer) } });
   },
   upheld: async (scene) => appealed(scene, no, {}),
@@ -83,14 +83,14 @@ export const EPISODES = {
 export type EpisodeName = keyof typeof EPISODES;
 
 export async function play(
-  stage: Stage,
+  chain: StudyChain,
   setting: Setting,
   name: EpisodeName,
   gwei: number,
   seed: number,
 ): Promise<Episode> {
-  await stage.restart();
-  const { world, relayer, appellant, latecomer } = stage;
+  await chain.restart();
+  const { world, relayer, appellant, latecomer } = chain;
   const random = createRandom(seed, `episode, ${setting.name}`);
   const proposer = (await world.ethers.provider.getBlock("latest"))!.miner;
   const owned = async () => ({
@@ -101,7 +101,7 @@ export async function play(
     latecomer: await ownedBy(world, latecomer.address),
   });
   const before = await owned();
-  await EPISODES[name]({ stage, setting, gwei, random });
+  await EPISODES[name]({ chain, setting, gwei, random });
   const after = await owned();
   return {
     asker: gainOf(before.asker, after.asker),
@@ -120,7 +120,7 @@ interface Manner {
 }
 
 async function whole(scene: Scene, manner: Manner): Promise<void> {
-  const asked = await askFor(scene.stage.world, scene.setting, scene.gwei);
+  const asked = await askFor(scene.chain.world, scene.setting, scene.gwei);
   await answerAndClose(scene, asked, manner);
 }
 
@@ -131,8 +131,8 @@ function decisionOfSeats(drawn: Drawn, overrides: Partial<SignedDecision>): Sign
 }
 
 /** As agents do, the relayer sends the signatures of the smallest quorum. */
-async function answerAndClose({ stage, gwei, random }: Scene, asked: Asked, manner: Manner): Promise<void> {
-  const { world, relayer } = stage;
+async function answerAndClose({ chain, gwei, random }: Scene, asked: Asked, manner: Manner): Promise<void> {
+  const { world, relayer } = chain;
   const drawn = await drawBy(world, asked, random.fork("draw"));
   const decision = decisionOfSeats(drawn, manner.decision ?? {});
   const args = commitArgs(world, drawn, decision);
@@ -144,10 +144,10 @@ async function answerAndClose({ stage, gwei, random }: Scene, asked: Asked, mann
   const sent = await relayer.sendTransaction({ to: world.oracle.target, data, ...overrides });
   // A transaction with a tail is no call of the interface, but its logs are the same.
   const receipt = (await sent.wait()) as unknown as ContractTransactionReceipt;
-  await close(stage, committedBy(world, drawn, decision, receipt), gwei);
+  await close(chain, committedBy(world, drawn, decision, receipt), gwei);
 }
 
-async function giveUp({ world, relayer }: Stage, asked: Asked, gwei: number): Promise<void> {
+async function giveUp({ world, relayer }: StudyChain, asked: Asked, gwei: number): Promise<void> {
   await passDeadline(world, asked.round);
   await world.oracle.connect(relayer).refund(...refundArgs(asked), await priceGas(world, gwei));
 }
@@ -155,9 +155,9 @@ async function giveUp({ world, relayer }: Stage, asked: Asked, gwei: number): Pr
 /** Gas that the hostile consumer asks for, and burns. */
 const BURNT = 500_000;
 
-async function askHostile({ stage, setting, gwei }: Scene): Promise<Asked> {
-  const { world } = stage;
-  const consumer = await world.ethers.deployContract("HostileConsumer", [world.oracle.target], stage.latecomer);
+async function askHostile({ chain, setting, gwei }: Scene): Promise<Asked> {
+  const { world } = chain;
+  const consumer = await world.ethers.deployContract("HostileConsumer", [world.oracle.target], chain.latecomer);
   await consumer.getFunction("setMode").send(2);
   const address = await consumer.getAddress();
   await world.oracle.setConsumer(subscription, address, anyAmount, anyAmount, await priceGas(world, gwei));
@@ -174,48 +174,48 @@ async function askHostile({ stage, setting, gwei }: Scene): Promise<Asked> {
 
 /** A first decision, an appeal against it, and what the called committee says; nobody appeals again. */
 async function appealed(
-  { stage, setting, gwei, random }: Scene,
+  { chain, setting, gwei, random }: Scene,
   first: Partial<SignedDecision>,
   second: Partial<SignedDecision>,
 ): Promise<void> {
-  const asked = await askFor(stage.world, setting, gwei);
-  const committed = await decideAs({ stage, gwei, random: random.fork("draw") }, asked, first);
-  const reopened = await appealBy(stage, committed, gwei);
-  await close(stage, await decideAs({ stage, gwei, random: random.fork("again") }, reopened, second), gwei);
+  const asked = await askFor(chain.world, setting, gwei);
+  const committed = await decideAs({ chain, gwei, random: random.fork("draw") }, asked, first);
+  const reopened = await appealBy(chain, committed, gwei);
+  await close(chain, await decideAs({ chain, gwei, random: random.fork("again") }, reopened, second), gwei);
 }
 
 /** A secured request whose answer changes after the first committee: the appellant makes both appeals, and brings the record. */
-async function overturned({ stage, setting, gwei, random }: Scene): Promise<void> {
-  const { world, appellant } = stage;
+async function overturned({ chain, setting, gwei, random }: Scene): Promise<void> {
+  const { world, appellant } = chain;
   let asked = await askFor(world, setting, gwei, { security: 1 });
-  let committed = await decideAs({ stage, gwei, random: random.fork("draw") }, asked, no);
+  let committed = await decideAs({ chain, gwei, random: random.fork("draw") }, asked, no);
   for (const again of ["again", "at last"]) {
-    asked = await appealBy(stage, committed, gwei);
-    committed = await decideAs({ stage, gwei, random: random.fork(again) }, asked, {});
+    asked = await appealBy(chain, committed, gwei);
+    committed = await decideAs({ chain, gwei, random: random.fork(again) }, asked, {});
   }
-  await close(stage, committed, gwei);
+  await close(chain, committed, gwei);
   const slasher = world.slasher.connect(appellant);
   await slasher.submitOverturned(...recordOf(committed), 0, 1, await priceGas(world, gwei));
 }
 
-async function appealBy({ world, appellant }: Stage, committed: Committed, gwei: number): Promise<Asked> {
+async function appealBy({ world, appellant }: StudyChain, committed: Committed, gwei: number): Promise<Asked> {
   return appeal(world, committed, world.oracle.connect(appellant), await priceGas(world, gwei));
 }
 
 /** Draws a committee, and commits what it says with the signatures of the first quorum. */
 async function decideAs(
-  { stage, gwei, random }: Pick<Scene, "stage" | "gwei" | "random">,
+  { chain, gwei, random }: Pick<Scene, "chain" | "gwei" | "random">,
   asked: Asked,
   answer: Partial<SignedDecision>,
 ): Promise<Committed> {
-  const drawn = await drawBy(stage.world, asked, random);
+  const drawn = await drawBy(chain.world, asked, random);
   const signers = firstSeats(drawn.committee.length);
-  return commitBy(stage, drawn, decisionOfSeats(drawn, answer), signers, await priceGas(stage.world, gwei));
+  return commitBy(chain, drawn, decisionOfSeats(drawn, answer), signers, await priceGas(chain.world, gwei));
 }
 
 /** Bonds to an agent between its committee's decision and the settlement, claims, and leaves. */
-async function stakeLate({ stage, setting, gwei, random }: Scene): Promise<void> {
-  const { world, latecomer, studied } = stage;
+async function stakeLate({ chain, setting, gwei, random }: Scene): Promise<void> {
+  const { world, latecomer, studied } = chain;
   const drawn = await drawBy(
     world,
     await askFor(world, setting, gwei),
@@ -228,13 +228,13 @@ async function stakeLate({ stage, setting, gwei, random }: Scene): Promise<void>
   const room = ((await registry.maxStake()) as bigint) - (bonded.assets as bigint);
   await registry.bond(agent, room, await priceGas(world, gwei));
   const committed = await commitBy(
-    stage,
+    chain,
     drawn,
     decisionOfSeats(drawn, {}),
     drawn.committee.map((_, seat) => seat),
     await priceGas(world, gwei),
   );
-  await close(stage, committed, gwei);
+  await close(chain, committed, gwei);
   const { shares } = await registry.positionOf(agent, latecomer.address);
   await registry.startUnbonding(agent, shares, await priceGas(world, gwei));
   if ((await registry.rewardsOf(agent, latecomer.address, 0)) !== 0n)

@@ -4,7 +4,7 @@ import type { Addressable } from "ethers";
 import { Currency } from "../../test/support/contracts/typed-data.ts";
 import { subscription, treasury, type World } from "../../test/support/contracts/world.ts";
 import { AGENTS, COIN_DOLLARS } from "./assumptions.ts";
-import type { Stage } from "./chain.ts";
+import type { StudyChain } from "./chain.ts";
 
 /** Tokens and coins in the smallest unit. */
 export interface Holding {
@@ -45,7 +45,7 @@ export interface Ledger {
 }
 
 /** Reads all holdings. Every request is settled, and nobody but the operators has stake. */
-export async function readLedger({ world, relayer, appellant, latecomer }: Stage): Promise<Ledger> {
+export async function readLedger({ world, relayer, appellant, latecomer }: StudyChain): Promise<Ledger> {
   const { registry, token, deployer, ethers } = world;
   const block = (await ethers.provider.getBlock("latest"))!;
   const parties: Record<string, Holding> = { asker: await askerOwns(world) };

@@ -1,7 +1,7 @@
 // The best reply of one agent: lives in which all others are honest and it follows a policy, paired by seed.
 import { createRandom } from "../../sim/random.ts";
 import { CLAIM_PART, SEATS_A_WEEK, SEAT_GAS_LEVEL, WEEK_SECONDS, type Setting } from "./assumptions.ts";
-import { agentsOf, askFor, drawBy, passTime, reputationOf, type Stage } from "./chain.ts";
+import { agentsOf, askFor, drawBy, passTime, reputationOf, type StudyChain } from "./chain.ts";
 import { dollarsOf, faultsBetween, readLedger, rewardsOf } from "./ledger.ts";
 import { callsOf, type Policy } from "./mind.ts";
 import { decideBy, fateOf, finish, type Cast } from "./request.ts";
@@ -26,18 +26,18 @@ export interface Life {
  * Lives through `chances` draws. An agent whose reputation is r sits in r of the committees that one of full reputation would sit
  * in; one that sleeps sits in none. `isAudited`: every coin is counted.
  */
-export async function live(
-  stage: Stage,
+export async function playLife(
+  chain: StudyChain,
   setting: Setting,
   policy: Policy,
   seed: number,
   { chances, isAudited }: { readonly chances: number; readonly isAudited: boolean },
 ): Promise<Life> {
-  await stage.restart();
-  const { world, studied } = stage;
+  await chain.restart();
+  const { world, studied } = chain;
   const random = createRandom(seed, `life, ${setting.name}`);
   const cast: Cast = { policyOf: (agent) => (agent === studied ? policy : "honest") };
-  const before = isAudited ? await readLedger(stage) : null;
+  const before = isAudited ? await readLedger(chain) : null;
   const owed = await rewardsOf(world, studied, world.deployer.address);
   let [seats, asked] = [0, 0];
   for (let chance = 0; chance < chances; chance++) {
@@ -47,15 +47,15 @@ export async function live(
     if (asleep || !fate.random.fork("drawn").chance(Math.round(reputation * 1e6))) continue;
     const waiting = await askFor(world, setting, SEAT_GAS_LEVEL);
     const drawn = await drawBy(world, waiting, fate.random.fork("draw"), (agents) => agents.includes(studied));
-    const committed = await decideBy(stage, drawn, fate, cast, SEAT_GAS_LEVEL);
-    const { rounds } = await finish(stage, committed, setting, fate, SEAT_GAS_LEVEL, cast);
+    const committed = await decideBy(chain, drawn, fate, cast, SEAT_GAS_LEVEL);
+    const { rounds } = await finish(chain, committed, setting, fate, SEAT_GAS_LEVEL, cast);
     const sat = rounds.filter(({ committee }) => agentsOf({ committee }).includes(studied)).length;
     seats += sat;
     asked += callsOf(policy) * sat;
   }
   const { reputation, asleep } = await reputationOf(world, studied);
   const earned = (await rewardsOf(world, studied, world.deployer.address)) - owed;
-  const faults = before === null ? [] : await faultsBetween(world, before, await readLedger(stage));
+  const faults = before === null ? [] : await faultsBetween(world, before, await readLedger(chain));
   const pay = dollarsOf({ tokens: earned, coins: 0n }) * (1 - CLAIM_PART);
   return { chances, seats, pay, asked, reputation, isAsleep: asleep, faults };
 }

@@ -1,7 +1,7 @@
 // The findings as tables: in a terminal, and in docs/economics.md.
 import { markdownTable } from "../shared/markdown.ts";
 import type { Estimate } from "./estimate.ts";
-import { conclude, verdictOn, type Exception, type Row } from "./rows.ts";
+import { conclude, resultOf, type Exception, type Row } from "./rows.ts";
 import { SHARES } from "./assumptions.ts";
 import { SECURED } from "./security.ts";
 import type { Findings } from "./study.ts";
@@ -46,7 +46,7 @@ function pivot(
   );
 }
 
-const judged = (row: Row): string => cell(row.gain) + MARKS[verdictOn(row)];
+const judged = (row: Row): string => cell(row.gain) + MARKS[resultOf(row)];
 
 /** What does not hold, with the numbers: always the first thing said. */
 export function failuresText(

@@ -13,7 +13,7 @@ import {
 } from "../../test/support/contracts/course.ts";
 import { Status } from "../../test/support/contracts/typed-data.ts";
 import type { Setting } from "./assumptions.ts";
-import { agentsOf, attemptFor, commitBy, decisionOf, drawBy, priceGas, type Stage } from "./chain.ts";
+import { agentsOf, attemptFor, commitBy, decisionOf, drawBy, priceGas, type StudyChain } from "./chain.ts";
 import { askModel, deliberate, drawQuestion, type Mind, type Policy, type Question } from "./mind.ts";
 
 /** How agents behave. */
@@ -40,11 +40,17 @@ export function mindsOf(drawn: Drawn, { question, random }: Fate, { policyOf }: 
 }
 
 /** Lets the committee deliberate and commits what it decides, with the signatures of the first quorum of those who are there. */
-export async function decideBy(stage: Stage, drawn: Drawn, fate: Fate, cast: Cast, gwei: number): Promise<Committed> {
+export async function decideBy(
+  chain: StudyChain,
+  drawn: Drawn,
+  fate: Fate,
+  cast: Cast,
+  gwei: number,
+): Promise<Committed> {
   const minds = mindsOf(drawn, fate, cast);
   const decision = decisionOf(drawn, deliberate(attemptFor(drawn), fate.question, minds));
   const signers = minds.flatMap(({ policy }, seat) => (policy === "absent" ? [] : [seat]));
-  return commitBy(stage, drawn, decision, signers.slice(0, quorum(minds.length)), await priceGas(stage.world, gwei));
+  return commitBy(chain, drawn, decision, signers.slice(0, quorum(minds.length)), await priceGas(chain.world, gwei));
 }
 
 /**
@@ -52,18 +58,18 @@ export async function decideBy(stage: Stage, drawn: Drawn, fate: Fate, cast: Cas
  * seats (or those of `cast`) decide, and the relayer finalizes and settles.
  */
 export async function finish(
-  stage: Stage,
+  chain: StudyChain,
   committed: Committed,
   { appeals }: Pick<Setting, "appeals">,
   fate: Fate,
   gwei: number,
   cast: Cast = honestCast,
 ): Promise<Committed> {
-  const { world, relayer, appellant } = stage;
+  const { world, relayer, appellant } = chain;
   let latest = committed;
   for (let left = appeals; left > 0 && isWrong(latest, fate.question); left--) {
     const asked = await appeal(world, latest, world.oracle.connect(appellant), await priceGas(world, gwei));
-    latest = await decideBy(stage, await drawBy(world, asked, fate.random.fork(`appeal ${left}`)), fate, cast, gwei);
+    latest = await decideBy(chain, await drawBy(world, asked, fate.random.fork(`appeal ${left}`)), fate, cast, gwei);
   }
   await close({ world, relayer }, latest, gwei);
   return latest;
@@ -71,7 +77,7 @@ export async function finish(
 
 /** Finalizes and settles what its commit did not. */
 export async function close(
-  { world, relayer }: Pick<Stage, "world" | "relayer">,
+  { world, relayer }: Pick<StudyChain, "world" | "relayer">,
   latest: Committed,
   gwei: number,
 ): Promise<void> {

@@ -25,12 +25,12 @@ export interface Row {
 }
 
 /** `holds` and `fails` beyond doubt at 95 %. */
-export type Verdict = "holds" | "undecided" | "fails";
+export type Result = "holds" | "undecided" | "fails";
 
 /** Two plays of one request differ by some gas for reasons of no interest, such as the bytes of a signature. */
 const NOISE_GAS = 10;
 
-export function verdictOn({ kind, gain, gwei }: Pick<Row, "kind" | "gain" | "gwei">): Verdict {
+export function resultOf({ kind, gain, gwei }: Pick<Row, "kind" | "gain" | "gwei">): Result {
   const noise = NOISE_GAS * gwei * CENTS_A_GAS;
   const [least, most] = kind === "duty" ? [-gain.high, -gain.low] : [gain.low, gain.high];
   return least > noise ? "fails" : most <= noise ? "holds" : "undecided";
@@ -59,7 +59,7 @@ export interface Conclusion {
 }
 
 export function conclude(rows: readonly Row[], exceptions: readonly Exception[]): Conclusion {
-  const failing = rows.filter((row) => verdictOn(row) === "fails");
+  const failing = rows.filter((row) => resultOf(row) === "fails");
   const stated = failing.flatMap((row) => {
     const exception = exceptions.find((one) => covers(one, row));
     return exception === undefined ? [] : [{ row, exception }];
@@ -69,7 +69,7 @@ export function conclude(rows: readonly Row[], exceptions: readonly Exception[])
   return {
     stated,
     failures: failing.filter((row) => !known.has(row)),
-    undecided: rows.filter((row) => verdictOn(row) === "undecided"),
+    undecided: rows.filter((row) => resultOf(row) === "undecided"),
     idle: exceptions.filter((one) => !needed.has(one)),
   };
 }

@@ -1,10 +1,10 @@
 // The whole study on one chain: every strategy in every setting, at every gas price that matters to it.
 import { gainsOf, type Plan } from "./coalition.ts";
 import { FALSE_CERTAINTY, GAS_LEVELS, HONEST_CERTAINTY, SEAT_GAS_LEVEL, SHARES, type Setting } from "./assumptions.ts";
-import type { Stage } from "./chain.ts";
+import type { StudyChain } from "./chain.ts";
 import { play, type Episode, type EpisodeName } from "./episodes.ts";
 import { certain, estimateOf, scaled, stratified, sum, type Estimate } from "./estimate.ts";
-import { live, seatsMissed, type Life } from "./lives.ts";
+import { playLife, seatsMissed, type Life } from "./lives.ts";
 import type { Policy } from "./mind.ts";
 import type { Row } from "./rows.ts";
 import {
@@ -46,17 +46,17 @@ export interface Findings {
   readonly faults: readonly string[];
 }
 
-export async function study(stage: Stage, options: Options, progress: (line: string) => void): Promise<Findings> {
+export async function study(chain: StudyChain, options: Options, progress: (line: string) => void): Promise<Findings> {
   const rows: Row[] = [];
   const faults: string[] = [];
   const security: Security[] = [];
   const certainties: Findings["certainties"][number][] = [];
   for (const setting of options.settings) {
-    const seats = await seatRows(stage, setting, options, progress);
+    const seats = await seatRows(chain, setting, options, progress);
     rows.push(...seats.rows);
     faults.push(...seats.faults);
-    rows.push(...(await coalitionRows(stage, setting, options, seats.dollars, progress)));
-    const others = await otherRows(stage, setting, options, progress);
+    rows.push(...(await coalitionRows(chain, setting, options, seats.dollars, progress)));
+    const others = await otherRows(chain, setting, options, progress);
     rows.push(...others.rows);
     certainties.push(...others.certainties);
     security.push(securityOf(setting, others.costs));
@@ -81,7 +81,7 @@ export const POLICIES = {
 
 /** Lives of one agent among honest ones. `dollars`: what an honest seat has. */
 async function seatRows(
-  stage: Stage,
+  chain: StudyChain,
   setting: Setting,
   { size, seed, modelDollars }: Options,
   progress: (line: string) => void,
@@ -91,7 +91,7 @@ async function seatRows(
     const lives: Life[] = [];
     for (let index = 0; index < size.lives; index++) {
       const isAudited = index === 0;
-      lives.push(await live(stage, setting, policy, seed * 1_000 + index, { chances: size.chances, isAudited }));
+      lives.push(await playLife(chain, setting, policy, seed * 1_000 + index, { chances: size.chances, isAudited }));
     }
     lived.set(policy, lives);
     progress(`${setting.name}: ${POLICIES[policy]}`);
@@ -126,7 +126,7 @@ export const coalitionName = (plan: keyof typeof PLANS, share: number): string =
 
 /** Gains of a coalition for each seat that it holds on average. */
 async function coalitionRows(
-  stage: Stage,
+  chain: StudyChain,
   setting: Setting,
   { size: { samples }, seed, modelDollars }: Options,
   seatDollars: number,
@@ -135,7 +135,7 @@ async function coalitionRows(
   const rows: Row[] = [];
   for (const plan of Object.keys(PLANS) as (keyof typeof PLANS)[])
     for (const share of SHARES) {
-      const strata = await gainsOf(stage, setting, { plan, share, samples, seed, modelDollars, seatDollars });
+      const strata = await gainsOf(chain, setting, { plan, share, samples, seed, modelDollars, seatDollars });
       const gain = scaled(stratified(strata), CENTS / (setting.committeeSize * share));
       const strategy = coalitionName(plan, share);
       const honest = CENTS * seatDollars;
@@ -216,7 +216,7 @@ export const HONEST_APPEAL = `appellant that is ${HONEST_CERTAINTY * 100} % sure
 export const FALSE_APPEAL = `appellant that is ${FALSE_CERTAINTY * 100} % sure`;
 
 async function otherRows(
-  stage: Stage,
+  chain: StudyChain,
   setting: Setting,
   { size, seed }: Options,
   progress: (line: string) => void,
@@ -231,7 +231,7 @@ async function otherRows(
       if (found !== undefined) return found;
       const episodes: Episode[] = [];
       for (let index = 0; index < size.episodes; index++)
-        episodes.push(await play(stage, setting, name, gwei, seed * 1_000 + index));
+        episodes.push(await play(chain, setting, name, gwei, seed * 1_000 + index));
       known.set(name, episodes);
       return episodes;
     };

@@ -11,7 +11,7 @@ import { TIER_MAX } from "../../agents/core/phases/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../agents/core/types.ts";
 import { respond } from "../../sim/model.ts";
 import { agrees } from "../../sim/plan.ts";
-import type { Committee, Verdict } from "./deliberate.ts";
+import type { Committee, Result } from "./deliberate.ts";
 import type { Panel } from "./panel.ts";
 import type { Question } from "./question.ts";
 import { groupsOf } from "./vote.ts";
@@ -28,7 +28,7 @@ export interface Table {
   readonly leaders: readonly SeatIndex[];
 }
 
-export type Baseline = (table: Table) => Promise<Verdict>;
+export type Baseline = (table: Table) => Promise<Result>;
 
 export const BASELINES: Readonly<Record<string, Baseline>> = {
   "decentllms-best": async (table) => await ranked(table, (scores) => ranking(scores)[0] as number),
@@ -66,8 +66,8 @@ interface Proposal {
   readonly proof: string;
 }
 
-const HUNG = (criticalPath: number): Verdict => ({ status: "hung", answer: null, confidence: null, criticalPath });
-const DECIDED = (answer: CanonicalAnswer, criticalPath: number): Verdict => {
+const HUNG = (criticalPath: number): Result => ({ status: "hung", answer: null, confidence: null, criticalPath });
+const DECIDED = (answer: CanonicalAnswer, criticalPath: number): Result => {
   return { status: "decided", answer: answer.text, confidence: null, criticalPath };
 };
 
@@ -88,7 +88,7 @@ async function proposals(table: Table, promptOf: (seat: SeatIndex) => Prompt): P
  * DecentLLMs, V-B1: every seat answers, and marks every other seat's answer. The geometric median of the marks ranks
  * the answers. The decision is the best one, or the one for which just enough lower ones would vote.
  */
-async function ranked(table: Table, pick: (scores: readonly number[]) => number): Promise<Verdict> {
+async function ranked(table: Table, pick: (scores: readonly number[]) => number): Promise<Result> {
   const made = await proposals(table, () => proposePrompt(table.attempt));
   if (made.length === 0) return HUNG(1);
   const scores = await Promise.all(made.map(async (proposal) => await scoreOf(table, proposal)));
@@ -118,7 +118,7 @@ const ROUNDS_PER_LEADER = 3;
  * leader revises it against the objections, in at most three rounds. Then the next leader follows, at most f + 1 of
  * them.
  */
-async function fixedLeaderDebate(table: Table): Promise<Verdict> {
+async function fixedLeaderDebate(table: Table): Promise<Result> {
   const { attempt, leaders, ask } = table;
   const others = (leader: SeatIndex): readonly SeatIndex[] => seatsOf(attempt).filter((seat) => seat !== leader);
   let path = 0;
@@ -149,7 +149,7 @@ const REFINEMENTS = 3;
  * refines its answer with all the others' before it. The calls of a round run side by side, so all of them are paid
  * for.
  */
-async function earlyStop(table: Table): Promise<Verdict> {
+async function earlyStop(table: Table): Promise<Result> {
   const { attempt } = table;
   const { terms } = attempt.request;
   let last = await proposals(table, () => proposePrompt(attempt));

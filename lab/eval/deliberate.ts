@@ -16,7 +16,7 @@ import type { Panel } from "./panel.ts";
 import type { Question } from "./question.ts";
 
 /** Result of a method for one question. */
-export interface Verdict {
+export interface Result {
   readonly status: "decided" | "hung";
   /** Canonical answer; null if hung. */
   readonly answer: string | null;
@@ -55,8 +55,8 @@ export async function deliberate(
   committee: Committee,
   panel: Panel,
   seed: number,
-): Promise<Verdict> {
-  return verdictOf(await deliberation(planFor(protocol, question, committee, seed), panel));
+): Promise<Result> {
+  return resultOf(await deliberation(planFor(protocol, question, committee, seed), panel));
 }
 
 /** Runs one world at a time, because the memory of its seats (memo.ts) belongs to one world. */
@@ -138,7 +138,7 @@ function foreignModels(panel: Panel): ForeignModels {
   };
 }
 
-function verdictOf(trace: Trace): Verdict {
+function resultOf(trace: Trace): Result {
   const { status, answer, confidence, transcript } = certifiedIn(trace);
   const criticalPath = callsBehind(trace, transcript);
   // Its questions name no sources, so no committee can say that there is no answer.

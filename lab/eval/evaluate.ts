@@ -4,7 +4,7 @@ import { createRandom } from "../../sim/random.ts";
 import type { AnswerBook } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
 import type { CellKey, Condition, Grid } from "./conditions.ts";
-import type { Badness, Committee, Verdict } from "./deliberate.ts";
+import type { Badness, Committee, Result } from "./deliberate.ts";
 import type { Lessons } from "./lessons.ts";
 import { markOf, type Mark } from "./mark.ts";
 import { createPanel, tokensOf, type Panel } from "./panel.ts";
@@ -113,20 +113,20 @@ export async function tryQuestion(evaluation: Evaluation, cell: CellKey, posed: 
     isPoisoned: isMisled,
     ...(condition.seating === "calibrated" && { curvesOf: (variant) => lessons.curves?.[variant] ?? {} }),
   });
-  const { verdict, isRetried } = await decided(cell, question, committee, panel, seed);
+  const { result, isRetried } = await decided(cell, question, committee, panel, seed);
   const table = { evaluation, posed, committee, sitting, drawn, isMisled };
   const { terms } = attemptFor(question, 0, condition.seats, condition.assurance).request;
   return {
     question: question.text,
     seed,
-    answer: verdict.answer,
-    ...markOf(terms, question.truth, verdict.answer),
-    confidence: verdict.confidence,
+    answer: result.answer,
+    ...markOf(terms, question.truth, result.answer),
+    confidence: result.confidence,
     isRetried,
     calls: panel.cost.calls,
     failedCalls: panel.cost.failed,
     tokens: tokensOf(panel.cost),
-    criticalPath: verdict.criticalPath,
+    criticalPath: result.criticalPath,
     ...(await heldAgainst(table, tokensOf(panel.cost))),
   };
 }
@@ -138,11 +138,11 @@ async function decided(
   committee: Committee,
   panel: Panel,
   seed: number,
-): Promise<{ readonly verdict: Verdict; readonly isRetried: boolean }> {
+): Promise<{ readonly result: Result; readonly isRetried: boolean }> {
   const first = await method.decide(question, committee, panel, seed);
-  if (first.status === "decided") return { verdict: first, isRetried: false };
+  if (first.status === "decided") return { result: first, isRetried: false };
   const second = await method.decide(question, { ...committee, attempt: 1 }, panel, seed);
-  return { verdict: { ...second, criticalPath: first.criticalPath + second.criticalPath }, isRetried: true };
+  return { result: { ...second, criticalPath: first.criticalPath + second.criticalPath }, isRetried: true };
 }
 
 function skillsOf(

@@ -2,7 +2,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { attemptFor } from "./attempt.ts";
 import { BASELINES, tableOf, type Baseline } from "./baselines.ts";
-import { deliberate, type Committee, type Verdict } from "./deliberate.ts";
+import { deliberate, type Committee, type Result } from "./deliberate.ts";
 import type { Panel } from "./panel.ts";
 import type { Question } from "./question.ts";
 
@@ -14,7 +14,7 @@ export interface Method {
   readonly assurance: Protocol["assurance"] | null;
   /** Reason why it cannot decide the question, or null. */
   refuses(question: Question, committee: Committee): string | null;
-  decide(question: Question, committee: Committee, panel: Panel, seed: number): Promise<Verdict>;
+  decide(question: Question, committee: Committee, panel: Panel, seed: number): Promise<Result>;
 }
 
 export const METHODS: readonly Method[] = [

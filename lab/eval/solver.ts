@@ -18,7 +18,7 @@ type Solver = (text: string, form: AnswerForm) => readonly string[];
 const LETTERS = "ABCDE".split("");
 
 const rulesKept: Solver = (text) => {
-  const found = readings(text);
+  const found = interpretations(text);
   return ["yes", "no"].filter((answer) =>
     found.some(({ items }) => items.every(({ holds }) => holds) === (answer === "yes")),
   );
@@ -34,7 +34,7 @@ const SOLVERS: Readonly<Record<Suite, Solver>> = {
   rules: rulesKept,
   replies: solveReply,
   clauses: (text, { options }) =>
-    LETTERS.slice(0, options).filter((_, at) => readings(text).some(({ items }) => items[at]?.holds === false)),
+    LETTERS.slice(0, options).filter((_, at) => interpretations(text).some(({ items }) => items[at]?.holds === false)),
   offers: solveOffers,
   selections: solveSelection,
 };
@@ -46,7 +46,7 @@ interface Applied {
   readonly reason: string;
 }
 
-interface Reading {
+interface Interpretation {
   readonly domain: Domain;
   readonly items: readonly Applied[];
 }
@@ -55,7 +55,7 @@ const CASE = /^[^:]+: (.+)\. (?:Claim|Case|Facts): (.+?)\. [A-Z]/;
 const RULE_LABEL = /^\(?[1-5A-E][.)] /;
 
 /** All ways to read rules and facts: in every domain that knows the rules, every pairing of facts with rules. */
-function readings(text: string): readonly Reading[] {
+function interpretations(text: string): readonly Interpretation[] {
   const [, told = "", claimed = ""] = CASE.exec(text) ?? [];
   const rules = told.split("; ").map((rule) => rule.replace(RULE_LABEL, ""));
   const facts = claimed.split(", ");
@@ -110,7 +110,7 @@ function orders<T>(all: readonly T[]): readonly (readonly T[])[] {
 
 /** Tries the reply that all is kept, and one that blames each rule. */
 function solveReply(text: string): readonly string[] {
-  const fitting = readings(text).flatMap(({ domain: { replies }, items }) => {
+  const fitting = interpretations(text).flatMap(({ domain: { replies }, items }) => {
     const broken = items.filter(({ holds }) => !holds);
     return broken.length === 0 ? [replies[0]] : broken.map(({ reason }) => `${replies[1]}: ${reason}.`);
   });

@@ -3,7 +3,7 @@ import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
 import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { createRandom } from "../../sim/random.ts";
 import type { Answer } from "./answer-book.ts";
-import type { Verdict } from "./deliberate.ts";
+import type { Result } from "./deliberate.ts";
 import type { Panel } from "./panel.ts";
 
 /** Samples asked at a time. */
@@ -11,7 +11,7 @@ const STEP = 4;
 /** The number of samples from which on the most frequent answer hardly changes. */
 const MOST_SAMPLES = 64;
 
-export interface Voted extends Pick<Verdict, "status" | "answer"> {
+export interface Voted extends Pick<Result, "status" | "answer"> {
   readonly samples: number;
   readonly tokens: number;
 }
@@ -55,7 +55,7 @@ export function textOf(answer: Answer): string {
 }
 
 /** The answer of the largest class, of equally large ones one at random; `drawnBy` fixes which. */
-export function plainVote(terms: Terms, texts: readonly string[], drawnBy: string): Pick<Verdict, "status" | "answer"> {
+export function plainVote(terms: Terms, texts: readonly string[], drawnBy: string): Pick<Result, "status" | "answer"> {
   const groups = groupsOf(terms, texts);
   const most = groups[0]?.seats.length;
   if (most === undefined) return { status: "hung", answer: null };

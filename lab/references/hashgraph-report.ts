@@ -16,7 +16,7 @@ export interface ConsensusReport {
   readonly oscillating: readonly SeatIndex[];
   readonly forkers: readonly SeatIndex[];
   /** The records in the consensus order. */
-  readonly log: readonly LogEntry[];
+  readonly order: readonly OrderedRecord[];
   /** e.g. "4 of 4 seats agreed after 2 rounds". */
   readonly summary: string;
 }
@@ -34,7 +34,7 @@ export interface RoundReport {
   readonly holdOuts: readonly SeatIndex[];
 }
 
-interface LogEntry {
+interface OrderedRecord {
   readonly seat: SeatIndex;
   readonly stage: number;
   readonly roundReceived: number;
@@ -45,7 +45,7 @@ export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport
   const view = graphViewOf(attempt, tally);
   const { rounds, ending } = assessOrder(view).assessment;
   const consensus = consensusOf(view);
-  const log = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
+  const order = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
     const told = consensus.toldBy.get(node);
     const stage = told?.body.record?.stage;
     return told === undefined || stage === undefined ? [] : [{ seat: told.seat, stage, roundReceived, timestamp }];
@@ -59,7 +59,7 @@ export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport
     rounds: rounds.map((result) => reportOf(seats, rounds[result.round - 1] ?? null, result)),
     oscillating: seats.filter((seat) => isOscillating(rounds, seat)),
     forkers: seats.filter((seat) => isForker(view, seat)),
-    log,
+    order,
     summary: summaryOf(path, `${supportersOf(ending, seats.length)} of ${seats.length} seats`, (last?.round ?? -1) + 1),
   };
 }

@@ -8,7 +8,7 @@ import { between, toolCommand } from "../../scripts/shared/arguments.ts";
 import { startProductionChain } from "../shared/production-chain.ts";
 import { audit, type Audit } from "./audit.ts";
 import { accountsFor, openEconomy } from "./economy.ts";
-import { live, type Life } from "./life.ts";
+import { playScenario, type Played } from "./scenario.ts";
 
 interface Flags {
   readonly operators: number;
@@ -27,7 +27,7 @@ function commandLine(): Command {
     )
     .option("--operators <count>", `${LEAST_OPERATORS} to 200`, between(LEAST_OPERATORS, 200), 40)
     .option("--requests <count>", "4 to 10,000", between(4, 10_000), 500)
-    .option("--seed <number>", "the same seed gives the same life", between(0, 999_999_999), 1)
+    .option("--seed <number>", "the same seed gives the same run", between(0, 999_999_999), 1)
     .option("--json", "print one JSON object instead of tables")
     .addHelpText("after", "\nExample:\n  npm run scenario -- --requests 50 --seed 7\n");
 }
@@ -41,13 +41,13 @@ export async function main(argv: readonly string[]): Promise<number> {
   const ethers = await startProductionChain(accountsFor(flags.operators));
   const economy = await openEconomy(ethers, flags.operators, random.fork("economy"));
   progress(`${economy.agents.length} agents of ${flags.operators} operators, ${economy.delegators.length} delegators`);
-  const life = await live(economy, flags.requests, random.fork("life"), progress);
+  const played = await playScenario(economy, flags.requests, random.fork("life"), progress);
   const result = await audit(economy);
-  console.log(flags.json === true ? toJson({ life, ...result }) : describe(life, result));
+  console.log(flags.json === true ? toJson({ life: played, ...result }) : describe(played, result));
   return result.faults.length === 0 ? 0 : 1;
 }
 
-function describe(played: Life, { holders, minted, flows, faults }: Audit): string {
+function describe(played: Played, { holders, minted, flows, faults }: Audit): string {
   const counted = tableOf("what happened", "how often");
   counted.push(...Object.entries({ ...played.fates, ...played.kinds, ...played.events }));
   const owners = tableOf("tokens of", "given", "in the end", "difference");

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { createRandom } from "../../sim/random.ts";
 import { openEconomy } from "../scenario/economy.ts";
-import { live } from "../scenario/life.ts";
+import { playScenario } from "../scenario/scenario.ts";
 import { checkEntities } from "../../devnet/subgraph/check.ts";
 import { deployedIn, startEconomyChain } from "./economy-chain.ts";
 import { readEntities } from "../../devnet/subgraph/entities.ts";
@@ -42,7 +42,7 @@ export async function benchSubgraph({ requests, operators, seed, signal, progres
   try {
     const economy = await openEconomy(ethers, operators, random.fork("economy"));
     progress(`${economy.agents.length} agents; playing ${requests} requests`);
-    await live(economy, requests, random.fork("life"), (line) => {
+    await playScenario(economy, requests, random.fork("life"), (line) => {
       signal.throwIfAborted();
       progress(line);
     });

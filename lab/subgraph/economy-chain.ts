@@ -16,7 +16,7 @@ export interface EconomyChain {
 
 /**
  * Starts the chain; each transaction is a block. Anvil can drop blocks. On Hardhat's chain the empty blocks that a
- * draw waits for cost nothing, which a long life needs.
+ * draw waits for cost nothing, which a long scenario needs.
  */
 export async function startEconomyChain(engine: LocalChain["engine"], operators: number): Promise<EconomyChain> {
   // Hardhat's ethers deploys the last build, however old it is.

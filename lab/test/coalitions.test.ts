@@ -3,16 +3,16 @@ import { describe, it } from "node:test";
 import { LOSS_BOUND } from "../attacks/coalition-report.ts";
 import { playCoalition, STRATEGIES, type CoalitionResult, type Strategy } from "../attacks/coalitions.ts";
 
-const world = (strategy: Strategy): CoalitionResult =>
+const play = (strategy: Strategy): CoalitionResult =>
   playCoalition({ strategy, share: 0.3, seats: 7, weeks: 6, requests: 20, seed: 1 });
 
 describe("coalitions", () => {
-  const results = Object.fromEntries(STRATEGIES.map((strategy) => [strategy, world(strategy)])) as Readonly<
+  const results = Object.fromEntries(STRATEGIES.map((strategy) => [strategy, play(strategy)])) as Readonly<
     Record<Strategy, CoalitionResult>
   >;
 
-  it("the same world gives the same figures", () => {
-    assert.deepEqual(world("farms"), results.farms);
+  it("the same plan gives the same figures", () => {
+    assert.deepEqual(play("farms"), results.farms);
   });
 
   it("a coalition that farms has skill, and one that always lies has none", () => {
@@ -26,7 +26,7 @@ describe("coalitions", () => {
     assert.ok(results.floods.skills.honest < results.farms.skills.honest);
   });
 
-  it("skill costs no more than the stated bound in these worlds, and gains against plain liars", () => {
+  it("skill costs no more than the stated bound in these plays, and gains against plain liars", () => {
     for (const { gain } of Object.values(results)) assert.ok(gain.mean >= -LOSS_BOUND);
     assert.ok(results.lies.gain.mean >= 0);
   });

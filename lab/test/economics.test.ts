@@ -3,15 +3,15 @@ import { before, describe, it } from "node:test";
 import { network } from "hardhat";
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { GAS_LEVELS, HONEST_CERTAINTY, SETTINGS } from "../economics/assumptions.ts";
-import { openStage, type Stage } from "../economics/chain.ts";
+import { openStudyChain, type StudyChain } from "../economics/chain.ts";
 import { exitCodeFor, main } from "../economics/command.ts";
 import { odds } from "../economics/coalition.ts";
 import { play } from "../economics/episodes.ts";
 import { certain, estimateOf, stratified, sum } from "../economics/estimate.ts";
 import { faultsBetween, readLedger } from "../economics/ledger.ts";
-import { live, seatsMissed } from "../economics/lives.ts";
+import { playLife, seatsMissed } from "../economics/lives.ts";
 import { failuresText } from "../economics/report.ts";
-import { conclude, verdictOn, type Row } from "../economics/rows.ts";
+import { conclude, resultOf, type Row } from "../economics/rows.ts";
 import {
   APPELLANTS_REWARD,
   SECURED,
@@ -36,12 +36,12 @@ function row(change: Partial<Row> = {}): Row {
 
 describe("economics: what the study concludes", () => {
   it("an attack pays, and a duty fails, only beyond doubt", () => {
-    assert.equal(verdictOn(row()), "fails");
-    assert.equal(verdictOn(row({ gain: { mean: 2, low: -1, high: 5 } })), "undecided");
-    assert.equal(verdictOn(row({ gain: { mean: -2, low: -3, high: -1 } })), "holds");
-    assert.equal(verdictOn(row({ kind: "duty" })), "holds");
-    assert.equal(verdictOn(row({ kind: "duty", gain: { mean: -2, low: -3, high: -1 } })), "fails");
-    assert.equal(verdictOn(row({ gain: certain(0) })), "holds");
+    assert.equal(resultOf(row()), "fails");
+    assert.equal(resultOf(row({ gain: { mean: 2, low: -1, high: 5 } })), "undecided");
+    assert.equal(resultOf(row({ gain: { mean: -2, low: -3, high: -1 } })), "holds");
+    assert.equal(resultOf(row({ kind: "duty" })), "holds");
+    assert.equal(resultOf(row({ kind: "duty", gain: { mean: -2, low: -3, high: -1 } })), "fails");
+    assert.equal(resultOf(row({ gain: certain(0) })), "holds");
   });
 
   it("a planted attack that pays ends with exit code 1 and is said; one that is stated with its number does not", () => {
@@ -164,34 +164,34 @@ describe("economics: a year", () => {
 });
 
 describe("economics: the chain", () => {
-  let stage: Stage;
+  let chain: StudyChain;
   before(async () => {
     // The plugin adds `ethers` to the connection.
     const connection: object = await network.create({ override: { accounts: { count: 20 } } });
-    stage = await openStage((connection as { ethers: HardhatEthers }).ethers);
+    chain = await openStudyChain((connection as { ethers: HardhatEthers }).ethers);
   });
 
   it("a life accounts for every unit, burnt gas included; a unit that is missing is a fault", async () => {
-    const { faults, seats, pay } = await live(stage, usual, "honest", 1, { chances: 3, isAudited: true });
+    const { faults, seats, pay } = await playLife(chain, usual, "honest", 1, { chances: 3, isAudited: true });
     assert.deepEqual(faults, []);
     assertAbove(seats, 2);
     assertAbove(pay, 0);
-    const [now] = [await readLedger(stage)];
-    assert.deepEqual(await faultsBetween(stage.world, now, now), []);
+    const [now] = [await readLedger(chain)];
+    assert.deepEqual(await faultsBetween(chain.world, now, now), []);
     const robbed = { ...now, dust: now.dust + 20_000n };
-    assert.equal((await faultsBetween(stage.world, now, robbed)).length, 1);
+    assert.equal((await faultsBetween(chain.world, now, robbed)).length, 1);
     const relayer = { ...now.parties["relayer"]!, coins: now.parties["relayer"]!.coins + 1n };
     const minted = { ...now, parties: { ...now.parties, relayer } };
-    assert.equal((await faultsBetween(stage.world, now, minted)).length, 1);
+    assert.equal((await faultsBetween(chain.world, now, minted)).length, 1);
   });
 
   it("the same seed gives the same life", async () => {
-    const lived = async () => live(stage, smallest, "sure", 7, { chances: 3, isAudited: false });
+    const lived = async () => playLife(chain, smallest, "sure", 7, { chances: 3, isAudited: false });
     assert.deepEqual(await lived(), await lived());
   });
 
   it("whoever is absent earns nothing, falls asleep, and its operator loses the reputation", async () => {
-    const { pay, seats, isAsleep, reputation } = await live(stage, smallest, "absent", 1, {
+    const { pay, seats, isAsleep, reputation } = await playLife(chain, smallest, "absent", 1, {
       chances: 12,
       isAudited: false,
     });
@@ -200,14 +200,14 @@ describe("economics: the chain", () => {
   });
 
   it("a relayer is paid for a request, and pays for useless bytes", async () => {
-    const { relayer } = await play(stage, smallest, "relay", 0.5, 1);
+    const { relayer } = await play(chain, smallest, "relay", 0.5, 1);
     assertAbove(relayer, 0);
-    assertAbove(relayer, (await play(stage, smallest, "pad", 0.5, 1)).relayer);
+    assertAbove(relayer, (await play(chain, smallest, "pad", 0.5, 1)).relayer);
   });
 
   it("SC4: an asker of secured questions whose answers change loses by both appeals, even with half of the stake and at the least gas price", async () => {
     const secured = SETTINGS.find(({ appeals }) => appeals === 2)!;
-    const { asker, appellant } = await play(stage, secured, "overturned", GAS_LEVELS[0], 1);
+    const { asker, appellant } = await play(chain, secured, "overturned", GAS_LEVELS[0], 1);
     const spent = -asker - appellant;
     assertAbove(spent, 1.4);
     for (const { share } of CHANGES) assertAbove(0, gainOfChange(spent, secured, share));
@@ -216,9 +216,9 @@ describe("economics: the chain", () => {
   it("where models cost more than seats earn, guessing pays: exit code 1", async () => {
     const size = { lives: 2, chances: 4, samples: 2, episodes: 2 };
     const options: Options = { size, seed: 1, settings: [smallest], modelDollars: 0.5 };
-    const found = await study(stage, options, () => {});
+    const found = await study(chain, options, () => {});
     const guesses = found.rows.find(({ strategy }) => strategy === POLICIES.lazy)!;
-    assert.equal(verdictOn(guesses), "fails");
+    assert.equal(resultOf(guesses), "fails");
     assert.equal(exitCodeFor(found), 1);
     assert.deepEqual(found.faults, []);
   });

@@ -21,7 +21,7 @@ interface Node {
 interface Context {
   readonly cwd: string;
   readonly filename: string;
-  report(fault: { readonly node: Node; readonly message: string }): void;
+  report(finding: { readonly node: Node; readonly message: string }): void;
 }
 
 type Visitor = Readonly<Record<string, (node: Node) => void>>;
@@ -55,7 +55,7 @@ const LAYERS: readonly Layer[] = [
     ["agents/core", "agents/ports", "agents/adapters", "agents/node"],
     "The SDK bundles the agents' code, and nothing of tools or tests.",
   ],
-  ["dashboard", ["sdk"], "The page knows the SDK, as any web page may."],
+  ["dashboard", ["sdk"], "The dashboard knows the SDK, as any web page may."],
   ["subgraph", [], NO_TOOLS],
   ["models", PRODUCT, NO_TOOLS],
   ["contracts", [], "The package of contracts stands by itself."],

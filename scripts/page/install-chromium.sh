@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Debian's Chromium, in which the tests of the page run. Code 3: it cannot be installed here; it says why.
+# Installs Debian's Chromium, in which the tests of the dashboard run. Code 3: it cannot be installed here; it says why.
 set -euo pipefail
 
 if [[ -n "${CHROMIUM:-}" || -x /usr/bin/chromium ]]; then

@@ -38,7 +38,7 @@ const byName: Partial<Record<Suite, string>> = {
 
 /** Files that only `npm run test:long` runs, with the reason. */
 const longFiles: Readonly<Record<string, string>> = {
-  "test/sim/mutants.test.ts": "hunts every planted bug through seeded worlds, up to 10,000 each",
+  "test/sim/mutants.test.ts": "hunts every planted fault through seeded worlds, up to 10,000 each",
   "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
   "test/integration/cli-car.test.ts": "sends 340 MB to a command; car.test.ts reads short CARs",
   "test/sim/twins-runs.test.ts": "plays every schedule of twins for every protocol; twins.test.ts plays two protocols",

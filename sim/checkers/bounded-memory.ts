@@ -1,8 +1,8 @@
 import { limits } from "../../agents/core/limits.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 
-/** Most events of a world, far above what any run within the bounds of the core takes. */
-const MOST_EVENTS = 400_000;
+/** Most instants of a world, far above what any run within the bounds of the core takes. */
+const MOST_INSTANTS = 400_000;
 /** Most frames and timers waiting at once, per ordered pair of seats. */
 const PENDING_PER_PAIR = 1_200;
 /**
@@ -17,7 +17,7 @@ const RECORD_BYTES = 2_048;
 export function checkBoundedMemory(trace: Trace): readonly string[] {
   const seats = trace.attempt.committee.length;
   const found: string[] = [];
-  if (trace.events > MOST_EVENTS) found.push(`${trace.events} events, at most ${MOST_EVENTS} are expected`);
+  if (trace.instants > MOST_INSTANTS) found.push(`${trace.instants} instants, at most ${MOST_INSTANTS} are expected`);
   if (trace.pending > PENDING_PER_PAIR * seats * seats) found.push(`${trace.pending} frames and timers waited at once`);
   for (const { seat, journalBytes, backlog } of honestSeats(trace)) {
     const mostBytes = journalLimit(trace, seats);

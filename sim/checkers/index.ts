@@ -13,7 +13,7 @@ import { checkSources } from "./sources.ts";
 import { checkTermination } from "./termination.ts";
 import { checkValidity } from "./validity.ts";
 
-/** A pure function of one run: returns the faults in words. */
+/** A pure function of one run: returns the violations in words. */
 export type Checker = (trace: Trace) => readonly string[];
 
 /** The checkers, one invariant each (docs/spec/simulator.md). */

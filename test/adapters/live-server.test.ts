@@ -157,7 +157,7 @@ describe("LV5: who may watch", () => {
 
 describe("LV5: hostile watchers", () => {
   it("cuts one that does not read, and keeps nothing for it", async (context) => {
-    const server = await serve(context, {}, { slowestMs: 1_000, logBytes: 64_000_000 });
+    const server = await serve(context, {}, { slowestMs: 1_000, recordingBytes: 64_000_000 });
     const slow = await raw(server, GET);
     slow.pause();
     const closed = once(slow, "close");
@@ -233,8 +233,8 @@ describe("LV5: hostile watchers", () => {
     assert.ok(socket.bytesWritten < 200_000, `${socket.bytesWritten} bytes of header were taken`);
   });
 
-  it("ends the stream of a log that is full, and forgets the oldest log when all are too long", async (context) => {
-    const { url, feed } = await serve(context, {}, { logBytes: 300_000, bytes: 400_000 });
+  it("ends the stream of a recording that is full, and forgets the oldest one when all are too long", async (context) => {
+    const { url, feed } = await serve(context, {}, { recordingBytes: 300_000, bytes: 400_000 });
     const watcher = await watch(`${url}${PATH}`, 0);
     for (let round = 0; round < 5; round++) feed.tell(attempt, large(round));
     assert.equal((await watcher.until(5)).length, 2);

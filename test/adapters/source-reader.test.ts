@@ -118,7 +118,7 @@ describe("the source reader", () => {
     const handler = (request: { readonly headers: { readonly host?: string } }, response: ServerResponse): void => {
       const answer = (): void => void response.writeHead(200, { "content-type": "text/plain" }).end("in");
       if (request.headers.host === "moved.test") {
-        // Comes only if it does not wait for the first host's turns.
+        // Comes only if it does not wait for the first host's readings.
         for (const one of waiting.splice(0)) one.emit("go");
         return answer();
       }

@@ -21,12 +21,12 @@ import {
   yes,
   type End,
 } from "./utils/play.ts";
-import { stagesOf, type Answer } from "./utils/stage.ts";
+import { testedOracles, type Answer } from "./utils/tested-oracle.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
-const { mockFixture, realFixture, stages } = stagesOf(ethers);
+const { mockFixture, realFixture, oracles } = testedOracles(ethers);
 
 const text: Answer = { value: 0n, text: "clause 7", outcome: hashText("clause 7"), confidence };
 const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = [
@@ -53,148 +53,148 @@ const decisions: readonly (readonly [name: string, Partial<Terms>, Answer])[] = 
   ["the number that has the outcome of a non-answer", { kind: 2 }, { value: -1n, text: "-1", confidence }],
 ];
 
-for (const [name, fixture] of stages) {
+for (const [name, fixture] of oracles) {
   describe(`a request to ${name}`, () => {
     for (const [what, terms, answer] of decisions) {
       it(`is decided: ${what}`, async () => {
-        const stage = await loadFixture(fixture);
-        const asked = await record(stage, terms);
-        await stage.decide(asked, answer);
-        const { received, status } = await seen(stage, asked);
+        const tested = await loadFixture(fixture);
+        const asked = await record(tested, terms);
+        await tested.decide(asked, answer);
+        const { received, status } = await seen(tested, asked);
         const ended = answer.status ?? Status.Decided;
-        expect(received).to.equal(told(stage, asked, ended, answer));
+        expect(received).to.equal(told(tested, asked, ended, answer));
         expect(status[0]).to.equal(BigInt(ended));
         expect(status.slice(2)).to.deep.equal([false, false, true]);
       });
     }
 
     it("hangs, with all retries", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await record(stage, { retries: 2 });
-      await stage.hang(asked);
-      const { received, status } = await seen(stage, asked);
-      expect(received).to.equal(told(stage, asked, Status.Hung));
+      const tested = await loadFixture(fixture);
+      const asked = await record(tested, { retries: 2 });
+      await tested.hang(asked);
+      const { received, status } = await seen(tested, asked);
+      expect(received).to.equal(told(tested, asked, Status.Hung));
       expect(status).to.deep.equal([BigInt(Status.Hung), 2n, false, false, true]);
     });
 
     it("gets no answer in time: its fee comes back", async () => {
-      const stage = await loadFixture(fixture);
-      const before = (await stage.world.oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
-      const asked = await record(stage, { retries: 1 });
-      await stage.expire(asked);
-      expect(await seen(stage, asked)).to.deep.equal({
-        received: told(stage, asked, Status.Refunded),
+      const tested = await loadFixture(fixture);
+      const before = (await tested.world.oracle.subscriptionOf(tested.subscription)).tokenBalance as bigint;
+      const asked = await record(tested, { retries: 1 });
+      await tested.expire(asked);
+      expect(await seen(tested, asked)).to.deep.equal({
+        received: told(tested, asked, Status.Refunded),
         status: [BigInt(Status.Refunded), 1n, false, false, true],
         tokens: before,
       });
     });
 
     it("is told nothing while an appeal is possible, then the answer", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await record(stage, { appeals: 1 });
-      await stage.decideProvisionally(asked, yes);
-      const provisional = await seen(stage, asked);
+      const tested = await loadFixture(fixture);
+      const asked = await record(tested, { appeals: 1 });
+      await tested.decideProvisionally(asked, yes);
+      const provisional = await seen(tested, asked);
       expect(provisional.received).to.equal("0x");
       expect(provisional.status).to.deep.equal([BigInt(Status.Decided), 0n, true, false, false]);
-      await stage.passAppealPeriod(asked);
-      const final = await seen(stage, asked);
-      expect(final.received).to.equal(told(stage, asked, Status.Decided, yes));
+      await tested.passAppealPeriod(asked);
+      const final = await seen(tested, asked);
+      expect(final.received).to.equal(told(tested, asked, Status.Decided, yes));
       expect(final.status).to.deep.equal([BigInt(Status.Decided), 0n, false, false, true]);
     });
 
     it("is overturned: the consumer gets the last answer alone", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await record(stage, { appeals: 2 });
-      await stage.decideProvisionally(asked, yes);
-      await stage.overturn(asked, no);
-      const { received, status } = await seen(stage, asked);
-      expect(received).to.equal(told(stage, asked, Status.Decided, no));
+      const tested = await loadFixture(fixture);
+      const asked = await record(tested, { appeals: 2 });
+      await tested.decideProvisionally(asked, yes);
+      await tested.overturn(asked, no);
+      const { received, status } = await seen(tested, asked);
+      expect(received).to.equal(told(tested, asked, Status.Decided, no));
       expect(status).to.deep.equal([BigInt(Status.Decided), 1n, false, false, true]);
     });
 
     for (const mode of ["Revert", "BurnGas", "RevertBomb"] as const) {
       it(`ends although the callback fails by ${mode}, and anybody can repeat it`, async () => {
-        const stage = await loadFixture(fixture);
-        const asked = await misbehave(stage, Mode[mode]);
-        await stage.decide(asked, yes);
-        expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Decided), 0n, false, true, true]);
-        await expect(stage.redeliver(asked)).to.be.revertedWithCustomError(stage.world.oracle, "CallbackStillFails");
-        await stage.hostile.getFunction("setMode")(Mode.Accept);
-        await expect(stage.redeliver(asked)).to.emit(stage.world.oracle, "CallbackSucceeded");
-        expect(await stage.hostile.getFunction("calls")()).to.equal(1n);
-        await expect(stage.redeliver(asked)).to.be.revertedWithCustomError(stage.world.oracle, "CallbackNotPending");
+        const tested = await loadFixture(fixture);
+        const asked = await misbehave(tested, Mode[mode]);
+        await tested.decide(asked, yes);
+        expect((await seen(tested, asked)).status).to.deep.equal([BigInt(Status.Decided), 0n, false, true, true]);
+        await expect(tested.redeliver(asked)).to.be.revertedWithCustomError(tested.world.oracle, "CallbackStillFails");
+        await tested.hostile.getFunction("setMode")(Mode.Accept);
+        await expect(tested.redeliver(asked)).to.emit(tested.world.oracle, "CallbackSucceeded");
+        expect(await tested.hostile.getFunction("calls")()).to.equal(1n);
+        await expect(tested.redeliver(asked)).to.be.revertedWithCustomError(tested.world.oracle, "CallbackNotPending");
       });
 
       it(`is refunded although the callback fails by ${mode}, and nobody repeats it`, async () => {
-        const stage = await loadFixture(fixture);
-        const asked = await misbehave(stage, Mode[mode]);
-        await expect(stage.expire(asked)).to.emit(stage.world.oracle, "RefundCallbackFailed");
-        expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Refunded), 0n, false, false, true]);
+        const tested = await loadFixture(fixture);
+        const asked = await misbehave(tested, Mode[mode]);
+        await expect(tested.expire(asked)).to.emit(tested.world.oracle, "RefundCallbackFailed");
+        expect((await seen(tested, asked)).status).to.deep.equal([BigInt(Status.Refunded), 0n, false, false, true]);
       });
     }
 
     it("gives the callback all its gas, or reverts", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await misbehave(stage, Mode.Accept, { callbackGasLimit: 1_000_000 });
-      await expect(stage.decide(asked, yes, { gasLimit: 1_000_000 })).to.be.revertedWithCustomError(
-        stage.world.oracle,
+      const tested = await loadFixture(fixture);
+      const asked = await misbehave(tested, Mode.Accept, { callbackGasLimit: 1_000_000 });
+      await expect(tested.decide(asked, yes, { gasLimit: 1_000_000 })).to.be.revertedWithCustomError(
+        tested.world.oracle,
         "InsufficientCallbackGas",
       );
-      await stage.decide(asked, yes, { gasLimit: 1_600_000 });
-      expect(await stage.hostile.getFunction("calls")()).to.equal(1n);
+      await tested.decide(asked, yes, { gasLimit: 1_600_000 });
+      expect(await tested.hostile.getFunction("calls")()).to.equal(1n);
     });
 
     it("makes no callback for a consumer that wants none", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await misbehave(stage, Mode.Revert, { callbackGasLimit: 0 });
-      await stage.decide(asked, yes);
-      expect((await seen(stage, asked)).status).to.deep.equal([BigInt(Status.Decided), 0n, false, false, true]);
+      const tested = await loadFixture(fixture);
+      const asked = await misbehave(tested, Mode.Revert, { callbackGasLimit: 0 });
+      await tested.decide(asked, yes);
+      expect((await seen(tested, asked)).status).to.deep.equal([BigInt(Status.Decided), 0n, false, false, true]);
     });
 
     it("shows its final state to the callback, which can end nothing again", async () => {
-      const stage = await loadFixture(fixture);
-      const { oracle } = stage.world;
-      const asked = await misbehave(stage, Mode.Reenter, { callbackGasLimit: 1_000_000 });
+      const tested = await loadFixture(fixture);
+      const { oracle } = tested.world;
+      const asked = await misbehave(tested, Mode.Reenter, { callbackGasLimit: 1_000_000 });
       const data = oracle.interface.encodeFunctionData("statusOf", [asked.request.id]);
-      await stage.hostile.getFunction("setReentry")(oracle.target, data);
-      await stage.decide(asked, yes);
-      const within = await stage.hostile.getFunction("reentryResult")();
+      await tested.hostile.getFunction("setReentry")(oracle.target, data);
+      await tested.decide(asked, yes);
+      const within = await tested.hostile.getFunction("reentryResult")();
       expect(oracle.interface.decodeFunctionResult("statusOf", within)).to.deep.equal(
         await oracle.statusOf(asked.request.id),
       );
     });
 
     it("can be cancelled by its consumer, with its whole fee, for two blocks", async () => {
-      const stage = await loadFixture(fixture);
-      const { oracle } = stage.world;
-      const before = (await oracle.subscriptionOf(stage.subscription)).tokenBalance as bigint;
-      const asked = await misbehave(stage, Mode.Accept);
+      const tested = await loadFixture(fixture);
+      const { oracle } = tested.world;
+      const before = (await oracle.subscriptionOf(tested.subscription)).tokenBalance as bigint;
+      const asked = await misbehave(tested, Mode.Accept);
       const args = refundArgs(asked);
-      const cancel = () => stage.hostile.getFunction("cancel")(...args);
-      const other = stage.hostile.getFunction("cancel").staticCall(args[0], args[1], asked.seedBlock + 1n);
+      const cancel = () => tested.hostile.getFunction("cancel")(...args);
+      const other = tested.hostile.getFunction("cancel").staticCall(args[0], args[1], asked.seedBlock + 1n);
       await expect(other).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
       await expect(oracle.cancel(...args)).to.be.revertedWithCustomError(oracle, "NotConsumerOf");
       await cancel();
-      const { status, tokens } = await seen(stage, asked);
+      const { status, tokens } = await seen(tested, asked);
       expect([status, tokens]).to.deep.equal([[BigInt(Status.Refunded), 0n, false, false, true], before]);
-      expect(await stage.hostile.getFunction("calls")()).to.equal(0n);
+      expect(await tested.hostile.getFunction("calls")()).to.equal(0n);
       await expect(cancel()).to.be.revertedWithCustomError(oracle, "WrongStatus");
-      const late = refundArgs(await misbehave(stage, Mode.Accept));
+      const late = refundArgs(await misbehave(tested, Mode.Accept));
       await networkHelpers.mineUpTo(late[2] - 6n);
-      await expect(stage.hostile.getFunction("cancel")(...late)).to.be.revertedWithCustomError(
+      await expect(tested.hostile.getFunction("cancel")(...late)).to.be.revertedWithCustomError(
         oracle,
         "TooLateToCancel",
       );
     });
 
     it("is refused for wrong terms, questions and payments", async () => {
-      const stage = await loadFixture(fixture);
-      const { oracle } = stage.world;
+      const tested = await loadFixture(fixture);
+      const { oracle } = tested.world;
       const refused = async (
         error: string,
         overrides: Partial<Terms>,
         question = "Is it?",
-        payer = stage.subscription,
+        payer = tested.subscription,
       ) =>
         expect(
           oracle.request(payer, packTerms(termsFor(overrides)), toUtf8Bytes(question)),
@@ -212,18 +212,18 @@ for (const [name, fixture] of stages) {
     });
 
     it("stores its outcome for contracts that read it, once it is final", async () => {
-      const stage = await loadFixture(fixture);
-      const asked = await record(stage, { appeals: 1 });
-      await stage.decideProvisionally(asked, yes);
-      const settlement = await ethers.getContractAt("ISettlement", await stage.world.oracle.settlement());
-      await expect(stage.storeOutcome(asked)).to.be.revertedWithCustomError(
-        stage.world.oracle,
+      const tested = await loadFixture(fixture);
+      const asked = await record(tested, { appeals: 1 });
+      await tested.decideProvisionally(asked, yes);
+      const settlement = await ethers.getContractAt("ISettlement", await tested.world.oracle.settlement());
+      await expect(tested.storeOutcome(asked)).to.be.revertedWithCustomError(
+        tested.world.oracle,
         "DecisionIsProvisional",
       );
-      await stage.passAppealPeriod(asked);
+      await tested.passAppealPeriod(asked);
       const stored = settlement.getFunction("storedOutcome");
       expect((await stored(asked.request.id)).status).to.equal(BigInt(Status.None));
-      await stage.storeOutcome(asked);
+      await tested.storeOutcome(asked);
       const expected = [BigInt(Status.Decided), 0n, BigInt(confidence), toBeHex(1, 32)];
       expect(await stored(asked.request.id)).to.deep.equal(expected);
     });
@@ -232,21 +232,21 @@ for (const [name, fixture] of stages) {
 
 describe("what a request costs, and its attempts", () => {
   const ends: readonly (readonly [name: string, Partial<Terms>, End])[] = [
-    ["a decision", {}, (stage, asked) => stage.decide(asked, yes)],
+    ["a decision", {}, (tested, asked) => tested.decide(asked, yes)],
     [
       "a decision with unused retries and appeals",
       { appeals: 2, retries: 1 },
-      (stage, asked) => stage.decide(asked, yes),
+      (tested, asked) => tested.decide(asked, yes),
     ],
-    ["larger committees", { appeals: 2, finality: 95 }, (stage, asked) => stage.decide(asked, yes)],
-    ["committees that hang", { retries: 2 }, (stage, asked) => stage.hang(asked)],
-    ["silence", { retries: 2 }, (stage, asked) => stage.expire(asked)],
+    ["larger committees", { appeals: 2, finality: 95 }, (tested, asked) => tested.decide(asked, yes)],
+    ["committees that hang", { retries: 2 }, (tested, asked) => tested.hang(asked)],
+    ["silence", { retries: 2 }, (tested, asked) => tested.expire(asked)],
     [
       "an overturned decision",
       { appeals: 2 },
-      async (stage, asked) => {
-        await stage.decideProvisionally(asked, yes);
-        await stage.overturn(asked, no);
+      async (tested, asked) => {
+        await tested.decideProvisionally(asked, yes);
+        await tested.overturn(asked, no);
       },
     ],
   ];
@@ -260,36 +260,36 @@ describe("what a request costs, and its attempts", () => {
   }
 
   it("is paid in coins, too", async () => {
-    for (const [, fixture] of stages) {
-      const stage = await loadFixture(fixture);
+    for (const [, fixture] of oracles) {
+      const tested = await loadFixture(fixture);
       const terms = { currency: Currency.Native, fee: coin };
-      const asked = await record(stage, terms);
-      const held = (await stage.world.oracle.subscriptionOf(stage.subscription)).nativeBalance as bigint;
-      await stage.expire(asked);
-      expect((await stage.world.oracle.subscriptionOf(stage.subscription)).nativeBalance).to.equal(held + coin);
+      const asked = await record(tested, terms);
+      const held = (await tested.world.oracle.subscriptionOf(tested.subscription)).nativeBalance as bigint;
+      await tested.expire(asked);
+      expect((await tested.world.oracle.subscriptionOf(tested.subscription)).nativeBalance).to.equal(held + coin);
     }
   });
 });
 
 describe("MockDecisionOracle", () => {
   it("lets the next callback run out of gas, and no other", async () => {
-    const stage = await loadFixture(mockFixture);
-    const { oracle } = stage.world;
-    const [first, second] = [await record(stage), await record(stage)];
+    const tested = await loadFixture(mockFixture);
+    const { oracle } = tested.world;
+    const [first, second] = [await record(tested), await record(tested)];
     await oracle.getFunction("failNextCallback")();
-    await stage.decide(first, yes);
+    await tested.decide(first, yes);
     expect((await oracle.statusOf(first.request.id)).callbackPending).to.equal(true);
-    await stage.decide(second, yes);
+    await tested.decide(second, yes);
     expect((await oracle.statusOf(second.request.id)).callbackPending).to.equal(false);
-    await stage.redeliver(first);
-    expect(await stage.recorder.getFunction("received")()).to.equal(told(stage, first, Status.Decided, yes));
+    await tested.redeliver(first);
+    expect(await tested.recorder.getFunction("received")()).to.equal(told(tested, first, Status.Decided, yes));
   });
 
   it("refuses answers that no committee could certify", async () => {
-    const stage = await loadFixture(mockFixture);
-    const { oracle } = stage.world;
+    const tested = await loadFixture(mockFixture);
+    const { oracle } = tested.world;
     const refused = async (terms: Partial<Terms>, name: string, args: readonly unknown[], field: string) => {
-      const { request } = await record(stage, terms);
+      const { request } = await record(tested, terms);
       await expect(oracle.getFunction(name)(request.id, ...args))
         .to.be.revertedWithCustomError(oracle, "InvalidDecision")
         .withArgs(ethers.encodeBytes32String(field), (value: unknown) => value !== undefined);
@@ -313,10 +313,10 @@ describe("MockDecisionOracle", () => {
   });
 
   it("ends a request once, and names the status that is in the way", async () => {
-    const stage = await loadFixture(mockFixture);
-    const { oracle } = stage.world;
+    const tested = await loadFixture(mockFixture);
+    const { oracle } = tested.world;
     const call = (name: string, ...args: unknown[]) => oracle.getFunction(name)(...args);
-    const { request } = await record(stage);
+    const { request } = await record(tested);
     await call("decide", request.id, 1, 0);
     for (const [name, ...args] of [
       ["decide", 1, 0],
@@ -334,26 +334,26 @@ describe("MockDecisionOracle", () => {
       await expect(call(name as string, request.id, ...args))
         .to.be.revertedWithCustomError(oracle, "DecisionIsFinal")
         .withArgs(request.id);
-    const open = (await record(stage)).request;
+    const open = (await record(tested)).request;
     for (const name of ["overturn", "passAppealPeriod", "storeOutcome"])
       await expect(call(name, open.id, ...(name === "overturn" ? [0, 0] : [])))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
         .withArgs(open.id, Status.Requested);
     await expect(call("decideProvisionally", open.id, 1, 0)).to.be.revertedWithCustomError(oracle, "NotAppealable");
-    const final = (await record(stage, { appeals: 1, finality: 50 })).request;
+    const final = (await record(tested, { appeals: 1, finality: 50 })).request;
     await expect(call("decideProvisionally", final.id, 1, 0)).to.be.revertedWithCustomError(oracle, "NotAppealable");
-    const appealable = (await record(stage, { appeals: 1 })).request;
+    const appealable = (await record(tested, { appeals: 1 })).request;
     await call("decideProvisionally", appealable.id, 1, 0);
     await expect(call("overturn", appealable.id, 1, 0))
       .to.be.revertedWithCustomError(oracle, "SameAnswer")
       .withArgs(appealable.id, toBeHex(1, 32));
-    const number = (await record(stage, { kind: 2, appeals: 1 })).request;
+    const number = (await record(tested, { kind: 2, appeals: 1 })).request;
     await call("decideNonAnswerProvisionally", number.id, Status.Unanswerable, 0);
     await expect(call("overturnByNonAnswer", number.id, Status.Unanswerable, 0))
       .to.be.revertedWithCustomError(oracle, "SameAnswer")
       .withArgs(number.id, unanswerable.outcome);
     await call("overturn", number.id, -1, 0);
-    const again = (await record(stage, { appeals: 1, retries: 2 })).request;
+    const again = (await record(tested, { appeals: 1, retries: 2 })).request;
     await expect(call("decideNonAnswerProvisionally", again.id, Status.TooEarly, 0))
       .to.be.revertedWithCustomError(oracle, "NotAppealable")
       .withArgs(again.id);

@@ -219,7 +219,7 @@ describe("debate", () => {
     const proposal = { answer: "yes", proof: "late", tier: 700_000 };
     const late = retold(tally, instead(attempt, 1, REPLY, { proposal }));
     const book = answerRound(attempt, debateForms, late);
-    const answers = (stage: Closure) => lastAnswers(book, stage).map(({ answer }) => answer.text);
+    const answers = (closure: Closure) => lastAnswers(book, closure).map(({ answer }) => answer.text);
     assert.deepEqual(answers("open"), ["yes", "yes", "yes", "yes"]);
     assert.deepEqual(answers("closed"), ["yes", "no", "yes", "yes"]);
   });

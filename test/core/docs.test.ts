@@ -41,7 +41,7 @@ const NAMES =
 const SHARED = new Map([
   ["README.md", "it sends each reader on"],
   ["docs/README.md", "it is the index"],
-  ["docs/page.md", "the page is one program for askers, auditors and operators"],
+  ["docs/dashboard.md", "the dashboard is one program for askers, auditors and operators"],
   ["docs/operations.md", "it is the deal between operators and askers, on one page"],
   ["docs/reasons.md", "it lists the errors that anybody can get"],
 ]);

@@ -250,7 +250,7 @@ describe("escalating over a committee", () => {
       assertFields(decisionOf(run), { answer, confidence: backedBy(answer === "12.5" ? 4 : 3, 4) });
     });
 
-  it("ES10: a seat that equivocates in the council is slashed, whichever stage decides", () => {
+  it("ES10: a seat that equivocates in the council is slashed, whichever level decides", () => {
     const attempt = of(7);
     const split = equivocatingIn(turning("yes", "yes"), CRITIQUE, { critiques: [[new Uint8Array(32), "x"]] });
     const camps = { 0: split, 1: turning("no", "yes"), 2: turning("no", "yes"), 3: turning("no", "yes") };

@@ -69,8 +69,8 @@ describe("hashgraph over a committee", () => {
       ],
     );
     assert.deepEqual(
-      report.log.map(({ roundReceived }) => roundReceived),
-      report.log.map(({ roundReceived }) => roundReceived).toSorted((a, b) => a - b),
+      report.order.map(({ roundReceived }) => roundReceived),
+      report.order.map(({ roundReceived }) => roundReceived).toSorted((a, b) => a - b),
     );
   });
 

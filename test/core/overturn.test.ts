@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { bytesToHex, word } from "../../agents/core/encoding/bytes.ts";
 import type { DecidedRound } from "../../agents/core/request/events.ts";
-import { overturnVerdicts } from "../../agents/core/request/overturn.ts";
+import { checkOverturns } from "../../agents/core/request/overturn.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { ABSENT, type AgentId, type NonAnswer, type Terms } from "../../agents/core/types.ts";
 
@@ -44,9 +44,7 @@ const third = (outcome: bigint | null, more: Partial<Course> = {}): Course => ({
 
 /** For each round but the last: the round that overturned it before the last one, or why it stands. */
 const judged = (courses: readonly Course[], terms: Terms = boolean): readonly (number | string)[] =>
-  overturnVerdicts(terms, roundsOf(courses)).map((verdict) =>
-    "why" in verdict ? verdict.why : verdict.overturn.second,
-  );
+  checkOverturns(terms, roundsOf(courses)).map((check) => ("why" in check ? check.why : check.overturn.second));
 
 describe("SC2: overturned decisions", () => {
   it("two larger committees that agree overturn the first", () => {
@@ -56,8 +54,8 @@ describe("SC2: overturned decisions", () => {
   it("of three appeals two decisions fall at once, each by its own pair", () => {
     const last = { size: 39, outcome: 2n };
     const choice = defaultTerms({ protocol: 1, kind: "choice", options: 3 });
-    const verdicts = judged([first(0n), second(1n), third(2n), last], choice);
-    assert.deepEqual(verdicts, [2, 2, "attempt 3 agrees with it"]);
+    const checks = judged([first(0n), second(1n), third(2n), last], choice);
+    assert.deepEqual(checks, [2, 2, "attempt 3 agrees with it"]);
   });
 
   it("a hung committee between them says nothing", () => {

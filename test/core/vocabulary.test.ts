@@ -77,6 +77,14 @@ const ELSEWHERE = [
   { word: "twin", say: "equivocation", files: "{agents,sdk,dashboard/src}/**/*.{ts,tsx}" },
   { word: "twin", say: "second process", files: "chaos/**/*.ts" },
   { word: "judge", say: "examine", files: "chaos/**/*.ts" },
+  { word: "turn", say: "queue or place", files: "agents/adapters/source-reader/*.ts" },
+  { word: "fault", say: "failure", files: "agents/adapters/{ipfs,models,model-files,source-reader}/*.ts" },
+  { word: "fault", say: "failure", files: "agents/cli/{pin,verify,doctor}/*.ts" },
+  { word: "verdict", say: "check", files: "agents/core/request/*.ts" },
+  { word: "verdict", say: "result", files: "contracts/**/*.sol" },
+  { word: "verdict", say: "result", files: "lab/eval/{baselines,deliberate,evaluate,methods,vote}.ts" },
+  { word: "stage", say: "study chain", files: "lab/economics/*.ts" },
+  { word: "world", say: "dashboard", files: "dashboard/src/{agents,decision,history,wallet}/*.tsx" },
   { word: "manifest", say: "package file", files: "scripts/{sdk,cli-package}/**/*.ts" },
 ] as const;
 

@@ -1,4 +1,4 @@
-// The page against agents that argue: the world of `conclave dev`, one of whose agents lies.
+// The dashboard against agents that argue: the world of `conclave dev`, one of whose agents lies.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { mkdir } from "node:fs/promises";
@@ -58,11 +58,11 @@ describe("page: agents that argue", () => {
       await page.getByRole("main").getByRole("button", { name: "Test wallet" }).click();
       await page.getByRole("button", { name: "Ask", exact: true }).click();
       const isFilling = (): boolean =>
-        document.querySelectorAll(".said-answer").length > 0 && document.querySelector(".verdict") === null;
+        document.querySelectorAll(".said-answer").length > 0 && document.querySelector(".decided-answer") === null;
       await page.waitForFunction(isFilling, undefined, { timeout: PATIENCE_MS });
       await page.screenshot({ path: join(SHOTS, "agents-live.png"), fullPage: true });
-      await page.locator(".verdict").waitFor({ timeout: PATIENCE_MS });
-      assert.equal(await page.locator(".verdict").innerText(), "11");
+      await page.locator(".decided-answer").waitFor({ timeout: PATIENCE_MS });
+      assert.equal(await page.locator(".decided-answer").innerText(), "11");
       await page.locator(".pane").nth(4).waitFor();
       await page.getByRole("button", { name: "Prove", exact: true }).click();
       await page.locator(".seal").waitFor();

@@ -3,33 +3,25 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createPublicClient, createWalletClient, http } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { liveConfigSchema } from "../../agents/adapters/live/config.ts";
 import { startLiveStreams, type LiveStreams } from "../../agents/adapters/live/live-server.ts";
 import { toldOfCertificate, toldOfMessage } from "../../agents/core/encoding/live-events.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
-import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import type { Conclave } from "../../sdk/src/index.ts";
 import { sees, visit } from "./visit.ts";
-import { startPageWorld, type PageWorld } from "./world.ts";
+import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const [COMMIT, REVEAL] = [1, 2];
 
-let world: PageWorld;
+let world: DashboardWorld;
 let conclave: Conclave;
 
 before(async () => {
-  world = await startPageWorld(1);
-  const transport = http(world.rpcUrl);
-  const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
-  conclave = createConclave({
-    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
-    walletClient: createWalletClient({ account, transport }),
-    deployment: world.chain.deployment,
-  });
+  world = await startDashboardWorld(1);
+  conclave = conclaveOf(world);
   await mkdir(SHOTS, { recursive: true });
 });
 after(() => world.close());
@@ -104,9 +96,9 @@ describe("page: watching live", () => {
       await sees(page, "They vote on a transcript: 3 seats of 4 for it, 0 signed.");
       stream.feed.tell(attempt, toldOfCertificate(decided.certificate));
       await sees(page, /^The seats have signed no/);
-      assert.equal(await page.locator(".verdict").count(), 0);
+      assert.equal(await page.locator(".decided-answer").count(), 0);
     });
-    await page.locator(".verdict").waitFor();
+    await page.locator(".decided-answer").waitFor();
     await page.locator(".pane.is-agrees").nth(2).waitFor();
     assert.equal(await page.getByText("They have until").count(), 0);
   });
@@ -119,6 +111,6 @@ describe("page: watching live", () => {
       await sees(page, "What they say can be read once their decision is on the chain.");
       assert.equal(await page.locator(".pane.waiting").count(), 4);
     });
-    await page.locator(".verdict").waitFor();
+    await page.locator(".decided-answer").waitFor();
   });
 });

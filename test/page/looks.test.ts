@@ -1,4 +1,4 @@
-// How the page looks and how much it loads: accessibility, screenshots, sizes, long lists.
+// How the dashboard looks and how much it loads: accessibility, screenshots, sizes, long lists.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { requestRow, standing } from "../adapters/fixtures/subgraph-server.ts";
 import { sees, visit } from "./visit.ts";
-import { startPageWorld, type PageWorld } from "./world.ts";
+import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const FIRST_VIEW_BYTES = 200_000;
 
-let world: PageWorld;
+let world: DashboardWorld;
 before(async () => {
-  world = await startPageWorld(3);
+  world = await startDashboardWorld(3);
   await mkdir(SHOTS, { recursive: true });
 });
 after(() => world.close());

@@ -1,33 +1,26 @@
-// The page in a real browser, against a chain of its own.
+// The dashboard in a real browser, against a chain of its own.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createPublicClient, createTestClient, createWalletClient, http } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { createTestClient, http } from "viem";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest, Ppm } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
-import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import type { Conclave } from "../../sdk/src/index.ts";
 import { connectWallet, sees, visit } from "./visit.ts";
-import { startPageWorld, type PageWorld } from "./world.ts";
+import { conclaveOf, startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const QUESTION = "Policy: refunds within 60 days. Facts: after 118 days. Is the refund due?";
 const HOSTILE = `Is 2 > 1? <img src=x onerror="document.title='owned'"> \u202Ekcab`;
 
-let world: PageWorld;
+let world: DashboardWorld;
 let conclave: Conclave;
 /** Two seats against two, of whom one is convinced. */
 let argued: { readonly requestId: bigint; readonly decided: Decided };
 
 before(async () => {
-  world = await startPageWorld(3);
-  const transport = http(world.rpcUrl);
-  const account = privateKeyToAccount(world.chain.chain.accounts[0]?.privateKey ?? "0x");
-  conclave = createConclave({
-    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
-    walletClient: createWalletClient({ account, transport }),
-    deployment: world.chain.deployment,
-  });
+  world = await startDashboardWorld(3);
+  conclave = conclaveOf(world);
   const { requestId } = await conclave.ask({ question: QUESTION, kind: "boolean", currency: "native" });
   const decided = await world.chain.decide(requestId, [
     mind("no", "no", "118 is more than 60, so no refund is due."),
@@ -188,8 +181,8 @@ describe("page: asking", () => {
     await world.chain.chain.nextEpoch(20);
     await sees(page, "4 seats deliberate");
     await world.chain.decide(requestId);
-    await page.locator(".verdict").waitFor();
-    assert.equal(await page.locator(".verdict").innerText(), "yes");
+    await page.locator(".decided-answer").waitFor();
+    assert.equal(await page.locator(".decided-answer").innerText(), "yes");
     await page.locator(".pane.is-agrees").nth(3).waitFor();
   });
 
@@ -336,7 +329,7 @@ describe("page: what goes wrong around it", () => {
     await row.click();
     await sees(page, "The node of the chain does not answer");
     await page.unroute(`${world.rpcUrl}/**`);
-    await page.locator(".verdict").waitFor();
+    await page.locator(".decided-answer").waitFor();
     await page.getByRole("alert").waitFor({ state: "detached" });
   });
 

@@ -1,4 +1,4 @@
-// The programs that the page shows: the contract compiles, and asks what the form asks.
+// The programs that the dashboard shows: the contract compiles, and asks what the form asks.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-// The page shows and proves decisions of every protocol; its chain is a node that holds them and nothing else.
+// The dashboard shows and proves decisions of every protocol; its chain is a node that holds them and nothing else.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { mkdir } from "node:fs/promises";
@@ -64,7 +64,7 @@ describe("page: every protocol", () => {
       const { page } = await visit(context, world, { route: routeOf(one), routes: answerCalls });
       await page.locator(".pane").nth(6).waitFor();
       const { status, answer } = one.certificate.decision;
-      assert.equal(await page.locator(".verdict").innerText(), status === "decided" ? answer : "No consensus");
+      assert.equal(await page.locator(".decided-answer").innerText(), status === "decided" ? answer : "No consensus");
       // Under leaderless and adversarial a few seats answer, and the others judge.
       const fewest = ["leaderless", "adversarial"].some((id) => one.name.startsWith(`${id},`)) ? 1 : 5;
       assert.ok((await page.locator(".said-answer").count()) >= fewest);

@@ -11,16 +11,16 @@ import type { SeatIndex } from "../../agents/core/types.ts";
 import type { Decided } from "../../devnet/decided-chain.ts";
 import { evidenceRow, HASH, standing } from "../adapters/fixtures/subgraph-server.ts";
 import { sees, visit, type RpcCall } from "./visit.ts";
-import { startPageWorld, type PageWorld } from "./world.ts";
+import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const SUBGRAPH = "http://subgraph.test/conclave";
 const DAY = 86_400;
 const START = 1_790_000_000;
 
-let world: PageWorld;
+let world: DashboardWorld;
 before(async () => {
-  world = await startPageWorld(1);
+  world = await startDashboardWorld(1);
   await mkdir(SHOTS, { recursive: true });
 });
 after(() => world.close());

@@ -17,9 +17,9 @@ export interface VisitOptions extends BrowserContextOptions {
   readonly wallet?: WalletOptions;
   /** Faults that the test causes. */
   readonly expects?: RegExp;
-  /** Answers calls in the network's place, before the page is opened. */
+  /** Answers calls in the network's place, before the dashboard is opened. */
   readonly routes?: (page: Page) => Promise<unknown>;
-  /** Content of config.json; null if the page finds no such file. */
+  /** Content of config.json; null if the dashboard finds no such file. */
   readonly config?: object | null;
 }
 
@@ -35,7 +35,7 @@ export interface RpcCall {
   readonly params?: readonly unknown[];
 }
 
-/** Opens the page; at the end of the test it fails if the page had faults. */
+/** Opens the dashboard; at the end of the test it fails if the dashboard had faults. */
 export async function visit(context: TestContext, world: Served, options: VisitOptions = {}): Promise<Visit> {
   const { route = "/", wallet, expects, config, routes, ...browserOptions } = options;
   const browser = await world.browser.newContext(browserOptions);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { startPageWorld } from "./world.ts";
+import { startDashboardWorld } from "./world.ts";
 
 const root = join(import.meta.dirname, "../..");
 const BOMBADIL = join(root, "node_modules/.bin/bombadil");
@@ -23,7 +23,7 @@ const STEP = /^\d\d:\d\d\.\d{3} /gm;
 
 describe("page: a random walk", () => {
   it(`breaks no rule in ${SECONDS} seconds`, { timeout: (SECONDS + 300) * 1_000 }, async (context) => {
-    const world = await startPageWorld(3);
+    const world = await startDashboardWorld(3);
     context.after(() => world.close());
     await rm(TRACE, { recursive: true, force: true });
     const options = ["--time-limit", `${SECONDS}s`, "--exit-on-violation", "--output-path", TRACE];

@@ -1,22 +1,25 @@
-// A local world for tests of the page: a chain with decisions, a gateway with their transcripts, the page, and a browser.
+// A local world for tests of the dashboard: a chain with decisions, a gateway with their transcripts, the dashboard, and a browser.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { existsSync } from "node:fs";
 import { extname, join, normalize } from "node:path";
 import { chromium, type Browser } from "playwright-core";
+import { createPublicClient, createWalletClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { listenOnLoopback, type LoopbackServer } from "../../scripts/shared/loopback.ts";
+import { createConclave, type Conclave } from "../../sdk/src/index.ts";
 
 const root = join(import.meta.dirname, "../..");
 const dist = join(root, "dashboard/dist");
 
 export interface Served {
-  /** Where the page is. */
+  /** Where the dashboard is. */
   readonly url: string;
-  /** What the page's config.json says. */
+  /** What the dashboard's config.json says. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly browser: Browser;
   /** JSON-RPC of the chain. */
@@ -26,14 +29,14 @@ export interface Served {
   close(): Promise<void>;
 }
 
-export interface PageWorld extends Served {
+export interface DashboardWorld extends Served {
   readonly chain: DecidedChain;
   /** Blocks that the gateway serves, by digest. */
   readonly blocks: Map<Digest, Uint8Array>;
 }
 
 /** Starts everything, with `count` decisions of which the last is provisional. */
-export async function startPageWorld(count: number): Promise<PageWorld> {
+export async function startDashboardWorld(count: number): Promise<DashboardWorld> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const one of closing.toReversed()) await one();
@@ -71,11 +74,22 @@ export async function startPageWorld(count: number): Promise<PageWorld> {
   }
 }
 
-/** Serves the page with a config.json, and starts a browser. */
+/** What the first account of the chain does, beside the browser. */
+export function conclaveOf({ rpcUrl, chain }: DashboardWorld): Conclave {
+  const transport = http(rpcUrl);
+  const account = privateKeyToAccount(chain.chain.accounts[0]?.privateKey ?? "0x");
+  return createConclave({
+    publicClient: createPublicClient({ transport, pollingInterval: 20, cacheTime: 0 }),
+    walletClient: createWalletClient({ account, transport }),
+    deployment: chain.deployment,
+  });
+}
+
+/** Serves the dashboard with a config.json, and starts a browser. */
 export async function serve(
-  config: PageWorld["config"],
+  config: DashboardWorld["config"],
 ): Promise<Pick<Served, "url" | "config" | "browser" | "close">> {
-  if (!existsSync(join(dist, "index.html"))) throw new Error("The page is not built: run `npm run page:build`");
+  if (!existsSync(join(dist, "index.html"))) throw new Error("The dashboard is not built: run `npm run page:build`");
   const browser = await launchBrowser();
   const server = await servePage(config);
   const close = async (): Promise<void> => {

@@ -240,8 +240,8 @@ describe("checkers", () => {
     assertIncludesAll(beyond, ["agreement", "replay", "mbft", "bounded-memory"]);
   });
 
-  it("SI7 bounded memory: reports too many events, waiting frames, journal records and backlog messages", () => {
-    assertIncludes(says("bounded-memory", { ...good, events: 1_000_000 }), "events");
+  it("SI7 bounded memory: reports too many instants, waiting frames, journal records and backlog messages", () => {
+    assertIncludes(says("bounded-memory", { ...good, instants: 1_000_000 }), "instants");
     assertIncludes(says("bounded-memory", { ...good, pending: 1_000_000 }), "waited");
     assertIncludes(says("bounded-memory", everywhere({ journalBytes: 1_000_000_000 })), "journal");
     assertIncludes(says("bounded-memory", everywhere({ backlog: 10_000 })), "resend");

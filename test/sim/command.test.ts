@@ -177,7 +177,7 @@ describe("npm run sim", () => {
   });
 
   it(
-    "finds a planted bug: exit code 1, a command that repeats it, and a shrunk one",
+    "finds a planted fault: exit code 1, a command that repeats it, and a shrunk one",
     { timeout: 120_000 },
     async () => {
       const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant PY4 --json".split(" ");

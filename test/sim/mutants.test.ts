@@ -5,7 +5,7 @@ import { mutants } from "../../sim/mutants.ts";
 
 const MOST_SEEDS = 10_000;
 
-describe("negative controls: a planted bug is noticed", () => {
+describe("negative controls: a planted fault is noticed", () => {
   for (const mutant of mutants)
     it(`${mutant.id}: ${mutant.bug}`, { timeout: 1_800_000 }, async () => {
       const result = await hunt(mutant, MOST_SEEDS);

@@ -7,7 +7,7 @@ import { mutants } from "../../sim/mutants.ts";
 import { assertIncludes } from "../support/assertions.ts";
 
 /** `mutants.test.ts` hunts the bugs; these tests fail as soon as the source of a bug changes. */
-describe("planted bugs", () => {
+describe("planted faults", () => {
   it("match the source: each text occurs once and differs from its replacement", () => {
     assert.equal(new Set(mutants.map(({ id }) => id)).size, mutants.length);
     for (const mutant of mutants) {

@@ -9,7 +9,7 @@ import { openSubgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import { createRandom } from "../../sim/random.ts";
 import { openEconomy } from "../../lab/scenario/economy.ts";
-import { live } from "../../lab/scenario/life.ts";
+import { playScenario } from "../../lab/scenario/scenario.ts";
 import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { createCli } from "../integration/cli-world.ts";
 import { LIMIT_MS, OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
@@ -24,7 +24,7 @@ test(
     const random = createRandom(1, "subgraph");
     const chain = await startChain(context);
     const economy = await openEconomy(chain.ethers, OPERATORS, random.fork("economy"));
-    const { fates, events: happened } = await live(economy, REQUESTS, random.fork("life"), () => {});
+    const { fates, events: happened } = await playScenario(economy, REQUESTS, random.fork("life"), () => {});
     const deployed = deployedIn(economy.world);
     const node = await startNode(context, chain, deployed);
     const last = await headOf(chain);

@@ -11,6 +11,7 @@ import { sleep } from "./backoff.ts";
 export interface TransactionOptions {
   /** Time to wait for a receipt before CHAIN_TIMEOUT. */
   readonly receiptTimeoutMs?: number;
+  /** Time between two looks for a receipt. Where blocks come faster, what is sent meanwhile waits at most this long and goes in one batch. */
   readonly receiptPollMs?: number;
   /** Blocks without a receipt after which the fees are raised. */
   readonly stuckAfterBlocks?: number;

@@ -25,7 +25,7 @@ export interface CarBlock {
   readonly bytes: Uint8Array;
 }
 
-type CarFault =
+type CarFlaw =
   "header" | "version" | "truncated" | "too-long" | "hash-function" | "codec" | "hash" | "foreign" | "incomplete";
 
 /**
@@ -120,8 +120,8 @@ function splitSection(section: Uint8Array, offset: number): CarBlock {
 function requireOurs(cid: CID, offset: number): Digest {
   const kind = otherKind(cid);
   if ("digest" in kind) return kind.digest;
-  const fault = cid.version === 1 && cid.code === dagCbor.code ? "hash-function" : "codec";
-  throw carInvalid(fault, offset, `${cid.toString()} is a CID with ${kind.differs}`);
+  const flaw = cid.version === 1 && cid.code === dagCbor.code ? "hash-function" : "codec";
+  throw carInvalid(flaw, offset, `${cid.toString()} is a CID with ${kind.differs}`);
 }
 
 /** Reads a length; null at the end of the file. */
@@ -147,7 +147,7 @@ async function readLength(reader: ByteReader, most: number): Promise<number | nu
   return length;
 }
 
-function carInvalid(kind: CarFault, offset: number, what: string, cause?: unknown): ConclaveError {
+function carInvalid(kind: CarFlaw, offset: number, what: string, cause?: unknown): ConclaveError {
   return new ConclaveError(
     "CAR_INVALID",
     `Read the CAR failed at byte ${offset}: ${what}; export it again`,

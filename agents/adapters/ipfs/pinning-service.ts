@@ -295,9 +295,9 @@ function pathOf(id: string): string {
   return `/${encodeURIComponent(id)}`;
 }
 
-type Fault = "key" | "refused" | "failed" | "late" | "answer";
+type FailureKind = "key" | "refused" | "failed" | "late" | "answer";
 
-function failed(options: PinningServiceOptions, kind: Fault, reason: string): ConclaveError {
+function failed(options: PinningServiceOptions, kind: FailureKind, reason: string): ConclaveError {
   return new ConclaveError("PINNING_FAILED", `Pin at ${nameOf(options)}: ${reason}`, { service: options.name, kind });
 }
 

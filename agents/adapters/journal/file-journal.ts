@@ -179,7 +179,7 @@ function journalOver(file: FileHandle, path: string, state: Prepared, onClose: (
       nextIndex++;
       return await new Promise<void>((resolve, reject) => {
         waiting.push({ bytes, resolve, reject });
-        // Starts after the current turn, so that appends of one turn share the write.
+        // Starts after the current turn of the event loop, so that appends of one such turn share the write.
         flushing ??= Promise.resolve().then(flush);
       });
     },

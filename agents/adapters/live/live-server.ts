@@ -15,8 +15,8 @@ export interface LiveStreams extends Pick<HttpServer, "url" | "close"> {
 }
 
 /** What the server told of one attempt. All its streams send the same bytes. */
-interface Log {
-  /** Part of every event's id: a log that begins again after a restart has another one. */
+interface Recording {
+  /** Part of every event's id: a recording that begins again after a restart has another one. */
   readonly run: string;
   readonly frames: Buffer[];
   bytes: number;
@@ -27,9 +27,9 @@ interface Log {
 }
 
 export interface LiveBounds {
-  /** Events of one attempt; a log that is full ends its streams. */
-  readonly logBytes: number;
-  /** All logs together; the oldest one goes first. */
+  /** Events of one attempt; a recording that is full ends its streams. */
+  readonly recordingBytes: number;
+  /** All recordings together; the oldest one goes first. */
   readonly bytes: number;
   /** A watcher that does not take what was sent for this long is cut. */
   readonly slowestMs: number;
@@ -38,7 +38,7 @@ export interface LiveBounds {
 }
 
 /** LV5. */
-const defaults: LiveBounds = { logBytes: 16_777_216, bytes: 134_217_728, slowestMs: 10_000, heartbeatMs: 10_000 };
+const defaults: LiveBounds = { recordingBytes: 16_777_216, bytes: 134_217_728, slowestMs: 10_000, heartbeatMs: 10_000 };
 /** LV5: a watcher that is cut comes back, but not as often as it likes. */
 const REQUESTS = { requests: 30, windowMs: 10_000 };
 const PATH = /^\/live\/(\d{1,48})\/(\d{1,3})$/;
@@ -47,7 +47,7 @@ const AFTER = /^([0-9a-f]{8})-(\d{1,7})$/;
 /** Throws NETWORK_FAILED if the port is taken. */
 export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBounds> = {}): Promise<LiveStreams> {
   const bounds = { ...defaults, ...some };
-  const logs = new Map<string, Log>();
+  const recordings = new Map<string, Recording>();
   const watchers = new Map<string, number>();
   const counts = { sent: 0, address: 0, slow: 0 };
   const server = await startHttpServer({
@@ -61,8 +61,8 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
       const url = URL.parse(`http://live${request.url ?? "/"}`);
       const [, requestId, attempt] = PATH.exec(url?.pathname ?? "") ?? [];
       if (requestId === undefined) return refuse(response, 404, "ask for /live/REQUEST/ATTEMPT");
-      const log = logs.get(`${requestId}/${attempt}`);
-      if (log === undefined) {
+      const recording = recordings.get(`${requestId}/${attempt}`);
+      if (recording === undefined) {
         response.writeHead(204, { "cache-control": "no-store" }).end();
         return;
       }
@@ -74,8 +74,8 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
       }
       watchers.set(address, open + 1);
       try {
-        const from = placeIn(log, url?.searchParams.get("after") ?? "");
-        await stream(log, from, { bounds, counts, request, response });
+        const from = placeIn(recording, url?.searchParams.get("after") ?? "");
+        await stream(recording, from, { bounds, counts, request, response });
       } finally {
         const left = (watchers.get(address) ?? 1) - 1;
         if (left === 0) watchers.delete(address);
@@ -85,48 +85,48 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
   });
   return {
     url: server.url,
-    feed: feedOf(logs, bounds),
+    feed: feedOf(recordings, bounds),
     facts: () => ({
       watchers: watchers.values().reduce((sum, open) => sum + open, 0),
       sent: counts.sent,
       refused: { busy: server.refused(), address: counts.address, slow: counts.slow },
     }),
     close: () => {
-      for (const log of logs.values()) end(log);
+      for (const recording of recordings.values()) end(recording);
       return server.close();
     },
   };
 }
 
-function feedOf(logs: Map<string, Log>, bounds: LiveBounds): LiveFeed {
+function feedOf(recordings: Map<string, Recording>, bounds: LiveBounds): LiveFeed {
   let bytes = 0;
   const drop = (key: string): void => {
-    const log = logs.get(key);
-    if (log === undefined) return;
-    logs.delete(key);
-    bytes -= log.bytes;
-    end(log);
+    const recording = recordings.get(key);
+    if (recording === undefined) return;
+    recordings.delete(key);
+    bytes -= recording.bytes;
+    end(recording);
   };
   return {
     opened(attempt) {
       const key = keyOf(attempt);
       drop(key);
       const run = randomBytes(4).toString("hex");
-      logs.set(key, { run, frames: [], bytes: 0, isOver: false, waiting: new Set() });
+      recordings.set(key, { run, frames: [], bytes: 0, isOver: false, waiting: new Set() });
     },
     tell(attempt, event) {
-      const log = logs.get(keyOf(attempt));
-      if (log === undefined || log.isOver) return;
-      const frame = Buffer.from(`id: ${log.run}-${log.frames.length}\ndata: ${encodeLiveEvent(event)}\n\n`);
-      if (log.bytes + frame.length > bounds.logBytes) {
-        end(log);
+      const recording = recordings.get(keyOf(attempt));
+      if (recording === undefined || recording.isOver) return;
+      const frame = Buffer.from(`id: ${recording.run}-${recording.frames.length}\ndata: ${encodeLiveEvent(event)}\n\n`);
+      if (recording.bytes + frame.length > bounds.recordingBytes) {
+        end(recording);
         return;
       }
-      log.frames.push(frame);
-      log.bytes += frame.length;
+      recording.frames.push(frame);
+      recording.bytes += frame.length;
       bytes += frame.length;
-      wake(log);
-      for (const oldest of logs.keys()) {
+      wake(recording);
+      for (const oldest of recordings.keys()) {
         if (bytes <= bounds.bytes) break;
         drop(oldest);
       }
@@ -139,18 +139,18 @@ function keyOf({ request, attempt }: Attempt): string {
   return `${request.id}/${attempt}`;
 }
 
-function end(log: Log): void {
-  log.isOver = true;
-  wake(log);
+function end(recording: Recording): void {
+  recording.isOver = true;
+  wake(recording);
 }
 
-function wake({ waiting }: Log): void {
+function wake({ waiting }: Recording): void {
   for (const one of waiting) one();
   waiting.clear();
 }
 
-/** LV6: returns how many events the watcher has; none if it names another log's. */
-function placeIn({ run, frames }: Log, after: string): number {
+/** LV6: returns how many events the watcher has; none if it names that of another recording. */
+function placeIn({ run, frames }: Recording, after: string): number {
   const [, named, index] = AFTER.exec(after) ?? [];
   return named === run ? Math.min(Number(index) + 1, frames.length) : 0;
 }
@@ -162,8 +162,12 @@ interface Watcher {
   readonly response: ServerResponse;
 }
 
-/** Sends the log from a place on until it is over or the watcher leaves. */
-async function stream(log: Log, from: number, { bounds, counts, request, response }: Watcher): Promise<void> {
+/** Sends the recording from a place on until it is over or the watcher leaves. */
+async function stream(
+  recording: Recording,
+  from: number,
+  { bounds, counts, request, response }: Watcher,
+): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
@@ -184,18 +188,18 @@ async function stream(log: Log, from: number, { bounds, counts, request, respons
   };
   await write("retry: 2000\n\n");
   for (let at = from; !left.signal.aborted;) {
-    const frame = log.frames[at];
+    const frame = recording.frames[at];
     if (frame !== undefined) {
       if (await write(frame)) counts.sent += 1;
       at += 1;
-    } else if (log.isOver) break;
-    else if (!(await hasMore(log, bounds.heartbeatMs, left.signal))) await write(":\n\n");
+    } else if (recording.isOver) break;
+    else if (!(await hasMore(recording, bounds.heartbeatMs, left.signal))) await write(":\n\n");
   }
   response.end();
 }
 
 /**
- * Writes a chunk, and waits while the watcher is behind: nothing is kept for it but its place in the log. A watcher that lets it wait for
+ * Writes a chunk, and waits while the watcher is behind: nothing is kept for it but its place in the recording. A watcher that lets it wait for
  * too long is cut.
  */
 async function writeTo(
@@ -217,8 +221,8 @@ async function writeTo(
   }
 }
 
-/** Waits until the log changes, a heartbeat at most; false if it did not. */
-async function hasMore({ waiting }: Log, heartbeatMs: number, left: AbortSignal): Promise<boolean> {
+/** Waits until the recording changes, a heartbeat at most; false if it did not. */
+async function hasMore({ waiting }: Recording, heartbeatMs: number, left: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const changed = (): void => resolve(true);
   const timer = setTimeout(() => resolve(false), heartbeatMs);

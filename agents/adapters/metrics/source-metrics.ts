@@ -20,7 +20,7 @@ export function measuredReader(reader: SourceReader, registry: Registry): Source
   for (const kind of KINDS) for (const result of ["read", ABORTED, ...READING_FAILURES]) reads.inc({ kind, result }, 0);
   const duration = new Histogram({
     name: "conclave_source_read_seconds",
-    help: "Time of one reading, its wait for a turn included",
+    help: "Time of one reading, its wait in the queue included",
     buckets: SECONDS,
     registers,
   });

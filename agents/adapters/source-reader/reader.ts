@@ -14,7 +14,7 @@ import { extractorFor, EXTRACTORS } from "./extraction.ts";
 import { failedBy, ReadingError } from "./failure.ts";
 import { fetchPage } from "./page.ts";
 import { openSearchTool, readSearch } from "./search.ts";
-import { createTurns } from "./turns.ts";
+import { createFairQueue } from "./fair-queue.ts";
 
 export interface ReaderOptions {
   readonly config: SourcesConfig;
@@ -36,8 +36,8 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
   const hosts = await fixedPlaces(config);
   const { search, timeoutMs } = config;
   const tool = search === undefined ? null : await openSearchTool(search, timeoutMs, environment);
-  const turns = createTurns(PARALLEL, PARALLEL_PER_HOST);
-  const extractions = createTurns(EXTRACTIONS, EXTRACTIONS);
+  const readings = createFairQueue(PARALLEL, PARALLEL_PER_HOST);
+  const extractions = createFairQueue(EXTRACTIONS, EXTRACTIONS);
 
   const readPage = async (source: PageSource, signal: AbortSignal): Promise<Reading> => {
     const page = await fetchPage(source.url, { config, hosts, dialler }, signal);
@@ -67,7 +67,7 @@ export async function openSourceReader(options: ReaderOptions): Promise<SourceRe
     read: async (source, signal) => {
       signal.throwIfAborted();
       try {
-        return await turns.run(hostOf(source), signal, () => read(source, signal));
+        return await readings.run(hostOf(source), signal, () => read(source, signal));
       } catch (error) {
         signal.throwIfAborted();
         return failedBy(error, OTHERWISE[source.kind]);

@@ -123,8 +123,8 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
   };
   const source = await openContentSource(options, agents, host);
   return closing(source, async () => {
-    const faults = new Map<string, ConclaveError>();
-    const store = { get: noting(faults, through(source, into, host.signal)) };
+    const failures = new Map<string, ConclaveError>();
+    const store = { get: noting(failures, through(source, into, host.signal)) };
     const { ok, failure, decision } = await verifyRequest({ chain, store, requestId, signal: host.signal });
     if (ok && decision !== null) return { root: decision.transcript, origins };
     if (failure?.kind === "undecided") {
@@ -132,9 +132,9 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
       throw new ConclaveError("USAGE", message, { requestId: String(requestId) });
     }
     const cid = failure?.cid ?? "none";
-    const fault = faults.get(cid);
+    const failed = failures.get(cid);
     // A missing block does not refute the decision.
-    if (fault !== undefined) throw fault;
+    if (failed !== undefined) throw failed;
     throw new ConclaveError(
       "TRANSCRIPT_INVALID",
       `Verify request ${requestId} failed at ${failure?.step}, block ${cid}: ${failure?.reason}; nothing was pinned`,
@@ -145,14 +145,14 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
 
 /** Remembers, by CID, why a block was not delivered. */
 function noting(
-  faults: Map<string, ConclaveError>,
+  failures: Map<string, ConclaveError>,
   get: (digest: Digest) => Promise<Uint8Array>,
 ): (digest: Digest) => Promise<Uint8Array> {
   return async (digest) => {
     try {
       return await get(digest);
     } catch (error) {
-      if (error instanceof ConclaveError) faults.set(cidString(digest), error);
+      if (error instanceof ConclaveError) failures.set(cidString(digest), error);
       throw error;
     }
   };

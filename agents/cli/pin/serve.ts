@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openFolderReader } from "../../adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../adapters/ipfs/gateway.ts";
-import { readPage, startPageServer, type Page } from "../../adapters/page/page.ts";
+import { readDashboard, startDashboardServer, type Dashboard } from "../../adapters/dashboard/dashboard.ts";
 import type { HttpServer } from "../../adapters/http-server.ts";
 import { parseFolder, parseListen, parseUrl, type ListenPlace } from "../shared/arguments.ts";
 import { chainFlags, findChainConfig, type ChainFlags } from "../shared/chain-source.ts";
@@ -21,8 +21,8 @@ interface Options extends ChainFlags {
   readonly live?: readonly string[];
 }
 
-/** The page as it is built. */
-const PAGE = join(import.meta.dirname, "../../../dashboard/dist");
+/** The dashboard as it is built. */
+const DASHBOARD = join(import.meta.dirname, "../../../dashboard/dist");
 
 export const serve: CommandSpec<Options> = {
   example:
@@ -38,32 +38,32 @@ export const serve: CommandSpec<Options> = {
     {
       flags: "--ui [dir]",
       description:
-        "serve the page for the chain that the options below name; everybody who reaches it sees the RPC's URL (default: the page that comes with this program)",
+        "serve the dashboard for the chain that the options below name; everybody who reaches it sees the RPC's URL (default: the dashboard that comes with this program)",
     },
     {
       flags: "--gateway <url...>",
-      description: "with --ui: gateways that the page asks for transcripts, after this one if --from is there",
+      description: "with --ui: gateways that the dashboard asks for transcripts, after this one if --from is there",
     },
     {
       flags: "--live <url...>",
-      description: "with --ui: agents' live streams, where the page watches committees argue",
+      description: "with --ui: agents' live streams, where the dashboard watches committees argue",
     },
     ...chainFlags,
   ],
   run: async ({ options, host, json }) => {
     const place = parseListen(options.listen, "--listen");
     const isKept = options.ui === undefined || existsSync(resolve(host.cwd, options.from));
-    const page = options.ui === undefined ? null : await pageOf(options.ui, options, isKept, host);
-    const server = await (page !== null && !isKept
-      ? startPageServer({ page, ...place })
-      : openGateway(anyFolder(options.from, host.cwd), place, page));
+    const dashboard = options.ui === undefined ? null : await dashboardOf(options.ui, options, isKept, host);
+    const server = await (dashboard !== null && !isKept
+      ? startDashboardServer({ dashboard, ...place })
+      : openGateway(anyFolder(options.from, host.cwd), place, dashboard));
     const { url } = server;
     try {
-      const pageUrl = page === null ? null : `${url}/`;
-      const ready = { event: "ready", url: isKept ? url : null, page: pageUrl };
+      const dashboardUrl = dashboard === null ? null : `${url}/`;
+      const ready = { event: "ready", url: isKept ? url : null, page: dashboardUrl };
       const table = rows([
         ...(isKept ? [["gateway", `${url}/ipfs/CID`] as const] : []),
-        ...(pageUrl === null ? [] : [["page", pageUrl] as const]),
+        ...(dashboardUrl === null ? [] : [["dashboard", dashboardUrl] as const]),
       ]);
       host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
       if (!host.signal.aborted) await once(host.signal, "abort");
@@ -77,11 +77,15 @@ export const serve: CommandSpec<Options> = {
 async function openGateway(
   folder: string,
   place: ListenPlace,
-  page: Page | null,
+  dashboard: Dashboard | null,
 ): Promise<Pick<HttpServer, "url" | "close">> {
   const store = await openFolderReader(folder);
   try {
-    const gateway = await startGateway({ store, ...place, ...(page === null ? {} : { others: page.answer }) });
+    const gateway = await startGateway({
+      store,
+      ...place,
+      ...(dashboard === null ? {} : { others: dashboard.answer }),
+    });
     return {
       url: gateway.url,
       close: async () => {
@@ -95,8 +99,13 @@ async function openGateway(
   }
 }
 
-/** Reads the page, and tells it where chain and gateways are. `isGateway`: the page's own server is one. */
-async function pageOf(folder: string | true, flags: Options, isGateway: boolean, host: CliHost): Promise<Page> {
+/** Reads the dashboard, and tells it where chain and gateways are. `isGateway`: the dashboard's own server is one. */
+async function dashboardOf(
+  folder: string | true,
+  flags: Options,
+  isGateway: boolean,
+  host: CliHost,
+): Promise<Dashboard> {
   const { rpcUrl, chainId, oracle, registry, deploymentBlock } = await findChainConfig(flags, host);
   const others = (flags.gateway ?? []).map((url) =>
     parseUrl(url, "--gateway", "a trustless gateway", "https://gateway.example"),
@@ -105,8 +114,8 @@ async function pageOf(folder: string | true, flags: Options, isGateway: boolean,
     parseUrl(url, "--live", "an agent's live stream", "https://agent.example"),
   );
   const subgraph = await findEndpoint(flags, host);
-  const path = folder === true ? PAGE : resolve(host.cwd, parseFolder(folder, "--ui"));
-  return readPage(path, (name) => ({
+  const path = folder === true ? DASHBOARD : resolve(host.cwd, parseFolder(folder, "--ui"));
+  return readDashboard(path, (name) => ({
     rpcUrl,
     chainId,
     oracle,

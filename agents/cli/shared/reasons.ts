@@ -57,7 +57,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   PIN_UNKNOWN: "look at the CID and at --from or --from-kubo",
   CAR_INVALID: "export the CAR again; nothing of it was pinned",
   PINNING_FAILED: "look at the reason in the message; what was kept here stays kept, and the command can be repeated",
-  TRANSCRIPT_INVALID: "look at the reason in the message; what was signed and does not replay is evidence: report it",
+  TRANSCRIPT_INVALID:
+    "look at the reason in the message; what seats signed and does not replay proves that they are wrong: report it",
   TRANSCRIPT_FOREIGN: "give the CID or CAR of a transcript, and the chain and oracle that it is of; nothing was pinned",
   SUBGRAPH_UNREACHABLE:
     "check the URL of the subgraph and its graph-node; `conclave history --blocks N` asks the chain",

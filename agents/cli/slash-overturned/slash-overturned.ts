@@ -4,7 +4,7 @@ import type { ChainTerms } from "../../adapters/chain/terms.ts";
 import { seatsOfBits } from "../../core/encoding/words.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { DecidedRound } from "../../core/request/events.ts";
-import { overturnVerdicts, type Overturn } from "../../core/request/overturn.ts";
+import { checkOverturns, type Overturn } from "../../core/request/overturn.ts";
 import { isFinal, progressOf, roundsOf } from "../../core/request/progress.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
 import type { AgentId, Request, RequestId } from "../../core/types.ts";
@@ -96,12 +96,12 @@ async function requireOverturned(chain: ChainReader, requestId: RequestId, signa
   if (stage.kind === "unanswered") throw impossible(requestId, "nobody answered its last attempt, so it ended as hung");
   const end = unpackRound(last.round).deadline + EVIDENCE_WINDOW_SECONDS;
   if (head.timestamp > end) throw impossible(requestId, `the time for it was over at ${utc(end)}`);
-  const verdicts = overturnVerdicts(request.terms, rounds);
-  const overturns = verdicts.flatMap(({ overturn }) => (overturn === null ? [] : [overturn]));
+  const checks = checkOverturns(request.terms, rounds);
+  const overturns = checks.flatMap(({ overturn }) => (overturn === null ? [] : [overturn]));
   if (overturns.length > 0) return { request, rounds, overturns };
-  const whys = verdicts.map((verdict) => {
-    const attempt = rounds[verdict.first]?.decision.attempt;
-    return "why" in verdict ? `attempt ${attempt}: ${verdict.why}` : "";
+  const whys = checks.map((check) => {
+    const attempt = rounds[check.first]?.decision.attempt;
+    return "why" in check ? `attempt ${attempt}: ${check.why}` : "";
   });
   throw impossible(
     requestId,

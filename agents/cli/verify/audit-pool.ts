@@ -44,12 +44,12 @@ export async function createAuditPool(
   await Promise.all(auditors.map((auditor) => auditor.ready));
   const closed = new AbortController();
   const signal = AbortSignal.any([sources.signal, closed.signal]);
-  const turns = new PQueue({ concurrency: jobs * PER_THREAD });
+  const queue = new PQueue({ concurrency: jobs * PER_THREAD });
   return {
     async verify({ requestId, events, committed }) {
-      // Requests that wait for their turn are read from the chain together, so that one HTTP request brings many.
+      // Requests that wait in the queue are read from the chain together, so that one HTTP request brings many.
       const signatures = await sources.chain.certificate(committed.transactionHash, requestId, signal);
-      return turns.add(() => {
+      return queue.add(() => {
         signal.throwIfAborted();
         const least = auditors.reduce((found, one) => (one.load < found.load ? one : found));
         return least.verify({ requestId, events, signatures, domain: sources.chain.domain });

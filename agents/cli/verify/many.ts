@@ -30,7 +30,7 @@ export const manyFlags: readonly OptionSpec[] = [
   { flags: "--jobs <number>", description: "verifying threads (default: one per core, at most 16)" },
 ];
 
-/** Requests under way for each thread, most of which wait for their turn: their transactions are read together. */
+/** Requests under way for each thread, most of which wait in the queue: their transactions are read together. */
 const READ_AHEAD = 32;
 const MAX_JOBS = 64;
 const MAX_DEFAULT_JOBS = 16;

@@ -11,7 +11,7 @@ export interface Overturn {
 }
 
 /** Whether a round's decision was overturned; `why` says in words why not. */
-export type OverturnVerdict =
+export type OverturnCheck =
   | { readonly first: number; readonly overturn: Overturn }
   | { readonly first: number; readonly overturn: null; readonly why: string };
 
@@ -19,7 +19,7 @@ export type OverturnVerdict =
  * SC2: assesses the decision of each round but the last, as contracts/libraries/OverturnLib.sol does.
  * @param rounds all rounds of a settled request, the last of which stands
  */
-export function overturnVerdicts(terms: Terms, rounds: readonly DecidedRound[]): readonly OverturnVerdict[] {
+export function checkOverturns(terms: Terms, rounds: readonly DecidedRound[]): readonly OverturnCheck[] {
   return rounds.slice(0, -1).map((_, first) => {
     const whys: string[] = [];
     for (let second = first + 1; second < rounds.length - 1; second += 1) {

@@ -18,7 +18,7 @@ export interface Loader {
 
 /** Blocks that one load fetches at the same time. */
 const BLOCKS_PER_LOAD = 16;
-/** Loads per seat that wait for their turn. */
+/** Loads per seat that wait for others to end. */
 const WAITING_PER_SEAT = 2;
 
 /**

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { percent, shortId, time } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
 type History = NonNullable<Awaited<ReturnType<Conclave["agentHistory"]>>>;
 
@@ -13,7 +13,7 @@ const MOST = 100;
 
 /** What happened to an agent: its reputation over time, and how reliable it was. Only a subgraph knows. */
 export function AgentRecord({ agentId }: { readonly agentId: number }): ReactElement | null {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const history = useQuery({
     queryKey: ["agent history", settings, agentId],
     enabled: settings.subgraphUrl !== null,

@@ -5,7 +5,7 @@ import type { Conclave } from "../../../sdk/src/index.ts";
 import { amount, percent } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
 export type Agent = Awaited<ReturnType<Conclave["agents"]>>[number];
 
@@ -70,12 +70,12 @@ export function AgentsPage(): ReactElement {
 }
 
 export function useAgents() {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   return useQuery({ queryKey: ["agents", settings], queryFn: ({ signal }) => conclave.agents(signal) });
 }
 
 export function useChainTerms() {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   return useQuery({ queryKey: ["terms", settings], queryFn: () => conclave.terms() });
 }
 

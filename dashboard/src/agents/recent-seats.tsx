@@ -2,13 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { RequestList } from "../history/request-list.tsx";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
 const MOST = 20;
 
 /** The latest requests in whose committees the agent sat. */
 export function RecentSeats({ agentId }: { readonly agentId: number }): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const seats = useQuery({
     queryKey: ["seats", settings, agentId],
     queryFn: ({ signal }) => conclave.history({ agentId, limit: MOST, signal }),

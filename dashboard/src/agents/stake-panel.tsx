@@ -7,7 +7,7 @@ import { amount, seconds, time } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import type { Account } from "../wallet/account.ts";
 import { WalletList } from "../wallet/wallet-menu.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { useChainTerms } from "./agents-page.tsx";
 
 type Terms = Awaited<ReturnType<Conclave["terms"]>>;
@@ -16,7 +16,7 @@ type Rewards = Awaited<ReturnType<Conclave["rewards"]>>;
 
 /** What the connected account has staked for an agent: delegate, unbond, withdraw, claim. */
 export function StakePanel({ agentId }: { readonly agentId: number }): ReactElement {
-  const { account } = useWorld();
+  const { account } = useDashboard();
   const { data: terms, error } = useChainTerms();
   return (
     <section className="card stack" aria-label="Your stake">
@@ -41,7 +41,7 @@ interface Props {
 }
 
 function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const queries = useQueryClient();
   const key = ["stake", settings, agentId, address];
   const own = useQuery({

@@ -6,20 +6,20 @@ import { Choice, Field } from "../shared/field.tsx";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { WalletList } from "../wallet/wallet-menu.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { keepCursor } from "./asked.ts";
-import { EMPTY, hasOptions, sourcesIn, termsIn, type Draft, type Fault } from "./question.ts";
+import { EMPTY, hasOptions, sourcesIn, termsIn, type Draft, type Flaw } from "./question.ts";
 import { solidityFor, typescriptFor } from "./snippets.ts";
 
 /** Asks a question: its terms, its price before anything is paid, and the programs that do the same. */
 export function AskPage(): ReactElement {
-  const { conclave, settings, account } = useWorld();
+  const { conclave, settings, account } = useDashboard();
   const [, goTo] = useLocation();
   const [draft, setDraft] = useState(EMPTY);
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
   const read = termsIn(draft);
   const terms = "terms" in read ? read.terms : null;
-  const fault = "fault" in read ? read.fault : null;
+  const flaw = "flaw" in read ? read.flaw : null;
   const sources = sourcesIn(draft);
   const ask = useMutation({
     mutationFn: async (asked: AskedTerms) => conclave.ask({ ...asked, question: draft.question, sources }),
@@ -43,14 +43,14 @@ export function AskPage(): ReactElement {
         onChange={(question) => change({ question })}
         hint={HINTS[draft.kind]}
       />
-      <KindFields draft={draft} change={change} fault={fault} />
+      <KindFields draft={draft} change={change} flaw={flaw} />
       <details>
         <summary>Committee, time and appeals</summary>
-        <TermFields draft={draft} change={change} fault={fault} />
+        <TermFields draft={draft} change={change} flaw={flaw} />
       </details>
       <details>
         <summary>Sources, a later start and conditions</summary>
-        <ConditionFields draft={draft} change={change} fault={fault} />
+        <ConditionFields draft={draft} change={change} flaw={flaw} />
       </details>
       {settings.burnerKey !== null && (
         <p className="soft small">
@@ -92,14 +92,14 @@ const HINTS: Readonly<Record<Draft["kind"], string>> = {
 interface FieldsProps {
   readonly draft: Draft;
   readonly change: (part: Partial<Draft>) => void;
-  readonly fault: Fault | null;
+  readonly flaw: Flaw | null;
 }
 
-function problemOf(fault: Fault | null, field: keyof Draft): string | null {
-  return fault?.field === field ? fault.problem : null;
+function problemOf(flaw: Flaw | null, field: keyof Draft): string | null {
+  return flaw?.field === field ? flaw.problem : null;
 }
 
-function KindFields({ draft, change, fault }: FieldsProps): ReactElement {
+function KindFields({ draft, change, flaw }: FieldsProps): ReactElement {
   return (
     <div className="columns">
       <Choice
@@ -121,7 +121,7 @@ function KindFields({ draft, change, fault }: FieldsProps): ReactElement {
           inputMode="numeric"
           value={draft.options}
           onChange={(options) => change({ options })}
-          problem={problemOf(fault, "options")}
+          problem={problemOf(flaw, "options")}
         />
       )}
       {draft.kind === "number" && (
@@ -132,7 +132,7 @@ function KindFields({ draft, change, fault }: FieldsProps): ReactElement {
             inputMode="numeric"
             value={draft.decimals}
             onChange={(decimals) => change({ decimals })}
-            problem={problemOf(fault, "decimals")}
+            problem={problemOf(flaw, "decimals")}
           />
           <Field
             name="tolerance"
@@ -140,7 +140,7 @@ function KindFields({ draft, change, fault }: FieldsProps): ReactElement {
             inputMode="decimal"
             value={draft.tolerance}
             onChange={(tolerance) => change({ tolerance })}
-            problem={problemOf(fault, "tolerance")}
+            problem={problemOf(flaw, "tolerance")}
           />
         </>
       )}
@@ -148,7 +148,7 @@ function KindFields({ draft, change, fault }: FieldsProps): ReactElement {
   );
 }
 
-function TermFields({ draft, change, fault }: FieldsProps): ReactElement {
+function TermFields({ draft, change, flaw }: FieldsProps): ReactElement {
   const number = (
     field: "committeeSize" | "appeals" | "retries" | "hours",
     label: string,
@@ -161,7 +161,7 @@ function TermFields({ draft, change, fault }: FieldsProps): ReactElement {
       inputMode="decimal"
       value={draft[field]}
       onChange={(value) => change({ [field]: value })}
-      problem={problemOf(fault, field)}
+      problem={problemOf(flaw, field)}
     />
   );
   return (
@@ -200,7 +200,7 @@ function TermFields({ draft, change, fault }: FieldsProps): ReactElement {
   );
 }
 
-function ConditionFields({ draft, change, fault }: FieldsProps): ReactElement {
+function ConditionFields({ draft, change, flaw }: FieldsProps): ReactElement {
   return (
     <>
       <Field
@@ -219,7 +219,7 @@ function ConditionFields({ draft, change, fault }: FieldsProps): ReactElement {
           inputMode="decimal"
           value={draft.delay}
           onChange={(delay) => change({ delay })}
-          problem={problemOf(fault, "delay")}
+          problem={problemOf(flaw, "delay")}
           hint="0 to 720. The wait takes one of the retries."
         />
         <Field
@@ -228,7 +228,7 @@ function ConditionFields({ draft, change, fault }: FieldsProps): ReactElement {
           inputMode="numeric"
           value={draft.finality}
           onChange={(finality) => change({ finality })}
-          problem={problemOf(fault, "finality")}
+          problem={problemOf(flaw, "finality")}
           hint="0: a decision waits for an appeal. Else a less sure one calls a larger committee by itself; allow an appeal."
         />
         <Choice
@@ -258,7 +258,7 @@ function ConditionFields({ draft, change, fault }: FieldsProps): ReactElement {
 
 /** What the question costs, before anything is paid. */
 function Price({ terms }: { readonly terms: AskedTerms }): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   // Not for each key that is pressed.
   const asked = useDeferredValue(terms);
   const quote = useQuery({
@@ -296,7 +296,7 @@ interface ProgramsProps {
 }
 
 function Programs({ question, sources, terms }: ProgramsProps): ReactElement {
-  const { settings } = useWorld();
+  const { settings } = useDashboard();
   return (
     <details>
       <summary>The same in TypeScript and Solidity</summary>

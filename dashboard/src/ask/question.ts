@@ -48,7 +48,7 @@ export const EMPTY: Draft = {
 };
 
 /** A field that cannot be read, and why. */
-export interface Fault {
+export interface Flaw {
   readonly field: keyof Draft;
   readonly problem: string;
 }
@@ -56,15 +56,15 @@ export interface Fault {
 const WHOLE = /^\d{1,9}$/;
 const TENTHS = /^\d{1,4}(\.\d{1,2})?$/;
 
-/** Returns the terms of the draft, or its first fault. The contract checks the rest. */
-export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readonly fault: Fault } {
-  const faults: Fault[] = [];
+/** Returns the terms of the draft, or its first flaw. The contract checks the rest. */
+export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readonly flaw: Flaw } {
+  const flaws: Flaw[] = [];
   const whole = (field: "options" | "decimals" | "committeeSize" | "appeals" | "retries" | "finality"): number => {
-    if (!WHOLE.test(draft[field])) faults.push({ field, problem: "give a whole number" });
+    if (!WHOLE.test(draft[field])) flaws.push({ field, problem: "give a whole number" });
     return Number(draft[field]);
   };
   const secondsIn = (field: "hours" | "delay"): number => {
-    if (!TENTHS.test(draft[field])) faults.push({ field, problem: "give hours, e.g. 0.5" });
+    if (!TENTHS.test(draft[field])) flaws.push({ field, problem: "give hours, e.g. 0.5" });
     return Math.round(Number(draft[field]) * 3_600);
   };
   const { kind, protocol, assurance, currency, nonAnswers, security } = draft;
@@ -83,10 +83,10 @@ export function termsIn(draft: Draft): { readonly terms: AskedTerms } | { readon
     ...(nonAnswers === "refused" && { nonAnswers }),
     ...(security === "secured" && { security }),
     ...(hasOptions(kind) && { options: whole("options") }),
-    ...(kind === "number" && { decimals: whole("decimals"), tolerance: toleranceIn(draft, faults) }),
+    ...(kind === "number" && { decimals: whole("decimals"), tolerance: toleranceIn(draft, flaws) }),
   };
-  const [fault] = faults;
-  return fault === undefined ? { terms } : { fault };
+  const [flaw] = flaws;
+  return flaw === undefined ? { terms } : { flaw };
 }
 
 /** The sources, one a line. */
@@ -102,11 +102,11 @@ export function hasOptions(kind: Draft["kind"]): boolean {
 }
 
 /** In units of 10^-decimals. */
-function toleranceIn({ tolerance, decimals }: Draft, faults: Fault[]): bigint {
+function toleranceIn({ tolerance, decimals }: Draft, flaws: Flaw[]): bigint {
   const places = WHOLE.test(decimals) ? Number(decimals) : 0;
   const [, whole = "", fraction = ""] = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(tolerance) ?? [];
   if (whole === "" || fraction.length > places) {
-    faults.push({ field: "tolerance", problem: `give a number with at most ${places} decimals` });
+    flaws.push({ field: "tolerance", problem: `give a number with at most ${places} decimals` });
     return 0n;
   }
   return BigInt(whole + fraction.padEnd(places, "0"));

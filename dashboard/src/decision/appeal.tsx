@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { RequestUpdate } from "../../../sdk/src/index.ts";
 import { price } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
 interface Props {
   readonly requestId: bigint;
@@ -12,7 +12,7 @@ interface Props {
 
 /** Offers to call a larger committee, with its price. */
 export function Appeal({ requestId, terms }: Props): ReactElement | null {
-  const { conclave, settings, account } = useWorld();
+  const { conclave, settings, account } = useDashboard();
   const bondPrice = useQuery({
     queryKey: ["bond", settings, String(requestId)],
     queryFn: async ({ signal }) => {

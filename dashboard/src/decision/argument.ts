@@ -1,6 +1,6 @@
 import type { Transcript, TranscriptMessage } from "../../../sdk/src/verify/index.ts";
 
-/** The argument as the page shows it: by rounds and seats. All texts are strangers'. */
+/** The argument as the dashboard shows it: by rounds and seats. All texts are strangers'. */
 
 type Told = Transcript["argument"];
 

@@ -5,7 +5,7 @@ import type { LiveState } from "../../../sdk/src/verify/index.ts";
 import { answerText, percent, plural, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import type { Stage } from "../shared/types.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { Argued } from "./argued.tsx";
 import { argumentIn } from "./argument.ts";
 import { useLive } from "./use-live.ts";
@@ -17,7 +17,7 @@ interface Props {
 
 /** Who deliberates now, and what they say as far as an agent lets others watch. */
 export function Committee({ update, committee }: Props): ReactElement {
-  const { settings } = useWorld();
+  const { settings } = useDashboard();
   const state = useLive(update, committee);
   const argument = useMemo(() => (state === null ? null : argumentIn(state)), [state]);
   return (
@@ -45,7 +45,7 @@ export function Committee({ update, committee }: Props): ReactElement {
 function statusOf(state: LiveState | null, streams: number): string {
   if (streams === 0) return "What they say can be read once their decision is on the chain.";
   if (state === null) return "Looking for an agent of this committee that lets others watch…";
-  if (state.stream === null) return "The live stream has ended; the page looks for another one.";
+  if (state.stream === null) return "The live stream has ended; the dashboard looks for another one.";
   return `Live, as ${new URL(state.stream).host} tells it: it cannot invent what a seat says, since each message is signed.`;
 }
 

@@ -6,7 +6,7 @@ import { FaultList } from "../faults/fault-list.tsx";
 import { amount, answerText, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { Appeal } from "./appeal.tsx";
 import { Committee } from "./committee.tsx";
 import { Deliberation } from "./deliberation.tsx";
@@ -84,7 +84,7 @@ function Slashed({ requestId }: { readonly requestId: bigint }): ReactElement {
 
 /** What was asked for, and for how much. */
 function Terms({ update: { request } }: { readonly update: RequestUpdate }): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const { terms, consumer } = request;
   const { data: fixed } = useQuery({ queryKey: ["terms", settings], queryFn: () => conclave.terms() });
   const token = terms.currency === "native" ? { symbol: "ETH", decimals: 18 } : fixed?.feeToken;
@@ -163,7 +163,7 @@ function Decided({ update, stage }: { readonly update: RequestUpdate; readonly s
   const { decision, standing } = stage;
   return (
     <section className="card stack" aria-label="Decision" aria-live="polite">
-      <p className={`verdict is-${decision.status}`}>
+      <p className={`decided-answer is-${decision.status}`}>
         <Quoted text={answerText(decision)} most={1_024} />
       </p>
       <p className="soft">

@@ -6,7 +6,7 @@ import { plural } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { Decision, Stage } from "../shared/types.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { Argued } from "./argued.tsx";
 import { argumentIn, type ShownArgument } from "./argument.ts";
 
@@ -18,7 +18,7 @@ interface Props {
 
 /** The argument behind a decision, from its transcript. */
 export function Deliberation({ requestId, decision, committee }: Props): ReactElement {
-  const { publicClient, settings } = useWorld();
+  const { publicClient, settings } = useDashboard();
   const hasGateway = settings.gateways.length > 0;
   const transcript = useQuery({
     queryKey: ["transcript", settings, String(requestId), decision.transcript],

@@ -4,13 +4,13 @@ import { Link } from "wouter";
 import type { Conclave } from "../../../sdk/src/index.ts";
 import { exact, shortHex } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
 type Paid = NonNullable<Awaited<ReturnType<Conclave["money"]>>>;
 
 /** Who paid for the request, and who was paid. Only a subgraph knows. */
 export function Money({ requestId }: { readonly requestId: bigint }): ReactElement | null {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const money = useQuery({
     queryKey: ["money", settings, String(requestId)],
     enabled: settings.subgraphUrl !== null,

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { Check, Proof } from "../../../sdk/src/verify/index.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
-import { useWorld, type World } from "../world.tsx";
+import { useDashboard, type Dashboard } from "../dashboard.tsx";
 
 interface Props {
   readonly requestId: bigint;
@@ -35,11 +35,11 @@ export function Prove({ requestId, transcript }: Props): ReactElement {
 }
 
 function Prover({ requestId }: Pick<Props, "requestId">): ReactElement {
-  const world = useWorld();
+  const dashboard = useDashboard();
   const [progress, setProgress] = useState<Progress | null>(null);
-  const proving = useMutation({ mutationFn: () => prove(world, requestId, setProgress) });
+  const proving = useMutation({ mutationFn: () => prove(dashboard, requestId, setProgress) });
   const { data: proof, isPending } = proving;
-  const hasGateway = world.settings.gateways.length > 0;
+  const hasGateway = dashboard.settings.gateways.length > 0;
   const begin = (): void => {
     setProgress(null);
     proving.mutate();
@@ -53,7 +53,7 @@ function Prover({ requestId }: Pick<Props, "requestId">): ReactElement {
         <p className="soft small">
           {hasGateway
             ? "Fetches the transcript, checks every hash and signature, and runs the protocol again, here in your browser."
-            : "To prove a decision, the page needs a gateway that has its transcript."}
+            : "To prove a decision, the dashboard needs a gateway that has its transcript."}
           {!hasGateway && (
             <>
               {" "}
@@ -70,7 +70,7 @@ function Prover({ requestId }: Pick<Props, "requestId">): ReactElement {
 }
 
 async function prove(
-  { publicClient, settings }: World,
+  { publicClient, settings }: Dashboard,
   requestId: bigint,
   tell: (progress: Progress) => void,
 ): Promise<Proof & { readonly ms: number }> {

@@ -2,14 +2,14 @@ import { useEffect, useState } from "react";
 import type { RequestUpdate } from "../../../sdk/src/index.ts";
 import type { LiveRequest, LiveState } from "../../../sdk/src/verify/index.ts";
 import type { Stage } from "../shared/types.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
-/** What the committee of the running attempt says, while it says it; null while nothing was heard. The page polls the chain all the while. */
+/** What the committee of the running attempt says, while it says it; null while nothing was heard. The dashboard polls the chain all the while. */
 export function useLive(
   { request, attempt }: RequestUpdate,
   committee: Extract<Stage, { kind: "drawn" }>["committee"],
 ): LiveState | null {
-  const { settings } = useWorld();
+  const { settings } = useDashboard();
   const [state, setState] = useState<LiveState | null>(null);
   useEffect(() => {
     const left = new AbortController();

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import type { Conclave, RequestUpdate } from "../../../sdk/src/index.ts";
 import { cursorOf } from "../ask/asked.ts";
 import { isAway } from "../shared/trouble.tsx";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
 export interface Followed {
   /** The newest state; null before the first. */
@@ -16,7 +16,7 @@ const RETRY_MS = 2_000;
 
 /** Follows a request until it is final. While the node is away it tries again. */
 export function useRequest(requestId: bigint): Followed {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const [followed, setFollowed] = useState(NOTHING);
   useEffect(() => {
     const left = new AbortController();

@@ -6,7 +6,7 @@ import { amount, shortHex, shortId, time } from "../shared/format.ts";
 import { Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastFault } from "../shared/types.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 
 interface Props {
   /** Faults of this agent alone. */
@@ -22,7 +22,7 @@ const MOST = 100;
 
 /** Who was slashed, for what, by which proof, and what it cost; the newest first. */
 export function FaultList({ agentId, requestId, none }: Props): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const found = useQuery({
     queryKey: ["faults", settings, agentId, String(requestId)],
     queryFn: ({ signal }) =>

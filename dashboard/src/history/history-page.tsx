@@ -7,7 +7,7 @@ import { statusText } from "../shared/format.ts";
 import { Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { RequestList } from "./request-list.tsx";
 
 const PAGE = 100;
@@ -16,7 +16,7 @@ const ANY = "";
 
 /** All requests, the newest first. */
 export function HistoryPage(): ReactElement {
-  const { conclave, settings } = useWorld();
+  const { conclave, settings } = useDashboard();
   const [status, setStatus] = useState<PastStatus | typeof ANY>(ANY);
   const [protocol, setProtocol] = useState<ProtocolId | typeof ANY>(ANY);
   const [text, setText] = useState("");

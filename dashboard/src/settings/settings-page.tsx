@@ -35,7 +35,7 @@ export function SettingsPage({ found, onSave, onForget }: Props): ReactElement {
         {found.source === "none"
           ? "This page needs to know where your Conclave is. What you type stays in this browser."
           : found.source === "served"
-            ? "These came with the page. Save to use your own in this browser."
+            ? "These came with the dashboard. Save to use your own in this browser."
             : "These are your own, kept in this browser."}
       </p>
       {found.problem !== null && <p role="alert">{found.problem}</p>}

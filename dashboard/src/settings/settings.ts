@@ -1,6 +1,6 @@
 import type { ConclaveDeployment } from "../../../sdk/src/index.ts";
 
-/** Where the page finds everything: `config.json` beside the page, or what the user typed. */
+/** Where the dashboard finds everything: `config.json` beside the dashboard, or what the user typed. */
 export interface Settings extends ConclaveDeployment {
   /** URL of the chain's JSON-RPC node. */
   readonly rpcUrl: string;
@@ -15,7 +15,7 @@ export interface Settings extends ConclaveDeployment {
   readonly burnerKey: `0x${string}` | null;
 }
 
-/** Settings that cannot be used; `field` is at fault. */
+/** Settings that cannot be used; `field` says which. */
 export class SettingsError extends Error {
   readonly field: string;
 
@@ -27,8 +27,8 @@ export class SettingsError extends Error {
 
 /** Chains that only exist on one machine: their keys are worth nothing. */
 const LOCAL_CHAINS: ReadonlySet<number> = new Set([1_337, 31_337]);
-/** Gateways, and live streams. */
-const MOST_URLS = 8;
+/** Gateways, and as many live streams. */
+export const MOST_URLS = 8;
 const LONGEST_URL = 2_048;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const KEY = /^0x[0-9a-fA-F]{64}$/;

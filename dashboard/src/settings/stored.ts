@@ -1,6 +1,6 @@
 import { parseSettings, type Settings } from "./settings.ts";
 
-/** Where settings come from: the user's own go before those that are served with the page. */
+/** Where settings come from: the user's own go before those that are served with the dashboard. */
 export interface Found {
   readonly settings: Settings | null;
   readonly source: "own" | "served" | "none";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { HistoryPage } from "../../../sdk/src/index.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { plural } from "./format.ts";
 
 interface Props {
@@ -17,7 +17,7 @@ const BEHIND_BLOCKS = 10;
 
 /** Says where a list comes from, and what it lacks. */
 export function Source({ told, what, proof }: Props): ReactElement | null {
-  const { publicClient, settings } = useWorld();
+  const { publicClient, settings } = useDashboard();
   const { data: head } = useQuery({
     queryKey: ["head", settings],
     queryFn: () => publicClient.getBlockNumber(),

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import { ConclaveError } from "../../../sdk/src/index.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { Quoted } from "./quoted.tsx";
 
 interface Props {
@@ -34,7 +34,7 @@ export function Trouble({ error, onRetry }: Props): ReactElement {
 }
 
 function SwitchChain(): ReactElement | null {
-  const { account, settings } = useWorld();
+  const { account, settings } = useDashboard();
   const switchChain = account?.switchChain ?? null;
   if (switchChain === null) return null;
   return (
@@ -71,7 +71,8 @@ const TITLES: Partial<Record<Code, string>> = {
 };
 
 const WAYS: Partial<Record<Code, string>> = {
-  CHAIN_UNREACHABLE: "The page tries again by itself. If it lasts, name another node in the settings. Nothing is lost.",
+  CHAIN_UNREACHABLE:
+    "The dashboard tries again by itself. If it lasts, name another node in the settings. Nothing is lost.",
   CHAIN_WRONG_ID: "Correct the node or the chain id in the settings.",
   CHAIN_NO_CONTRACT: "Correct the addresses in the settings.",
   WALLET_MISSING: "Connect one with the button at the top.",

@@ -1,6 +1,6 @@
 import type { FoundFaults, HistoryPage, RequestUpdate } from "../../../sdk/src/index.ts";
 
-/** Types of the SDK by the names that the page uses. */
+/** Types of the SDK by the names that the dashboard uses. */
 export type PastRequest = HistoryPage["requests"][number];
 export type PastStatus = PastRequest["status"];
 export type PastFault = FoundFaults["faults"][number];

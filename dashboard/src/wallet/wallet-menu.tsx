@@ -3,13 +3,13 @@ import { useId, type ReactElement } from "react";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import { shortHex } from "../shared/format.ts";
-import { useWorld } from "../world.tsx";
+import { useDashboard } from "../dashboard.tsx";
 import { burner, connect, type Account } from "./account.ts";
 import { useBrowserWallets } from "./providers.ts";
 
 /** Connects a wallet of the browser, or the burner account of a local world. */
 export function WalletMenu(): ReactElement {
-  const { account } = useWorld();
+  const { account } = useDashboard();
   const id = useId();
   return (
     <div className="wallet">
@@ -24,7 +24,7 @@ export function WalletMenu(): ReactElement {
 }
 
 function Connected({ account }: { readonly account: Account }): ReactElement {
-  const { setAccount } = useWorld();
+  const { setAccount } = useDashboard();
   return (
     <div className="stack">
       <p>
@@ -41,7 +41,7 @@ function Connected({ account }: { readonly account: Account }): ReactElement {
 
 /** The wallets that there are; also where something needs one. */
 export function WalletList(): ReactElement {
-  const { settings, setAccount } = useWorld();
+  const { settings, setAccount } = useDashboard();
   const wallets = useBrowserWallets();
   const connecting = useMutation({
     mutationFn: (open: () => Promise<Account | null>) => open(),

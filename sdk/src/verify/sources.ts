@@ -79,24 +79,24 @@ function functionStore(get: Extract<BlockSource, { get: unknown }>["get"]): Stor
   };
 }
 
-/** Reads the file once. What stands before a fault of the file stays usable, so that the first bad block is named. */
+/** Reads the file once. What stands before a failure of the file stays usable, so that the first bad block is named. */
 function carStore(car: Uint8Array | AsyncIterable<Uint8Array>): Store {
   let reading: Promise<Contents> | null = null;
   return {
     async get(digest) {
       reading ??= readContents(car instanceof Uint8Array ? one(car) : car);
-      const { blocks, fault } = await reading;
+      const { blocks, failure } = await reading;
       const bytes = blocks.get(digest);
       if (bytes !== undefined) return bytes;
-      if (fault === null) throw blockMissing(digest, 0);
-      throw new CoreError("BLOCK_INVALID", fault.message, { cid: cidString(digest) }, fault);
+      if (failure === null) throw blockMissing(digest, 0);
+      throw new CoreError("BLOCK_INVALID", failure.message, { cid: cidString(digest) }, failure);
     },
   };
 }
 
 interface Contents {
   readonly blocks: ReadonlyMap<Digest, Uint8Array>;
-  readonly fault: CoreError | null;
+  readonly failure: CoreError | null;
 }
 
 async function readContents(source: AsyncIterable<Uint8Array>): Promise<Contents> {
@@ -104,9 +104,9 @@ async function readContents(source: AsyncIterable<Uint8Array>): Promise<Contents
   try {
     const car = await readCar(source);
     for await (const { digest, bytes } of car.blocks) blocks.set(digest, bytes);
-    return { blocks, fault: null };
+    return { blocks, failure: null };
   } catch (error) {
-    if (error instanceof CoreError) return { blocks, fault: error };
+    if (error instanceof CoreError) return { blocks, failure: error };
     throw error;
   }
 }

@@ -262,14 +262,14 @@ export function runCommittee(
   return { certificates, states, effects: log, blocks, elapsedMs: lastCertified, asks };
 }
 
-const verdicts = new Map<string, boolean>();
+const genuine = new Map<string, boolean>();
 
 /** Verifies each distinct signature once per process. */
 function verified(attempt: Attempt, message: Message): boolean {
   const { seat, round, phase, payloadDigest } = message.header;
   const key = `${message.signature}.${seat}.${round}.${phase}.${payloadDigest}`;
-  const known = verdicts.get(key) ?? forgeryIn(attempt, message) === null;
-  verdicts.set(key, known);
+  const known = genuine.get(key) ?? forgeryIn(attempt, message) === null;
+  genuine.set(key, known);
   return known;
 }
 

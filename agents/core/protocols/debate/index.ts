@@ -21,7 +21,7 @@ export const replyForm = wordForm("reply", REPLY);
 export const debateForms: readonly AnyForm[] = [commitForm, revealForm, critiqueForm, replyForm];
 
 /**
- * debate (docs/spec/debate.md). DB1: exactly three turns of the members (answer, cross-examine, reply and revise), then the chair:
+ * debate (docs/spec/debate.md). DB1: the members speak exactly three times (answer, cross-examine, reply and revise), then the chair:
  * 3n + 1 model calls.
  */
 export const debate = chaired({

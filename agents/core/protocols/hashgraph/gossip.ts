@@ -166,11 +166,11 @@ export function missesParents(graph: GraphView): boolean {
 
 /**
  * HG14: the parents that waiting events miss, one of each creator's in turn. The parents of an honest seat's event exist; a liar can name
- * any number of parents that do not, but gets no more turns than others.
+ * any number of parents that do not, but no more of them are asked for than of others.
  */
 export function missingIn(graph: GraphView, tally: Tally): readonly EventRef[] {
   const waiting = graph.waiting.flat().toSorted((a, b) => a.header.round - b.header.round);
-  const turns = seatsOf(graph.attempt)
+  const missing = seatsOf(graph.attempt)
     .filter((seat) => !isForker(graph, seat))
     .map((seat) =>
       missedBy(
@@ -180,10 +180,10 @@ export function missingIn(graph: GraphView, tally: Tally): readonly EventRef[] {
       ),
     );
   const wanted = new Map<string, EventRef>();
-  const most = Math.max(...turns.map(({ length }) => length));
-  for (let turn = 0; turn < most; turn++)
-    for (const refs of turns) {
-      const ref = refs[turn];
+  const most = Math.max(...missing.map(({ length }) => length));
+  for (let place = 0; place < most; place++)
+    for (const refs of missing) {
+      const ref = refs[place];
       if (ref !== undefined && wanted.size < WANTS_PER_EVENT) wanted.set(nameOf(ref), ref);
     }
   return [...wanted.values()];

@@ -110,13 +110,13 @@ export function counterProofsOf(
   const all = seatsOf(attempt).flatMap((author) =>
     rejections
       .filter(({ seat }) => seat === author)
-      .map(({ vote: { target, outcome, counterProof, tier } }, turn) => ({
+      .map(({ vote: { target, outcome, counterProof, tier } }, place) => ({
         proof: { author, target, outcome, text: counterProof, tier },
-        turn,
+        place,
       })),
   );
   const sorted = all.toSorted((a, b) => {
-    if (a.turn !== b.turn) return a.turn - b.turn;
+    if (a.place !== b.place) return a.place - b.place;
     const difference =
       weight(reputations, b.proof.author, b.proof.tier) - weight(reputations, a.proof.author, a.proof.tier);
     if (difference !== 0n) return difference > 0n ? 1 : -1;

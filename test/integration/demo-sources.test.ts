@@ -11,7 +11,7 @@ import type { Attempt } from "../../agents/core/types.ts";
 import type { Deliberation } from "../../agents/node/audit/deliberation.ts";
 import { questionText } from "../../devnet/demo/documents.ts";
 import { PAGES, servePages, type DemoPages } from "../../devnet/demo/pages.ts";
-import { evidencePlan, isExpected } from "../../devnet/demo/questions.ts";
+import { sourcesPlan, isExpected } from "../../devnet/demo/questions.ts";
 import { quotationsIn } from "../../devnet/demo/quotations.ts";
 import { assertIncludes } from "../support/assertions.ts";
 import { attemptOf, type SeatScript } from "../support/core/committee.ts";
@@ -63,7 +63,7 @@ describe("the demo's pages", () => {
   });
 
   it("are the sources of questions that agents take, of which one is data", () => {
-    const asked = evidencePlan.questions.map((question) => {
+    const asked = sourcesPlan.questions.map((question) => {
       const named = questionText(question);
       assert.equal(refuseSources(named), null, named);
       const attempt = attemptOf(5, { kind: question.kind, decimals: question.decimals ?? 0 });
@@ -73,7 +73,7 @@ describe("the demo's pages", () => {
       asked.map(({ isDataQuestion = false }) => isDataQuestion),
       [false, false, false, true],
     );
-    const [refund, , notice, price] = evidencePlan.questions;
+    const [refund, , notice, price] = sourcesPlan.questions;
     assert.equal(isExpected(price!, "decided", "31.24"), true);
     assert.equal(isExpected(price!, "decided", "9.99"), false);
     assert.equal(isExpected(notice!, "unanswerable", ""), true);

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import type { HttpServer } from "../../agents/adapters/http-server.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
-import { readPage, startPageServer } from "../../agents/adapters/page/page.ts";
+import { readDashboard, startDashboardServer } from "../../agents/adapters/dashboard/dashboard.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { freshBlock } from "./content-store.suite.ts";
@@ -32,12 +32,12 @@ function statusOf(url: string, path: string, headers: Record<string, string> = {
   });
 }
 
-describe("the page's files", () => {
+describe("the dashboard's files", () => {
   let folder: string;
   let server: HttpServer;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "conclave-page-"));
+    folder = await mkdtemp(join(tmpdir(), "conclave-dashboard-"));
     const dist = join(folder, "dist");
     await mkdir(join(dist, "assets"), { recursive: true });
     await writeFile(join(dist, "index.html"), html);
@@ -45,8 +45,8 @@ describe("the page's files", () => {
     await writeFile(join(dist, "notes.unknown"), "?");
     await writeFile(join(folder, "secret.txt"), "secret");
     await symlink(join(folder, "secret.txt"), join(dist, "link.txt"));
-    const page = await readPage(dist, (host) => ({ gateways: [`http://${host}`] }));
-    server = await startPageServer({ page, host: "127.0.0.1", port: 0 });
+    const dashboard = await readDashboard(dist, (host) => ({ gateways: [`http://${host}`] }));
+    server = await startDashboardServer({ dashboard, host: "127.0.0.1", port: 0 });
   });
   after(async () => {
     await server.close();
@@ -91,10 +91,10 @@ describe("the page's files", () => {
     assert.equal(await read({ host: 'a"/b' }), `{"gateways":["${server.url}"]}\n`);
   });
 
-  it("are refused where no page is built", async () => {
+  it("are refused where no dashboard is built", async () => {
     for (const place of [join(folder, "nowhere"), join(folder, "dist/assets")])
       await assert.rejects(
-        readPage(place, () => ({})),
+        readDashboard(place, () => ({})),
         (error) => error instanceof ConclaveError && /npm run page:build/.test(error.message),
       );
   });
@@ -102,8 +102,8 @@ describe("the page's files", () => {
   it("stand beside a gateway's blocks, and any origin may read a refusal", async () => {
     const store = await createFolderContentStore(join(folder, "blocks"));
     const digest = await store.put(freshBlock().bytes);
-    const page = await readPage(join(folder, "dist"), () => ({}));
-    const gateway = await startGateway({ store, host: "127.0.0.1", port: 0, others: page.answer });
+    const dashboard = await readDashboard(join(folder, "dist"), () => ({}));
+    const gateway = await startGateway({ store, host: "127.0.0.1", port: 0, others: dashboard.answer });
     assert.equal(await (await fetch(`${gateway.url}/`)).text(), html);
     assert.equal((await fetch(`${gateway.url}/ipfs/${cidString(digest)}?format=raw`)).status, 200);
     const refused = await fetch(`${gateway.url}/ipfs/nothing`);

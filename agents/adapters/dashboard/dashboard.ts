@@ -1,4 +1,4 @@
-// The page (dashboard/), served as static files.
+// The dashboard (dashboard/), served as static files.
 import { readFile, readdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
@@ -7,7 +7,7 @@ import { sha256 } from "../../core/encoding/bytes.ts";
 import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
 
 /** Static files, all in memory: a request names one of them or nothing, so no path leads out of the folder. */
-export interface Page {
+export interface Dashboard {
   /** Answers a GET or HEAD. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -17,8 +17,8 @@ interface StaticFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface PageServerOptions {
-  readonly page: Page;
+export interface DashboardServerOptions {
+  readonly dashboard: Dashboard;
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
@@ -27,7 +27,7 @@ export interface PageServerOptions {
 const MAX_FILES = 1_000;
 const MAX_BYTES = 64_000_000;
 const INDEX = "index.html";
-/** Beside the index: where the page finds chain, contracts and gateways. */
+/** Beside the index: where the dashboard finds chain, contracts and gateways. */
 const CONFIG = "config.json";
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -41,23 +41,23 @@ const TYPES: Readonly<Record<string, string>> = {
   ".wasm": "application/wasm",
   ".txt": "text/plain; charset=utf-8",
 };
-/** For a page that states no policy of its own. */
+/** For a dashboard that states no policy of its own. */
 const STRICT_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'";
 const LIMITS: HttpServerLimits = { concurrency: 16, requests: 600, windowMs: 10_000 };
 
 /**
- * Reads the built page.
+ * Reads the built dashboard.
  * @param config makes `config.json` for the host that a browser asked, e.g. "127.0.0.1:8080"
- * @throws CONFIG_INVALID if the folder holds no page
+ * @throws CONFIG_INVALID if the folder holds no dashboard
  */
-export async function readPage(folder: string, config: (host: string) => object): Promise<Page> {
+export async function readDashboard(folder: string, config: (host: string) => object): Promise<Dashboard> {
   const files = await readFiles(folder);
   const index = files.get(INDEX);
-  if (index === undefined) throw invalid(folder, `it has no ${INDEX}; build the page with npm run page:build`);
+  if (index === undefined) throw invalid(folder, `it has no ${INDEX}; build the dashboard with npm run page:build`);
   const policy = policyOf(Buffer.from(index.bytes).toString());
   return {
     answer(request, response) {
-      const path = URL.parse(`http://page${request.url ?? "/"}`)?.pathname.slice(1) ?? "";
+      const path = URL.parse(`http://dashboard${request.url ?? "/"}`)?.pathname.slice(1) ?? "";
       const name = path === "" ? INDEX : path;
       const file = name === CONFIG ? configFile(config(hostOf(request))) : files.get(name);
       if (file === undefined) {
@@ -72,11 +72,11 @@ export async function readPage(folder: string, config: (host: string) => object)
   };
 }
 
-/** Serves the page alone. Throws NETWORK_FAILED if the port is taken. */
-export function startPageServer({ page, host, port }: PageServerOptions): Promise<HttpServer> {
+/** Serves the dashboard alone. Throws NETWORK_FAILED if the port is taken. */
+export function startDashboardServer({ dashboard, host, port }: DashboardServerOptions): Promise<HttpServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    page.answer(request, response);
-  return startHttpServer({ name: "page", host, port, limits: LIMITS, answer });
+    dashboard.answer(request, response);
+  return startHttpServer({ name: "dashboard", host, port, limits: LIMITS, answer });
 }
 
 const SAFE = {
@@ -87,7 +87,7 @@ const SAFE = {
 
 async function readFiles(folder: string): Promise<ReadonlyMap<string, StaticFile>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    throw invalid(folder, `${messageOf(error)}; build the page with npm run page:build`, error);
+    throw invalid(folder, `${messageOf(error)}; build the dashboard with npm run page:build`, error);
   });
   const files = new Map<string, StaticFile>();
   let bytes = 0;
@@ -99,7 +99,7 @@ async function readFiles(folder: string): Promise<ReadonlyMap<string, StaticFile
     bytes += file.bytes.length;
     files.set(path.slice(folder.length + 1).replaceAll(sep, "/"), file);
     if (files.size > MAX_FILES || bytes > MAX_BYTES)
-      throw invalid(folder, `it has more than ${MAX_FILES} files or ${MAX_BYTES} bytes, so it is no built page`);
+      throw invalid(folder, `it has more than ${MAX_FILES} files or ${MAX_BYTES} bytes, so it is no built dashboard`);
   }
   return files;
 }
@@ -119,7 +119,7 @@ function configFile(config: object): StaticFile {
   };
 }
 
-/** The policy that the page itself states, and what only a header can say. */
+/** The policy that the dashboard itself states, and what only a header can say. */
 function policyOf(html: string): string {
   const [, stated] = /http-equiv="Content-Security-Policy"\s+content="([^"\r\n]{1,2000})"/.exec(html) ?? [];
   return `${stated ?? STRICT_POLICY}; frame-ancestors 'none'`;
@@ -132,5 +132,10 @@ function hostOf({ headers, socket }: IncomingMessage): string {
 }
 
 function invalid(folder: string, why: string, cause?: unknown): ConclaveError {
-  return new ConclaveError("CONFIG_INVALID", `Serve the page of ${folder}: ${why}`, { folder, option: "--ui" }, cause);
+  return new ConclaveError(
+    "CONFIG_INVALID",
+    `Serve the dashboard of ${folder}: ${why}`,
+    { folder, option: "--ui" },
+    cause,
+  );
 }

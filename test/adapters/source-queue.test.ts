@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as settled } from "node:timers/promises";
-import { createTurns, type Turns } from "../../agents/adapters/source-reader/turns.ts";
+import { createFairQueue, type FairQueue } from "../../agents/adapters/source-reader/fair-queue.ts";
 
-/** Questions whose readings begin in the order that the turns give them, and end one by one. */
-function table(turns: Turns) {
+/** Questions whose readings begin in the order of the queue, and end one by one. */
+function table(queue: FairQueue) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   return {
     begun,
     read: (name: string, signal: AbortSignal, host = name): Promise<void> =>
-      turns.run(host, signal, () => {
+      queue.run(host, signal, () => {
         begun.push(name);
         return new Promise((resolve) => ends.set(name, resolve));
       }),
@@ -23,9 +23,9 @@ function table(turns: Turns) {
 
 const question = (): AbortController => new AbortController();
 
-describe("turns of readings", () => {
+describe("the queue of readings", () => {
   it("EV14: a question that comes late is next, whatever many others of a question with slow sources wait", async () => {
-    const { begun, read, end } = table(createTurns(2, 2));
+    const { begun, read, end } = table(createFairQueue(2, 2));
     const [slow, late] = [question(), question()];
     const all = ["a1", "a2", "a3", "a4"].map((name) => read(name, slow.signal));
     all.push(read("b1", late.signal), read("b2", late.signal));
@@ -34,15 +34,15 @@ describe("turns of readings", () => {
     await end("a1");
     assert.deepEqual(begun, ["a1", "a2", "b1"]);
     await end("a2");
-    // Now the late question has one turn, and the slow one none.
+    // Now the late question runs one reading, and the slow one none.
     assert.deepEqual(begun.at(-1), "a3");
     for (const name of ["b1", "a3", "a4", "b2"]) await end(name);
     await Promise.all(all);
     assert.equal(begun.length, 6);
   });
 
-  it("EV14: questions with as many turns are served in the order in which they came", async () => {
-    const { begun, read, end } = table(createTurns(1, 1));
+  it("EV14: questions that run as many readings are served in the order in which they came", async () => {
+    const { begun, read, end } = table(createFairQueue(1, 1));
     const all = ["a", "b", "c"].map((name) => read(name, question().signal));
     await settled();
     for (const name of ["a", "b", "c"]) await end(name);
@@ -51,7 +51,7 @@ describe("turns of readings", () => {
   });
 
   it("EV14: a host that is read twice keeps no other host's readings waiting", async () => {
-    const { begun, read, end } = table(createTurns(3, 2));
+    const { begun, read, end } = table(createFairQueue(3, 2));
     const { signal } = question();
     const all = [1, 2, 3].map((at) => read(`same ${at}`, signal, "same"));
     all.push(read("other", signal));
@@ -63,14 +63,14 @@ describe("turns of readings", () => {
     await Promise.all(all);
   });
 
-  it("EV14: a reading that is given up while it waits takes no turn, and one that fails gives its turn back", async () => {
-    const turns = createTurns(1, 1);
-    const { begun, read, end } = table(turns);
+  it("EV14: a reading that is given up while it waits takes no place, and one that fails gives its place back", async () => {
+    const queue = createFairQueue(1, 1);
+    const { begun, read, end } = table(queue);
     const [first, second, third] = [question(), question(), question()];
     const running = read("a", first.signal);
     const given = read("b", second.signal);
     const failing = assert.rejects(
-      turns.run("c", third.signal, () => Promise.reject(new Error("broken"))),
+      queue.run("c", third.signal, () => Promise.reject(new Error("broken"))),
       /broken/,
     );
     const last = read("d", third.signal);

@@ -21,7 +21,7 @@ import {
 import { tokenPrices, type Agent, type Economy } from "./economy.ts";
 import { play } from "./play.ts";
 
-export interface Life {
+export interface Played {
   readonly fates: Readonly<Record<string, number>>;
   readonly kinds: Readonly<Record<string, number>>;
   readonly events: Readonly<Record<string, number>>;
@@ -39,12 +39,12 @@ const highestCommission = 500_000;
  * takes a request back at the same time. At a half another operator leaves, a third lowers its commission and hands its agent over, and all delegators claim. At three quarters prices
  * double.
  */
-export async function live(
+export async function playScenario(
   economy: Economy,
   requests: number,
   random: Random,
   progress: (line: string) => void,
-): Promise<Life> {
+): Promise<Played> {
   const fates: Record<string, number> = {};
   const kinds: Record<string, number> = {};
   const events = {

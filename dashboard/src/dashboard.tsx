@@ -5,8 +5,8 @@ import { publicClientOf } from "./clients.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { Account } from "./wallet/account.ts";
 
-/** What every part of the page shares: the deployment, and who pays. */
-export interface World {
+/** What all parts of the dashboard share: the deployment, and who pays. */
+export interface Dashboard {
   readonly settings: Settings;
   readonly publicClient: PublicClient;
   /** With the account's wallet, if one is connected. */
@@ -15,9 +15,9 @@ export interface World {
   readonly setAccount: (account: Account | null) => void;
 }
 
-const WorldContext = createContext<World | null>(null);
+const DashboardContext = createContext<Dashboard | null>(null);
 
-export function WorldProvider({
+export function DashboardProvider({
   settings,
   children,
 }: {
@@ -26,8 +26,8 @@ export function WorldProvider({
 }): ReactElement {
   const [account, setAccount] = useState<Account | null>(null);
   const publicClient = useMemo(() => publicClientOf(settings), [settings]);
-  const world = useMemo(
-    (): World => ({
+  const dashboard = useMemo(
+    (): Dashboard => ({
       settings,
       publicClient,
       account,
@@ -36,13 +36,13 @@ export function WorldProvider({
     }),
     [settings, publicClient, account],
   );
-  return <WorldContext value={world}>{children}</WorldContext>;
+  return <DashboardContext value={dashboard}>{children}</DashboardContext>;
 }
 
-export function useWorld(): World {
-  const world = use(WorldContext);
-  if (world === null) throw new Error("a part of the page stands outside of its WorldProvider");
-  return world;
+export function useDashboard(): Dashboard {
+  const dashboard = use(DashboardContext);
+  if (dashboard === null) throw new Error("a part of the dashboard stands outside of its DashboardProvider");
+  return dashboard;
 }
 
 function conclaveOf(settings: Settings, publicClient: PublicClient, account: Account | null): Conclave {

@@ -1,4 +1,4 @@
-// Two stages on which a suite plays the ends of requests: `MockDecisionOracle`, and the oracle with agents.
+// Two oracles on which a suite plays the ends of requests: `MockDecisionOracle`, and the oracle with agents.
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { hexlify, toBeHex, toUtf8Bytes, type BaseContract, type Overrides } from "ethers";
 
@@ -44,7 +44,7 @@ export interface Answer {
   readonly confidence: number;
 }
 
-export interface Stage {
+export interface TestedOracle {
   readonly world: Pick<World, "oracle" | "deployer">;
   readonly subscription: bigint;
   /** Keeps the calldata of its callback. */
@@ -61,18 +61,18 @@ export interface Stage {
   storeOutcome(asked: Asked): Promise<unknown>;
 }
 
-/** Both stages as fixtures, and by their names. */
-export function stagesOf(ethers: HardhatEthers) {
-  const mockFixture = () => mockStage(ethers);
-  const realFixture = () => realStage(ethers);
-  const stages: readonly (readonly [name: string, fixture: () => Promise<Stage>])[] = [
+/** Both oracles as fixtures, and by their names. */
+export function testedOracles(ethers: HardhatEthers) {
+  const mockFixture = () => testedMock(ethers);
+  const realFixture = () => testedOracle(ethers);
+  const oracles: readonly (readonly [name: string, fixture: () => Promise<TestedOracle>])[] = [
     ["the mock", mockFixture],
     ["the oracle", realFixture],
   ];
-  return { mockFixture, realFixture, stages };
+  return { mockFixture, realFixture, oracles };
 }
 
-async function mockStage(ethers: HardhatEthers): Promise<Stage> {
+async function testedMock(ethers: HardhatEthers): Promise<TestedOracle> {
   const [deployer] = await ethers.getSigners();
   const mock = await ethers.deployContract("MockDecisionOracle");
   const oracle = mock as unknown as Oracle;
@@ -106,7 +106,7 @@ async function mockStage(ethers: HardhatEthers): Promise<Stage> {
   };
 }
 
-async function realStage(ethers: HardhatEthers): Promise<Stage> {
+async function testedOracle(ethers: HardhatEthers): Promise<TestedOracle> {
   const world = await deployWorld(ethers);
   await registerAgents(world, 40);
   await world.manager.grantRole(pauserRole, world.deployer.address, 0);
@@ -182,7 +182,7 @@ async function realStage(ethers: HardhatEthers): Promise<Stage> {
   };
 }
 
-async function consumersOf(ethers: HardhatEthers, oracle: Oracle): Promise<Pick<Stage, "recorder" | "hostile">> {
+async function consumersOf(ethers: HardhatEthers, oracle: Oracle): Promise<Pick<TestedOracle, "recorder" | "hostile">> {
   const recorder = await ethers.deployContract("RecordingConsumer");
   const hostile = await ethers.deployContract("HostileConsumer", [oracle.target]);
   for (const consumer of [recorder, hostile])
