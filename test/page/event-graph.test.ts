@@ -1,4 +1,4 @@
-// Where the page draws the events of a hashgraph, and what each had seen.
+// Where the dashboard draws the events of a hashgraph, and what each had seen.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { columnsOf, seatsOf, seenFrom } from "../../dashboard/src/decision/event-graph.ts";

@@ -1,4 +1,4 @@
-// How a random walk goes through the page, and what must hold at every step. Bombadil bundles this file and runs it.
+// How a random walk goes through the dashboard, and what must hold at every step. Bombadil bundles this file and runs it.
 import { always, eventually, now } from "@antithesishq/bombadil";
 import { actions, extract, weighted } from "@antithesishq/bombadil/browser";
 import { clicks, inputs, navigation, scroll, waitOnce } from "@antithesishq/bombadil/browser/defaults/actions";
@@ -9,7 +9,7 @@ export {
   noConsoleErrors,
 } from "@antithesishq/bombadil/browser/defaults/properties";
 
-const page = extract(({ document, window }) => {
+const shown = extract(({ document, window }) => {
   const main = document.querySelector("main");
   return {
     route: window.location.hash,
@@ -23,7 +23,7 @@ const page = extract(({ document, window }) => {
 });
 
 /** Types, but not into the settings: those of another place would only show that the place does not answer. */
-const typing = actions(() => (page.current.route === "#/settings" ? ["Back"] : inputs.generate()));
+const typing = actions(() => (shown.current.route === "#/settings" ? ["Back"] : inputs.generate()));
 
 const sizes = actions(() => [
   { SetViewport: { width: 390, height: 800 } },
@@ -39,20 +39,20 @@ export const walk = weighted([
   [1, waitOnce],
 ]);
 
-export const showsOnePage = always(() => page.current.headings <= 1);
+export const showsOnePage = always(() => shown.current.headings <= 1);
 
 export const alwaysComesToAHeading = always(
-  now(() => page.current.headings === 0).implies(eventually(() => page.current.headings === 1).within(30, "seconds")),
+  now(() => shown.current.headings === 0).implies(eventually(() => shown.current.headings === 1).within(30, "seconds")),
 );
 
 export const neverLoadsForEver = always(
-  now(() => page.current.isLoading).implies(eventually(() => !page.current.isLoading).within(30, "seconds")),
+  now(() => shown.current.isLoading).implies(eventually(() => !shown.current.isLoading).within(30, "seconds")),
 );
 
 export const neverStaysWiderThanTheWindow = always(
-  now(() => page.current.isWide).implies(eventually(() => !page.current.isWide).within(3, "seconds")),
+  now(() => shown.current.isWide).implies(eventually(() => !shown.current.isWide).within(3, "seconds")),
 );
 
-export const saysNoNonsense = always(() => !page.current.hasNonsense);
+export const saysNoNonsense = always(() => !shown.current.hasNonsense);
 
-export const sealsOnlyWhatIsProven = always(() => !page.current.isSealed || page.current.passed === 6);
+export const sealsOnlyWhatIsProven = always(() => !shown.current.isSealed || shown.current.passed === 6);

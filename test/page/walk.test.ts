@@ -1,4 +1,4 @@
-// A random walk through the page, with a wallet, against a chain of its own: whatever is clicked and typed, the rules of walk-rules.ts hold.
+// A random walk through the dashboard, with a wallet, against a chain of its own: whatever is clicked and typed, the rules of walk-rules.ts hold.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -39,7 +39,7 @@ export function FaultList({ agentId, requestId, none }: Props): ReactElement {
   return (
     <>
       {faults.length === 0 && <p>{none}</p>}
-      {faults.length === MOST && <p className="soft small">The newest {MOST}. Each agent’s page has its own.</p>}
+      {faults.length === MOST && <p className="soft small">The newest {MOST}. Each agent has its own list.</p>}
       <ul className="plain stack">
         {faults.map((fault) => (
           <li key={`${fault.transaction} ${fault.agentId} ${fault.requestId}`} className="fault">
