@@ -310,13 +310,7 @@ describe("the blocks of a transcript from a gateway", () => {
       const format = new URL(`http://x${request.url}`).searchParams.get("format") ?? "";
       asked.push(format);
       if (format === "car" && car !== undefined) return car(response);
-      void fetch(`${behind.url}${request.url}`)
-        .then(async (answer) => {
-          response.writeHead(answer.status);
-          for await (const chunk of answer.body ?? []) response.write(chunk);
-          response.end();
-        })
-        .catch(() => response.destroy());
+      passOn(`${behind.url}${request.url}`, response).catch(() => response.destroy());
     });
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     context.after(async () => {
@@ -325,6 +319,13 @@ describe("the blocks of a transcript from a gateway", () => {
       await behind.close();
     });
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  }
+
+  async function passOn(url: string, response: ServerResponse): Promise<void> {
+    const answer = await fetch(url);
+    response.writeHead(answer.status);
+    for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
   }
 
   async function allFrom(url: string): Promise<readonly Uint8Array[]> {
@@ -363,7 +364,7 @@ describe("the blocks of a transcript from a gateway", () => {
   });
 
   it("end with the signal, while the CAR stands still", async (context) => {
-    const { url } = await serve(context, undefined, (response) => void response.writeHead(200).flushHeaders());
+    const { url } = await serve(context, undefined, (response) => response.writeHead(200).flushHeaders());
     const reason = new Error("the page is left");
     const left = new AbortController();
     const [root = assert.fail()] = blocks;
