@@ -12,6 +12,7 @@ import type { Address, AgentId, Currency, RequestId } from "../../agents/core/ty
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
 import type { AgentHistory, RequestMoney } from "../../agents/ports/history.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
+import type { FaultsOptions, FoundFaults } from "./faults.ts";
 import { signingWallet, type SigningWallet } from "./account.ts";
 import { guarded, toSdkError } from "./errors.ts";
 import {
@@ -22,16 +23,7 @@ import {
   type RequestProgress,
   type RequestUpdate,
 } from "./follow.ts";
-import {
-  readAgentHistory,
-  readFaults,
-  readHistory,
-  readMoney,
-  type FaultsOptions,
-  type FoundFaults,
-  type HistoryOptions,
-  type HistoryPage,
-} from "./history.ts";
+import { readAgentHistory, readHistory, readMoney, type HistoryOptions, type HistoryPage } from "./history.ts";
 import { requireQuestion, termsOf, type AskedTerms } from "./terms.ts";
 import type { TakesPlain } from "./unbranded.ts";
 
@@ -249,7 +241,8 @@ function reading({
     money: (requestId, signal) =>
       guarded(async () => (subgraphUrl === undefined ? null : readMoney(connection, subgraphUrl, requestId, signal))),
     history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
-    faults: (options = {}) => guarded(() => readFaults(connection, subgraphUrl, options)),
+    faults: (options = {}) =>
+      guarded(async () => (await import("./faults.ts")).readFaults(connection, subgraphUrl, options)),
   };
 }
 

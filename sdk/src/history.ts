@@ -4,7 +4,7 @@ import { recentHistoryOf } from "../../agents/adapters/chain/recent.ts";
 import type { Indexed, Subgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import { ConclaveError as CoreError } from "../../agents/core/errors.ts";
 import type { AgentId, RequestId } from "../../agents/core/types.ts";
-import type { AgentHistory, HistoryFilter, PastFault, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
+import type { AgentHistory, HistoryFilter, RequestMoney, RequestPage } from "../../agents/ports/history.ts";
 import { termsOf, type ProtocolId } from "./terms.ts";
 
 export interface HistoryOptions {
@@ -29,20 +29,11 @@ export interface HistoryOptions {
 export interface HistoryPage extends RequestPage, Told {}
 
 /** Where an answer about the past comes from. */
-interface Told {
+export interface Told {
   /** The chain knows only what happened in `blocks`; a subgraph's answer is not proven. */
   readonly source: "subgraph" | "chain";
   /** The last block that the answer knows. */
   readonly toBlock: number;
-}
-
-export interface FaultsOptions extends Pick<HistoryOptions, "limit" | "agentId" | "blocks" | "signal"> {
-  readonly requestId?: bigint;
-}
-
-export interface FoundFaults extends Told {
-  /** The newest first. */
-  readonly faults: readonly PastFault[];
 }
 
 const MAX_LIMIT = 100;
@@ -65,32 +56,8 @@ export async function readHistory(
   return cursor === undefined ? indexed.catch(unlessAway(onChain)) : indexed;
 }
 
-/** Returns the newest faults of agents, the newest first: from the subgraph, or from the chain's events where none answers. */
-export async function readFaults(
-  connection: Connection,
-  subgraphUrl: string | undefined,
-  options: FaultsOptions,
-): Promise<FoundFaults> {
-  const limit = limitOf(options);
-  const signal = signalOf(options);
-  const filter = {
-    agentId: (options.agentId ?? null) as HistoryFilter["agentId"],
-    requestId: (options.requestId ?? null) as RequestId | null,
-  };
-  const onChain = async (): Promise<FoundFaults> => {
-    const { readRecentFaults } = await import("../../agents/adapters/chain/faults.ts");
-    const found = await readRecentFaults(connection, filter, limit, { blocks: blocksOf(options), signal });
-    return { ...found, source: "chain" };
-  };
-  if (subgraphUrl === undefined) return onChain();
-  const indexed = askSubgraph(connection, subgraphUrl, (subgraph) => subgraph.faults(filter, limit, signal));
-  return indexed
-    .then(({ answer, upTo }): FoundFaults => ({ faults: answer, source: "subgraph", toBlock: upTo.block }))
-    .catch(unlessAway(onChain));
-}
-
 /** Asks the chain where the subgraph does not answer. */
-function unlessAway<T>(onChain: () => Promise<T>): (error: unknown) => Promise<T> {
+export function unlessAway<T>(onChain: () => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
     if (error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE") return onChain();
     throw error;
@@ -98,13 +65,13 @@ function unlessAway<T>(onChain: () => Promise<T>): (error: unknown) => Promise<T
 }
 
 /** Throws USAGE. */
-function limitOf({ limit = DEFAULT_LIMIT }: Pick<HistoryOptions, "limit">): number {
+export function limitOf({ limit = DEFAULT_LIMIT }: Pick<HistoryOptions, "limit">): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
   throw new CoreError("USAGE", `Read the history: limit = ${limit}: give 1 to ${MAX_LIMIT}`, { field: "limit" });
 }
 
 /** Throws USAGE. */
-function blocksOf({ blocks = DEFAULT_BLOCKS }: Pick<HistoryOptions, "blocks">): number {
+export function blocksOf({ blocks = DEFAULT_BLOCKS }: Pick<HistoryOptions, "blocks">): number {
   if (Number.isSafeInteger(blocks) && blocks >= 1) return blocks;
   throw new CoreError("USAGE", `Read the history: blocks = ${blocks}: give a number of blocks, 1 or more`, {
     field: "blocks",
@@ -152,7 +119,7 @@ export async function readMoney(
 }
 
 /** Throws SUBGRAPH_WRONG_CHAIN if the subgraph is another deployment's, and what `ask` throws. */
-async function askSubgraph<T>(
+export async function askSubgraph<T>(
   { domain }: Connection,
   url: string,
   ask: (subgraph: Subgraph) => Promise<Indexed<T>>,
@@ -192,6 +159,6 @@ function filterOf({ agentId, consumer, protocol, statuses, since, until }: Histo
   };
 }
 
-function signalOf({ signal }: { readonly signal?: AbortSignal | undefined }): AbortSignal {
+export function signalOf({ signal }: { readonly signal?: AbortSignal | undefined }): AbortSignal {
   return signal ?? new AbortController().signal;
 }
