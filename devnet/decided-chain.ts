@@ -9,16 +9,22 @@ import { privateKeyToAccount } from "viem/accounts";
 import { decodeLog, type MinedLog } from "../agents/adapters/chain/decode.ts";
 import { encodeAsk, encodeCommit } from "../agents/adapters/chain/encode.ts";
 import { encodeHeader, type RawBlock } from "../agents/adapters/chain/header.ts";
+import type { ChainOptions } from "../agents/adapters/chain/connection.ts";
 import { createChainReader } from "../agents/adapters/chain/reader.ts";
+import { createChainWriter } from "../agents/adapters/chain/writer.ts";
 import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
 import { provePossession } from "../agents/adapters/chain/possession.ts";
 import { keysFromPrivateKey, type Keys } from "../agents/adapters/keystore/keys.ts";
 import { cidOf } from "../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../agents/adapters/ipfs/local-blocks.ts";
 import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/bytes.ts";
+import { decodeMessage } from "../agents/core/encoding/transcript.ts";
+import { messageDigest } from "../agents/core/encoding/typed-data.ts";
+import { recordOf } from "../agents/core/request/progress.ts";
+import { messageProof } from "../agents/node/request/proofs.ts";
 import { protocolByCode } from "../agents/core/protocols/index.ts";
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
-import type { Address, Attempt, Certificate, Hex, Ppm, RequestId } from "../agents/core/types.ts";
+import type { Address, AgentId, Attempt, Certificate, Hex, Ppm, RequestId, SeatIndex } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./world/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
@@ -54,6 +60,8 @@ export interface DecidedChain {
    * @param certified is called when the seats have signed, before the chain has the decision
    */
   decide(requestId: bigint, minds?: readonly SeatMind[], certified?: OnCertified): Promise<Decided>;
+  /** Lets a seat sign another message for a place of its own, and brings both to the slasher. Returns the agent. */
+  slash(decided: Decided, seat: SeatIndex): Promise<AgentId>;
   close(): Promise<void>;
 }
 
@@ -123,7 +131,8 @@ export async function startDecidedChain(
       await keep(one);
       return one;
     };
-    return { chain, deployment, folder, decisions, decide, close };
+    const slash: DecidedChain["slash"] = (one, seat) => asker.slash(one, seat);
+    return { chain, deployment, folder, decisions, decide, slash, close };
   } catch (error) {
     await close();
     throw error;
@@ -194,10 +203,28 @@ class Asker {
     return one;
   }
 
-  async #reader(): Promise<ChainReader> {
+  async slash({ attempt, blocks }: Decided, seat: SeatIndex): Promise<AgentId> {
+    const said = blocks.slice(1).flatMap((bytes) => decodeMessage(bytes) ?? []);
+    const first = said.find(({ header }) => header.seat === seat);
+    if (first === undefined) throw new Error(`seat ${seat} said nothing`);
+    const header = { ...first.header, payloadDigest: sha256(utf8("another")) };
+    const second = { ...first, header, signature: signerOf(attempt, seat).sign(messageDigest(attempt, header)) };
+    const proof = messageProof(attempt, { first, second });
+    if (proof === null) throw new Error(`there is no seat ${seat}`);
+    const account = privateKeyToAccount((this.#chain.accounts[0] as LocalChain["accounts"][number]).privateKey);
+    const writer = await createChainWriter({ ...this.#place(), account, receiptPollMs: RECEIPT_POLL_MS });
+    const reader = await this.#reader();
+    await writer.submitEvidence(proof, async () => recordOf(await reader.requestEvents(attempt.request.id)));
+    return proof.agentId;
+  }
+
+  #place(): Omit<ChainOptions, "requestTimeoutMs"> {
     const { oracle, registry, chainId } = this.#deployment;
-    const place = { rpcUrl: this.#chain.rpcUrl, chainId, oracle, registry };
-    return createChainReader({ ...place, finalityDepth: 0, pollIntervalMs: POLL_MS });
+    return { rpcUrl: this.#chain.rpcUrl, chainId, oracle, registry };
+  }
+
+  async #reader(): Promise<ChainReader> {
+    return createChainReader({ ...this.#place(), finalityDepth: 0, pollIntervalMs: POLL_MS });
   }
 
   async #decideAll(
@@ -257,13 +284,21 @@ const AGREEING: SeatMind = {
 function decideAs(attempt: Attempt, minds: readonly SeatMind[] = attempt.committee.map(() => AGREEING)): Decided {
   const protocol = protocolByCode(attempt.request.terms.protocol);
   if (protocol === null) throw new Error(`protocol ${attempt.request.terms.protocol} is unknown`);
-  const signerOf = (seat: number): Keys => {
-    const signer = keys.find(({ address }) => address === attempt.committee[seat]?.signer);
-    if (signer === undefined) throw new Error(`seat ${seat} is nobody's`);
-    return signer;
-  };
-  const { certified } = stepDecision({ protocol, attempt, signerOf, minds, goal: "certified", verify: false });
+  const { certified } = stepDecision({
+    protocol,
+    attempt,
+    signerOf: (seat) => signerOf(attempt, seat),
+    minds,
+    goal: "certified",
+    verify: false,
+  });
   const [first] = certified;
   if (first === undefined) throw new Error("nothing was certified");
   return { attempt, certificate: first.certificate, blocks: first.blocks };
+}
+
+function signerOf({ committee }: Attempt, seat: number): Keys {
+  const signer = keys.find(({ address }) => address === committee[seat]?.signer);
+  if (signer === undefined) throw new Error(`seat ${seat} is nobody's`);
+  return signer;
 }

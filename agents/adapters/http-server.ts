@@ -5,6 +5,8 @@ import { ConclaveError } from "../core/errors.ts";
 /** An HTTP server that reads no body, and that bounds connections, requests, running answers and waits. */
 export interface HttpServer {
   readonly url: string;
+  /** Returns how many requests were refused for being too many, since the start. */
+  refused(): number;
   /** Stops the server and ends its connections. */
   close(): Promise<void>;
 }
@@ -58,6 +60,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { limits } = options;
   const admit = createAdmission(limits);
   let running = 0;
+  let refused = 0;
   const sizes = { maxHeaderSize: MAX_HEADER_BYTES, connectionsCheckingInterval: TIMEOUT_CHECK_MS };
   const server = createServer(sizes, (request, response) => {
     // A request's body is not read.
@@ -65,10 +68,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     places.work(request.socket, response);
     response.setHeaders(new Headers(options.headers?.(request)));
     if (!admit(request.socket.remoteAddress ?? "")) {
+      refused += 1;
       refuse(response, 429, "too many requests", { "retry-after": String(Math.ceil(limits.windowMs / 1_000)) });
       return;
     }
     if (running >= limits.concurrency) {
+      refused += 1;
       refuse(response, 503, "busy", { "retry-after": "1" });
       return;
     }
@@ -94,6 +99,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { address, family, port } = server.address() as AddressInfo;
   return {
     url: `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
+    refused: () => refused,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -19,6 +19,11 @@ export const commands: readonly (CommandGroup | CommandEntry)[] = [
         load: async () => (await import("./agent/init.ts")).agentInit,
       },
       {
+        name: "schema",
+        summary: "print the JSON Schema of an agent's config file, for editors",
+        load: async () => (await import("./agent/schema.ts")).agentSchema,
+      },
+      {
         name: "register",
         summary: "register the agent on the chain and stake for it",
         load: async () => (await import("./agent/register.ts")).agentRegister,

@@ -149,11 +149,36 @@ export interface PastPay {
   readonly transaction: Hex;
 }
 
+/** Faults that an agent was slashed for. All fields have to match; null matches anything. */
+export interface FaultFilter {
+  readonly agentId: AgentId | null;
+  readonly requestId: RequestId | null;
+}
+
+/** A fault of an agent, which the slasher took the proof of. */
+export interface PastFault {
+  readonly agentId: AgentId;
+  readonly requestId: RequestId;
+  readonly attempt: number;
+  /** What the agent signed twice, or that the answer that it certified was overturned. */
+  readonly fault: "messages" | "decisions" | "overturned";
+  /** Stake that the agent lost, bonded and unbonding, in the smallest unit; 0 if there was nothing to take. */
+  readonly cost: bigint;
+  /** The reporter's part of the cost. 0 for an overturned decision, whose appellants are paid once for all its seats. */
+  readonly reward: bigint;
+  /** Who submitted the proof; for an overturned decision who appealed against it. */
+  readonly reporter: Address;
+  /** Unix seconds. */
+  readonly time: number;
+  /** The transaction that carries the proof. */
+  readonly transaction: Hex;
+}
+
 export interface PastSlash {
   /** Null if the subgraph knows no evidence for the slash. */
   readonly requestId: RequestId | null;
   readonly attempt: number | null;
-  readonly fault: "messages" | "decisions" | "overturned" | null;
+  readonly fault: PastFault["fault"] | null;
   readonly bonded: bigint;
   readonly unbonding: bigint;
   readonly reporter: Address;

@@ -27,3 +27,17 @@ export interface AgentFacts {
   /** Newest block whose events were handled, and when (Unix milliseconds); null before the first. */
   readonly chain: { readonly blockNumber: bigint; readonly atMs: number } | null;
 }
+
+/**
+ * Why a live stream refused or ended a watcher. `busy`: more requests or watchers than the server takes; `address`: one address watches
+ * enough already; `slow`: the watcher did not take what it was sent.
+ */
+export type LiveRefusal = "busy" | "address" | "slow";
+
+/** What an operator watches of the live stream. Counts are since the start of the process. */
+export interface LiveFacts {
+  readonly watchers: number;
+  /** Events that were sent, to all watchers together. */
+  readonly sent: number;
+  readonly refused: Readonly<Record<LiveRefusal, number>>;
+}

@@ -11,6 +11,7 @@ import { DashboardProvider } from "./dashboard.tsx";
 const DecisionPage = lazy(async () => ({ default: (await import("./decision/decision-page.tsx")).DecisionPage }));
 const AskPage = lazy(async () => ({ default: (await import("./ask/ask-page.tsx")).AskPage }));
 const AgentsPage = lazy(async () => ({ default: (await import("./agents/agents-page.tsx")).AgentsPage }));
+const FaultsPage = lazy(async () => ({ default: (await import("./faults/faults-page.tsx")).FaultsPage }));
 const AgentPage = lazy(async () => ({ default: (await import("./agents/agent-page.tsx")).AgentPage }));
 
 /** The dashboard: everything below one address, by hash routes. */
@@ -71,6 +72,9 @@ function Pages({ form }: { readonly form: ReactElement }): ReactElement {
         </Route>
         <Route path="/agents">
           <AgentsPage />
+        </Route>
+        <Route path="/agents/faults">
+          <FaultsPage />
         </Route>
         <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
         <Route path="/settings">{form}</Route>

@@ -12,6 +12,7 @@ import type { Address, AgentId, Currency, RequestId } from "../../agents/core/ty
 import type { AgentRecord, ChainReader, OperatorActions, Receipt, StakePosition } from "../../agents/ports/chain.ts";
 import type { AgentHistory, RequestMoney } from "../../agents/ports/history.ts";
 import { connectionOf, type ConclaveDeployment } from "./connection.ts";
+import type { FaultsOptions, FoundFaults } from "./faults.ts";
 import { signingWallet, type SigningWallet } from "./account.ts";
 import { guarded, toSdkError } from "./errors.ts";
 import {
@@ -84,6 +85,8 @@ export interface Conclave {
   follow(requestId: bigint, options?: FollowOptions): AsyncGenerator<RequestUpdate, void, void>;
   read(requestId: bigint, signal?: AbortSignal): Promise<RequestReading>;
   history(options?: HistoryOptions): Promise<HistoryPage>;
+  /** Returns who was slashed, for what, and what it cost: from the subgraph, or from the latest blocks of the chain. */
+  faults(options?: FaultsOptions): Promise<FoundFaults>;
   /**
    * What happened to an agent, with the newest `limit` entries of each list, 1 to 100: only a subgraph knows. Null without a subgraph, and
    * for an agent that it does not know.
@@ -217,7 +220,7 @@ function reading({
   config,
   connection,
   ...context
-}: Context): Pick<Conclave, "follow" | "read" | "history" | "agentHistory" | "money"> {
+}: Context): Pick<Conclave, "follow" | "read" | "history" | "faults" | "agentHistory" | "money"> {
   const { publicClient, subgraphUrl } = config;
   return {
     follow: (requestId, options = {}) =>
@@ -238,6 +241,8 @@ function reading({
     money: (requestId, signal) =>
       guarded(async () => (subgraphUrl === undefined ? null : readMoney(connection, subgraphUrl, requestId, signal))),
     history: (options = {}) => guarded(() => readHistory(connection, subgraphUrl, options)),
+    faults: (options = {}) =>
+      guarded(async () => (await import("./faults.ts")).readFaults(connection, subgraphUrl, options)),
   };
 }
 

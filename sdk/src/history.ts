@@ -26,10 +26,13 @@ export interface HistoryOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface HistoryPage extends RequestPage {
+export interface HistoryPage extends RequestPage, Told {}
+
+/** Where an answer about the past comes from. */
+export interface Told {
   /** The chain knows only what happened in `blocks`; a subgraph's answer is not proven. */
   readonly source: "subgraph" | "chain";
-  /** The last block that the page knows. */
+  /** The last block that the answer knows. */
   readonly toBlock: number;
 }
 
@@ -44,18 +47,35 @@ export async function readHistory(
   subgraphUrl: string | undefined,
   options: HistoryOptions,
 ): Promise<HistoryPage> {
-  const { limit = DEFAULT_LIMIT, cursor } = options;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw new CoreError("USAGE", `Read the history: limit = ${limit}: give 1 to ${MAX_LIMIT}`, { field: "limit" });
-  if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return fromChain(connection, limit, options);
-  try {
-    return await fromSubgraph(connection, subgraphUrl, limit, options);
-  } catch (error) {
-    const isAway = error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE";
-    // Only its own first page can be had from elsewhere: a cursor means nothing to another source.
-    if (!isAway || cursor !== undefined) throw error;
-    return fromChain(connection, limit, options);
-  }
+  const { cursor } = options;
+  const limit = limitOf(options);
+  const onChain = (): Promise<HistoryPage> => fromChain(connection, limit, options);
+  if (subgraphUrl === undefined || CHAIN_CURSOR.test(cursor ?? "")) return onChain();
+  const indexed = fromSubgraph(connection, subgraphUrl, limit, options);
+  // Only its own first page can be had from elsewhere: a cursor means nothing to another source.
+  return cursor === undefined ? indexed.catch(unlessAway(onChain)) : indexed;
+}
+
+/** Asks the chain where the subgraph does not answer. */
+export function unlessAway<T>(onChain: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE") return onChain();
+    throw error;
+  };
+}
+
+/** Throws USAGE. */
+export function limitOf({ limit = DEFAULT_LIMIT }: Pick<HistoryOptions, "limit">): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new CoreError("USAGE", `Read the history: limit = ${limit}: give 1 to ${MAX_LIMIT}`, { field: "limit" });
+}
+
+/** Throws USAGE. */
+export function blocksOf({ blocks = DEFAULT_BLOCKS }: Pick<HistoryOptions, "blocks">): number {
+  if (Number.isSafeInteger(blocks) && blocks >= 1) return blocks;
+  throw new CoreError("USAGE", `Read the history: blocks = ${blocks}: give a number of blocks, 1 or more`, {
+    field: "blocks",
+  });
 }
 
 async function fromSubgraph(
@@ -99,7 +119,7 @@ export async function readMoney(
 }
 
 /** Throws SUBGRAPH_WRONG_CHAIN if the subgraph is another deployment's, and what `ask` throws. */
-async function askSubgraph<T>(
+export async function askSubgraph<T>(
   { domain }: Connection,
   url: string,
   ask: (subgraph: Subgraph) => Promise<Indexed<T>>,
@@ -121,13 +141,8 @@ function requireOwn(found: string | null, expected: string): void {
 }
 
 async function fromChain(connection: Connection, limit: number, options: HistoryOptions): Promise<HistoryPage> {
-  const { blocks = DEFAULT_BLOCKS, cursor } = options;
-  if (!Number.isSafeInteger(blocks) || blocks < 1)
-    throw new CoreError("USAGE", `Read the history: blocks = ${blocks}: give a number of blocks, 1 or more`, {
-      field: "blocks",
-    });
-  const page = { limit, cursor: cursor ?? null };
-  const window = { blocks, signal: signalOf(options) };
+  const page = { limit, cursor: options.cursor ?? null };
+  const window = { blocks: blocksOf(options), signal: signalOf(options) };
   const found = await recentHistoryOf(connection).requests(filterOf(options), page, window);
   const { requests, next, toBlock } = found;
   return { requests, next, source: "chain", toBlock };
@@ -144,6 +159,6 @@ function filterOf({ agentId, consumer, protocol, statuses, since, until }: Histo
   };
 }
 
-function signalOf({ signal }: { readonly signal?: AbortSignal | undefined }): AbortSignal {
+export function signalOf({ signal }: { readonly signal?: AbortSignal | undefined }): AbortSignal {
   return signal ?? new AbortController().signal;
 }

@@ -11,6 +11,7 @@ export {
 export type { ConclaveDeployment } from "./connection.ts";
 export { ConclaveError, type ConclaveErrorCode } from "./errors.ts";
 export type { FollowOptions, RequestProgress, RequestUpdate } from "./follow.ts";
+export type { FaultsOptions, FoundFaults } from "./faults.ts";
 export type { HistoryOptions, HistoryPage } from "./history.ts";
 export { quorumOf } from "../../agents/core/quorum.ts";
 export { PROTOCOL_CODES } from "./protocol-codes.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { readCar } from "../../agents/adapters/ipfs/car.ts";
 import { cidOf, MAX_BLOCK_BYTES } from "../../agents/adapters/ipfs/block.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
@@ -12,6 +12,7 @@ import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import type { HttpServer } from "../../agents/adapters/http-server.ts";
 import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.ts";
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
+import { createTranscriptSource } from "../../agents/adapters/ipfs/transcript-source.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest } from "../../agents/core/types.ts";
@@ -271,5 +272,104 @@ describe("AV3: blocks from a gateway", () => {
         assert.doesNotMatch(`${error.message} ${JSON.stringify(error)}`, /p%40ss|p@ss/);
         return (error as { code?: string }).code === "NETWORK_FAILED";
       });
+  });
+});
+
+describe("the blocks of a transcript from a gateway", () => {
+  let folder: string;
+  let store: ContentStore;
+  let blocks: readonly Digest[];
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "conclave-transcript-"));
+    store = await createFolderContentStore(folder);
+    blocks = await putDiamond(store);
+  });
+  after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  interface Served {
+    readonly url: string;
+    /** Formats that were asked for. */
+    readonly asked: string[];
+  }
+
+  /** Serves the store's blocks, some of them changed or missing; `car` answers for CARs in the gateway's place. */
+  async function serve(
+    context: TestContext,
+    change: (digest: Digest, bytes: Uint8Array) => Uint8Array | null = (_, bytes) => bytes,
+    car?: (response: ServerResponse) => void,
+  ): Promise<Served> {
+    const get = async (digest: Digest): Promise<Uint8Array> =>
+      change(digest, await store.get(digest)) ?? Promise.reject(new Error("it is gone"));
+    const has = async (digest: Digest): Promise<boolean> => change(digest, await store.get(digest)) !== null;
+    const behind = await startGateway({ store: { get, has }, host: "127.0.0.1", port: 0 });
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      const format = new URL(`http://x${request.url}`).searchParams.get("format") ?? "";
+      asked.push(format);
+      if (format === "car" && car !== undefined) return car(response);
+      passOn(`${behind.url}${request.url}`, response).catch(() => response.destroy());
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    context.after(async () => {
+      server.closeAllConnections();
+      server.close();
+      await behind.close();
+    });
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  }
+
+  async function passOn(url: string, response: ServerResponse): Promise<void> {
+    const answer = await fetch(url);
+    response.writeHead(answer.status);
+    for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
+  }
+
+  async function allFrom(url: string): Promise<readonly Uint8Array[]> {
+    const source = createTranscriptSource(url);
+    const [root = assert.fail(), ...others] = blocks;
+    return [await source.get(root), ...(await Promise.all(others.map((digest) => source.get(digest))))];
+  }
+
+  it("come all at once, by one request", async (context) => {
+    const { url, asked } = await serve(context);
+    const wanted = await Promise.all(blocks.map((digest) => store.get(digest)));
+    assert.deepEqual(
+      (await allFrom(url)).map((bytes) => Buffer.from(bytes)),
+      wanted.map((bytes) => Buffer.from(bytes)),
+    );
+    assert.deepEqual(asked, ["car"]);
+  });
+
+  it("come one by one where the gateway has no CARs, is busy, or breaks off", async (context) => {
+    const without = await serve(context, undefined, (response) => response.writeHead(406).end());
+    assert.equal((await allFrom(without.url)).length, 4);
+    assert.deepEqual(without.asked, ["car", "raw", "raw", "raw", "raw"]);
+    const cut = await serve(context, undefined, (response) => {
+      response.writeHead(200).write("nonsense");
+      setTimeout(() => response.destroy(), 20);
+    });
+    assert.equal((await allFrom(cut.url)).length, 4);
+  });
+
+  it("are named if one is missing or wrong, whatever else came", async (context) => {
+    const [, , third = assert.fail()] = blocks;
+    const missing = await serve(context, (digest, bytes) => (digest === third ? null : bytes));
+    await assert.rejects(allFrom(missing.url), { code: "BLOCK_MISSING", message: new RegExp(cidString(third)) });
+    const wrong = await serve(context, (digest, bytes) => (digest === third ? bytes.with(3, 0xff) : bytes));
+    await assert.rejects(allFrom(wrong.url), { code: "BLOCK_INVALID", message: new RegExp(cidString(third)) });
+  });
+
+  it("end with the signal, while the CAR stands still", async (context) => {
+    const { url } = await serve(context, undefined, (response) => response.writeHead(200).flushHeaders());
+    const reason = new Error("the page is left");
+    const left = new AbortController();
+    const [root = assert.fail()] = blocks;
+    const given = createTranscriptSource(url).get(root, left.signal);
+    setTimeout(() => left.abort(reason), 50);
+    await assert.rejects(given, reason);
   });
 });

@@ -170,18 +170,23 @@ describe("LV5: hostile watchers", () => {
     slow.resume();
     await closed;
     assert.ok(slow.bytesRead < 150 * 120_000, `the slow watcher got ${slow.bytesRead} bytes, which is everything`);
+    const { sent, refused } = server.facts();
+    assert.deepEqual(refused, { busy: 0, address: 0, slow: 1 });
+    assert.ok(sent >= 150 && sent < 300, `${sent} events were sent`);
     quick.leave();
   });
 
   it("gives one address no more than its streams, so that others can watch", async (context) => {
-    const { url } = await serve(context, { clientsPerAddress: 2, clients: 4 });
+    const { url, facts } = await serve(context, { clientsPerAddress: 2, clients: 4 });
     const first = await watch(`${url}${PATH}`, 0);
     const second = await watch(`${url}${PATH}`, 0);
     const third = await fetch(`${url}${PATH}`);
     assert.equal(third.status, 429);
     assert.equal(third.headers.get("retry-after"), "10");
+    assert.equal(facts().watchers, 2);
     first.leave();
     await sleep(100);
+    assert.deepEqual(facts(), { watchers: 1, sent: 0, refused: { busy: 0, address: 1, slow: 0 } });
     const fourth = await watch(`${url}${PATH}`, 0);
     assert.equal(fourth.response.status, 200);
     second.leave();
@@ -189,11 +194,13 @@ describe("LV5: hostile watchers", () => {
   });
 
   it("serves at most so many streams, and so many requests of one address", async (context) => {
-    const { url } = await serve(context, { clientsPerAddress: 100, clients: 3 });
+    const { url, facts } = await serve(context, { clientsPerAddress: 100, clients: 3 });
     const watchers = await Promise.all([0, 1, 2].map(() => watch(`${url}${PATH}`, 0)));
     assert.equal((await fetch(`${url}${PATH}`)).status, 503);
     const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await fetch(`${url}/live/8/0`)).status));
     assert.ok(statuses.includes(429));
+    // All places are taken, so each of them was refused for one reason or the other.
+    assert.deepEqual(facts(), { watchers: 3, sent: 0, refused: { busy: 41, address: 0, slow: 0 } });
     for (const watcher of watchers) watcher.leave();
   });
 

@@ -3,12 +3,14 @@ import type { ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { openSubgraph, type Subgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import type { AgentId } from "../../agents/core/types.ts";
+import type { AgentId, RequestId } from "../../agents/core/types.ts";
+import type { PastFault } from "../../agents/ports/history.ts";
 import {
   ANYTHING,
   HASH,
   ORACLE,
   REGISTRY,
+  evidenceRow,
   replyData,
   requestRow,
   standing,
@@ -99,6 +101,35 @@ describe("subgraph: its answers", () => {
     await assert.rejects(
       subgraph.requests(ANYTHING, { limit: 3, cursor: "e-3-4" }, context.signal),
       (error) => error instanceof ConclaveError && error.code === "USAGE",
+    );
+  });
+});
+
+describe("subgraph: its faults", () => {
+  it("come with what they cost, the newest first, and of one agent or request if so wanted", async (context) => {
+    const overturned = { fault: "Overturned", slash: [], logIndex: "4" };
+    const evidences = [evidenceRow(8), evidenceRow(9), evidenceRow(9, overturned)];
+    const { subgraph, asked } = await serve(context, data({ evidences }));
+    const { answer, upTo } = await subgraph.faults({ agentId: null, requestId: null }, 5_000, context.signal);
+    assert.equal(upTo.block, 90);
+    assert.deepEqual(
+      answer.map(({ requestId, fault, cost, reward }) => [requestId, fault, cost, reward]),
+      [
+        [9n, "overturned", 0n, 0n],
+        [9n, "messages", 10n ** 17n, 5n * 10n ** 16n],
+        [8n, "messages", 10n ** 17n, 5n * 10n ** 16n],
+      ],
+    );
+    const [, { agentId, attempt, reporter, time, transaction }] = answer as [PastFault, PastFault];
+    assert.deepEqual([agentId, attempt, time, transaction], [4, 0, 1_700_000_009, HASH]);
+    assert.equal(reporter, `0x${"06".repeat(20)}`);
+    await subgraph.faults({ agentId: 4 as AgentId, requestId: 9n as RequestId }, 2, context.signal);
+    assert.deepEqual(
+      asked.map(({ variables }) => variables),
+      [
+        { first: 1_000, where: {} },
+        { first: 2, where: { agent: "4", request: "9" } },
+      ],
     );
   });
 });

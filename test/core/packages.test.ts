@@ -58,3 +58,19 @@ describe("the packages that are published (ADR 22)", () => {
     assert.deepEqual(jobs["publish"]?.permissions, { contents: "read", "id-token": "write" });
   });
 });
+
+describe("the workflow of every push", () => {
+  it("runs everything that a change must pass, may write nothing, and knows no secret", () => {
+    const text = read(".github/workflows/ci.yml");
+    const { on, permissions, jobs } = parse(text) as {
+      readonly on: Readonly<Record<string, unknown>>;
+      readonly permissions: unknown;
+      readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
+    };
+    assert.deepEqual(Object.keys(on), ["push", "pull_request"]);
+    assert.deepEqual(permissions, { contents: "read" });
+    assert.deepEqual(Object.keys(jobs), ["ci"]);
+    assert.ok(jobs["ci"]?.steps.some(({ run }) => run === ".ci/run"));
+    assert.doesNotMatch(text, /secrets\./);
+  });
+});

@@ -95,7 +95,7 @@ describe("agent run with metrics", () => {
   });
 
   it("serves metrics on loopback if the config says so, until it ends", async () => {
-    await world.editConfig("a", (config) => ({ ...config, metrics: { port: 0 } }));
+    await world.editConfig("a", (config) => ({ ...config, metrics: { port: 0 }, live: { port: 0 } }));
     let url = "";
     await running(async (ready) => {
       url = String(ready["metrics"]);
@@ -107,10 +107,11 @@ describe("agent run with metrics", () => {
       assert.equal(series.get("conclave_agent_seats"), 0);
       assert.equal(series.get('conclave_model_failures_total{kind="timeout"}'), 0);
       assert.equal(series.get("conclave_model_calls_waiting"), 0);
+      assert.equal(series.get("conclave_live_watchers"), 0);
       for (const name of series.keys())
         assert.match(
           name,
-          /^conclave_(agent|chain|model|network|source)_[a-z_]+(\{(kind|outcome|result|le)="[^"]+"(,(kind|result|le)="[^"]+")?\})?$/,
+          /^conclave_(agent|chain|live|model|network|source)_[a-z_]+(\{(kind|outcome|reason|result|le)="[^"]+"(,(kind|result|le)="[^"]+")?\})?$/,
         );
     });
     await assert.rejects(fetch(url));

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
 import type { Page, Route } from "playwright-core";
 import type { PublicClient } from "viem";
 import type { Digest } from "../../agents/core/types.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { decided, decisionsOfAll, type DecidedCase } from "../support/decided-cases.ts";
@@ -16,6 +18,8 @@ import { serve, serveBlocks, type Served } from "./world.ts";
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
 const RPC = "http://node.test/";
 const LARGE = 31;
+/** Seats whose hashgraph is made in seconds. */
+const MANY = 13;
 /** On an idle machine it takes a second; others may use this one. */
 const PATIENCE_MS = 20_000;
 
@@ -27,12 +31,18 @@ const large = decided(
   Array.from({ length: LARGE }, (_, seat) => (seat < 24 ? "yes" : "no")),
   {},
 );
+const graph = decided(
+  hashgraph,
+  1_001,
+  Array.from({ length: MANY }, (_, seat) => (seat < 10 ? "yes" : "no")),
+  {},
+);
 /** The decision of each protocol whose committee has seven seats; two of them dissent. */
 const cases = decisionsOfAll().filter(({ attempt }) => attempt.committee.length === 7);
 
 before(async () => {
   await mkdir(SHOTS, { recursive: true });
-  const all = [...cases, large];
+  const all = [...cases, large, graph];
   node = clientOf(all);
   const blocks = new Map<Digest, Uint8Array>(all.flatMap((one) => [...one.blocks]));
   const gateway = await serveBlocks(blocks);
@@ -62,6 +72,8 @@ describe("page: every protocol", () => {
         .getByRole("img", { name: /of 7 seats gave the answer/ })
         .first()
         .waitFor();
+      const graphs = one.name.startsWith("hashgraph,") ? 1 : 0;
+      assert.equal(await page.getByRole("heading", { name: "Who saw whom" }).count(), graphs);
       await page.screenshot({ path: join(SHOTS, `${one.name.split(",")[0]}.png`), fullPage: true });
       await prove(page);
     });
@@ -81,6 +93,41 @@ describe("page: every protocol", () => {
       `shown after ${Math.round(shown - started)} ms, proven after ${Math.round(proven - shown)} ms more`,
     );
   });
+});
+
+describe("page: the graph of a hashgraph", () => {
+  it(
+    `draws the events of ${MANY} seats, and says what each had seen`,
+    { timeout: 4 * PATIENCE_MS },
+    async (context) => {
+      const { page } = await visit(context, world, { route: "/settings", routes: answerCalls });
+      const started = performance.now();
+      await page.goto(`${world.url}#${routeOf(graph)}`);
+      const drawing = page.getByRole("img", { name: /^\d+ events of 13 seats$/ });
+      await drawing.waitFor({ timeout: PATIENCE_MS });
+      const name = await drawing.getAttribute("aria-label");
+      context.diagnostic(`${name}, drawn after ${Math.round(performance.now() - started)} ms`);
+      assert.ok((await drawing.locator("*").count()) < 2 * MANY + 10, "the drawing has too many elements");
+      const section = page.getByRole("region", { name: "Who saw whom" });
+      // The last event of a quick committee descends from events of all seats; the first one of a seat from none.
+      const seen = section.locator("p[aria-live]");
+      assert.match(await seen.innerText(), /^Seat \d+, event \d+, .*: it had seen \d+ of \d+ events, of \d+ seats?/);
+      await section.getByLabel("Seat", { exact: true }).selectOption("Seat 7");
+      const first = section.getByLabel("Event", { exact: true }).locator("option").first();
+      await section.getByLabel("Event", { exact: true }).selectOption({ label: (await first.innerText()).trim() });
+      assert.match(await seen.innerText(), /^Seat 7, event 1, [^:]+: it had seen 1 of \d+ events, of 1 seat\./);
+      assert.match(await seen.innerText(), /It had seen nothing of seat 0, seat 1,/);
+      // A click chooses the event next to it: the drawing's top left has the first events of the first seat.
+      await drawing.click({ position: { x: 66, y: 12 } });
+      assert.match(await seen.innerText(), /^Seat 0, event 1, /);
+      const { violations } = await new AxeBuilder({ page }).include(".graph").analyze();
+      assert.deepEqual(
+        violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id),
+        [],
+      );
+      await drawing.screenshot({ path: join(SHOTS, "graph.png") });
+    },
+  );
 });
 
 function routeOf({ attempt }: DecidedCase): string {

@@ -1,12 +1,16 @@
-// What a subgraph knows of an agent, on its page.
+// What is known of agents and of money: from a subgraph, and of faults from the chain, too.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { mkdir } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { HASH, standing } from "../adapters/fixtures/subgraph-server.ts";
-import { sees, visit } from "./visit.ts";
+import { encodeEventTopics } from "viem";
+import { agentRegistryAbi } from "@conclave/contracts/abi";
+import type { SeatIndex } from "../../agents/core/types.ts";
+import type { Decided } from "../../devnet/decided-chain.ts";
+import { evidenceRow, HASH, standing } from "../adapters/fixtures/subgraph-server.ts";
+import { sees, visit, type RpcCall } from "./visit.ts";
 import { startDashboardWorld, type DashboardWorld } from "./world.ts";
 
 const SHOTS = join(import.meta.dirname, "../../.cache/page");
@@ -56,32 +60,23 @@ const AGENT = {
     { tenth: 6, sureAgreed: 1, sureOutvoted: 3, unsureAgreed: 0, unsureOutvoted: 0 },
     { tenth: 9, sureAgreed: 19, sureOutvoted: 1, unsureAgreed: 2, unsureOutvoted: 1 },
   ],
-  slashes: [
-    {
-      bonded: "40000000000000000",
-      unbonding: "10000000000000000",
-      reporter: { id: `0x${"06".repeat(20)}` },
-      evidence: { fault: "Overturned", attempt: 0, request: { id: "7" } },
-      timestamp: String(START + 7 * DAY),
-      transaction: HASH.replace("ab", "cd"),
-    },
-    {
-      bonded: "100000000000000000",
-      unbonding: "0",
-      reporter: { id: `0x${"06".repeat(20)}` },
-      evidence: { fault: "Messages", attempt: 0, request: { id: "5" } },
-      timestamp: String(START + 5 * DAY),
-      transaction: HASH,
-    },
-  ],
+  slashes: [],
 };
+
+const EVIDENCES = [
+  evidenceRow(7, {
+    fault: "Overturned",
+    slash: [{ bonded: "40000000000000000", unbonding: "10000000000000000", reward: "0" }],
+  }),
+  evidenceRow(5),
+];
 
 function answering(more: object) {
   const { oracle, registry } = world.chain.deployment;
   const deployment = { oracle, registry, requests: 0, agents: 13, activeAgents: 13 };
   return (page: Page): Promise<unknown> =>
     page.route(SUBGRAPH, (route) => {
-      const data = { ...standing(), deployment, requests: [], ...more };
+      const data = { ...standing(), deployment, requests: [], evidences: [], ...more };
       return route.fulfill({ json: { data }, headers: { "access-control-allow-origin": "*" } });
     });
 }
@@ -92,7 +87,7 @@ describe("page: an agent's record", () => {
     const { page } = await visit(context, world, {
       route: "/agents/2",
       config,
-      routes: answering({ agent: AGENT }),
+      routes: answering({ agent: AGENT, evidences: EVIDENCES }),
       viewport: { width: 390, height: 800 },
     });
     await page.getByRole("img", { name: /^From 100 % on .* to 69 % on .*, in 3 changes$/ }).waitFor();
@@ -117,8 +112,8 @@ describe("page: an agent's record", () => {
     await page.screenshot({ path: join(SHOTS, "record-phone.png"), fullPage: true });
   });
 
-  it("says that an agent was never slashed, and shows nothing where no subgraph is", async (context) => {
-    const clean = { ...AGENT, reputation: 1_000_000, reputationChanges: [], reliability: [], slashes: [] };
+  it("says that an agent was never slashed, and reads its faults from the chain where no subgraph is", async (context) => {
+    const clean = { ...AGENT, reputation: 1_000_000, reputationChanges: [], reliability: [] };
     const config = { ...world.config, subgraphUrl: SUBGRAPH };
     const { page } = await visit(context, world, { route: "/agents/2", config, routes: answering({ agent: clean }) });
     await sees(page, "It was never slashed.");
@@ -126,7 +121,8 @@ describe("page: an agent's record", () => {
     assert.equal(await page.getByText("Reliability").count(), 0);
     const without = await visit(context, world, { route: "/agents/2" });
     await without.page.getByRole("heading", { name: "Its latest seats" }).waitFor();
-    assert.equal(await without.page.getByRole("heading", { name: "Faults" }).count(), 0);
+    await sees(without.page, "It was never slashed.");
+    assert.equal(await without.page.getByRole("heading", { name: "Reputation over time" }).count(), 0);
   });
 });
 
@@ -166,5 +162,63 @@ describe("page: the money of a request", () => {
         "Back to the asker 0.410000000000000003 TEST",
       ],
     );
+  });
+});
+
+/** Adds to the registry's events that an agent fell asleep. */
+function fellAsleep(agentId: number) {
+  const { registry } = world.chain.deployment;
+  return (page: Page): Promise<unknown> =>
+    page.route(`${world.rpcUrl}/**`, async (route) => {
+      const { method, params } = (route.request().postDataJSON() ?? {}) as Partial<RpcCall>;
+      const [query] = (params ?? []) as readonly { readonly address: readonly string[]; readonly topics: unknown[] }[];
+      const isRegistrys = method === "eth_getLogs" && query?.address.includes(registry) && query.topics.length === 0;
+      if (isRegistrys !== true) return route.continue();
+      const response = await route.fetch();
+      const answer = (await response.json()) as { readonly result: readonly object[] };
+      const last = answer.result.at(-1);
+      if (last === undefined) return route.fulfill({ response });
+      const topics = encodeEventTopics({ abi: agentRegistryAbi, eventName: "AgentFellAsleep", args: { agentId } });
+      const added = { ...last, address: registry, topics, data: "0x", logIndex: "0xffff" };
+      return route.fulfill({ response, json: { ...answer, result: [...answer.result, added] } });
+    });
+}
+
+describe("page: faults", () => {
+  it("shows who was slashed, for what, by whose proof and at what cost, and who sleeps, without a subgraph", async (context) => {
+    const [decided] = world.chain.decisions as [Decided];
+    const agentId = await world.chain.slash(decided, 1 as SeatIndex);
+    const sleeper = agentId === 3 ? 4 : 3;
+    const { page } = await visit(context, world, {
+      route: "/agents",
+      routes: fellAsleep(sleeper),
+      viewport: { width: 390, height: 800 },
+    });
+    await page.getByRole("link", { name: "Who was slashed, and who sleeps" }).click();
+    await page.getByRole("heading", { level: 1, name: "Faults" }).waitFor();
+    const fault = page.getByRole("region", { name: "Slashed" }).getByRole("listitem");
+    await fault.waitFor();
+    const [reporter] = world.accounts;
+    const short = `${reporter?.address.slice(0, 6)}…${reporter?.address.slice(-4)}`;
+    const text = (await fault.innerText()).replaceAll(/\s+/g, " ");
+    assert.match(text, new RegExp(`^Agent ${agentId} signed two messages for one place in #1.1; it cost 0.1 TEST `));
+    assert.match(text, new RegExp(`Proven by ${short}, who got 0.05 TEST. The proof is in the transaction 0x`, "i"));
+    const out = page.getByRole("region", { name: "Out of the draw" }).getByRole("listitem");
+    assert.match((await out.allInnerTexts()).join(), new RegExp(`^Agent ${sleeper} is asleep: it missed three seats`));
+    assert.equal(await page.getByRole("link", { name: "Agents" }).getAttribute("aria-current"), "page");
+    const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+    assert.ok(wide <= window, `the faults are ${wide} pixels wide in a window of ${window}`);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    assert.deepEqual(
+      violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id),
+      [],
+    );
+    await page.screenshot({ path: join(SHOTS, "faults-phone.png"), fullPage: true });
+
+    await fault.getByRole("link", { name: "#1.1" }).click();
+    await page.getByText("Who was slashed for it").click();
+    await sees(page, /signed two messages for one place in/);
+    await page.goto(`${world.url}#/agents/${agentId}`);
+    await sees(page, /signed two messages for one place in/);
   });
 });

@@ -13,7 +13,7 @@ import { playScenario } from "../../lab/scenario/scenario.ts";
 import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { createCli } from "../integration/cli-world.ts";
 import { LIMIT_MS, OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
-import { checkAgentRecord, checkRequests } from "./history.ts";
+import { checkAgentRecord, checkFaults, checkRequests } from "./history.ts";
 
 const REQUESTS = 24;
 
@@ -55,6 +55,9 @@ test(
     const agents = economy.agents.map(({ id }) => Number(id) as AgentId);
     await context.test("history: the same requests as the chain's events, by every filter and page", () =>
       checkRequests(node.queryUrl, source, agents, context.signal),
+    );
+    await context.test("history: the same faults as the chain's events", () =>
+      checkFaults(node.queryUrl, source, agents, context.signal),
     );
     await context.test("an agent's record has each of its entities", async () => {
       for (const agentId of agents)

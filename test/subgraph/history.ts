@@ -1,5 +1,7 @@
 // Compares the typed client's answers about a chain with the chain's events and with every entity.
 import assert from "node:assert/strict";
+import { connect } from "../../agents/adapters/chain/connection.ts";
+import { readRecentFaults } from "../../agents/adapters/chain/faults.ts";
 import { openRecentHistory } from "../../agents/adapters/chain/recent.ts";
 import type { ReaderOptions } from "../../agents/adapters/chain/reader.ts";
 import { openSubgraph, type Subgraph } from "../../agents/adapters/subgraph/subgraph.ts";
@@ -14,6 +16,7 @@ import { ANYTHING } from "../adapters/fixtures/subgraph-server.ts";
 const BLOCKS = 1_000_000;
 /** Rows per page: a number that does not divide the number of rows. */
 const LIMIT = 7;
+const MOST_FAULTS = 1_000;
 
 /** Checks that subgraph and events give the same requests under every filter. */
 export async function checkRequests(
@@ -51,6 +54,32 @@ export async function checkRequests(
   assert.deepEqual([await fromSubgraph(nobody), await fromEvents(nobody)], [[], []]);
   const unused = protocols.find(({ code }) => all.every(({ protocol }) => protocol !== code));
   assert.deepEqual(await fromSubgraph({ ...ANYTHING, protocol: unused!.code }), []);
+}
+
+/** Checks that subgraph and events tell the same faults, of all agents and of each. */
+export async function checkFaults(
+  queryUrl: string,
+  source: ReaderOptions,
+  agents: readonly AgentId[],
+  signal: AbortSignal,
+): Promise<void> {
+  const subgraph = openSubgraph({ url: queryUrl });
+  const connection = await connect(source, signal);
+  for (const agentId of [null, ...agents]) {
+    const filter = { agentId, requestId: null };
+    const { answer } = await subgraph.faults(filter, MOST_FAULTS, signal);
+    const { faults } = await readRecentFaults(connection, filter, MOST_FAULTS, { blocks: BLOCKS, signal });
+    assert.deepEqual(answer, faults);
+    if (agentId !== null) continue;
+    const [newest] = faults;
+    assert.ok(newest !== undefined, "nobody was slashed");
+    const { requestId } = newest;
+    const ofRequest = await subgraph.faults({ agentId, requestId }, MOST_FAULTS, signal);
+    assert.deepEqual(
+      ofRequest.answer,
+      faults.filter((fault) => fault.requestId === requestId),
+    );
+  }
 }
 
 async function allPages(read: (page: PageWanted) => Promise<RequestPage>): Promise<readonly PastRequest[]> {

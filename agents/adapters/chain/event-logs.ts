@@ -27,7 +27,7 @@ interface Form {
 }
 
 /** Each event is found by its topic. viem would hash the signatures again for each log. */
-function createDecoder<const Contract extends Abi>(
+export function createDecoder<const Contract extends Abi>(
   abi: Contract,
 ): (log: EventLog) => DecodeEventLogReturnType<Contract> {
   let forms: ReadonlyMap<Hex | undefined, Form> | null = null;

@@ -6,8 +6,8 @@ import type { MinedLog } from "./decode.ts";
 
 export interface LogQuery {
   readonly address: readonly Address[];
-  /** Topics, the event's signature first; null matches anything. */
-  readonly topics?: readonly (Hex | null)[];
+  /** Topics, the event's signature first; any of a list matches, and null matches anything. */
+  readonly topics?: readonly (Hex | Hex[] | null)[];
 }
 
 /** Range of blocks that the node accepts: it halves after a refusal and grows after a success. */

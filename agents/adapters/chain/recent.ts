@@ -5,8 +5,8 @@ import { progressOf, lastRound } from "../../core/request/progress.ts";
 import type { PageWanted, PastRequest, HistoryFilter, RequestPage } from "../../ports/history.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { connect, type Connection } from "./connection.ts";
-import { decodeLog } from "./decode.ts";
-import { scanLogs, type RangeSize } from "./logs.ts";
+import { decodeLog, type MinedLog } from "./decode.ts";
+import { scanLogs, type LogQuery, type RangeSize } from "./logs.ts";
 import { readRequestState, type ReaderOptions } from "./reader.ts";
 
 /** History from the events of the last blocks, without a subgraph. */
@@ -34,7 +34,7 @@ interface EventPlace {
 type Asked = Extract<ChainEvent, { kind: "requested" }>;
 
 const CURSOR = /^e-(\d{1,15})-(\d{1,9})$/;
-const BLOCK_RANGE = 2_000n;
+export const BLOCK_RANGE = 2_000n;
 /** Most events read at once, so that the memory is bounded whatever the node sends. */
 const MAX_EVENTS = 200_000;
 
@@ -48,7 +48,15 @@ export function recentHistoryOf(connection: Connection, maxBlockRange = BLOCK_RA
   return {
     async requests(filter, { limit, cursor }, window) {
       const before = cursor === null ? null : placeOf(cursor);
-      const { from, to, events } = await readWindow(connection, maxBlockRange, window);
+      const { oracle } = connection.domain;
+      const {
+        from,
+        to,
+        found: events,
+      } = await readWindow(connection, { address: [oracle] }, maxBlockRange, window, (log) => {
+        const decoded = decodeLog(log, oracle, connection.registry);
+        return decoded.kind === "event" ? decoded.event : null;
+      });
       const found: { readonly request: PastRequest; readonly place: EventPlace }[] = [];
       for (const own of newestFirst(events, before)) {
         // One request more than fits shows that there is another page.
@@ -102,27 +110,32 @@ function placeOf(cursor: string): EventPlace {
   );
 }
 
-async function readWindow(
+/**
+ * Reads the logs of the window and decodes them, in chain order; what decodes to null is left out. Throws USAGE if they are more than
+ * fit into memory.
+ */
+export async function readWindow<T>(
   connection: Connection,
+  query: LogQuery,
   maximum: bigint,
   { blocks, signal, onProgress }: Window,
-): Promise<{ readonly from: bigint; readonly to: bigint; readonly events: readonly ChainEvent[] }> {
-  const { oracle } = connection.domain;
+  decode: (log: MinedLog) => T | null,
+): Promise<{ readonly from: bigint; readonly to: bigint; readonly found: readonly T[] }> {
   const to = await connection.call("Read the newest block", signal, (client) => client.getBlockNumber());
   const first = to - BigInt(blocks) + 1n;
   const from = first > connection.deploymentBlock ? first : connection.deploymentBlock;
   const size: RangeSize = { current: maximum, maximum };
-  const events: ChainEvent[] = [];
+  const found: T[] = [];
   for (let next = from; next <= to; next += maximum) {
     const end = next + maximum - 1n < to ? next + maximum - 1n : to;
-    for (const log of await scanLogs(connection, { address: [oracle] }, { from: next, to: end, size }, signal)) {
-      const decoded = decodeLog(log, oracle, connection.registry);
-      if (decoded.kind === "event") events.push(decoded.event);
+    for (const log of await scanLogs(connection, query, { from: next, to: end, size }, signal)) {
+      const decoded = decode(log);
+      if (decoded !== null) found.push(decoded);
     }
-    if (events.length > MAX_EVENTS) throw tooMany(blocks);
+    if (found.length > MAX_EVENTS) throw tooMany(blocks);
     onProgress?.(Number(end - from) + 1, Number(to - from) + 1);
   }
-  return { from, to, events };
+  return { from, to, found };
 }
 
 function tooMany(blocks: number): ConclaveError {
@@ -149,7 +162,8 @@ function newestFirst(
   return [...byRequest.values()].filter(([asked]) => isBefore(asked)).toReversed();
 }
 
-async function timeOf(connection: Connection, blockNumber: bigint, signal: AbortSignal): Promise<number> {
+/** Returns the time of a block, in Unix seconds. */
+export async function timeOf(connection: Connection, blockNumber: bigint, signal: AbortSignal): Promise<number> {
   const { timestamp } = await connection.call(`Read block ${blockNumber}`, signal, (client) =>
     client.getBlock({ blockNumber }),
   );

@@ -4,12 +4,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { encodeLiveEvent } from "../../core/encoding/live-events.ts";
 import type { Attempt } from "../../core/types.ts";
 import type { LiveFeed } from "../../ports/live-feed.ts";
+import type { LiveFacts } from "../../ports/metrics.ts";
 import { refuse, startHttpServer, type HttpServer } from "../http-server.ts";
 import type { LiveConfig } from "./config.ts";
 
 /** Streams what committees say, as server-sent events: GET /live/REQUEST/ATTEMPT. Nothing that is sent to it changes anything. */
 export interface LiveStreams extends Pick<HttpServer, "url" | "close"> {
   readonly feed: LiveFeed;
+  facts(): LiveFacts;
 }
 
 /** What the server told of one attempt. All its streams send the same bytes. */
@@ -47,6 +49,7 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
   const bounds = { ...defaults, ...some };
   const recordings = new Map<string, Recording>();
   const watchers = new Map<string, number>();
+  const counts = { sent: 0, address: 0, slow: 0 };
   const server = await startHttpServer({
     name: "live stream",
     host: config.host,
@@ -65,11 +68,14 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
       }
       const address = request.socket.remoteAddress ?? "";
       const open = watchers.get(address) ?? 0;
-      if (open >= config.clientsPerAddress)
+      if (open >= config.clientsPerAddress) {
+        counts.address += 1;
         return refuse(response, 429, "this address watches enough already", { "retry-after": "10" });
+      }
       watchers.set(address, open + 1);
       try {
-        await stream(recording, placeIn(recording, url?.searchParams.get("after") ?? ""), bounds, request, response);
+        const from = placeIn(recording, url?.searchParams.get("after") ?? "");
+        await stream(recording, from, { bounds, counts, request, response });
       } finally {
         const left = (watchers.get(address) ?? 1) - 1;
         if (left === 0) watchers.delete(address);
@@ -80,6 +86,11 @@ export async function startLiveStreams(config: LiveConfig, some: Partial<LiveBou
   return {
     url: server.url,
     feed: feedOf(recordings, bounds),
+    facts: () => ({
+      watchers: watchers.values().reduce((sum, open) => sum + open, 0),
+      sent: counts.sent,
+      refused: { busy: server.refused(), address: counts.address, slow: counts.slow },
+    }),
     close: () => {
       for (const recording of recordings.values()) end(recording);
       return server.close();
@@ -144,13 +155,18 @@ function placeIn({ run, frames }: Recording, after: string): number {
   return named === run ? Math.min(Number(index) + 1, frames.length) : 0;
 }
 
+interface Watcher {
+  readonly bounds: LiveBounds;
+  readonly counts: { sent: number; slow: number };
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /** Sends the recording from a place on until it is over or the watcher leaves. */
 async function stream(
   recording: Recording,
   from: number,
-  { slowestMs, heartbeatMs }: LiveBounds,
-  request: IncomingMessage,
-  response: ServerResponse,
+  { bounds, counts, request, response }: Watcher,
 ): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
@@ -165,29 +181,44 @@ async function stream(
   }
   const left = new AbortController();
   response.once("close", () => left.abort());
-  const write = (chunk: Buffer | string): Promise<void> => writeTo(response, chunk, slowestMs, left.signal);
+  const write = async (chunk: Buffer | string): Promise<boolean> => {
+    const fate = await writeTo(response, chunk, bounds.slowestMs, left.signal);
+    if (fate === "slow") counts.slow += 1;
+    return fate === "taken";
+  };
   await write("retry: 2000\n\n");
   for (let at = from; !left.signal.aborted;) {
     const frame = recording.frames[at];
     if (frame !== undefined) {
-      await write(frame);
+      if (await write(frame)) counts.sent += 1;
       at += 1;
     } else if (recording.isOver) break;
-    else if (!(await hasMore(recording, heartbeatMs, left.signal))) await write(":\n\n");
+    else if (!(await hasMore(recording, bounds.heartbeatMs, left.signal))) await write(":\n\n");
   }
   response.end();
 }
 
-/** Writes a chunk, and waits while the watcher is behind: nothing is kept for it but its place in the recording. */
+/**
+ * Writes a chunk, and waits while the watcher is behind: nothing is kept for it but its place in the recording. A watcher that lets it wait for
+ * too long is cut.
+ */
 async function writeTo(
   response: ServerResponse,
   chunk: Buffer | string,
   slowestMs: number,
   left: AbortSignal,
-): Promise<void> {
-  if (left.aborted || response.write(chunk)) return;
+): Promise<"taken" | "left" | "slow"> {
+  if (left.aborted) return "left";
+  if (response.write(chunk)) return "taken";
   const signal = AbortSignal.any([left, AbortSignal.timeout(slowestMs)]);
-  await once(response, "drain", { signal }).catch(() => response.destroy());
+  try {
+    await once(response, "drain", { signal });
+    return "taken";
+  } catch {
+    const fate = left.aborted ? "left" : "slow";
+    response.destroy();
+    return fate;
+  }
 }
 
 /** Waits until the recording changes, a heartbeat at most; false if it did not. */

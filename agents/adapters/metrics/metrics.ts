@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { Registry } from "prom-client";
-import type { AgentFacts } from "../../ports/metrics.ts";
+import type { AgentFacts, LiveFacts } from "../../ports/metrics.ts";
 import type { HostedModel, Model } from "../../ports/model.ts";
 import type { SourceReader } from "../../ports/source-reader.ts";
 import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
 import { showAgent } from "./agent-metrics.ts";
+import { showLive } from "./live-metrics.ts";
 import { showNetwork, type RefusedKind } from "./network-metrics.ts";
 import { measuredModel } from "./model-metrics.ts";
 import { measuredReader } from "./source-metrics.ts";
@@ -29,6 +30,8 @@ export interface Metrics {
   showAgent(facts: () => AgentFacts): void;
   /** Shows what the network refused. */
   showNetwork(refused: () => Readonly<Record<RefusedKind, number>>): void;
+  /** Shows what the live stream does. */
+  showLive(facts: () => LiveFacts): void;
   /** Serves GET /metrics and nothing else. Throws NETWORK_FAILED if the port is taken. */
   serve(place: MetricsPlace): Promise<HttpServer>;
 }
@@ -48,6 +51,7 @@ export function createMetrics(): Metrics {
     measuredReader: (reader) => measuredReader(reader, registry),
     showAgent: (facts) => showAgent(facts, registry),
     showNetwork: (refused) => showNetwork(refused, registry),
+    showLive: (facts) => showLive(facts, registry),
     serve: ({ host, port, public: isPublic }) =>
       startHttpServer({
         name: "metrics",

@@ -17,6 +17,33 @@ const appealState = z.enum(["Open", "Upheld", "Lost", "Unanswered"]);
 
 const callbackState = z.enum(["NotWanted", "Waiting", "Delivered", "Failed"]);
 
+export type EvidenceFilter = Where<{
+  id: Hex;
+  agent: string;
+  request: string;
+  requestHash: Hex;
+  attempt: number;
+  fault: z.infer<typeof fault>;
+  reporter: string;
+  timestamp: bigint;
+  block: bigint;
+  logIndex: bigint;
+  transaction: Hex;
+}> & {
+  readonly slash_?: Where<{
+    id: Hex;
+    agent: string;
+    evidence: string;
+    bonded: bigint;
+    unbonding: bigint;
+    reward: bigint;
+    reporter: string;
+    timestamp: bigint;
+    block: bigint;
+    transaction: Hex;
+  }>;
+};
+
 export type RequestFilter = Where<{
   id: string;
   number: number;
@@ -262,6 +289,41 @@ const agentHistoryText =
 
 export function agentHistoryQuery(variables: { readonly id: string; readonly first: number }) {
   return { name: "AgentHistory", text: agentHistoryText, variables, answer: agentHistoryAnswer };
+}
+
+const faultsAnswer = z.object({
+  _meta: z
+    .object({
+      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+      hasIndexingErrors: z.boolean(),
+    })
+    .nullable(),
+  deployment: z
+    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
+    .nullable(),
+  evidences: list(
+    z.object({
+      agent: z.object({ number: int }),
+      request: z.object({ id: requestId }),
+      attempt: int,
+      fault: fault,
+      reporter: z.object({ id: bytes }),
+      slash: list(z.object({ bonded: bigInt, unbonding: bigInt, reward: bigInt })),
+      timestamp: time,
+      block: bigInt,
+      logIndex: bigInt,
+      transaction: bytes,
+    }),
+  ),
+});
+/** All that the query Faults tells. */
+export type FaultsAnswer = z.infer<typeof faultsAnswer>;
+
+const faultsText =
+  'query Faults($first:Int!$where:Evidence_filter!){...Standing evidences(first:$first orderBy:timestamp orderDirection:desc where:$where){agent{number}request{id}attempt fault reporter{id}slash(first:1){bonded unbonding reward}timestamp block logIndex transaction}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+
+export function faultsQuery(variables: { readonly first: number; readonly where: EvidenceFilter }) {
+  return { name: "Faults", text: faultsText, variables, answer: faultsAnswer };
 }
 
 const requestMoneyAnswer = z.object({

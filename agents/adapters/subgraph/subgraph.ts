@@ -12,7 +12,9 @@ import {
 } from "../../core/types.ts";
 import type {
   Amounts,
+  FaultFilter,
   PageWanted,
+  PastFault,
   PastRequest,
   HistoryFilter,
   RequestMoney,
@@ -24,10 +26,12 @@ import type { AgentHistory } from "../../ports/history.ts";
 import { postQuery, subgraphError, type Endpoint, type Query } from "./endpoint.ts";
 import {
   agentHistoryQuery,
+  faultsQuery,
   requestMoneyQuery,
   requestsQuery,
   statisticsQuery,
   type AgentHistoryAnswer,
+  type FaultsAnswer,
   type RequestFilter as Where,
   type RequestMoneyAnswer,
   type RequestsAnswer,
@@ -43,6 +47,8 @@ export interface Subgraph {
   agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Indexed<AgentHistory | null>>;
   /** Returns who was paid what for a request; null if it does not know the request. */
   money(requestId: RequestId, signal: AbortSignal): Promise<Indexed<RequestMoney | null>>;
+  /** Returns the newest faults, at most `limit`, the newest first. */
+  faults(filter: FaultFilter, limit: number, signal: AbortSignal): Promise<Indexed<readonly PastFault[]>>;
   statistics(days: number, signal: AbortSignal): Promise<Indexed<Statistics>>;
 }
 
@@ -103,6 +109,14 @@ export function openSubgraph(endpoint: Endpoint): Subgraph {
           `it answers with request ${said.request.id}, not ${requestId}`,
         );
       return { answer: said.request === null ? null : moneyOf(said.request), upTo };
+    },
+    async faults({ agentId, requestId }, limit, signal) {
+      const where = {
+        ...(agentId === null ? {} : { agent: String(agentId) }),
+        ...(requestId === null ? {} : { request: String(requestId) }),
+      };
+      const { said, upTo } = await ask(faultsQuery({ first: Math.min(limit, MAX_ROWS), where }), signal);
+      return { answer: said.evidences.toSorted(byNewest).map(faultOf), upTo };
     },
     async statistics(days, signal) {
       const { said, upTo } = await ask(statisticsQuery({ days }), signal);
@@ -212,9 +226,8 @@ function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
     signatureCount: said.signatureCount,
     earned: { token: said.earnedToken, native: said.earnedNative },
     registeredAt: said.registeredAt,
-    // Graph-node orders by one field, so events of one block are ordered here.
     reputationChanges: said.reputationChanges
-      .toSorted((left, right) => Number(right.block - left.block) || Number(right.logIndex - left.logIndex))
+      .toSorted(byNewest)
       .map(({ request, steps, before, after, timestamp, transaction }) => ({
         requestId: request.id,
         steps,
@@ -291,6 +304,32 @@ function moneyOf(said: NonNullable<RequestMoneyAnswer["request"]>): RequestMoney
       relayerPay,
     })),
     callers: callerPay.map(({ caller, amount }) => ({ caller: caller as Address, amount })),
+  };
+}
+
+interface Placed {
+  readonly block: bigint;
+  readonly logIndex: bigint;
+}
+
+/** Graph-node orders by one field, so events of one block are ordered here. */
+function byNewest(left: Placed, right: Placed): number {
+  return Number(right.block - left.block) || Number(right.logIndex - left.logIndex);
+}
+
+function faultOf(said: FaultsAnswer["evidences"][number]): PastFault {
+  const { agent, request, attempt, fault, reporter, slash, timestamp, transaction } = said;
+  const [taken] = slash;
+  return {
+    agentId: agent.number as AgentId,
+    requestId: request.id,
+    attempt,
+    fault: uncapital(fault),
+    cost: taken === undefined ? 0n : taken.bonded + taken.unbonding,
+    reward: taken?.reward ?? 0n,
+    reporter: reporter.id as Address,
+    time: timestamp,
+    transaction,
   };
 }
 

@@ -116,6 +116,7 @@ export async function joinAgent(
     if (metrics !== null && config.metrics !== undefined) {
       metrics.showAgent(() => agent.facts());
       metrics.showNetwork(() => networkLog.refused());
+      if (live !== null) metrics.showLive(() => live.facts());
       const server = await metrics.serve(config.metrics);
       closers.push(() => server.close());
       metricsUrl = `${server.url}/metrics`;

@@ -74,7 +74,11 @@ export const serve: CommandSpec<Options> = {
   },
 };
 
-async function openGateway(folder: string, place: ListenPlace, dashboard: Dashboard | null): Promise<HttpServer> {
+async function openGateway(
+  folder: string,
+  place: ListenPlace,
+  dashboard: Dashboard | null,
+): Promise<Pick<HttpServer, "url" | "close">> {
   const store = await openFolderReader(folder);
   try {
     const gateway = await startGateway({

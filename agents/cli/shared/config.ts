@@ -37,6 +37,8 @@ const metricsSchema = z.strictObject(httpPlaceFields).refine(isMeant, notMeant);
 
 /** The config file of an agent; relative paths are relative to its folder. */
 const agentConfigSchema = z.strictObject({
+  /** Where an editor finds the schema of this file; nothing else reads it. */
+  $schema: z.string().max(1_024).optional(),
   chain: chainConfigSchema,
   /** Encrypted key of the signer, which also pays the gas of relaying. */
   keystore: z.string().min(1).default(KEYSTORE_FILE),
@@ -137,6 +139,11 @@ export function withOwnRpc({ sources, chain }: AgentConfig): SourcesConfig {
 /** Validates a config; the error names `path`. Throws CONFIG_INVALID. */
 export function checkAgentConfig(value: unknown, path: string): AgentConfig {
   return check(agentConfigSchema, value, path);
+}
+
+/** Returns the JSON Schema of the config file. What depends on two fields is checked by `checkAgentConfig` alone. */
+export function agentConfigJsonSchema(): object {
+  return z.toJSONSchema(agentConfigSchema, { io: "input", target: "draft-7" });
 }
 
 export async function writeAgentConfig(directory: string, config: AgentConfig): Promise<void> {

@@ -143,9 +143,12 @@ function changesOf(answers: readonly Answer[]): Argument["changes"] {
 }
 
 function equivocationsIn(messages: Deliberation["messages"]): Argument["equivocations"] {
-  return messages.flatMap((spoken, index) => {
-    const others = conflictsOf(messages, spoken);
-    return others.length > 0 && others.every((other) => other > index) ? [[index, ...others]] : [];
+  const slots = Map.groupBy(messages.keys(), (index) => slotOf((messages[index] as Spoken).header));
+  return [...slots.values()].flatMap((indices) => {
+    const [first = 0, ...others] = indices;
+    const payloadOf = (index: number): string | undefined => messages[index]?.header.payloadDigest;
+    const different = others.filter((other) => payloadOf(other) !== payloadOf(first));
+    return different.length > 0 ? [[first, ...different]] : [];
   });
 }
 
@@ -154,14 +157,13 @@ export function conflictsOf(messages: Deliberation["messages"], { header }: Spok
   return messages.flatMap(({ header: other }, index) => (isConflict(header, other) ? [index] : []));
 }
 
-/** True if both messages claim one slot; all messages of a transcript have the same attempt and protocol. */
+/** Names the slot that a message claims; all messages of a transcript have the same attempt and protocol. */
+function slotOf({ seat, round, phase }: Header): string {
+  return `${seat} ${round} ${phase}`;
+}
+
 function isConflict(one: Header, other: Header): boolean {
-  return (
-    one.seat === other.seat &&
-    one.round === other.round &&
-    one.phase === other.phase &&
-    one.payloadDigest !== other.payloadDigest
-  );
+  return slotOf(one) === slotOf(other) && one.payloadDigest !== other.payloadDigest;
 }
 
 function listOf(value: Value | undefined): readonly Value[] {

@@ -71,29 +71,33 @@ function readAll(
   const isRefused = protocol.refuseRequest(attempt) !== null;
   const tally = found.reduce((before, { message }) => addMessage(before, message).tally, emptyTally);
   const reasons = isRefused ? [] : (protocol.explain?.(attempt, tally) ?? []);
-  return { ...spokenIn(attempt, protocol, found), reasons };
+  const rendered = found.map(({ digest, message }) => renderedOf(attempt, protocol, digest, message));
+  return { ...spokenIn(rendered), reasons };
 }
 
-/** Reads messages whose signatures were checked, in the order in which they are given. */
-export function spokenIn(
-  attempt: Attempt,
-  protocol: Protocol,
-  found: readonly { readonly digest: Digest; readonly message: Message }[],
-): Pick<Deliberation, "messages" | "byPayload"> {
-  const indices = found.map(({ message }, index) => ({ digest: message.header.payloadDigest, index }));
-  const groups = Map.groupBy(indices, ({ digest }) => digest);
-  const byPayload = new Map([...groups].map(([digest, group]) => [digest, group.map(({ index }) => index)]));
-  const messages = found.map(({ digest, message }, index): Spoken => {
-    const { header, payload } = message;
-    const rendering = protocol.render(attempt, header, payload);
-    const parents = (rendering?.parents ?? []).flatMap((parent) => {
-      const said = (byPayload.get(parent.digest) ?? []).filter(
-        (one) => one !== index && found[one]?.message.header.seat === parent.seat,
+/** A message whose signature was checked, as its protocol reads it alone. */
+export interface Rendered extends Omit<Spoken, "parents"> {
+  readonly names: Rendering["parents"];
+}
+
+export function renderedOf(attempt: Attempt, protocol: Protocol, digest: Digest, message: Message): Rendered {
+  const { header, payload } = message;
+  const rendering = protocol.render(attempt, header, payload);
+  return { cid: cidString(digest), header, rendering, names: rendering?.parents ?? [] };
+}
+
+/** Finds the parents of messages among them, in the order in which they are given. */
+export function spokenIn(found: readonly Rendered[]): Pick<Deliberation, "messages" | "byPayload"> {
+  const groups = Map.groupBy(found.keys(), (index) => (found[index] as Rendered).header.payloadDigest);
+  const messages = found.map(({ names, ...rendered }, index): Spoken => {
+    const parents = names.flatMap((parent) => {
+      const said = (groups.get(parent.digest) ?? []).filter(
+        (one) => one !== index && found[one]?.header.seat === parent.seat,
       );
       // The latest message before this one; in the order of the root an event may come before its parents.
       return said.findLast((one) => one < index) ?? said[0] ?? [];
     });
-    return { cid: cidString(digest), header, rendering, parents: [...new Set(parents)] };
+    return { ...rendered, parents: [...new Set(parents)] };
   });
-  return { messages, byPayload };
+  return { messages, byPayload: groups };
 }

@@ -1,5 +1,6 @@
 import type { ReactElement, ReactNode } from "react";
 import { Link } from "wouter";
+import { FaultList } from "../faults/fault-list.tsx";
 import { amount, percent, shortHex } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
@@ -29,6 +30,13 @@ export function AgentPage({ id }: { readonly id: string }): ReactElement {
       <Record agent={agent} />
       <StakePanel agentId={agent.agentId} />
       <AgentRecord agentId={agent.agentId} />
+      <section className="stack" aria-label="Faults">
+        <h2>Faults</h2>
+        <FaultList agentId={agent.agentId} none="It was never slashed." />
+        <p className="small">
+          <Link href="/agents/faults">The faults of all agents</Link>
+        </p>
+      </section>
       <RecentSeats agentId={agent.agentId} />
     </article>
   );

@@ -2,17 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { Link } from "wouter";
 import type { Conclave } from "../../../sdk/src/index.ts";
-import { amount, percent, shortId, time } from "../shared/format.ts";
+import { percent, shortId, time } from "../shared/format.ts";
 import { Trouble } from "../shared/trouble.tsx";
 import { useDashboard } from "../dashboard.tsx";
-import { useChainTerms } from "./agents-page.tsx";
 
 type History = NonNullable<Awaited<ReturnType<Conclave["agentHistory"]>>>;
 
 /** Entries of each list. */
 const MOST = 100;
 
-/** What happened to an agent: its reputation over time, how reliable it was, its faults. Only a subgraph knows. */
+/** What happened to an agent: its reputation over time, and how reliable it was. Only a subgraph knows. */
 export function AgentRecord({ agentId }: { readonly agentId: number }): ReactElement | null {
   const { conclave, settings } = useDashboard();
   const history = useQuery({
@@ -27,7 +26,6 @@ export function AgentRecord({ agentId }: { readonly agentId: number }): ReactEle
     <>
       <Reputation history={data} />
       <Reliability points={data.reliability} />
-      <Faults slashes={data.slashes} />
     </>
   );
 }
@@ -126,36 +124,4 @@ function Reliability({ points }: { readonly points: History["reliability"] }): R
 function agreement({ agreed, outvoted }: History["reliability"][number]["sure"]): string {
   const all = agreed + outvoted;
   return all === 0 ? "–" : `${agreed} of ${all} (${percent((agreed / all) * 1_000_000)})`;
-}
-
-const FAULTS = {
-  messages: "signed two messages for one place",
-  decisions: "signed two decisions in one ballot",
-  overturned: "certified an answer that larger committees overturned",
-} as const;
-
-/** The faults that the chain has slashed for: two signatures for one place, or an answer that was overturned. */
-function Faults({ slashes }: { readonly slashes: History["slashes"] }): ReactElement {
-  const { data: terms } = useChainTerms();
-  return (
-    <section className="stack">
-      <h2>Faults</h2>
-      {slashes.length === 0 && <p className="soft">It was never slashed.</p>}
-      <ul className="plain">
-        {slashes.map(({ requestId, fault, bonded, unbonding, time: at, transaction }) => (
-          <li key={transaction}>
-            {time(at)}: {fault === null ? "slashed; the subgraph does not know for what" : FAULTS[fault]}
-            {requestId !== null && (
-              <>
-                {" "}
-                in <Link href={`/request/${requestId}`}>{shortId(requestId)}</Link>
-              </>
-            )}
-            {terms !== undefined &&
-              `; it cost ${amount(bonded + unbonding, terms.stakeToken.decimals, terms.stakeToken.symbol)}`}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
 }

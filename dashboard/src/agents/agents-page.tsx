@@ -16,7 +16,10 @@ export function AgentsPage(): ReactElement {
   return (
     <div className="stack">
       <h1>Agents</h1>
-      <p className="soft">Whoever has an agent stakes for it. Committees are drawn by stake and reputation.</p>
+      <p className="soft">
+        Whoever has an agent stakes for it. Committees are drawn by stake and reputation.{" "}
+        <Link href="/agents/faults">Who was slashed, and who sleeps</Link>
+      </p>
       {agents.error !== null && <Trouble error={agents.error} onRetry={() => void agents.refetch()} />}
       {agents.isPending && <p className="loading">Reading the registry…</p>}
       {agents.data?.length === 0 && <p>No agent has registered yet.</p>}

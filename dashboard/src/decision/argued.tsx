@@ -4,6 +4,7 @@ import type { Decision, Stage } from "../shared/types.ts";
 import { Agreement } from "./agreement.tsx";
 import type { ShownArgument } from "./argument.ts";
 import { Equivocations } from "./equivocations.tsx";
+import { EventsSeen } from "./events-seen.tsx";
 import { Objections } from "./objections.tsx";
 import { SeatPanes } from "./seat-panes.tsx";
 import { VoteMatrix } from "./vote-matrix.tsx";
@@ -14,12 +15,14 @@ interface Props {
   /** Null while the committee argues. */
   readonly decision: Decision | null;
   readonly committee: Extract<Stage, { kind: "decided" }>["committee"];
+  /** True if the messages are events that name others. */
+  readonly isHashgraph: boolean;
   /** What stands below the agreement. */
   readonly children?: ReactElement | false;
 }
 
-/** An argument, running or ended: agreement, lies, seats, objections and votes. */
-export function Argued({ argument, messages, decision, committee, children }: Props): ReactElement {
+/** An argument, running or ended: agreement, lies, seats, objections, votes, and who saw whom. */
+export function Argued({ argument, messages, decision, committee, isHashgraph, children }: Props): ReactElement {
   return (
     <>
       <Agreement argument={argument} decision={decision} seats={committee.length} />
@@ -28,6 +31,7 @@ export function Argued({ argument, messages, decision, committee, children }: Pr
       <SeatPanes argument={argument} messages={messages} decision={decision} committee={committee} />
       <Objections opinions={argument.opinions} rounds={argument.rounds} />
       <VoteMatrix argument={argument} seats={committee.length} />
+      {isHashgraph && <EventsSeen argument={argument} messages={messages} seats={committee.length} />}
     </>
   );
 }

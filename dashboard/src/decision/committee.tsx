@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 import { Link } from "wouter";
-import type { RequestUpdate } from "../../../sdk/src/index.ts";
+import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
 import type { LiveState } from "../../../sdk/src/verify/index.ts";
 import { answerText, percent, plural, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
@@ -30,7 +30,13 @@ export function Committee({ update, committee }: Props): ReactElement {
       {state === null || argument === null || state.messages.length === 0 ? (
         <Drawn committee={committee} />
       ) : (
-        <Argued argument={argument} decision={null} committee={committee} messages={state.messages} />
+        <Argued
+          argument={argument}
+          messages={state.messages}
+          decision={null}
+          committee={committee}
+          isHashgraph={update.request.terms.protocol === PROTOCOL_CODES.hashgraph}
+        />
       )}
     </section>
   );

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 import { Link } from "wouter";
 import { PROTOCOL_CODES, type RequestUpdate } from "../../../sdk/src/index.ts";
+import { FaultList } from "../faults/fault-list.tsx";
 import { amount, answerText, percent, seconds, shortHex, shortId, time } from "../shared/format.ts";
 import { Quoted } from "../shared/quoted.tsx";
 import { Trouble } from "../shared/trouble.tsx";
@@ -57,8 +58,27 @@ function Request({ update }: { readonly update: RequestUpdate }): ReactElement {
       </header>
       <Outcome update={update} />
       <Money requestId={request.id} />
+      <Slashed requestId={request.id} />
       {past.length > 0 && <Earlier past={past} />}
     </>
+  );
+}
+
+/** Who was slashed for what it signed here. Without a subgraph that takes many calls of the node, so it waits to be asked. */
+function Slashed({ requestId }: { readonly requestId: bigint }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Who was slashed for it</summary>
+      {isOpen && (
+        <div className="stack">
+          <FaultList requestId={requestId} none="Nobody." />
+          <p className="small">
+            <Link href="/agents/faults">The faults of all agents</Link>
+          </p>
+        </div>
+      )}
+    </details>
   );
 }
 

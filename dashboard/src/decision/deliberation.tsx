@@ -60,7 +60,7 @@ interface ShownProps extends Pick<Props, "decision" | "committee"> {
 }
 
 function Shown({ transcript, argument, decision, committee }: ShownProps): ReactElement {
-  const { failure, messages, linked, reasons } = transcript;
+  const { failure, messages, linked, reasons, protocol } = transcript;
   return (
     <>
       {failure !== null && (
@@ -82,7 +82,13 @@ function Shown({ transcript, argument, decision, committee }: ShownProps): React
           </p>
         </div>
       )}
-      <Argued argument={argument} messages={messages} decision={decision} committee={committee}>
+      <Argued
+        argument={argument}
+        messages={messages}
+        decision={decision}
+        committee={committee}
+        isHashgraph={protocol.id === "hashgraph"}
+      >
         {decision.status === "hung" && reasons.length > 0 && (
           <ul className="plain">
             {reasons.map((reason) => (

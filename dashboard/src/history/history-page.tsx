@@ -1,17 +1,16 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState, type ReactElement } from "react";
 import { Link } from "wouter";
-import { PROTOCOL_CODES, type HistoryPage as Page, type ProtocolId } from "../../../sdk/src/index.ts";
+import { PROTOCOL_CODES, type ProtocolId } from "../../../sdk/src/index.ts";
 import { Choice, Field } from "../shared/field.tsx";
-import { plural, statusText } from "../shared/format.ts";
+import { statusText } from "../shared/format.ts";
+import { Source } from "../shared/source.tsx";
 import { Trouble } from "../shared/trouble.tsx";
 import type { PastRequest, PastStatus } from "../shared/types.ts";
 import { useDashboard } from "../dashboard.tsx";
 import { RequestList } from "./request-list.tsx";
 
 const PAGE = 100;
-/** A subgraph that lacks more blocks than this says so. */
-const BEHIND_BLOCKS = 10;
 const STATUSES: readonly PastStatus[] = ["requested", "decided", "hung", "unanswerable", "tooEarly", "refunded"];
 const ANY = "";
 
@@ -58,7 +57,9 @@ export function HistoryPage(): ReactElement {
         />
       </div>
       {history.error !== null && <Trouble error={history.error} onRetry={() => void history.refetch()} />}
-      {history.data !== undefined && <Source page={history.data.pages.at(-1)} />}
+      {history.data !== undefined && (
+        <Source told={history.data.pages.at(-1)} what="requests" proof="Open a decision to prove it." />
+      )}
       {history.isPending && <p className="loading">Reading the history…</p>}
       {history.data !== undefined && shown.length === 0 && more === null && <Nothing isFiltered={shown !== requests} />}
       {shown.length > 0 && <RequestList requests={shown} onEnd={more} />}
@@ -81,33 +82,6 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }): ReactElement
   ) : (
     <p>
       Nobody has asked yet. <Link href="/ask">Ask the first question</Link>.
-    </p>
-  );
-}
-
-/** Says where the list comes from, and what it lacks. */
-function Source({ page }: { readonly page: Page | undefined }): ReactElement | null {
-  const { publicClient, settings } = useDashboard();
-  const { data: head } = useQuery({
-    queryKey: ["head", settings],
-    queryFn: () => publicClient.getBlockNumber(),
-    refetchInterval: 10_000,
-  });
-  if (page === undefined) return null;
-  const behind = head === undefined ? 0 : Number(head) - page.toBlock;
-  if (page.source === "chain")
-    return (
-      <p className="soft small">
-        {settings.subgraphUrl === null
-          ? "From the events of the latest 50,000 blocks."
-          : "The subgraph does not answer. This is from the events of the latest 50,000 blocks; older requests are missing."}
-      </p>
-    );
-  return (
-    <p className="soft small">
-      {behind > BEHIND_BLOCKS
-        ? `From a subgraph that is ${plural(behind, "block")} behind the chain: the newest requests may be missing.`
-        : "From a subgraph. Open a decision to prove it."}
     </p>
   );
 }

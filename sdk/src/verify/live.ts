@@ -11,9 +11,9 @@ import { blockOf, forgeryIn } from "../../../agents/core/encoding/transcript.ts"
 import type { Protocol } from "../../../agents/core/protocol.ts";
 import { protocolByCode } from "../../../agents/core/protocols/index.ts";
 import { addMessage, emptyTally, type Tally } from "../../../agents/core/seat/tally.ts";
-import type { Attempt, Digest, Message, Request, SeatInfo } from "../../../agents/core/types.ts";
+import type { Attempt, Message, Request, SeatInfo } from "../../../agents/core/types.ts";
 import { argumentOf, type Argument } from "../../../agents/node/audit/argument.ts";
-import { spokenIn } from "../../../agents/node/audit/deliberation.ts";
+import { renderedOf, spokenIn, type Rendered } from "../../../agents/node/audit/deliberation.ts";
 import type { ConclaveDeployment } from "../connection.ts";
 import { saidOf, type TranscriptMessage } from "./transcript.ts";
 
@@ -86,7 +86,7 @@ export async function* watchLive(asked: LiveRequest): AsyncGenerator<LiveState, 
 class Heard {
   private readonly attempt: Attempt;
   private readonly protocol: Protocol;
-  private readonly messages: { readonly digest: Digest; readonly message: Message }[] = [];
+  private readonly messages: Rendered[] = [];
   private tally: Tally = emptyTally;
   private readonly ballots = new Map<number, Map<BallotStep, Set<number>>>();
   private certified: LiveState["certified"] = null;
@@ -127,11 +127,11 @@ class Heard {
     if (this.protocol.rejectPayload(this.attempt, header, payload) !== null) return;
     if (forgeryIn(this.attempt, message) !== null) return;
     this.tally = added.tally;
-    this.messages.push({ digest: blockOf(message).digest, message });
+    this.messages.push(renderedOf(this.attempt, this.protocol, blockOf(message).digest, message));
   }
 
   state(stream: string | null): LiveState {
-    const spoken = spokenIn(this.attempt, this.protocol, this.messages);
+    const spoken = spokenIn(this.messages);
     return {
       stream,
       messages: spoken.messages.map(saidOf),

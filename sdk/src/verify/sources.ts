@@ -1,6 +1,6 @@
 import { readCar } from "../../../agents/adapters/ipfs/car.ts";
 import { blockMissing, verifiedBlock } from "../../../agents/adapters/ipfs/block.ts";
-import { createGatewaySource } from "../../../agents/adapters/ipfs/gateway-source.ts";
+import { createTranscriptSource } from "../../../agents/adapters/ipfs/transcript-source.ts";
 import { cidString } from "../../../agents/core/encoding/codec.ts";
 import { ConclaveError as CoreError, messageOf } from "../../../agents/core/errors.ts";
 import type { Digest } from "../../../agents/core/types.ts";
@@ -29,7 +29,7 @@ export function storeOf(sources: BlockSource | readonly BlockSource[]): Store {
 }
 
 function oneStore(source: BlockSource): Store {
-  if ("gateway" in source) return createGatewaySource(source.gateway);
+  if ("gateway" in source) return createTranscriptSource(source.gateway);
   return "car" in source ? carStore(source.car) : functionStore(source.get);
 }
 

@@ -1,0 +1,43 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import type { HistoryPage } from "../../../sdk/src/index.ts";
+import { useDashboard } from "../dashboard.tsx";
+import { plural } from "./format.ts";
+
+interface Props {
+  readonly told: Pick<HistoryPage, "source" | "toBlock"> | undefined;
+  /** What is listed. */
+  readonly what: "requests" | "faults";
+  /** How to see more than the subgraph's word. */
+  readonly proof: string;
+}
+
+/** A subgraph that lacks more blocks than this says so. */
+const BEHIND_BLOCKS = 10;
+
+/** Says where a list comes from, and what it lacks. */
+export function Source({ told, what, proof }: Props): ReactElement | null {
+  const { publicClient, settings } = useDashboard();
+  const { data: head } = useQuery({
+    queryKey: ["head", settings],
+    queryFn: () => publicClient.getBlockNumber(),
+    refetchInterval: 10_000,
+  });
+  if (told === undefined) return null;
+  const behind = head === undefined ? 0 : Number(head) - told.toBlock;
+  if (told.source === "chain")
+    return (
+      <p className="soft small">
+        {settings.subgraphUrl === null
+          ? "From the events of the latest 50,000 blocks."
+          : `The subgraph does not answer. This is from the events of the latest 50,000 blocks; older ${what} are missing.`}
+      </p>
+    );
+  return (
+    <p className="soft small">
+      {behind > BEHIND_BLOCKS
+        ? `From a subgraph that is ${plural(behind, "block")} behind the chain: the newest ${what} may be missing.`
+        : `From a subgraph. ${proof}`}
+    </p>
+  );
+}

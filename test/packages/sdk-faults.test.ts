@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createPublicClient, http, type PublicClient } from "viem";
+import type { SeatIndex } from "../../agents/core/types.ts";
+import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
+import { createConclave, type Conclave } from "../../sdk/src/index.ts";
+import { evidenceRow, replyData, standing, startSubgraphServer } from "../adapters/fixtures/subgraph-server.ts";
+
+const ONE = 10n ** 18n;
+
+let world: DecidedChain;
+let publicClient: PublicClient;
+let conclave: Conclave;
+before(async () => {
+  world = await startDecidedChain(1, { lastIsProvisional: true });
+  publicClient = createPublicClient({ transport: http(world.chain.rpcUrl), pollingInterval: 20, cacheTime: 0 });
+  conclave = createConclave({ publicClient, deployment: world.deployment });
+});
+after(() => world.close());
+
+describe("sdk: faults", () => {
+  it("tells who was slashed, for what and at what cost, from the chain or from a subgraph", async (context) => {
+    const [decided] = world.decisions as [Decided];
+    const reporter = world.chain.accounts[0]?.address.toLowerCase();
+    const requestId = decided.attempt.request.id;
+    assert.deepEqual((await conclave.faults()).faults, []);
+    const agentId = await world.slash(decided, 2 as SeatIndex);
+    const { faults, source } = await conclave.faults();
+    assert.equal(source, "chain");
+    assert.equal(faults.length, 1);
+    const [fault] = faults;
+    assert.deepEqual(
+      [fault?.agentId, fault?.requestId, fault?.attempt, fault?.fault],
+      [agentId, requestId, 0, "messages"],
+    );
+    assert.deepEqual([fault?.cost, fault?.reward, fault?.reporter], [ONE / 10n, ONE / 20n, reporter]);
+    const { blockNumber } = await publicClient.getTransactionReceipt({ hash: fault?.transaction ?? "0x" });
+    const { timestamp } = await publicClient.getBlock({ blockNumber });
+    assert.equal(fault?.time, Number(timestamp));
+    assert.deepEqual((await conclave.faults({ agentId, requestId })).faults, faults);
+    assert.deepEqual((await conclave.faults({ agentId: agentId === 1 ? 2 : 1 })).faults, []);
+    assert.deepEqual((await conclave.faults({ requestId: requestId + 1n })).faults, []);
+    await assert.rejects(conclave.faults({ limit: 101 }), { code: "USAGE", data: { field: "limit" } });
+    await assert.rejects(conclave.faults({ blocks: 0 }), { code: "USAGE", data: { field: "blocks" } });
+
+    const { oracle, registry } = world.deployment;
+    const { url, close } = await startSubgraphServer((_, response) =>
+      replyData(response, {
+        ...standing(),
+        deployment: { oracle, registry, requests: 3, agents: 5, activeAgents: 4 },
+        evidences: [evidenceRow(9)],
+      }),
+    );
+    context.after(close);
+    const open = (subgraphUrl: string): Conclave =>
+      createConclave({ publicClient, deployment: world.deployment, subgraphUrl });
+    const indexed = await open(url).faults();
+    assert.deepEqual([indexed.source, indexed.toBlock, indexed.faults[0]?.requestId], ["subgraph", 90, 9n]);
+    assert.deepEqual((await open("http://127.0.0.1:9/").faults()).faults, faults);
+  });
+});
