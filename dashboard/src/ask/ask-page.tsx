@@ -99,19 +99,22 @@ function problemOf(flaw: Flaw | null, field: keyof Draft): string | null {
   return flaw?.field === field ? flaw.problem : null;
 }
 
+/** The kinds of answers by their names in the form; the compiler tells which one is missing. */
+const KINDS: Readonly<Record<Draft["kind"], string>> = {
+  boolean: "Yes or no",
+  choice: "One of several options",
+  number: "A number",
+  text: "A text",
+  policies: "Which of several policies",
+};
+
 function KindFields({ draft, change, flaw }: FieldsProps): ReactElement {
   return (
     <div className="columns">
       <Choice
         label="Kind of answer"
         value={draft.kind}
-        options={[
-          ["boolean", "Yes or no"],
-          ["choice", "One of several options"],
-          ["number", "A number"],
-          ["text", "A text"],
-          ["policies", "Which of several policies"],
-        ]}
+        options={Object.entries(KINDS)}
         onChange={(kind) => change({ kind: kind as Draft["kind"] })}
       />
       {hasOptions(draft.kind) && (
