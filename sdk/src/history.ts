@@ -52,7 +52,7 @@ export async function readHistory(
     return await fromSubgraph(connection, subgraphUrl, limit, options);
   } catch (error) {
     const isAway = error instanceof CoreError && error.code === "SUBGRAPH_UNREACHABLE";
-    // Only its own first page comes from elsewhere, too: a cursor means nothing to another source.
+    // Only its own first page can be had from elsewhere: a cursor means nothing to another source.
     if (!isAway || cursor !== undefined) throw error;
     return fromChain(connection, limit, options);
   }

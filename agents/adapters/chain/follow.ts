@@ -48,7 +48,7 @@ export async function follow(
   options: FollowOptions,
   [from, onBatch, signal, onTrouble]: Parameters<ChainReader["follow"]>,
 ): Promise<void> {
-  const state: FollowState = {
+  const progress: FollowState = {
     next: from === null ? connection.deploymentBlock : from.blockNumber + 1n,
     trail: from === null ? [] : [from],
     delivered: new Map(),
@@ -60,14 +60,14 @@ export async function follow(
     let batch: EventBatch | null;
     try {
       if (failures > 0) await connection.check(signal);
-      batch = await nextBatch(connection, options, state, signal, { watchHead, onTrouble });
+      batch = await nextBatch(connection, options, progress, signal, { watchHead, onTrouble });
       if (failures > 0) options.logger?.info({ failures }, "the RPC node answers again");
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ConclaveError) || error.code === "CHAIN_REORGED" || error.code === "CHAIN_WRONG_ID")
         throw error;
-      if (shrinkAfter(error, state.size)) continue;
+      if (shrinkAfter(error, progress.size)) continue;
       if (failures === 0) onTrouble?.(error);
       await sleepUnlessEnded(backoffMs(failures), signal);
       failures += 1;
@@ -82,7 +82,7 @@ export async function follow(
 async function nextBatch(
   connection: Connection,
   options: FollowOptions,
-  state: FollowState,
+  progress: FollowState,
   signal: AbortSignal,
   { watchHead, onTrouble }: Watchers,
 ): Promise<EventBatch | null> {
@@ -94,20 +94,20 @@ async function nextBatch(
       const head = await client.getBlockNumber();
       watchHead(head);
       const final = head - BigInt(options.finalityDepth);
-      if (final < state.next) {
-        requireNotBehind(head, state.trail.at(-1));
-        await rewindIfReorged(client, state, onTrouble);
+      if (final < progress.next) {
+        requireNotBehind(head, progress.trail.at(-1));
+        await rewindIfReorged(client, progress, onTrouble);
         return null;
       }
-      const to = endOfRange(state.next, final, state.size);
+      const to = endOfRange(progress.next, final, progress.size);
       const before = await hashOf(client, to);
-      const logs = await readLogs(client, { address: [oracle, connection.registry] }, state.next, to);
+      const logs = await readLogs(client, { address: [oracle, connection.registry] }, progress.next, to);
       if (before === null || before !== (await hashOf(client, to))) return null;
-      if (await rewindIfReorged(client, state, onTrouble)) return null;
+      if (await rewindIfReorged(client, progress, onTrouble)) return null;
       const cursor = { blockNumber: to, blockHash: before };
-      const events = freshEvents(connection, options, state, logs);
-      const from = state.next;
-      advance(state, cursor, logs);
+      const events = freshEvents(connection, options, progress, logs);
+      const from = progress.next;
+      advance(progress, cursor, logs);
       return { events, from, cursor };
     },
     0,
@@ -117,12 +117,12 @@ async function nextBatch(
 function freshEvents(
   connection: Connection,
   options: FollowOptions,
-  state: FollowState,
+  progress: FollowState,
   logs: readonly MinedLog[],
 ): readonly ChainEvent[] {
   const events: ChainEvent[] = [];
   for (const log of logs) {
-    if (state.delivered.has(contentOf(log))) continue;
+    if (progress.delivered.has(contentOf(log))) continue;
     const decoded = decodeLog(log, connection.domain.oracle, connection.registry);
     if (decoded.kind === "event") events.push(decoded.event);
     if (decoded.kind !== "skipped") continue;
@@ -132,15 +132,15 @@ function freshEvents(
   return events;
 }
 
-function advance(state: FollowState, cursor: Cursor, logs: readonly MinedLog[]): void {
-  state.next = cursor.blockNumber + 1n;
-  state.trail = [...state.trail, cursor].slice(-MAX_TRAIL);
-  grow(state.size);
-  for (const log of logs) state.delivered.set(contentOf(log), log.blockNumber);
-  const oldest = state.trail[0]?.blockNumber ?? 0n;
-  for (const [content, blockNumber] of state.delivered) {
-    if (blockNumber >= oldest && state.delivered.size <= MAX_REMEMBERED_LOGS) break;
-    state.delivered.delete(content);
+function advance(progress: FollowState, cursor: Cursor, logs: readonly MinedLog[]): void {
+  progress.next = cursor.blockNumber + 1n;
+  progress.trail = [...progress.trail, cursor].slice(-MAX_TRAIL);
+  grow(progress.size);
+  for (const log of logs) progress.delivered.set(contentOf(log), log.blockNumber);
+  const oldest = progress.trail[0]?.blockNumber ?? 0n;
+  for (const [content, blockNumber] of progress.delivered) {
+    if (blockNumber >= oldest && progress.delivered.size <= MAX_REMEMBERED_LOGS) break;
+    progress.delivered.delete(content);
   }
 }
 
@@ -151,20 +151,20 @@ function advance(state: FollowState, cursor: Cursor, logs: readonly MinedLog[]):
  */
 async function rewindIfReorged(
   client: Client,
-  state: FollowState,
+  progress: FollowState,
   onTrouble: ((error: Error) => void) | undefined,
 ): Promise<boolean> {
-  const last = state.trail.at(-1);
+  const last = progress.trail.at(-1);
   if (last === undefined) return false;
   const current = await hashOf(client, last.blockNumber);
   if (current === last.blockHash) return false;
   // Another node behind the same URL may not have the block yet: ask again later.
   if (current === null) return true;
-  for (let index = state.trail.length - 2; index >= 0; index -= 1) {
-    const ancestor = state.trail[index];
+  for (let index = progress.trail.length - 2; index >= 0; index -= 1) {
+    const ancestor = progress.trail[index];
     if (ancestor === undefined || (await hashOf(client, ancestor.blockNumber)) !== ancestor.blockHash) continue;
-    state.trail = state.trail.slice(0, index + 1);
-    state.next = ancestor.blockNumber + 1n;
+    progress.trail = progress.trail.slice(0, index + 1);
+    progress.next = ancestor.blockNumber + 1n;
     onTrouble?.(reorged(last, `following goes on after block ${ancestor.blockNumber}; raise the finality depth`));
     return true;
   }
