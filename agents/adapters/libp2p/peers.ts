@@ -41,7 +41,12 @@ export function parsePeers(
   return targets;
 }
 
-function parseMultiaddrs(peer: Peer, peerId: PeerId, bounds: NetworkBounds, report: NetworkListener): readonly Multiaddr[] {
+function parseMultiaddrs(
+  peer: Peer,
+  peerId: PeerId,
+  bounds: NetworkBounds,
+  report: NetworkListener,
+): readonly Multiaddr[] {
   const parsed: Multiaddr[] = [];
   for (const text of peer.multiaddrs.slice(0, bounds.multiaddrsPerPeer)) {
     try {
