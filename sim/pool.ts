@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { once } from "node:events";
 import type { SeedResult } from "./batch.ts";
 import type { SimOptions } from "./options.ts";
-import type { Task, WorkerData } from "./worker.ts";
+import type { Batch, WorkerData } from "./worker.ts";
 
 /** Threads that run worlds, each with its own copy of the core. */
 export interface Pool {
@@ -29,10 +29,10 @@ export async function createPool(jobs: number, data: WorkerData): Promise<Pool> 
   let nextId = 0;
 
   const ask = async (worker: Worker, options: SimOptions, seeds: readonly number[]): Promise<readonly SeedResult[]> => {
-    const task: Task = { id: nextId++, options, seeds };
+    const batch: Batch = { id: nextId++, options, seeds };
     // A thread has no origin, unlike a window.
     // eslint-disable-next-line unicorn/require-post-message-target-origin
-    worker.postMessage(task);
+    worker.postMessage(batch);
     const reply = await replyOf(worker);
     if (reply.error !== undefined) throw reply.error;
     return reply.results ?? [];

@@ -4,8 +4,8 @@ import { PRISTINE, installHooks } from "./hooks.ts";
 import type { Mutant } from "./mutant.ts";
 import type { SimOptions } from "./options.ts";
 
-/** A task of a worker: these seeds of this kind of world. */
-export interface Task {
+/** A batch of a worker: these seeds of this kind of world. */
+export interface Batch {
   readonly id: number;
   readonly options: SimOptions;
   readonly seeds: readonly number[];
@@ -24,11 +24,11 @@ const { runSeed } = await import("./batch.ts");
 // With a planted fault the checkers load their own, sound copy of the core.
 const checking = (workerData as WorkerData).mutant === null ? "./checkers/index.ts" : `./checkers/index.ts${PRISTINE}`;
 const { violationsIn } = (await import(checking)) as typeof Checkers;
-port.on("message", (task: Task) => {
-  void serve(task);
+port.on("message", (batch: Batch) => {
+  void serve(batch);
 });
 
-async function serve({ id, options, seeds }: Task): Promise<void> {
+async function serve({ id, options, seeds }: Batch): Promise<void> {
   try {
     const results = [];
     for (const seed of seeds) results.push(await runSeed(options, seed, violationsIn));

@@ -133,7 +133,7 @@ export interface EventBatch {
   readonly cursor: Cursor;
 }
 
-/** Resume point of the event stream. The hash is checked, so that a reorganisation below it is noticed. */
+/** Where following goes on. The hash is checked, so that a reorganisation below it is noticed. */
 export interface Cursor {
   readonly blockNumber: bigint;
   readonly blockHash: Hex;

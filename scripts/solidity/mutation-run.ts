@@ -133,7 +133,7 @@ async function tryOne(run: Run, worker: Worker, tests: readonly Test[], odds: Od
     if (answer !== undefined && isKilled) return result("killed", name);
     if (answer !== undefined) continue;
     exhausted = result("killed", `time or memory of ${test.file}`);
-    // Of the tests that were named by their prefix one must say what is wrong.
+    // One of the tests that were named by their prefix must say what is wrong.
     if (run.prefix === undefined) return exhausted;
   }
   return exhausted ?? result("survived", "nothing");

@@ -24,9 +24,9 @@ export interface FollowOptions {
   readonly logger: Logger | undefined;
 }
 
-interface Progress {
+interface FollowState {
   next: bigint;
-  /** Ends of the latest batches, oldest first; after a reorganisation the stream returns to one of them. */
+  /** Ends of the latest batches, oldest first; after a reorganisation following returns to one of them. */
   trail: Cursor[];
   /** Contents of delivered logs since the start of the trail. */
   readonly delivered: Map<string, bigint>;
@@ -54,7 +54,7 @@ export async function follow(
   options: FollowOptions,
   [from, onBatch, signal, onTrouble]: Parameters<ChainReader["follow"]>,
 ): Promise<void> {
-  const progress: Progress = {
+  const progress: FollowState = {
     next: from === null ? connection.deploymentBlock : from.blockNumber + 1n,
     trail: from === null ? [] : [from],
     delivered: new Map(),
@@ -88,7 +88,7 @@ export async function follow(
 async function nextBatch(
   connection: Connection,
   options: FollowOptions,
-  progress: Progress,
+  progress: FollowState,
   signal: AbortSignal,
   { watchHead, onTrouble }: Watchers,
 ): Promise<EventBatch | null> {
@@ -155,7 +155,7 @@ async function readUpTo(client: Client, query: LogQuery, next: bigint, to: bigin
 function freshEvents(
   connection: Connection,
   options: FollowOptions,
-  progress: Progress,
+  progress: FollowState,
   logs: readonly MinedLog[],
 ): readonly ChainEvent[] {
   const events: ChainEvent[] = [];
@@ -170,7 +170,7 @@ function freshEvents(
   return events;
 }
 
-function advance(progress: Progress, cursor: Cursor, logs: readonly MinedLog[]): void {
+function advance(progress: FollowState, cursor: Cursor, logs: readonly MinedLog[]): void {
   progress.next = cursor.blockNumber + 1n;
   progress.trail = [...progress.trail, cursor].slice(-MAX_TRAIL);
   grow(progress.size);
@@ -184,12 +184,12 @@ function advance(progress: Progress, cursor: Cursor, logs: readonly MinedLog[]):
 
 /**
  * Rewinds after a reorganisation deeper than the finality depth. What was delivered cannot be taken back, so the
- * operator is told, and the stream continues from the latest block that both chains share: it delivers new events, and
+ * operator is told, and following goes on from the latest block that both chains share: it delivers new events, and
  * equal ones not again.
  */
 async function rewindIfReorged(
   client: Client,
-  progress: Progress,
+  progress: FollowState,
   onTrouble: ((error: Error) => void) | undefined,
 ): Promise<boolean> {
   const last = progress.trail.at(-1);
@@ -203,7 +203,7 @@ async function rewindIfReorged(
     if (ancestor === undefined || (await hashOf(client, ancestor.blockNumber)) !== ancestor.blockHash) continue;
     progress.trail = progress.trail.slice(0, index + 1);
     progress.next = ancestor.blockNumber + 1n;
-    onTrouble?.(reorged(last, `the stream goes on after block ${ancestor.blockNumber}; raise the finality depth`));
+    onTrouble?.(reorged(last, `following goes on after block ${ancestor.blockNumber}; raise the finality depth`));
     return true;
   }
   throw reorged(

@@ -3,7 +3,7 @@ import { type GossipSub, type GossipsubOpts, type Message, TopicValidatorResult 
 import type { Libp2p } from "@libp2p/interface";
 import { ConclaveError } from "../../core/errors.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { shortReason, notify, type Report } from "./events.ts";
+import { shortReason, notify, type NetworkListener } from "./events.ts";
 import { createTokenBucket, type TokenBucket } from "./rate.ts";
 
 type Listener = (data: Uint8Array) => void;
@@ -37,7 +37,7 @@ export function announcementOptions(bounds: NetworkBounds): Partial<GossipsubOpt
 export function createAnnouncements(
   libp2p: Libp2p<{ pubsub: GossipSub }>,
   bounds: NetworkBounds,
-  report: Report,
+  report: NetworkListener,
 ): Announcements {
   const { pubsub } = libp2p.services;
   const listeners = new Map<string, Set<Listener>>();

@@ -11,7 +11,7 @@ export type NetworkEvent =
   | { readonly kind: "linkDown"; readonly peer: Address; readonly reason: string }
   | { readonly kind: "listenerFailed"; readonly reason: string };
 
-export type Report = (event: NetworkEvent) => void;
+export type NetworkListener = (event: NetworkEvent) => void;
 
 /** Returns an error's text, short enough for a log line whatever a peer put into it. */
 export function shortReason(error: unknown): string {
@@ -21,7 +21,7 @@ export function shortReason(error: unknown): string {
 /** Calls every listener; one that throws is our bug and must not cost the peer its stream. */
 export function notify<Args extends readonly unknown[]>(
   listeners: Iterable<(...args: Args) => void>,
-  report: Report,
+  report: NetworkListener,
   ...args: Args
 ): void {
   for (const listener of listeners) {

@@ -2,7 +2,7 @@ import type { ConnectionGater, MultiaddrConnection, PeerId } from "@libp2p/inter
 import type { Multiaddr } from "@multiformats/multiaddr";
 import type { Address } from "../../core/types.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import type { Report } from "./events.ts";
+import type { NetworkListener } from "./events.ts";
 import { addressOfPeerId } from "./identity.ts";
 
 /**
@@ -17,7 +17,7 @@ export interface Gate {
 
 type Bounds = Pick<NetworkBounds, "strangers" | "strangersPerHost">;
 
-export function createGate(bounds: Bounds, report: Report): Gate {
+export function createGate(bounds: Bounds, report: NetworkListener): Gate {
   const byHost = new Map<string, number>();
   let strangers = 0;
   let isConfigured: (peer: Address) => boolean = () => false;

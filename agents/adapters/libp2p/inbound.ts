@@ -1,7 +1,7 @@
 import type { Connection, Libp2p, Stream, StreamMessageEvent } from "@libp2p/interface";
 import type { Address } from "../../core/types.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { shortReason, type Report } from "./events.ts";
+import { shortReason, type NetworkListener } from "./events.ts";
 import { acceptance, createFrameDecoder, FRAMES_PROTOCOL } from "./frames.ts";
 import { addressOfPeerId } from "./identity.ts";
 import { createTokenBucket, type TokenBucket } from "./rate.ts";
@@ -21,7 +21,7 @@ export interface InboundOptions {
   readonly isConfigured: (peer: Address) => boolean;
   readonly onAccept: (peer: Address) => void;
   readonly onFrame: (peer: Address, frame: Uint8Array) => void;
-  readonly report: Report;
+  readonly report: NetworkListener;
 }
 
 export async function acceptFrames(options: InboundOptions): Promise<Inbound> {

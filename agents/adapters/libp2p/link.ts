@@ -4,7 +4,7 @@ import type { Multiaddr } from "@multiformats/multiaddr";
 import type { Address } from "../../core/types.ts";
 import { createBackoff } from "./backoff.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { shortReason, type Report } from "./events.ts";
+import { shortReason, type NetworkListener } from "./events.ts";
 import { createFrameWriter, FRAMES_PROTOCOL } from "./frames.ts";
 import { createFrameQueue } from "./queue.ts";
 
@@ -32,7 +32,7 @@ export interface LinkOptions {
   readonly multiaddrs: readonly Multiaddr[];
   readonly bounds: NetworkBounds;
   readonly onOpen: () => void;
-  readonly report: Report;
+  readonly report: NetworkListener;
 }
 
 export function openLink(options: LinkOptions): PeerLink {

@@ -3,7 +3,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 import type { Network } from "../../ports/network.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { notify, type Report } from "./events.ts";
+import { notify, type NetworkListener } from "./events.ts";
 import { acceptFrames } from "./inbound.ts";
 import { type PeerLink, openLink } from "./link.ts";
 import type { AgentLibp2p } from "./node.ts";
@@ -22,7 +22,7 @@ export interface MeshOptions {
   readonly libp2p: AgentLibp2p;
   readonly own: Address;
   readonly bounds: NetworkBounds;
-  readonly report: Report;
+  readonly report: NetworkListener;
 }
 
 export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Promise<Mesh> {

@@ -4,7 +4,7 @@ import type { Address } from "../../core/types.ts";
 import type { Network } from "../../ports/network.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { type NetworkBounds, networkBounds } from "./bounds.ts";
-import type { Report } from "./events.ts";
+import type { NetworkListener } from "./events.ts";
 import { addressOfIdentity, identityFromSignerKey } from "./identity.ts";
 import { createGate } from "./gate.ts";
 import { openMesh } from "./mesh.ts";
@@ -18,7 +18,7 @@ export interface Libp2pNetworkOptions {
   /** Store of libp2p's peers; by default in memory. */
   readonly datastore?: Datastore;
   readonly bounds?: Partial<NetworkBounds>;
-  readonly report?: Report;
+  readonly report?: NetworkListener;
 }
 
 export interface Libp2pNetwork extends Network {

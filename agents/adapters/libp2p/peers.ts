@@ -4,7 +4,7 @@ import { publicKeyToAddress } from "../../core/encoding/digest.ts";
 import type { Address } from "../../core/types.ts";
 import type { Peer } from "../../ports/network.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { shortReason, type Report } from "./events.ts";
+import { shortReason, type NetworkListener } from "./events.ts";
 import { peerIdFromPublicKey } from "./identity.ts";
 
 /** A configured peer, ready to dial. */
@@ -18,7 +18,7 @@ export function parsePeers(
   peers: readonly Peer[],
   own: Address,
   bounds: NetworkBounds,
-  report: Report,
+  report: NetworkListener,
 ): ReadonlyMap<Address, Target> {
   const targets = new Map<Address, Target>();
   for (const peer of peers) {
@@ -41,7 +41,12 @@ export function parsePeers(
   return targets;
 }
 
-function parseMultiaddrs(peer: Peer, peerId: PeerId, bounds: NetworkBounds, report: Report): readonly Multiaddr[] {
+function parseMultiaddrs(
+  peer: Peer,
+  peerId: PeerId,
+  bounds: NetworkBounds,
+  report: NetworkListener,
+): readonly Multiaddr[] {
   const parsed: Multiaddr[] = [];
   for (const text of peer.multiaddrs.slice(0, bounds.multiaddrsPerPeer)) {
     try {

@@ -60,7 +60,7 @@ export function createMemoryJournals(): MemoryJournals {
       try {
         const { salt, records, truncatedBytes } = await load(name);
         return memoryJournal(name, salt, records, truncatedBytes, stored, {
-          alive: () => life === openedIn,
+          isOpen: () => life === openedIn,
           close: () => life === openedIn && opened.delete(name),
         });
       } catch (error) {
@@ -89,7 +89,7 @@ function memoryJournal(
   records: number,
   truncatedBytes: number,
   stored: Store,
-  owner: { readonly alive: () => boolean; readonly close: () => void },
+  owner: { readonly isOpen: () => boolean; readonly close: () => void },
 ): Journal {
   let nextIndex = records;
   let closed = false;
@@ -101,7 +101,7 @@ function memoryJournal(
       for (let step = await scan.next(); !step.done; step = await scan.next()) yield step.value;
     },
     async append(record) {
-      if (closed || !owner.alive()) throw new Error(`journal ${name} is closed`);
+      if (closed || !owner.isOpen()) throw new Error(`journal ${name} is closed`);
       stored.get(name)?.push(encodeRecord(salt, nextIndex, record));
       nextIndex++;
     },

@@ -38,15 +38,15 @@ export function supervise(
 ): Supervisor {
   const closing = new AbortController();
   let crashes = 0;
-  let live: LlamaProcess | null = null;
+  let latest: LlamaProcess | null = null;
 
   const load = async (): Promise<LoadedProcess> => {
     for (let tries = 1; ; tries++) {
       if (closing.signal.aborted) throw closed(descriptor);
-      if (live !== null) await checkFile();
-      live = startLlamaProcess(options);
-      onStart(live.pid);
-      const process = live;
+      if (latest !== null) await checkFile();
+      latest = startLlamaProcess(options);
+      onStart(latest.pid);
+      const process = latest;
       const timer = setTimeout(() => process.kill(), LOAD_TIMEOUT_MS);
       const loaded = await process.loaded;
       clearTimeout(timer);
@@ -90,7 +90,7 @@ export function supervise(
     closed: () => closing.signal.aborted,
     async close() {
       closing.abort();
-      live?.kill();
+      latest?.kill();
       await current.then(async (process) => await process.ended).catch(() => {});
     },
   };

@@ -43,7 +43,7 @@ export async function settleClaims(
   return [...receipts.values()];
 }
 
-/** Reads the events up to the block that is the newest now, since the reader's stream has no end. */
+/** Reads the events up to the block that is the newest now, since following has no end. */
 async function eventsToHead(chain: ChainReader, signal: AbortSignal): Promise<readonly ChainEvent[]> {
   const { number } = await chain.head(signal);
   const reached = new AbortController();

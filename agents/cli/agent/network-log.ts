@@ -1,11 +1,11 @@
-import type { NetworkEvent, Report } from "../../adapters/libp2p/events.ts";
+import type { NetworkEvent, NetworkListener } from "../../adapters/libp2p/events.ts";
 import type { RefusedKind } from "../../adapters/metrics/network-metrics.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
 /** What the network refused or gave up, in the log and in numbers. */
 export interface NetworkLog {
-  readonly report: Report;
+  readonly report: NetworkListener;
   /** Counts since the start. */
   refused(): Readonly<Record<RefusedKind, number>>;
 }

@@ -63,7 +63,7 @@ export async function createAuditPool(
 }
 
 /** What a thread needs of the chain. */
-interface Task extends Pick<Subject, "requestId" | "events"> {
+interface Verification extends Pick<Subject, "requestId" | "events"> {
   readonly signatures: Certificate["signatures"] | null;
   readonly domain: VerifyOptions["chain"]["domain"];
 }
@@ -72,7 +72,7 @@ interface Verifier {
   readonly ready: Promise<void>;
   /** How many it has under way. */
   readonly load: number;
-  verify(task: Task): Promise<VerifyReport>;
+  verify(asked: Verification): Promise<VerifyReport>;
   close(): Promise<void>;
 }
 
@@ -92,8 +92,8 @@ class Here implements Verifier {
     this.#signal = AbortSignal.any([sources.signal, this.#closed.signal]);
   }
 
-  async verify(task: Task): Promise<VerifyReport> {
-    const report = this.#verify(task);
+  async verify(asked: Verification): Promise<VerifyReport> {
+    const report = this.#verify(asked);
     this.#running.add(report);
     try {
       return await report;
@@ -108,7 +108,7 @@ class Here implements Verifier {
     await Promise.allSettled(this.#running);
   }
 
-  async #verify({ requestId, events, signatures, domain }: Task): Promise<VerifyReport> {
+  async #verify({ requestId, events, signatures, domain }: Verification): Promise<VerifyReport> {
     const { store } = this.#sources;
     const signal = this.#signal;
     const visitor = this.#room.enter();
@@ -166,13 +166,13 @@ class Auditor implements Verifier {
     return this.#reports.size;
   }
 
-  async verify(task: Task): Promise<VerifyReport> {
+  async verify(asked: Verification): Promise<VerifyReport> {
     const id = this.#tasks++;
     const visitor = this.#room.enter();
     this.#visitors.set(id, visitor);
     const settled = await new Promise<Settled<VerifyReport>>((resolve) => {
       this.#reports.set(id, resolve);
-      this.#send({ kind: "verify", id, ...task, tellsProgress: false });
+      this.#send({ kind: "verify", id, ...asked, tellsProgress: false });
     });
     this.#visitors.delete(id);
     visitor.leave();

@@ -124,7 +124,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
     begin > last
       ? { requests: 0, known: 0, undecided: 0, partial: 0 }
       : await audit({
-          // The reader's stream begins at the block that it takes for the deployment's.
+          // The reader follows the chain from the block that it takes for the deployment's.
           chain: await createChainReader({ ...source, deploymentBlock: begin }, host.signal),
           last,
           includes: selection.includes,

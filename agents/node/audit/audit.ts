@@ -13,7 +13,7 @@ export interface Subject {
 }
 
 export interface AuditOptions {
-  /** The reader whose stream begins at the audit's first block. */
+  /** The reader, which follows the chain from the audit's first block. */
   readonly chain: Pick<ChainReader, "follow">;
   /** The last block to audit, which is already at finality depth. */
   readonly last: bigint;

@@ -13,7 +13,7 @@ import {
 } from "./thread-messages.ts";
 import { verifyRequest } from "./verify.ts";
 
-type Task = Extract<ToAuditor, { kind: "verify" }>;
+type Verification = Extract<ToAuditor, { kind: "verify" }>;
 
 /** Begins to verify what it is told, and returns what hears it. */
 export function startAuditor(
@@ -40,7 +40,7 @@ export function startAuditor(
       send({ kind: "call", call, id, digest });
     });
   };
-  const verify = ({ id, domain, requestId, events, signatures, tellsProgress }: Task): Promise<VerifyReport> =>
+  const verify = ({ id, domain, requestId, events, signatures, tellsProgress }: Verification): Promise<VerifyReport> =>
     verifyRequest({
       chain: { domain, requestEvents: async () => events, certificate: async () => signatures },
       store: { get: async (digest, signal) => valueOf(await ask(id, digest, signal)) },
@@ -49,12 +49,12 @@ export function startAuditor(
       signal: new AbortController().signal,
       ...(tellsProgress && { onProgress: (step, done, total) => send({ kind: "progress", id, step, done, total }) }),
     });
-  const serve = async (task: Task): Promise<void> => {
-    const settled: Settled<VerifyReport> = await verify(task).then(
+  const serve = async (asked: Verification): Promise<void> => {
+    const settled: Settled<VerifyReport> = await verify(asked).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: sentError(error) }),
     );
-    send({ kind: "report", id: task.id, settled });
+    send({ kind: "report", id: asked.id, settled });
   };
 
   send({ kind: "ready" });

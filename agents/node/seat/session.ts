@@ -138,11 +138,11 @@ class RunningSession implements Session {
     const forwarded = open.flatMap((effect) => (effect.kind === "forward" ? [effect.messages] : []));
     this.outbox.restore(this.own.values(), forwarded, this.abort.signal);
     for (const message of broadcast) this.events.onBroadcast(message);
-    for (const effect of open) if (this.isLive(effect)) this.effects.execute(effect);
+    for (const effect of open) if (this.isWanted(effect)) this.effects.execute(effect);
   }
 
   /** True if a restart has to run the effect again; the outbox sends the messages again. */
-  private isLive(effect: Effect): boolean {
+  private isWanted(effect: Effect): boolean {
     if (effect.kind === "wait") return this.isOpen();
     return effect.kind !== "drop" && effect.kind !== "forward";
   }

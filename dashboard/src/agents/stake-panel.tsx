@@ -10,7 +10,7 @@ import { WalletList } from "../wallet/wallet-menu.tsx";
 import { useDashboard } from "../dashboard.tsx";
 import { useChainTerms } from "./agents-page.tsx";
 
-type Terms = Awaited<ReturnType<Conclave["terms"]>>;
+type ChainTerms = Awaited<ReturnType<Conclave["terms"]>>;
 type Position = Awaited<ReturnType<Conclave["position"]>>;
 type Rewards = Awaited<ReturnType<Conclave["rewards"]>>;
 
@@ -37,7 +37,7 @@ export function StakePanel({ agentId }: { readonly agentId: number }): ReactElem
 interface Props {
   readonly agentId: number;
   readonly account: Account;
-  readonly terms: Terms;
+  readonly terms: ChainTerms;
 }
 
 function Staked({ agentId, account: { address }, terms }: Props): ReactElement {
@@ -113,7 +113,7 @@ function isWithdrawable({ unbonding, unbondingEnd }: Position): boolean {
   return unbonding > 0n && unbondingEnd * 1_000 <= Date.now();
 }
 
-function earned(rewards: Rewards, currency: "token" | "native", { feeToken }: Terms): string {
+function earned(rewards: Rewards, currency: "token" | "native", { feeToken }: ChainTerms): string {
   return currency === "native"
     ? amount(rewards.native, 18, "ETH")
     : amount(rewards.token, feeToken.decimals, feeToken.symbol);
@@ -122,7 +122,7 @@ function earned(rewards: Rewards, currency: "token" | "native", { feeToken }: Te
 interface StandingProps {
   readonly position: Position;
   readonly rewards: Rewards;
-  readonly terms: Terms;
+  readonly terms: ChainTerms;
 }
 
 function Standing({ position, rewards, terms }: StandingProps): ReactElement {
@@ -151,7 +151,7 @@ function Standing({ position, rewards, terms }: StandingProps): ReactElement {
 }
 
 interface DelegateProps {
-  readonly terms: Terms;
+  readonly terms: ChainTerms;
   /** Stake tokens of the account. */
   readonly held: bigint;
   readonly isBusy: boolean;

@@ -41,7 +41,7 @@ export function AskPage(): ReactElement {
         lines={4}
         value={draft.question}
         onChange={(question) => change({ question })}
-        hint={HINTS[draft.kind]}
+        hint={KINDS[draft.kind].hint}
       />
       <KindFields draft={draft} change={change} flaw={flaw} />
       <details>
@@ -81,12 +81,16 @@ export function AskPage(): ReactElement {
   );
 }
 
-const HINTS: Readonly<Record<Draft["kind"], string>> = {
-  boolean: "The answer is yes or no.",
-  choice: "List the options in the question, by letter: (A) …, (B) …",
-  number: "The answer is a number. Say its unit in the question.",
-  text: "The answer is a short text. It cannot be appealed against.",
-  policies: "List the policies in the question, by letter. The answer names those to adopt.",
+/** What the form says of the kinds of answers; the compiler tells which one is missing. */
+const KINDS: Readonly<Record<Draft["kind"], { readonly name: string; readonly hint: string }>> = {
+  boolean: { name: "Yes or no", hint: "The answer is yes or no." },
+  choice: { name: "One of several options", hint: "List the options in the question, by letter: (A) …, (B) …" },
+  number: { name: "A number", hint: "The answer is a number. Say its unit in the question." },
+  text: { name: "A text", hint: "The answer is a short text. It cannot be appealed against." },
+  policies: {
+    name: "Which of several policies",
+    hint: "List the policies in the question, by letter. The answer names those to adopt.",
+  },
 };
 
 interface FieldsProps {
@@ -105,13 +109,7 @@ function KindFields({ draft, change, flaw }: FieldsProps): ReactElement {
       <Choice
         label="Kind of answer"
         value={draft.kind}
-        options={[
-          ["boolean", "Yes or no"],
-          ["choice", "One of several options"],
-          ["number", "A number"],
-          ["text", "A text"],
-          ["policies", "Which of several policies"],
-        ]}
+        options={Object.entries(KINDS).map(([kind, { name }]) => [kind, name])}
         onChange={(kind) => change({ kind: kind as Draft["kind"] })}
       />
       {hasOptions(draft.kind) && (

@@ -1,7 +1,10 @@
 import type { AskedTerms, ProtocolId } from "../../../sdk/src/index.ts";
 
+/** Terms of a request that the form has a field for, under their own names: all but these three. The form asks for a duration in hours. */
+type FormTerm = Exclude<keyof AskedTerms, "fee" | "callbackGasLimit" | "duration">;
+
 /** A question as it is typed. */
-export interface Draft {
+export interface Draft extends Readonly<Record<FormTerm, string>> {
   readonly question: string;
   readonly kind: AskedTerms["kind"];
   /** Options of a choice or of policies. */

@@ -38,28 +38,30 @@ for await (const { stage } of conclave.follow(requestId, { from: cursor }))
 
 export function solidityFor(question: string, sources: readonly string[], terms: AskedTerms): string {
   const { kind, protocol, duration = 0, appeals = 0, retries = 0, committeeSize = 0, assurance, currency } = terms;
+  const { delay, finality, nonAnswers, security, options, decimals, tolerance } = terms;
   const lead = sources.length === 0 ? question : question.trimEnd();
   const whole = [lead, ...sources.map((source) => (source.startsWith("search:") ? source : `source: ${source}`))].join(
     "\n",
   );
-  const lines = [
-    `terms.kind = RequestTermsLib.KIND_${kind.toUpperCase()};`,
-    `terms.protocol = ${typeof protocol === "string" ? PROTOCOL_CODES[protocol] : protocol}; // ${protocol}`,
-    `terms.duration = ${duration}; // seconds`,
-    `terms.committeeSize = ${committeeSize};`,
-    `terms.callbackGasLimit = 100_000;`,
-    ...(appeals > 0 ? [`terms.appeals = ${appeals};`] : []),
-    ...(retries > 0 ? [`terms.retries = ${retries};`] : []),
-    ...(assurance === "high" ? ["terms.assurance = 1; // high"] : []),
-    ...(currency === "native" ? ["terms.currency = 1; // the chain's coin"] : []),
-    ...(terms.delay === undefined ? [] : [`terms.delay = ${terms.delay}; // seconds`]),
-    ...(terms.finality === undefined ? [] : [`terms.finality = ${terms.finality}; // percent`]),
-    ...(terms.nonAnswers === "refused" ? ["terms.nonAnswers = 1; // refused"] : []),
-    ...(terms.security === "secured" ? ["terms.security = 1; // secured"] : []),
-    ...(terms.options === undefined ? [] : [`terms.options = ${terms.options};`]),
-    ...(terms.decimals === undefined ? [] : [`terms.decimals = ${terms.decimals};`]),
-    ...(terms.tolerance === undefined ? [] : [`terms.tolerance = ${terms.tolerance};`]),
-  ];
+  const values: Readonly<Record<Exclude<keyof AskedTerms, "fee">, string | null>> = {
+    kind: `RequestTermsLib.KIND_${kind.toUpperCase()};`,
+    protocol: `${typeof protocol === "string" ? PROTOCOL_CODES[protocol] : protocol}; // ${protocol}`,
+    duration: `${duration}; // seconds`,
+    committeeSize: `${committeeSize};`,
+    callbackGasLimit: "100_000;",
+    appeals: appeals > 0 ? `${appeals};` : null,
+    retries: retries > 0 ? `${retries};` : null,
+    assurance: assurance === "high" ? "1; // high" : null,
+    currency: currency === "native" ? "1; // the chain's coin" : null,
+    delay: delay === undefined ? null : `${delay}; // seconds`,
+    finality: finality === undefined ? null : `${finality}; // percent`,
+    nonAnswers: nonAnswers === "refused" ? "1; // refused" : null,
+    security: security === "secured" ? "1; // secured" : null,
+    options: options === undefined ? null : `${options};`,
+    decimals: decimals === undefined ? null : `${decimals};`,
+    tolerance: tolerance === undefined ? null : `${tolerance};`,
+  };
+  const lines = Object.entries(values).flatMap(([term, value]) => (value === null ? [] : [`terms.${term} = ${value}`]));
   return `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.27;
 

@@ -181,7 +181,7 @@ function Verdict({ proof }: { readonly proof: Proof & { readonly ms?: number } }
       </p>
       <p>
         {failure.kind === "unavailable"
-          ? "Nothing is refuted: a block cannot be had. Name another gateway in the settings, or try again later."
+          ? "Nothing is refuted: a block cannot be fetched. Name another gateway in the settings, or try again later."
           : failure.kind === "broken"
             ? "The gateway gave bytes that are not those of the block. Another gateway may have the right ones; the chain's decision is not refuted by it."
             : "What the chain holds does not follow from this transcript. Do not rely on this decision."}

@@ -35,7 +35,7 @@ export interface Transcript {
   readonly linked: number;
   /** What the last complete round lacks for a decision, in words. */
   readonly reasons: readonly string[];
-  /** The first block that cannot be had or is wrong; null if all were read. */
+  /** The first block that cannot be fetched or is wrong; null if all were read. */
   readonly failure: { readonly cid: string | null; readonly reason: string } | null;
 }
 

@@ -10,20 +10,20 @@ export interface Fame {
   readonly coinVotes: readonly (readonly [voter: Node, subject: Node])[];
 }
 
-interface Vote {
+interface FameVote {
   readonly value: boolean;
   readonly decides: boolean;
   readonly isCoin: boolean;
 }
 
 /** Votes by voter, then witness voted on. HG5: a vote follows from the voter's ancestors, so it is the same in every set of nodes. */
-type Votes = Map<Node, Map<Node, Vote>>;
+type FameVotes = Map<Node, Map<Node, FameVote>>;
 
-const votesOfGraph = new WeakMap<Graph, Votes>();
+const votesOfGraph = new WeakMap<Graph, FameVotes>();
 
 /** EG7, EG8: elects the famous witnesses among `nodes`. The order of `nodes` breaks ties between voters of one round. */
 export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
-  const votes = votesOfGraph.get(graph) ?? new Map<Node, Map<Node, Vote>>();
+  const votes = votesOfGraph.get(graph) ?? new Map<Node, Map<Node, FameVote>>();
   votesOfGraph.set(graph, votes);
   const witnesses = nodes.filter(({ isWitness }) => isWitness).toSorted((a, b) => a.round - b.round);
   const famous = new Map<Node, boolean | null>();
@@ -46,8 +46,8 @@ export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
 }
 
 /** The vote of a voter. It calls itself for voters of the round before; those votes are known if voters are asked in order of rounds. */
-function voteOf(graph: Graph, votes: Votes, voter: Node, subject: Node): Vote {
-  const own = votes.get(voter) ?? new Map<Node, Vote>();
+function voteOf(graph: Graph, votes: FameVotes, voter: Node, subject: Node): FameVote {
+  const own = votes.get(voter) ?? new Map<Node, FameVote>();
   votes.set(voter, own);
   const known = own.get(subject);
   if (known !== undefined) return known;
@@ -56,7 +56,7 @@ function voteOf(graph: Graph, votes: Votes, voter: Node, subject: Node): Vote {
   return vote;
 }
 
-function countVote(graph: Graph, votes: Votes, voter: Node, subject: Node): Vote {
+function countVote(graph: Graph, votes: FameVotes, voter: Node, subject: Node): FameVote {
   const distance = voter.round - subject.round;
   if (distance === 1) return { value: sees(voter, subject), decides: false, isCoin: false };
   const yes: Node[] = [];
