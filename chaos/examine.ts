@@ -70,8 +70,9 @@ export async function examine(
     if (status === "requested") find(one === last ? "no progress" : "not ended", `${label} is still open`);
     if (committed.length === 0) continue;
     decisions++;
-    // Several rounds share what the request pays.
-    if (committed.length === 1) sharesOf.set(requestId, committed[0]?.decision.shares ?? []);
+    // Several rounds share what the request pays, and whoever called a second attempt was paid before it was settled.
+    if (committed.length === 1 && committed[0]?.decision.attempt === 0)
+      sharesOf.set(requestId, committed[0]?.decision.shares ?? []);
     attempts.push(...attemptsIn(world, events));
     await prove(world, one, find, signal);
     const { answer, status: said } = committed.at(-1)?.decision ?? {};

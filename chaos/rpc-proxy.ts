@@ -77,6 +77,8 @@ export async function startRpcProxy(
   };
 
   const server = createServer((request, response) => {
+    // A connection that a fault ends may not be one that a client is about to use again.
+    response.setHeader("connection", "close");
     void (async () => {
       let body = "";
       for await (const chunk of request) body += String(chunk);
