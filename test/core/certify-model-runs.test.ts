@@ -44,6 +44,12 @@ const plantedInModel: readonly PlantedInModel[] = [
     fault: "a third of the seats is a quorum",
     find: "3 * voters.size() > 2 * N",
     replace: "3 * voters.size() > N",
+    seed: 1,
+  },
+  {
+    fault: "a seat that has voted votes again once the wait for a proposal ends",
+    find: 'if (timer == "propose" and after.step == "propose")',
+    replace: 'if (timer == "propose")',
     seed: null,
   },
   {
