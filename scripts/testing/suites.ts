@@ -38,6 +38,7 @@ const byName: Partial<Record<Suite, string>> = {
 
 /** Files that only `npm run test:long` runs, with the reason. */
 const longFiles: Readonly<Record<string, string>> = {
+  "test/core/certify-model-runs.test.ts": "lets Quint simulate its model many times, with planted faults",
   "test/sim/mutants.test.ts": "hunts every planted fault through seeded worlds, up to 10,000 each",
   "test/models/conclave-small.test.ts": "asks the model hundreds of held-out questions",
   "test/integration/cli-car.test.ts": "sends 340 MB to a command; car.test.ts reads short CARs",
@@ -60,6 +61,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/sim/simulator.test.ts": "plays seeded worlds of every protocol",
   "test/core/adversarial.test.ts": "plays whole committees under attack",
   "test/core/council.test.ts": "plays whole committees",
+  "test/core/certify-model.test.ts": "lets Quint simulate its model",
   "test/core/hashgraph-claims.test.ts": "plays whole committees under attack",
   "test/core/hashgraph-run.test.ts": "plays whole committees, many times",
   "test/core/hashgraph.test.ts": "orders thousands of random events",
