@@ -153,10 +153,7 @@ describe("chain: viem", () => {
       let refused = 0;
       harness.proxy.intercept = ({ method, params }) => {
         if (method !== "eth_getLogs" || !isBehind) return null;
-        const { blockHash, toBlock } = (params?.[0] ?? {}) as {
-          readonly blockHash?: string;
-          readonly toBlock?: string;
-        };
+        const { blockHash, toBlock } = (params?.[0] ?? {}) as { blockHash?: string; toBlock?: string };
         if (blockHash === undefined) return Number(toBlock) < number ? null : ({ result: [] } as never);
         if (blockHash !== hash) return null;
         refused += 1;
@@ -197,10 +194,7 @@ describe("chain: viem", () => {
       await harness.mine(100);
       let refused = 0;
       harness.proxy.intercept = ({ method, params }) => {
-        const { fromBlock, toBlock } = (params?.[0] ?? {}) as {
-          readonly fromBlock?: string;
-          readonly toBlock?: string;
-        };
+        const { fromBlock, toBlock } = (params?.[0] ?? {}) as { fromBlock?: string; toBlock?: string };
         const isWide = toBlock !== undefined && Number(toBlock) - Number(fromBlock) >= 10;
         if (method !== "eth_getLogs" || !isWide) return null;
         refused += 1;
