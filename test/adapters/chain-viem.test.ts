@@ -265,12 +265,7 @@ describe("chain: viem", () => {
     it("replaces a transaction that was given up, so that the account can go on", async () => {
       const account = harness.accounts[7];
       assert.ok(account !== undefined);
-      const writer = await createChainWriter({
-        ...harness.options,
-        account,
-        receiptPollMs: 20,
-        receiptTimeoutMs: 1_500,
-      });
+      const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, receiptTimeoutMs: 999 });
       const first = await drawn(harness);
       const second = await drawn(harness);
       const sent: { readonly nonce: number; readonly fee: bigint }[] = [];

@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
+import { MODEL } from "../../scripts/spec/quint.ts";
 import { mutants } from "../../sim/mutants.ts";
-import { MODEL, differenceIn, refusalOf, simulate, type ModelRun } from "../support/core/certify-runs.ts";
+import { differenceIn, refusalOf, simulate, type ModelRun } from "../support/core/certify-runs.ts";
 
 const SEED = 3;
 const RUNS = 30;

@@ -1,7 +1,8 @@
 // docs/spec/certify.qnt and agents/core/seat/certify do the same, step by step.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { MODEL, differenceIn, quint, refusalOf, simulate } from "../support/core/certify-runs.ts";
+import { MODEL, quint } from "../../scripts/spec/quint.ts";
+import { differenceIn, refusalOf, simulate } from "../support/core/certify-runs.ts";
 
 const RUNS = 5;
 const CORE_SEEDS = [101, 102];

@@ -1,9 +1,9 @@
 // Runs of docs/spec/certify.qnt by Quint's simulator, and runs of the core that Quint checks against it.
-import { execFile } from "node:child_process";
 import { copyFile, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isDeepStrictEqual, promisify } from "node:util";
+import { isDeepStrictEqual } from "node:util";
+import { MODEL, STEPS, violationIn } from "../../../scripts/spec/quint.ts";
 import { createRandom, type Random } from "../../../sim/random.ts";
 import {
   CoreSeat,
@@ -15,13 +15,6 @@ import {
   type ModelSeat,
 } from "./certify-model.ts";
 
-const root = join(import.meta.dirname, "../../..");
-export const MODEL = join(root, "docs/spec/certify.qnt");
-const execute = promisify(execFile);
-/** The invariants of the model, which its last lines join as `safe`. */
-const INVARIANT = "safe";
-/** Steps of a run: enough for three ballots. */
-const STEPS = 140;
 /** Ballots in which the Byzantine seat speaks. */
 const LAST_BALLOT = 3;
 
@@ -64,37 +57,15 @@ export async function simulate(
 ): Promise<Simulated> {
   const folder = await mkdtemp(join(tmpdir(), "conclave-model-"));
   try {
-    const counts = ["--max-samples", String(runs), "--n-traces", String(runs), "--max-steps", String(steps)];
-    const traces = ["--out-itf", join(folder, "{seq}.json"), "--seed", String(seed)];
-    const { code, output } = await quint("run", file, "--invariant", INVARIANT, ...counts, ...traces, ...actions);
-    const isViolated = /\[violation\]/.test(output);
-    if (code !== 0 && !isViolated) throw new Error(output);
+    const traces = ["--n-traces", String(runs), "--out-itf", join(folder, "{seq}.json")];
+    const violation = await violationIn(file, { seed, runs, steps, more: [...traces, ...actions] });
     const files = (await readdir(folder)).toSorted();
     return {
-      violation: isViolated ? output : null,
+      violation,
       runs: await Promise.all(files.map(async (name) => readRun(await readFile(join(folder, name), "utf8")))),
     };
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** Runs Quint's own evaluator, which needs nothing that npm does not bring. */
-export async function quint(
-  command: string,
-  ...args: readonly string[]
-): Promise<{ readonly code: number; readonly output: string }> {
-  const evaluator = command === "typecheck" ? [] : ["--backend", "typescript"];
-  try {
-    const { stdout, stderr } = await execute(
-      process.execPath,
-      [join(root, "node_modules/@informalsystems/quint/dist/src/cli.js"), command, ...args, ...evaluator],
-      { maxBuffer: 1 << 28 },
-    );
-    return { code: 0, output: stdout + stderr };
-  } catch (error) {
-    const { code, stdout = "", stderr = "" } = error as { code?: number; stdout?: string; stderr?: string };
-    return { code: code ?? 1, output: stdout + stderr };
   }
 }
 
