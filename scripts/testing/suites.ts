@@ -157,7 +157,7 @@ export function laneOf({ suite, files }: Job): Lane {
 
 /** True if tests of the suite read the compiled contracts. */
 export function needsContracts(suite: Suite): boolean {
-  return !["core", "sim", "models", "public-model", "packages"].includes(suite);
+  return !["core", "sim", "models", "public-model"].includes(suite);
 }
 
 /** The jobs of a suite at a level; all of them, if none is named. */
