@@ -1,4 +1,5 @@
 // Money in is money out, to the smallest unit: what the contracts hold is what they owe.
+import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http, parseAbi } from "viem";
 import { shareOf, type Address } from "../agents/core/types.ts";
 import type { ChaosWorld } from "./world.ts";
@@ -12,11 +13,26 @@ const abi = parseAbi([
 ]);
 const TOKEN = 0;
 
+/** A difference is looked at so often, a second apart: a real one stays. anvil was seen to tell a later state than the block's. */
+const LOOKS = 3;
+
 /**
  * Returns the differences in words. `sharesOf`: the shares of the decisions to look at, by request. Every request of the world is final or open, and pays its own way: a request that is
  * settled gave out its fee, and the contracts hold the fees of the others, all credits, rewards and stakes.
  */
 export async function checkMoney(
+  world: ChaosWorld,
+  sharesOf: ReadonlyMap<bigint, readonly number[]>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  for (let look = 1; ; look++) {
+    const differences = await differencesNow(world, sharesOf, signal);
+    if (differences.length === 0 || look === LOOKS) return differences;
+    await sleep(1_000, undefined, { signal });
+  }
+}
+
+async function differencesNow(
   world: ChaosWorld,
   sharesOf: ReadonlyMap<bigint, readonly number[]>,
   signal: AbortSignal,
