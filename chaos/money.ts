@@ -13,7 +13,7 @@ const abi = parseAbi([
 ]);
 const TOKEN = 0;
 
-/** A difference is looked at so often, a second apart: a real one stays. anvil was seen to tell a later state than the block's. */
+/** A difference is looked at so often, a second apart: a real one stays. While anvil mines, its newest block has the state of the next one. */
 const LOOKS = 3;
 
 /**
