@@ -8,7 +8,7 @@ const abi = parseAbi([
   "function balanceOf(address account) view returns (uint256)",
   "function creditOf(address account, uint8 currency) view returns (uint256)",
   "function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)",
-  "event RequestRefunded(uint256 indexed requestId)",
+  "event FeeRefunded(uint256 indexed requestId, address indexed consumer, uint256 amount)",
   "event DecisionSettled(uint256 indexed requestId, uint256 pay, uint256 treasuryPay, uint256 relayerPay, uint256 rest)",
 ]);
 const TOKEN = 0;
@@ -58,7 +58,8 @@ async function differencesNow(
   signal.throwIfAborted();
   const range = { address: oracle, abi, fromBlock: BigInt(deployment.deploymentBlock), toBlock: blockNumber } as const;
   const settled = await client.getContractEvents({ ...range, eventName: "DecisionSettled" });
-  const refunded = await client.getContractEvents({ ...range, eventName: "RequestRefunded" });
+  // Who was refunded, or settled by `settle` after a hung or appealed round: none of them is among those that their commit settled.
+  const others = await client.getContractEvents({ ...range, eventName: "FeeRefunded" });
   const differences: string[] = [];
   const equal = (what: string, actual: bigint, expected: bigint): void => {
     if (actual !== expected) differences.push(`${what}: ${actual}, not ${expected}`);
@@ -72,11 +73,11 @@ async function differencesNow(
   const operators = agents.map(({ keys }) => keys.address);
   const credits = await Promise.all([asker, ...operators].map(creditOf));
   const rewards = await Promise.all(agents.map(({ agentId, keys }) => rewardsOf(agentId, keys.address)));
-  const open = BigInt(world.asked() - settled.length - refunded.length);
+  const open = BigInt(world.asked() - settled.length - others.length);
   const owed = sum(credits) + sum(rewards) + open * fee + BigInt(agents.length) * world.stake;
   const held = (await balanceOf(oracle)) + (await balanceOf(registry));
   // Rewards are rounded down, once for each seat that was paid.
-  const rounding = BigInt(settled.length * agents.length);
+  const rounding = BigInt((settled.length + others.length) * agents.length);
   if (held < owed || held > owed + rounding)
     differences.push(`the contracts hold ${held}, and owe ${owed} (roundings explain ${rounding} more)`);
   return differences;
