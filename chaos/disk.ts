@@ -1,6 +1,6 @@
 // An agent's data directory on a disk of its own, which can be full, read-only, or hold a journal that was cut off.
 import { execFileSync } from "node:child_process";
-import { open, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -9,6 +9,7 @@ import {
   scanRecords,
   JOURNAL_HEADER_BYTES,
 } from "../agents/adapters/journal/codec.ts";
+import { journalsIn } from "./journals.ts";
 
 export interface Disk {
   /** Takes all room, where this machine lets the harness mount a disk, and the disk can be written. */
@@ -86,7 +87,7 @@ async function fillUp(path: string): Promise<void> {
 
 /** What an interrupted write leaves: a record of which only the beginning is there. */
 async function tearNewest(journals: string): Promise<void> {
-  const names = (await readdir(journals)).filter((name) => /^request-.*\.journal$/.test(name));
+  const names = await journalsIn(journals);
   const aged = await Promise.all(
     names.map(async (name) => ({ path: join(journals, name), atMs: (await stat(join(journals, name))).mtimeMs })),
   );

@@ -1,6 +1,6 @@
 // A peer that means harm, under the key of an agent that is down: node chaos/hostile.ts FOLDER HOW MULTIADDR...
 import { randomBytes } from "node:crypto";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { identityFromSignerKey } from "../agents/adapters/libp2p/identity.ts";
 import { startNode, type AgentLibp2p } from "../agents/adapters/libp2p/node.ts";
 import { KEYSTORE_FILE } from "../agents/cli/shared/config.ts";
 import { encodeMessage } from "../agents/core/encoding/transcript.ts";
-import { messagesIn } from "./journals.ts";
+import { journalsIn, messagesIn } from "./journals.ts";
 import { MOST_FOR_MS, type HARMS } from "./manifest.ts";
 
 interface Victim {
@@ -86,8 +86,7 @@ async function recordedBy(directory: string): Promise<readonly Uint8Array[]> {
   const copies = await mkdtemp(join(directory, "recorded-"));
   const frames: Uint8Array[] = [];
   try {
-    for (const file of await readdir(journals).catch(() => [])) {
-      if (!/^request-.*\.journal$/.test(file)) continue;
+    for (const file of await journalsIn(journals).catch(() => [])) {
       await copyFile(join(journals, file), join(copies, file));
       for await (const message of messagesIn(copies, file.slice(0, -".journal".length)))
         frames.push(encodeMessage(message));

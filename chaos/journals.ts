@@ -26,7 +26,7 @@ export async function copyJournals(agents: readonly ChaosAgent[], into: string, 
 
 async function copyOnce({ directory }: ChaosAgent, into: string): Promise<void> {
   const from = join(directory, "data", "journals");
-  const names = (await readdir(from).catch(() => [])).filter((name) => /^request-.*\.journal$/.test(name));
+  const names = await journalsIn(from).catch(() => []);
   if (names.length > 0) await mkdir(into, { recursive: true });
   // It may have been removed meanwhile.
   for (const name of names) await copyFile(join(from, name), join(into, name)).catch(() => undefined);
@@ -72,6 +72,11 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
     }
   const doubles = [...payloads.values()].filter(({ digests }) => digests.size > 1).map(({ where }) => where);
   return { messages, doubles, broken };
+}
+
+/** The files of requests' journals in a folder. Throws ENOENT if there is none. */
+export async function journalsIn(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => /^request-.*\.journal$/.test(name));
 }
 
 /** The messages in a journal; none if there is no such journal. Throws JOURNAL_CORRUPT. */

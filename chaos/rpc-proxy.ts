@@ -1,5 +1,6 @@
 // An RPC node as one agent sees it: the chain's, behind a server that fails when it is told to.
 import { createServer } from "node:http";
+import { numberToHex } from "viem";
 import type { RPC_FAULTS } from "./manifest.ts";
 import { listenOnLoopback } from "../scripts/shared/loopback.ts";
 
@@ -112,12 +113,13 @@ async function askBehind(call: Call, head: number, ask: (call: Call) => Promise<
   const { id, method, params = [] } = call;
   const answer = (content: Answer): Answer => ({ jsonrpc: "2.0", id, ...content }) as Answer;
   const refusal = (message: string): Answer => answer({ error: { code: -32_000, message } });
-  if (method === "eth_blockNumber") return answer({ result: hex(head) });
+  if (method === "eth_blockNumber") return answer({ result: numberToHex(head) });
   if (method === "eth_getLogs") return askLogsBehind(call, head, ask, answer);
   const at = BLOCK_AT[method];
   if (at !== undefined) {
     const block = params[at];
-    if (!isNumber(block)) return ask({ ...call, params: [...params.slice(0, at), hex(head), ...params.slice(at + 1)] });
+    if (!isNumber(block))
+      return ask({ ...call, params: [...params.slice(0, at), numberToHex(head), ...params.slice(at + 1)] });
     if (Number(block) <= head) return ask(call);
     return method === "eth_getBlockByNumber" ? answer({ result: null }) : refusal("header not found");
   }
@@ -145,7 +147,7 @@ async function askLogsBehind(
   }
   const [from, to] = [filter.fromBlock, filter.toBlock].map((block) => (isNumber(block) ? Number(block) : head));
   if ((from as number) > head) return answer({ result: [] });
-  return ask({ ...call, params: [{ ...filter, toBlock: hex(Math.min(to as number, head)) }] });
+  return ask({ ...call, params: [{ ...filter, toBlock: numberToHex(Math.min(to as number, head)) }] });
 }
 
 /** The block of what was found; 0 if it is in none. */
@@ -156,8 +158,4 @@ function blockOf({ result }: Answer): number {
 
 function isNumber(block: unknown): block is string {
   return typeof block === "string" && block.startsWith("0x");
-}
-
-function hex(block: number): string {
-  return `0x${block.toString(16)}`;
 }
