@@ -1,6 +1,6 @@
 // An agent's data directory on a disk of its own, which can be full, read-only, or hold a journal that was cut off.
 import { execFileSync } from "node:child_process";
-import { open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { open, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -9,7 +9,6 @@ import {
   scanRecords,
   JOURNAL_HEADER_BYTES,
 } from "../agents/adapters/journal/codec.ts";
-import { journalsIn } from "./journals.ts";
 
 export interface Disk {
   /** Takes all room, where this machine lets the harness mount a disk, and the disk can be written. */
@@ -83,6 +82,11 @@ async function fillUp(path: string): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/** The files of requests' journals in a folder. Throws ENOENT if there is none. */
+export async function journalsIn(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => /^request-.*\.journal$/.test(name));
 }
 
 /** What an interrupted write leaves: a record of which only the beginning is there. */

@@ -12,7 +12,8 @@ import { identityFromSignerKey } from "../agents/adapters/libp2p/identity.ts";
 import { startNode, type AgentLibp2p } from "../agents/adapters/libp2p/node.ts";
 import { KEYSTORE_FILE } from "../agents/cli/shared/config.ts";
 import { encodeMessage } from "../agents/core/encoding/transcript.ts";
-import { journalsIn, messagesIn } from "./journals.ts";
+import { journalsIn } from "./disk.ts";
+import { messagesIn } from "./journals.ts";
 import { MOST_FOR_MS, type HARMS } from "./manifest.ts";
 
 interface Victim {

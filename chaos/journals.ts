@@ -8,6 +8,7 @@ import { ConclaveError } from "../agents/core/errors.ts";
 import type { Attempt, Message, RequestId } from "../agents/core/types.ts";
 import { createInputReader } from "../agents/node/seat/records.ts";
 import type { ChaosAgent } from "./agents.ts";
+import { journalsIn } from "./disk.ts";
 
 const EVERY_MS = 250;
 
@@ -72,11 +73,6 @@ export async function readSlots(copies: string, attempts: readonly Attempt[]): P
     }
   const doubles = [...payloads.values()].filter(({ digests }) => digests.size > 1).map(({ where }) => where);
   return { messages, doubles, broken };
-}
-
-/** The files of requests' journals in a folder. Throws ENOENT if there is none. */
-export async function journalsIn(folder: string): Promise<readonly string[]> {
-  return (await readdir(folder)).filter((name) => /^request-.*\.journal$/.test(name));
 }
 
 /** The messages in a journal; none if there is no such journal. Throws JOURNAL_CORRUPT. */
