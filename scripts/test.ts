@@ -77,7 +77,10 @@ out.write(`\n${table(totals, seconds)}`);
 if (flags.json === true)
   process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals, files: filesIn(ended) })}\n`);
 if (ran === 0) process.stderr.write(flags.grep === undefined ? "No test ran.\n" : `No test matches ${flags.grep}.\n`);
-process.exitCode = ending.signal.aborted ? EXIT_INTERRUPTED : ok ? 0 : 1;
+const code = ending.signal.aborted ? EXIT_INTERRUPTED : ok ? 0 : 1;
+// What a killed job started may still hold its pipes.
+if (ended.some(({ hung }) => hung)) process.exit(code);
+process.exitCode = code;
 
 function pattern(text: string): string {
   try {
@@ -146,7 +149,7 @@ async function runAll(): Promise<readonly JobResult[]> {
         continue;
       }
       const [job] = left.splice(ready, 1) as [Job];
-      const print = printer.job();
+      const print = printer.job(job);
       const result = await runJob(job, { ...print, ...how, signal: ending.signal });
       print.done(result);
       results.push(result);

@@ -25,12 +25,14 @@ export interface JobPrinter {
 }
 
 export interface Printer {
-  job(): JobPrinter;
+  job(job: Job): JobPrinter;
   /** Prints what is left to say. */
   close(): Promise<void>;
 }
 
 const PROGRESS_MS = 15_000;
+/** A job that has run for so long is named, so that one that hangs can be found. */
+const SLOW_SECONDS = 120;
 
 /** @param quiet prints only the files that fail */
 export function createPrinter(jobs: readonly Job[], quiet: boolean, out: NodeJS.WriteStream): Printer {
@@ -39,16 +41,20 @@ export function createPrinter(jobs: readonly Job[], quiet: boolean, out: NodeJS.
   reporter.pipe(out, { end: false });
   const isLive = jobs.length === 1 && !quiet;
   const ended: JobResult[] = [];
+  const running = new Map<Job, number>();
   const say = (): void => {
     const { passed, failed } = sum(ended);
-    const seconds = Math.round((performance.now() - started) / 1000);
-    const text = `${countFiles(ended.map(({ job }) => job))} of ${countFiles(jobs)} files, ${passed} passed, ${failed} failed, ${seconds} s`;
+    const secondsSince = (from: number): number => Math.round((performance.now() - from) / 1000);
+    const slow = [...running].filter(([, from]) => secondsSince(from) >= SLOW_SECONDS);
+    const names = slow.map(([job, from]) => `; ${nameOf(job)} has run for ${secondsSince(from)} s`).join("");
+    const text = `${countFiles(ended.map(({ job }) => job))} of ${countFiles(jobs)} files, ${passed} passed, ${failed} failed, ${secondsSince(started)} s${out.isTTY ? "" : names}`;
     out.write(out.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
   };
   const timer = quiet ? setInterval(say, out.isTTY ? 1_000 : PROGRESS_MS) : undefined;
 
   return {
-    job() {
+    job(job) {
+      running.set(job, performance.now());
       const kept: TestEvent[] = [];
       const texts: string[] = [];
       return {
@@ -62,6 +68,7 @@ export function createPrinter(jobs: readonly Job[], quiet: boolean, out: NodeJS.
           else texts.push(text);
         },
         done(result) {
+          running.delete(job);
           ended.push(result);
           if (quiet && result.ok) return;
           if (out.isTTY && quiet) out.write("\r\u001b[K");

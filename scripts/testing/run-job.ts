@@ -3,8 +3,9 @@ import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { run } from "node:test";
 import type { TestEvent } from "node:test/reporters";
+import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import { root, type Job } from "./suites.ts";
+import { nameOf, root, type Job } from "./suites.ts";
 
 export interface JobResult {
   readonly job: Job;
@@ -15,6 +16,8 @@ export interface JobResult {
   readonly seconds: number;
   /** User and system time of the test process and of its children that have ended; null if unknown. */
   readonly cpuSeconds: number | null;
+  /** It was killed, because it did not end. */
+  readonly hung: boolean;
 }
 
 export interface JobOptions {
@@ -30,20 +33,30 @@ export interface JobOptions {
   readonly text: (text: string) => void;
 }
 
-/** A file whose tests take longer than this hangs. */
-const FILE_TIMEOUT_MS = 300_000;
+/** A job that takes longer than this hangs. The longest hunts for every planted fault. */
+const LIMIT_SECONDS = 1_200;
 /** `npm test` searches this far; the fuzz step of `.ci/run` makes all runs. */
 const FEW_RUNS = { FUZZ_RUNS: "32", INVARIANT_RUNS: "2" };
-const METER = /\0cpu (\d+)\0\n?/;
+/** What meter.ts writes. */
+const METER = /\0(pid|cpu) (\d+)\0\n?/g;
+/** What the tests of a job that is stopped have to clean up. */
+const CLEAN_UP_MS = 3_000;
 const group = join(import.meta.dirname, "group.ts");
 const meter = ["--import", join(import.meta.dirname, "meter.ts")];
 
-export function runJob(job: Job, options: JobOptions): Promise<JobResult> {
-  return job.suite === "contracts" ? runHardhat(job, options) : runNode(job, options);
+type Outcome = Omit<JobResult, "hung">;
+
+/** Runs a job; one that hangs is killed, and fails. */
+export async function runJob(job: Job, options: JobOptions): Promise<JobResult> {
+  const limit = AbortSignal.timeout(LIMIT_SECONDS * 1000);
+  const bounded = { ...options, signal: AbortSignal.any([options.signal, limit]) };
+  const result = await (job.suite === "contracts" ? runHardhat(job, bounded) : runNode(job, bounded));
+  if (limit.aborted) options.text(`${nameOf(job)}: killed, because it had not ended after ${LIMIT_SECONDS} s\n`);
+  return { ...result, hung: limit.aborted };
 }
 
 /** Node's own runner on TypeScript as it stands, in a process of the job's own. */
-async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): Promise<JobResult> {
+async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): Promise<Outcome> {
   const started = performance.now();
   const stream = run({
     cwd: root,
@@ -52,15 +65,14 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
       : { files: [group], argv: job.files }),
     execArgv: meter,
     signal,
-    timeout: FILE_TIMEOUT_MS * job.files.length,
     ...(grep === undefined ? {} : { testNamePatterns: [new RegExp(grep)] }),
   });
   let result = { ok: false, passed: 0, failed: 1, skipped: 0 };
   let empty = 0;
-  let cpuMicroseconds: number | null = null;
+  const measured: Metered = {};
   for await (const event of stream as AsyncIterable<TestEvent>) {
-    if (event.type === "test:stdout" && METER.test(event.data.message)) {
-      cpuMicroseconds = Number(METER.exec(event.data.message)?.[1]);
+    if (event.type === "test:stdout" && event.data.message.includes("\0")) {
+      Object.assign(measured, readMeter(event.data.message));
       const message = event.data.message.replace(METER, "");
       if (message !== "") onEvent({ ...event, data: { ...event.data, message } });
       continue;
@@ -79,18 +91,40 @@ async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): 
     }
     onEvent(event);
   }
-  const cpuSeconds = cpuMicroseconds === null ? null : cpuMicroseconds / 1e6;
-  return { job, ...result, seconds: (performance.now() - started) / 1000, cpuSeconds };
+  // Node sent SIGTERM, which a process that never returns to its event loop does not hear.
+  if (signal.aborted) await kill(measured.pid);
+  return { job, ...result, seconds: (performance.now() - started) / 1000, cpuSeconds: measured.cpuSeconds ?? null };
+}
+
+interface Metered {
+  readonly pid?: number;
+  readonly cpuSeconds?: number;
+}
+
+function readMeter(text: string): Metered {
+  const values = Object.fromEntries([...text.matchAll(METER)].map(([, name, value]) => [name, Number(value)]));
+  const { pid, cpu } = values;
+  return { ...(pid === undefined ? {} : { pid }), ...(cpu === undefined ? {} : { cpuSeconds: cpu / 1e6 }) };
+}
+
+async function kill(pid: number | undefined): Promise<void> {
+  await sleep(CLEAN_UP_MS);
+  try {
+    if (pid !== undefined) process.kill(pid, "SIGKILL");
+  } catch {
+    // It is gone.
+  }
 }
 
 /** Solidity tests (unit, fuzz, invariant) and mocha tests of the contracts. */
-async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: JobOptions): Promise<JobResult> {
+async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: JobOptions): Promise<Outcome> {
   const started = performance.now();
   const filter = grep === undefined ? [] : ["--grep", grep];
   const command = [...meter, join(root, "node_modules/.bin/hardhat"), "test", ...job.files, ...filter];
   const child = spawn(process.execPath, command, {
     cwd: root,
     signal,
+    killSignal: "SIGKILL",
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...(fewRuns ? FEW_RUNS : {}),
@@ -101,8 +135,7 @@ async function runHardhat(job: Job, { grep, fewRuns, text: onText, signal }: Job
   let output = "";
   let cpuSeconds: number | null = null;
   const collect = (chunk: string): void => {
-    const spent = METER.exec(chunk)?.[1];
-    if (spent !== undefined) cpuSeconds = Number(spent) / 1e6;
+    cpuSeconds = readMeter(chunk).cpuSeconds ?? cpuSeconds;
     const text = chunk.replace(METER, "");
     output += text;
     onText(text);
