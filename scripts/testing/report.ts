@@ -30,7 +30,8 @@ export interface Printer {
   close(): Promise<void>;
 }
 
-const PROGRESS_MS = 15_000;
+/** Where the lines stay, as in a log. */
+const PROGRESS_MS = 60_000;
 /** A job that has run for so long is named, so that one that hangs can be found. */
 const SLOW_SECONDS = 120;
 

@@ -157,8 +157,7 @@ describe("a session and its journal", () => {
     }
     await until(() => seat.sent.length > 0, 5_000);
     const released = setInterval(() => held.splice(0).forEach((release) => release()), 10);
-    await seat.session.close();
-    clearInterval(released);
+    await seat.session.close().finally(() => clearInterval(released));
   });
 
   it("falls silent, and says so, when the disk fails", async () => {
