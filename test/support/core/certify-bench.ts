@@ -10,15 +10,12 @@ import { newConflicts } from "../../../agents/core/seat/certify/evidence.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "../../../agents/core/seat/certify/state.ts";
 import { certifyElapsed, certifyMessage, startCertify } from "../../../agents/core/seat/certify/certify.ts";
 import { hexToBytes } from "../../../agents/core/encoding/bytes.ts";
-import { decisionDigest } from "../../../agents/core/encoding/typed-data.ts";
-import { JUDGE } from "../../../agents/core/protocols/mbft/payloads.ts";
 import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
 import type { Effect, Step } from "../../../agents/core/protocol.ts";
-import { addMessage, emptyTally, messagesOf, type Tally } from "../../../agents/core/seat/tally.ts";
-import { buildTranscript, type Transcript } from "../../../agents/core/encoding/transcript.ts";
+import type { Transcript } from "../../../agents/core/encoding/transcript.ts";
 import type { Attempt, DecisionConflict, Digest, Hex, SeatIndex, Value } from "../../../agents/core/types.ts";
-import { attemptOf, keyOf, runCommittee, signDigest, signMessage, timing } from "./committee.ts";
-import { honest } from "./mbft-scripts.ts";
+import { attemptOf, keyOf, signMessage, timing } from "./committee.ts";
+import { signRoot, twoRoots } from "./two-roots.ts";
 
 /** One seat that certifies, driven message by message, with two roots that it both accepts. */
 export class Bench {
@@ -27,7 +24,7 @@ export class Bench {
   readonly first: Transcript;
   readonly second: Transcript;
   private readonly context: CertifyContext;
-  private readonly inTime: Tally;
+  private readonly roots: ReturnType<typeof twoRoots>;
   private state: CertifyState = initialCertify;
   /** Votes of this seat: `phase.round` -> root or nil. */
   readonly said = new Map<string, string>();
@@ -38,32 +35,21 @@ export class Bench {
 
   constructor(seats: number) {
     this.attempt = attemptOf(seats);
-    const run = runCommittee(
-      mbft,
-      this.attempt,
-      Array.from({ length: seats }, () => honest("yes")),
-    );
     // This seat proposes in no round that the tests reach.
     this.self = proposerOf(this.attempt, seats - 1);
-    const { tally } = run.states[this.self]!;
-    const spare = proposerOf(this.attempt, 0);
-    const fewer = [...messagesOf(tally)].filter(({ header }) => header.phase !== JUDGE || header.seat !== spare);
-    this.inTime = fewer.reduce((sum: Tally, message) => addMessage(sum, message).tally, emptyTally);
-    this.first = this.transcriptOf(tally);
-    this.second = this.transcriptOf(this.inTime);
+    this.roots = twoRoots(this.attempt, this.self, proposerOf(this.attempt, 0));
+    const [first, second] = this.roots;
+    this.first = first.transcript;
+    this.second = second.transcript;
     this.context = {
       attempt: this.attempt,
       self: this.self as SeatIndex,
       secret: keyOf(99),
       timing,
       protocol: mbft,
-      tally,
+      tally: first.tally,
     };
-    this.take(startCertify(this.state, this.context, this.inTime));
-  }
-
-  private transcriptOf(tally: Tally): Transcript {
-    return buildTranscript(this.attempt, mbft, tally, { round: 0, phase: JUDGE });
+    this.take(startCertify(this.state, this.context, second.tally));
   }
 
   get round(): number {
@@ -93,10 +79,9 @@ export class Bench {
 
   /** Signature of a seat that precommits a root in a round. */
   signature(seat: number, { root }: Transcript, round: number): Hex {
-    const conclusion = mbft.conclude(this.attempt, root === this.first.root ? this.context.tally : this.inTime);
-    if (conclusion.kind === "open") throw new Error("a root of the bench is not conclusive");
-    const decision = { ...conclusion.outcome, attempt: this.attempt.attempt, round, transcript: root };
-    return signDigest(seat, decisionDigest(this.attempt, decision));
+    const named = this.roots.find(({ transcript }) => transcript.root === root);
+    if (named === undefined) throw new Error("the bench has no such root");
+    return signRoot(this.attempt, seat, named, round);
   }
 
   precommit(seat: number, transcript: Transcript, round: number): void {

@@ -22,16 +22,14 @@ import {
   type Lock,
 } from "../../../agents/core/seat/certify/state.ts";
 import { canonicalOrder } from "../../../agents/core/seat/order.ts";
-import { addMessage, emptyTally, messagesOf, type Tally } from "../../../agents/core/seat/tally.ts";
+import { messagesOf } from "../../../agents/core/seat/tally.ts";
 import { bytesToHex, hexToBytes, sha256 } from "../../../agents/core/encoding/bytes.ts";
-import { buildTranscript, encodeMessage, messageBlock } from "../../../agents/core/encoding/transcript.ts";
-import { decisionDigest } from "../../../agents/core/encoding/typed-data.ts";
-import { JUDGE } from "../../../agents/core/protocols/mbft/payloads.ts";
+import { encodeMessage, messageBlock } from "../../../agents/core/encoding/transcript.ts";
 import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
 import type { Effect, Step } from "../../../agents/core/protocol.ts";
 import type { Attempt, Digest, Message, RequestId, SeatIndex, Value } from "../../../agents/core/types.ts";
-import { attemptOf, keyOf, runCommittee, signDigest, signMessage, timing } from "./committee.ts";
-import { honest } from "./mbft-scripts.ts";
+import { attemptOf, keyOf, signMessage, timing } from "./committee.ts";
+import { signRoot, twoRoots } from "./two-roots.ts";
 
 export const MODEL_SEATS = 4;
 
@@ -82,35 +80,13 @@ const PHASES = { PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE } as const;
 const BAD_BLOCK = Uint8Array.of(0xff);
 const NO_SIGNATURE = new Uint8Array(65);
 
-/** An attempt whose seats propose in the order of their numbers, and the two transcripts of the model. */
-const { attempt, tallies, blocks, roots } = makeScene();
-
-function makeScene(): {
-  readonly attempt: Attempt;
-  readonly tallies: { readonly A: Tally; readonly B: Tally };
-  readonly blocks: { readonly A: Uint8Array; readonly B: Uint8Array; readonly bad: Uint8Array };
-  readonly roots: { readonly A: Digest; readonly B: Digest; readonly bad: Digest };
-} {
-  const ordered = inOrder();
-  const run = runCommittee(
-    mbft,
-    ordered,
-    Array.from({ length: MODEL_SEATS }, () => honest("yes")),
-  );
-  const all = run.states[0]!.tally;
-  const last = MODEL_SEATS - 1;
-  const fewer = [...messagesOf(all)]
-    .filter(({ header }) => header.phase !== JUDGE || header.seat !== last)
-    .reduce((sum: Tally, message) => addMessage(sum, message).tally, emptyTally);
-  const through = { round: 0, phase: JUDGE };
-  const [a, b] = [all, fewer].map((tally) => buildTranscript(ordered, mbft, tally, through));
-  return {
-    attempt: ordered,
-    tallies: { A: all, B: fewer },
-    blocks: { A: a!.rootBlock, B: b!.rootBlock, bad: BAD_BLOCK },
-    roots: { A: a!.root, B: b!.root, bad: sha256(BAD_BLOCK) },
-  };
-}
+/** An attempt whose seats propose in the order of their numbers, and the two roots of the model. */
+const attempt = inOrder();
+const [A, B] = twoRoots(attempt, 0, MODEL_SEATS - 1);
+const rooted = { A, B };
+const tallies = { A: A.tally, B: B.tally };
+const blocks = { A: A.transcript.rootBlock, B: B.transcript.rootBlock, bad: BAD_BLOCK };
+const roots = { A: A.transcript.root, B: B.transcript.root, bad: sha256(BAD_BLOCK) };
 
 /** The order of proposers is a hash of the request: another number, another order. */
 function inOrder(): Attempt {
@@ -301,8 +277,5 @@ function digestNamed(root: ModelRoot): Digest {
 
 function signatureOf(seat: number, root: ModelRoot, ballot: number): Uint8Array {
   if (root !== "A" && root !== "B") return NO_SIGNATURE;
-  const conclusion = mbft.conclude(attempt, tallies[root]);
-  if (conclusion.kind === "open") throw new Error("a root of the model is not conclusive");
-  const decision = { ...conclusion.outcome, attempt: attempt.attempt, round: ballot, transcript: roots[root] };
-  return hexToBytes(signDigest(seat, decisionDigest(attempt, decision)));
+  return hexToBytes(signRoot(attempt, seat, rooted[root], ballot));
 }
