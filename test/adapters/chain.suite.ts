@@ -13,7 +13,7 @@ import type { ChainReader, BatchResult, Cursor, Receipt } from "../../agents/por
 import { dueOf } from "../../agents/core/request/progress.ts";
 import { asked, progressNow, drawNext, drawn, lastOf, wordOf, type ChainHarness } from "./chain-questions.ts";
 
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 /** No request has this id. */
 const unknown = 999_999n as RequestId;
 

@@ -177,7 +177,7 @@ describe("content store: Helia node", () => {
     `;
     try {
       const child = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
-        timeout: 20_000,
+        timeout: 120_000,
         encoding: "utf8",
       });
       assert.deepEqual([child.status, child.stdout], [0, "BLOCK_MISSING\n"], child.stderr);

@@ -35,13 +35,13 @@ export function peerOf(agent: number, network: Pick<Network, "multiaddrs">): Pee
   return { signer: signerOf(agent), publicKey: publicKeyOf(agent), multiaddrs: network.multiaddrs };
 }
 
-/** Resolves once the condition holds; fails after twenty seconds. */
+/** Resolves once the condition holds; fails after a minute. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const deadline = performance.now() + 20_000; performance.now() < deadline;) {
+  for (const deadline = performance.now() + 60_000; performance.now() < deadline;) {
     if (holds()) return;
     await sleep(5);
   }
-  assert.fail(`not within 20 s: ${what}`);
+  assert.fail(`not within 60 s: ${what}`);
 }
 
 /** All frames a node gets, as text. */

@@ -360,7 +360,7 @@ describe("network: libp2p node", () => {
     `;
     const startedAt = performance.now();
     const child = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
-      timeout: 20_000,
+      timeout: 120_000,
       encoding: "utf8",
     });
     assert.deepEqual(

@@ -35,7 +35,7 @@ for (const [name, createHarness] of [
         harness,
         createMemoryJournals(),
         { settleAll },
-        { settleBatchMs: 1_500, relayStaggerMs: 10 },
+        { settleBatchMs: 5_000, relayStaggerMs: 10 },
       );
       try {
         const isSettled = async ({ request }: FinalRequest): Promise<boolean> =>

@@ -35,7 +35,7 @@ describe("PH12: the origin of an answer", () => {
   for (const [protocol, recordOf] of where)
     it(`stands in the signed message that rests on it, also after a restart: ${protocol.id}`, async () => {
       const seat = await openSeatOf(attempt, 0, { protocol, ports: { model: original() } });
-      const [message] = await until(() => (seat.sent.length > 0 ? seat.sent : null), 10_000);
+      const [message] = await until(() => (seat.sent.length > 0 ? seat.sent : null));
       await seat.session.close();
       const origins = decodeOrigins(recordOf(message!.payload as PayloadMap)["made"]);
       assert.deepEqual(
@@ -52,7 +52,7 @@ describe("PH12: the origin of an answer", () => {
       assertFields(observed, { "observation.origin.model": made.model });
       const again = await openSeatOf(attempt, 0, { protocol, records, ports: { model: original() } });
       const digests = (): readonly string[] => again.sent.map(({ header }) => header.payloadDigest);
-      await until(() => digests().includes(message!.header.payloadDigest), 10_000);
+      await until(() => digests().includes(message!.header.payloadDigest));
       await again.session.close();
     });
 });

@@ -143,7 +143,7 @@ describe("the runtime over in-memory adapters", () => {
       return agent.start({ chain: { ...reader, requestState } });
     });
     await during(world, running, async (request) => {
-      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided", 15_000);
+      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
     });
     assert.equal(failures, 8);
   });

@@ -61,9 +61,9 @@ describe("blocks behind a proposal", () => {
     await until(async () => {
       const read = createInputReader();
       return (await seat.journal()).slice(1).some((record) => read(record)?.kind === "loaded");
-    }, 5_000);
+    });
     for (const other of others) seat.session.deliver(commitment(other));
-    await until(() => seat.sent.some(({ header }) => header.phase === 2), 5_000);
+    await until(() => seat.sent.some(({ header }) => header.phase === 2));
     assert.equal(seat.session.silent(), null);
     assertBelow(
       (await seat.journal()).reduce((sum, record) => sum + record.length, 0),
@@ -143,7 +143,7 @@ describe("a session and its journal", () => {
     });
     const seat = await openSeatOf(attempt, self, { ports: { journal } });
     for (let step = 0; step < 3; step++) {
-      await until(() => held.length > 0, 5_000);
+      await until(() => held.length > 0);
       await sleep(50);
       const durable = new Set<string>();
       const read = createInputReader();
@@ -155,7 +155,7 @@ describe("a session and its journal", () => {
       for (const release of held.splice(0)) release();
       for (const other of others) seat.session.deliver(commitment(other));
     }
-    await until(() => seat.sent.length > 0, 5_000);
+    await until(() => seat.sent.length > 0);
     const released = setInterval(() => held.splice(0).forEach((release) => release()), 10);
     await seat.session.close().finally(() => clearInterval(released));
   });
@@ -167,12 +167,12 @@ describe("a session and its journal", () => {
       await inner.append(record);
     });
     const seat = await openSeatOf(attempt, self, { ports: { journal } });
-    await until(() => seat.sent.length > 0, 5_000);
+    await until(() => seat.sent.length > 0);
     assert.equal(seat.session.silent(), null);
     full = true;
     const before = seat.sent.length;
     for (const other of others) seat.session.deliver(commitment(other));
-    await until(() => seat.session.silent() !== null, 5_000);
+    await until(() => seat.session.silent() !== null);
     await sleep(100);
     assert.equal(seat.session.silent(), "journal failed: ENOSPC");
     assert.equal(seat.sent.length, before);
@@ -188,11 +188,11 @@ describe("a session and its journal", () => {
       ask: async () => ({ fields: { proof: "x".repeat(2 * maxRecordBytes), answer: "yes" }, confidencePpm: 900_000 }),
     } as unknown as Model;
     const seat = await openSeatOf(attempt, self, { ports: { model, log } });
-    await until(() => errors.length > 0, 5_000);
+    await until(() => errors.length > 0);
     assert.deepEqual(errors, ["input too long for the journal: ignored"]);
     assert.equal(seat.session.silent(), null);
     // The seat abstains when the phase ends.
-    await until(() => seat.sent.length > 0, 10_000);
+    await until(() => seat.sent.length > 0);
     await seat.session.close();
   });
 
@@ -221,7 +221,7 @@ describe("a session and its journal", () => {
     };
     const seat = await openSeatOf(attempt, self, { protocol });
     seat.session.deliver(commitment(1, 1));
-    await until(() => seat.session.silent() !== null, 5_000);
+    await until(() => seat.session.silent() !== null);
     assert.equal(seat.session.silent(), "internal error: bug");
     await seat.session.close();
   });
@@ -234,7 +234,7 @@ describe("a session and its journal", () => {
     const vote = signMessage(attempt, others[0]!, 202, 0, { root: null });
     const message = commitment(others[0]!);
     for (const one of [vote, message]) seat.session.deliver(one);
-    await until(() => stored.length > 0, 5_000);
+    await until(() => stored.length > 0);
     await seat.session.close();
     assertIncludes(stored, encodeMessage(message));
     assertExcludes(stored, encodeMessage(vote));

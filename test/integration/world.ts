@@ -125,7 +125,7 @@ export function memoryWorld(
 }
 
 /** Polls until the condition gives a value. */
-export async function until<T>(condition: () => Promise<T> | T, timeoutMs = 30_000): Promise<NonNullable<T>> {
+export async function until<T>(condition: () => Promise<T> | T, timeoutMs = 60_000): Promise<NonNullable<T>> {
   const end = Date.now() + timeoutMs;
   for (;;) {
     const value = await condition();
