@@ -38,7 +38,11 @@ const tokensOf = (account: Address): Promise<bigint> =>
 
 describe("command line: accounts", () => {
   it("makes keystores that cost 128 MiB to open, unless a test wants others", async () => {
-    const host = { cwd: cli.folder, environment: { CONCLAVE_PASSWORD: PASSWORD }, signal: new AbortController().signal };
+    const host = {
+      cwd: cli.folder,
+      environment: { CONCLAVE_PASSWORD: PASSWORD },
+      signal: new AbortController().signal,
+    };
     const output = { stdout: () => undefined, stderr: () => undefined };
     const costOf = async (name: string, scryptN?: number): Promise<string | undefined> => {
       const words = ["account", "new", "--keystore", name];
